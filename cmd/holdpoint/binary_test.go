@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is holdpoint as TestMain built it.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "holdpoint")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "holdpoint")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// holdpoint runs the binary with an environment of its own.
+func holdpoint(t *testing.T, environ []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, environ
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // what must be in them
+	}{
+		{"-h", 0, "HOLDPOINT_STREAM_IDLE_TIMEOUT (1h)", ""},
+		{"--help", 0, "HOLDPOINT_UPSTREAM (required)", ""},
+		{"help", 0, "usage: holdpoint [command]", ""},
+		{"check -h", 0, "usage: holdpoint [command]", ""},
+		{"version", 0, runtime.Version(), ""},
+		{"serve", 2, "", `holdpoint: no command "serve"`},
+		{"-v", 2, "", "holdpoint: flag provided but not defined: -v"},
+		{"run -v", 2, "", "holdpoint: flag provided but not defined: -v"},
+		{"check now", 2, "", `holdpoint: check takes no argument, got "now"`},
+		{"run", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
+		{"", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
+		{"check", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			stdout, stderr, code := holdpoint(t, nil, strings.Fields(tt.args)...)
+			if code != tt.code || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("exit %d, want %d\nstdout %s\nstderr %s", code, tt.code, stdout, stderr)
+			}
+			if (stdout == "") != (tt.stdout == "") || (stderr == "") != (tt.stderr == "") {
+				t.Errorf("on the wrong stream:\nstdout %s\nstderr %s", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestCheckShowsWhatIsInEffect(t *testing.T) {
+	stdout, stderr, code := holdpoint(t, []string{
+		"HOLDPOINT_UPSTREAM=https://x.example/agent?key=hush", "HOLDPOINT_HEARTBEAT=20s", "HOLDPOINT_PORT=tcp://10.0.0.1:7080",
+	}, "check")
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit %d, stderr %s", code, stderr)
+	}
+	var got []string
+	for line := range strings.Lines(stdout) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	for _, want := range []string{
+		"HOLDPOINT_UPSTREAM https://x.example/agent?key=xxxxx",
+		"HOLDPOINT_HEARTBEAT 20s",
+		"HOLDPOINT_PAUSE_RETENTION 720h (default)",
+		"HOLDPOINT_PORT is ignored: Kubernetes sets such names for a Service called holdpoint",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no line %q in\n%s", want, stdout)
+		}
+	}
+}
+
+func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
+	stdout, stderr, code := holdpoint(t, []string{
+		"HOLDPOINT_UPSTREAM=localhost:8000", "HOLDPOINT_HEARTBEAT=1ms", "HOLDPOINT_MAX_FRAME=1", "HOLDPOINT_LANGGRAPH_CANCEL={",
+		"HOLDPOINT_SERVICE_PORT=7080",
+	}, "check")
+	if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 4 {
+		t.Errorf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
+	}
+	for _, want := range []string{
+		`config: HOLDPOINT_UPSTREAM "localhost:8000": scheme missing, want http:// or https://`,
+		`config: HOLDPOINT_HEARTBEAT "1ms": want at least 1s, or 0 for none`,
+		`config: HOLDPOINT_LANGGRAPH_CANCEL "{": `,
+		`config: HOLDPOINT_MAX_FRAME is no variable of Holdpoint, did you mean HOLDPOINT_MAX_FRAME_BYTES?`,
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("no %q in\n%s", want, stderr)
+		}
+	}
+}
+
+// A process is a running holdpoint, and its log.
+type process struct {
+	*exec.Cmd
+	log  *json.Decoder
+	seen []string // messages of the log so far
+}
+
+// start runs the proxy on a free port, which it returns.
+func start(t *testing.T, environ ...string) (p *process, addr string) {
+	t.Helper()
+	p = &process{Cmd: exec.Command(binary)}
+	p.Env = append(environ, "HOLDPOINT_LISTEN=127.0.0.1:0")
+	stderr, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Process.Kill(); p.Wait() }) //nolint:errcheck // it may have ended
+	p.log = json.NewDecoder(stderr)
+	return p, p.wait(t, "listening")["addr"].(string)
+}
+
+// wait reads the log up to a message.
+func (p *process) wait(t *testing.T, msg string) map[string]any {
+	t.Helper()
+	for {
+		var line map[string]any
+		if err := p.log.Decode(&line); err != nil {
+			t.Fatalf("the log ends without %q (after %q): %v", msg, p.seen, err)
+		}
+		if p.seen = append(p.seen, line["msg"].(string)); line["msg"] == msg {
+			return line
+		}
+	}
+}
+
+// exit waits for the end and returns the code.
+func (p *process) exit() int {
+	for p.log.Decode(new(map[string]any)) == nil { //nolint:revive // only to empty the pipe
+	}
+	p.Wait() //nolint:errcheck // the code tells
+	return p.ProcessState.ExitCode()
+}
+
+func TestRunUntilTheSignal(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) }))
+	defer backend.Close()
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL+"/agent")
+
+	res, err := http.Get("http://" + addr + "/capabilities")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(res.Body)
+	res.Body.Close()
+	if string(body) != "/agent/capabilities" {
+		t.Errorf("the backend was asked for %q", body)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t, "draining")
+	res, err = http.Get("http://" + addr + "/capabilities") // the moment in which it still accepts
+	if err != nil {
+		t.Errorf("not served just after the signal: %v", err)
+	} else {
+		res.Body.Close()
+	}
+	p.wait(t, "stopped")
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d after TERM, want 0", code)
+	}
+	if !slices.Contains(p.seen, "configuration") {
+		t.Errorf("the configuration was not logged: %q", p.seen)
+	}
+}
+
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	release := make(chan struct{})
+	reached := make(chan struct{})
+	backend := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(reached); <-release }))
+	defer backend.Close()
+	defer close(release)
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL)
+	go http.Get("http://" + addr + "/slow") //nolint:errcheck,bodyclose // it is cut
+	<-reached
+	p.Process.Signal(os.Interrupt) //nolint:errcheck // the log tells
+	p.wait(t, "draining")
+	begun := time.Now()
+	p.Process.Signal(os.Interrupt) //nolint:errcheck // as above
+	if code := p.exit(); code != 1 {
+		t.Errorf("exit %d after a second signal, want 1", code)
+	}
+	if d := time.Since(begun); d > 5*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestAnAddressInUse(t *testing.T) {
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	_, stderr, code := holdpoint(t, []string{upstream, "HOLDPOINT_LISTEN=" + strings.TrimPrefix(taken.URL, "http://")})
+	if code != 1 || !strings.Contains(stderr, "cannot listen") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+}
+
+func TestDemoWithoutTerminal(t *testing.T) {
+	stdout, stderr, code := holdpoint(t, []string{"HOLDPOINT_UPSTREAM=is not read"}, "demo")
+	if code != 0 {
+		t.Fatalf("exit %d\n%s\n%s", code, stderr, stdout)
+	}
+	var got []string
+	for line := range strings.Lines(stdout) {
+		if line = strings.TrimSpace(line); strings.Contains(line, "was executed") || strings.Contains(line, "the backend was called") {
+			got = append(got, line)
+		}
+	}
+	want := []string{
+		"approve: send_email was executed once, to bob@example.org",
+		"replay of approve: the backend was called not at all",
+		"edit: send_email was executed once, to alice@example.org",
+		"replay of edit: the backend was called not at all",
+		"deny: send_email was executed not at all",
+		"replay of deny: the backend was called not at all",
+		"cancel: send_email was executed not at all",
+		"replay of cancel: the backend was called not at all",
+		"refused with PENDING_INTERRUPTS: the backend was called not at all",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("key lines\n%s\nwant\n%s\nin\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), stdout)
+	}
+	for _, never := range []string{"\x1b", "%!"} {
+		if strings.Contains(stdout, never) {
+			t.Errorf("%q in the output", never)
+		}
+	}
+	if !strings.HasSuffix(stdout, "Everything was as promised.\n") {
+		t.Errorf("the end is missing in\n%s", stdout)
+	}
+}

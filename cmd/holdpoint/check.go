@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// check is `holdpoint check`: every error at once, or the effective configuration.
+func check(environ []string, t terminal) int {
+	c, err := load(environ)
+	if err != nil {
+		fmt.Fprintln(t.err, err)
+		return exitMisuse
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, s := range c.settings() {
+		note := ""
+		if s.isDefault {
+			note = "(default)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.name, s.value, note)
+	}
+	w.Flush() //nolint:errcheck // standard output is gone
+	for _, name := range c.ignored {
+		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
+	}
+	return exitOK
+}
+
+// A setting is one variable as it is in effect, with secrets cut.
+type setting struct {
+	name, value string
+	isDefault   bool
+}
+
+// settings are all variables in effect. Of the headers only the names are told.
+func (c *config) settings() []setting {
+	var list []setting
+	for _, v := range variables() {
+		s := setting{name: v.name, value: v.of(c)}
+		s.isDefault = s.value == v.of(defaults())
+		if v.name == prefix+"UPSTREAM_HEADERS_FILE" && s.value != "" {
+			s.value += " " + headerNames(c)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func headerNames(c *config) string {
+	names := make([]string, 0, len(c.headers))
+	for name := range c.headers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// defaults is the configuration of an empty environment, which lacks what is required.
+func defaults() *config {
+	var c config
+	if err := parse(&c, map[string]string{}); err != nil {
+		panic("holdpoint: a default cannot be read: " + err.Error()) // a mistake in config's tags
+	}
+	return &c
+}
+
+// printVersion is `holdpoint version`.
+func printVersion(w io.Writer) {
+	version, stamp := "(devel)", "no VCS stamp"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			version = info.Main.Version
+		}
+		of := map[string]string{}
+		for _, s := range info.Settings {
+			of[s.Key] = s.Value
+		}
+		if r := of["vcs.revision"]; r != "" {
+			stamp = of["vcs"] + " " + r + " of " + of["vcs.time"]
+			if of["vcs.modified"] == "true" {
+				stamp += ", modified"
+			}
+		}
+	}
+	fmt.Fprintf(w, "holdpoint %s (%s) %s %s/%s\n", version, stamp, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/proxy"
+)
+
+const upstream = "HOLDPOINT_UPSTREAM=http://localhost:8000/agent"
+
+func TestDefaults(t *testing.T) {
+	c, err := load([]string{upstream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, s := range c.settings() {
+		got[strings.TrimPrefix(s.name, prefix)] = s.value
+	}
+	want := map[string]string{
+		"UPSTREAM": "http://localhost:8000/agent", "LISTEN": ":7080", "DIALECT": "auto", "CLIENT": "auto", "REFUSAL": "both",
+		"IDS": "mint", "STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0s", "PAUSE_RETENTION": "720h",
+		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "8MiB", "TRANSCRIPT_BYTES": "4MiB",
+		"STREAM_IDLE_TIMEOUT": "1h", "HEARTBEAT": "15s", "UPSTREAM_HEADERS_FILE": "", "PRESERVE_HOST": "false",
+		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "LANGGRAPH_CANCEL": "false", "LANGGRAPH_NS_IDS": "false",
+	}
+	for name, value := range want {
+		if got[name] != value {
+			t.Errorf("%s is %q by default, want %q", name, got[name], value)
+		}
+	}
+	if c.MaxFrameBytes != 8<<20 || c.Client != proxy.ClientAuto || c.StreamIdleTimeout != time.Hour {
+		t.Errorf("typed values: %+v", c)
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct{ name, set, want string }{
+		{"a path and a query of the upstream", "UPSTREAM=https://x.example:8443/a%2Fb?tenant=1", "https://x.example:8443/a%2Fb?tenant=xxxxx"},
+		{"an address of IPv6", "UPSTREAM=http://[::1]:8000", "http://[::1]:8000"},
+		{"any free port", "LISTEN=127.0.0.1:0", "127.0.0.1:0"},
+		{"plain bytes", "MAX_FRAME_BYTES=1048576", "1MiB"},
+		{"bytes that no unit divides", "MAX_FRAME_BYTES=1000001", "1000001"},
+		{"a decimal unit", "MAX_FRAME_BYTES=8MB", "8000000"},
+		{"a binary unit", "MAX_FRAME_BYTES=16 MiB", "16MiB"},
+		{"a unit of Kubernetes", "MAX_FRAME_BYTES=4Mi", "4MiB"},
+		{"no heartbeat", "HEARTBEAT=0", "0s"},
+		{"a compound duration", "REPLAY_TTL=1h30m", "1h30m"},
+		{"a dialect", "DIALECT=langgraph", "langgraph"},
+		{"an empty value is the default", "HEARTBEAT=", "15s"},
+		{"a JSON object for cancel", `LANGGRAPH_CANCEL={"approved":false}`, `{"approved":false}`},
+		{"a JSON string for cancel", `LANGGRAPH_CANCEL="no"`, `"no"`},
+		{"null for cancel", `LANGGRAPH_CANCEL=null`, `null`},
+		{"a switch", "LANGGRAPH_NS_IDS=1", "true"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := load([]string{upstream, prefix + tt.set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, _, _ := strings.Cut(tt.set, "=")
+			for _, s := range c.settings() {
+				if s.name == prefix+name && s.value != tt.want {
+					t.Errorf("%s is shown as %q, want %q", name, s.value, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestBadValues(t *testing.T) {
+	for _, tt := range []struct{ set, want string }{
+		{"UPSTREAM=", `HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent`},
+		{"UPSTREAM=backend:8080", `HOLDPOINT_UPSTREAM "backend:8080": scheme missing, want http:// or https://`},
+		{"UPSTREAM=ftp://x", `HOLDPOINT_UPSTREAM "ftp://x": scheme "ftp" is not spoken, want http:// or https://`},
+		{"UPSTREAM=http://:8000", `HOLDPOINT_UPSTREAM "http://:8000": host missing, want something like http://localhost:8000/agent`},
+		{"UPSTREAM=http://x:70000", `HOLDPOINT_UPSTREAM "http://x:70000": port "70000" is out of range, want 1 to 65535`},
+		{"UPSTREAM=http://x/#a", `HOLDPOINT_UPSTREAM "http://x/#a": a fragment (#) never reaches a server, leave it out`},
+		{"UPSTREAM=http://me:hush@x", `HOLDPOINT_UPSTREAM "http://xxxxx@x": user and password do not belong here, put an Authorization line into HOLDPOINT_UPSTREAM_HEADERS_FILE`},
+		{"UPSTREAM=http://me:hu sh@x y", `HOLDPOINT_UPSTREAM "http://xxxxx@x y": no address, want something like http://localhost:8000/agent`},
+		{"UPSTREAM=me:hush@x", `HOLDPOINT_UPSTREAM "xxxxx@x": scheme missing, want http:// or https://`},
+		{"UPSTREAM=ftp://x?key=hush", `HOLDPOINT_UPSTREAM "ftp://x?xxxxx": scheme "ftp" is not spoken, want http:// or https://`},
+		{"LISTEN=7080", `HOLDPOINT_LISTEN "7080": want host:port, such as :7080`},
+		{"LISTEN=:http", `HOLDPOINT_LISTEN ":http": port "http" is out of range, want 0 to 65535`},
+		{"LISTEN=localhost", `HOLDPOINT_LISTEN "localhost": want host:port, such as :7080 or 127.0.0.1:7080`},
+		{"DIALECT=langraph", `HOLDPOINT_DIALECT "langraph": want one of `},
+		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
+		{"REFUSAL=no", `HOLDPOINT_REFUSAL "no": want one of both, error, reask`},
+		{"IDS=minted", `HOLDPOINT_IDS "minted": want one of mint, keep`},
+		{"STORE=redis://:hush@cache:6379", `HOLDPOINT_STORE "redis://xxxxx@cache:6379": no such store yet, want memory://`},
+		{"STORE_ENTRIES=0", `HOLDPOINT_STORE_ENTRIES "0": want a whole number from 1 to 2147483647`},
+		{"STORE_ENTRIES=many", `HOLDPOINT_STORE_ENTRIES "many": want a whole number from 1 to 2147483647`},
+		{"INTERRUPT_TTL=-1h", `HOLDPOINT_INTERRUPT_TTL "-1h": must not be negative`},
+		{"PAUSE_RETENTION=30d", `HOLDPOINT_PAUSE_RETENTION "30d": no duration, want a number with a unit, such as 15s, 1h30m or 0`},
+		{"PAUSE_RETENTION=0", `HOLDPOINT_PAUSE_RETENTION "0": want more than 0, such as 720h`},
+		{"REPLAY_TTL=0", `HOLDPOINT_REPLAY_TTL "0": want more than 0, such as 24h`},
+		{"MAX_FRAME_BYTES=8 parsecs", `HOLDPOINT_MAX_FRAME_BYTES "8 parsecs": no size, want whole bytes or a unit such as 16MiB or 8MB`},
+		{"MAX_FRAME_BYTES=-8", `HOLDPOINT_MAX_FRAME_BYTES "-8": must be at least 1 byte`},
+		{"MAX_FRAME_BYTES=4GiB", `HOLDPOINT_MAX_FRAME_BYTES "4GiB": must be at most 2147483647 bytes`},
+		{"MAX_FRAME_BYTES=99999999999999999999", `HOLDPOINT_MAX_FRAME_BYTES "99999999999999999999": must be at most 2147483647 bytes`},
+		{"HEARTBEAT=500ms", `HOLDPOINT_HEARTBEAT "500ms": want at least 1s, or 0 for none`},
+		{"HEARTBEAT=15", `HOLDPOINT_HEARTBEAT "15": no duration, want a number with a unit, such as 15s, 1h30m or 0`},
+		{"PRESERVE_HOST=yes", `HOLDPOINT_PRESERVE_HOST "yes": want true or false`},
+		{"LOG_LEVEL=loud", `HOLDPOINT_LOG_LEVEL "loud": want one of debug, info, warn, error`},
+		{"LANGGRAPH_CANCEL={no", `HOLDPOINT_LANGGRAPH_CANCEL "{no": `},
+		{"LANGGRAPH_NS_IDS=2", `HOLDPOINT_LANGGRAPH_NS_IDS "2": want true or false`},
+		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is no variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
+		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is no variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
+		{"UPSTREAM_HEADERS_FILE=/nowhere/h", `HOLDPOINT_UPSTREAM_HEADERS_FILE: open /nowhere/h: `},
+	} {
+		t.Run(tt.set, func(t *testing.T) {
+			_, err := load([]string{upstream, prefix + tt.set})
+			if err == nil {
+				t.Fatal("taken")
+			}
+			if got := err.Error(); !strings.HasPrefix(got, "config: "+tt.want) || strings.Contains(got, "\n") {
+				t.Errorf("got  %s\nwant config: %s", got, tt.want)
+			}
+			if strings.Contains(err.Error(), "hush") {
+				t.Errorf("a secret is in the error: %v", err)
+			}
+		})
+	}
+}
+
+func TestAllErrorsAtOnce(t *testing.T) {
+	_, err := load([]string{"HOLDPOINT_LISTEN=x", "HOLDPOINT_HEARTBEAT=1", "HOLDPOINT_IDS=?", "HOLDPOINT_B=1", "HOLDPOINT_A=1"})
+	if err == nil {
+		t.Fatal("taken")
+	}
+	var names []string
+	for line := range strings.Lines(err.Error()) {
+		names = append(names, strings.Fields(line)[1])
+	}
+	want := []string{"HOLDPOINT_IDS", "HOLDPOINT_HEARTBEAT", "HOLDPOINT_UPSTREAM", "HOLDPOINT_LISTEN", "HOLDPOINT_A", "HOLDPOINT_B"}
+	if !slices.Equal(names, want) {
+		t.Errorf("errors about %q, want %q\n%v", names, want, err)
+	}
+}
+
+func TestNamesThatKubernetesInjects(t *testing.T) {
+	for name, ignored := range map[string]bool{
+		"HOLDPOINT_SERVICE_HOST": true, "HOLDPOINT_SERVICE_PORT": true, "HOLDPOINT_SERVICE_PORT_HTTP": true, "HOLDPOINT_PORT": true,
+		"HOLDPOINT_PORT_7080_TCP": true, "HOLDPOINT_PORT_7080_TCP_PROTO": true, "HOLDPOINT_PORT_7080_TCP_ADDR": true,
+		"HOLDPOINT_ADMIN_SERVICE_HOST": true, "HOLDPOINT_ADMIN_SERVICE_PORT_METRICS": true, "HOLDPOINT_X_PORT": true,
+		"HOLDPOINT_X_PORT_7080_TCP_ADDR": true,
+		"HOLDPOINT_SERVICE":              false, "HOLDPOINT_LISTENPORT": false, "HOLDPOINT_PORTS": false, "HOLDPOINT_PORT_HTTP": false,
+	} {
+		c, err := load([]string{upstream, name + "=tcp://10.0.0.1:7080"})
+		if got := err == nil && slices.Contains(c.ignored, name); got != ignored {
+			t.Errorf("%s ignored: %v, want %v (%v)", name, got, ignored, err)
+		}
+	}
+}
+
+func TestHeadersFile(t *testing.T) {
+	write := func(text string) string {
+		file := filepath.Join(t.TempDir(), "headers")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	load := func(file string) (config, error) { return load([]string{upstream, "HOLDPOINT_UPSTREAM_HEADERS_FILE=" + file}) }
+
+	file := write("\xef\xbb\xbf# for the backend\r\n\r\nauthorization: Bearer hush:hush\r\nX-Team:  a \nX-Team: b\n")
+	c, err := load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.headers.Get("Authorization") != "Bearer hush:hush" || !slices.Equal(c.headers["X-Team"], []string{"a", "b"}) {
+		t.Errorf("headers are %v", c.headers)
+	}
+	for _, s := range c.settings() {
+		if strings.Contains(s.value, "hush") {
+			t.Errorf("%s shows a secret: %s", s.name, s.value)
+		}
+		if s.name == "HOLDPOINT_UPSTREAM_HEADERS_FILE" && s.value != file+" (Authorization, X-Team)" {
+			t.Errorf("shown as %q", s.value)
+		}
+	}
+
+	file = write(strings.Join([]string{
+		"X-Good: hush", "Connection: hush", "te: hush", "Content-Length: hush", "HOST: hush", "Content-Encoding: hush",
+		"Accept-Encoding: hush", "hush", " X-Folded: hush", "X Space: hush", "X-Space : hush", "X-Empty: ", "X-Control: hu\x00sh",
+	}, "\n"))
+	_, err = load(file)
+	if err == nil {
+		t.Fatal("taken")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 12 {
+		t.Errorf("got %d errors, want 12:\n%v", len(lines), err)
+	}
+	for i, line := range lines {
+		if where := file + ":" + []string{"2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13"}[i] + ": "; !strings.HasPrefix(line, "config: HOLDPOINT_UPSTREAM_HEADERS_FILE: "+where) {
+			t.Errorf("%q does not begin with the place %s", line, where)
+		}
+		if strings.Contains(line, "hush") || strings.Contains(line, "hu\x00sh") {
+			t.Errorf("a value is in the error: %q", line)
+		}
+	}
+}

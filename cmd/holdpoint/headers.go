@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// notTaken are the headers that a file may not set: those that belong to one connection (RFC 9110, section 7.6.1), and
+// those that describe the body or the stream, which are Holdpoint's to write.
+var notTaken = map[string]string{
+	"Connection":          "it belongs to one connection",
+	"Keep-Alive":          "it belongs to one connection",
+	"Proxy-Authenticate":  "it belongs to one connection",
+	"Proxy-Authorization": "it belongs to one connection",
+	"Proxy-Connection":    "it belongs to one connection",
+	"Te":                  "it belongs to one connection",
+	"Trailer":             "it belongs to one connection",
+	"Transfer-Encoding":   "it belongs to one connection",
+	"Upgrade":             "it belongs to one connection",
+	"Expect":              "it belongs to one request",
+	"Content-Length":      "it follows from the body",
+	"Content-Encoding":    "bodies are sent as they are",
+	"Content-Type":        "it is the client's",
+	"Accept":              "an event stream is asked for",
+	"Accept-Encoding":     "no compression is asked for",
+	"Host":                "it comes from HOLDPOINT_UPSTREAM, or from the client with HOLDPOINT_PRESERVE_HOST",
+}
+
+// readHeaders reads the file of HOLDPOINT_UPSTREAM_HEADERS_FILE: a line `Name: value` each; empty lines and lines that
+// begin with # say nothing. A name may stand more than once. Every line that is wrong has an error of its own, with
+// file and line; values are secrets and never in one.
+func readHeaders(file string) (http.Header, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err // it holds the name
+	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	headers := http.Header{}
+	var errs []error
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, err := readHeader(line)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %w", file, i+1, err))
+			continue
+		}
+		headers.Add(name, value)
+	}
+	return headers, errors.Join(errs...)
+}
+
+func readHeader(line string) (name, value string, err error) {
+	name, value, ok := strings.Cut(line, ":")
+	value = strings.Trim(value, " \t")
+	if !ok || !isToken(name) {
+		return "", "", errors.New("want a line Name: value")
+	}
+	name = http.CanonicalHeaderKey(name)
+	switch why := notTaken[name]; {
+	case why != "":
+		return "", "", fmt.Errorf("header %s is not taken: %s", name, why)
+	case value == "":
+		return "", "", fmt.Errorf("header %s has no value", name)
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, isControl):
+		return "", "", fmt.Errorf("header %s has a value with control characters", name)
+	}
+	return name, value, nil
+}
+
+// isToken says whether s is a header's name (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	const marks = "!#$%&'*+-.^_`|~"
+	for _, c := range s {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune(marks, c) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

@@ -1,0 +1,242 @@
+package demo
+
+import (
+	"crypto/md5" //nolint:gosec // 32 hex digits, nothing secret
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/tidwall/gjson"
+)
+
+// A backend is a scripted LangGraph agent behind @ag-ui/langgraph 0.0.43, with its default options and LangChain's
+// middleware for human approval: a model that wants to send an email, and a step that waits for approval before it is
+// sent. Its frames are those of recordings/ag-ui-langgraph-ts/0.0.43/default/hitl-toolcall, with the RAW events thinned
+// out. It keeps the state of its threads, and what it is told it really does.
+type backend struct {
+	mu        sync.Mutex
+	threads   map[string]*thread
+	exchanges []*exchange
+}
+
+// A thread is what LangGraph's checkpointer would hold.
+type thread struct {
+	messages []message
+	pending  *call // the call that waits, nil if none does
+	asked    int   // interrupts so far
+	sent     []json.RawMessage
+}
+
+// A call is the model's tool call that waits for approval.
+type call struct {
+	id, interrupt string
+	args          json.RawMessage
+}
+
+// An exchange is one request as it reached the backend, and what went back.
+type exchange struct {
+	body   []byte
+	frames []string
+}
+
+const tool = "send_email"
+
+func newBackend() *backend { return &backend{threads: map[string]*thread{}} }
+
+// since is what reached the backend after the first n exchanges.
+func (b *backend) since(n int) []*exchange {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]*exchange(nil), b.exchanges[n:]...)
+}
+
+// sent are the arguments of every email that was sent on a thread.
+func (b *backend) sent(threadID string) []json.RawMessage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.threads[threadID]; t != nil {
+		return append([]json.RawMessage(nil), t.sent...)
+	}
+	return nil
+}
+
+// ServeHTTP answers one run. Runs are served one after another, so the script needs no other lock.
+func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || !gjson.ValidBytes(body) {
+		http.Error(w, "want a RunAgentInput", http.StatusUnprocessableEntity)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := &exchange{body: body}
+	b.exchanges = append(b.exchanges, e)
+	in := gjson.ParseBytes(body)
+	t := b.threads[in.Get("threadId").Str]
+	if t == nil {
+		t = &thread{}
+		b.threads[in.Get("threadId").Str] = t
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	(&script{thread: t, in: in, emit: func(frame string) {
+		e.frames = append(e.frames, frame)
+		fmt.Fprintf(w, "data: %s\n\n", frame)
+		http.NewResponseController(w).Flush() //nolint:errcheck // the client is gone
+	}}).run()
+}
+
+// A script is one run of the graph.
+type script struct {
+	*thread
+	in   gjson.Result
+	emit func(frame string)
+}
+
+// run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is an id map; what is
+// none, or names another interrupt, is ignored without a word and the question comes again, as LangGraph does.
+func (s *script) run() {
+	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
+	answer := s.in.Get("forwardedProps.command.resume")
+	runID := s.in.Get("runId").Str
+	switch {
+	case s.pending != nil && answer.Exists():
+		runID = s.serverRunID()
+		if value, ok := inIDMap(answer, s.pending.interrupt); ok {
+			s.goOn(value)
+		} else {
+			s.interrupt()
+		}
+	case s.pending != nil: // open, no answer: the same question, without snapshots, whatever was said
+		s.interrupt()
+	case answer.Exists(): // nothing to answer: a run without effect
+	default:
+		runID = s.serverRunID()
+		s.ask()
+	}
+	// The adapter ends a run with the run id of the LangGraph server, not with the client's.
+	s.event("RUN_FINISHED", "threadId", s.in.Get("threadId").Str, "runId", runID)
+}
+
+var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// inIDMap finds the value for an interrupt in an id map: an object all of whose keys are interrupt ids.
+func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
+	isMap := answer.IsObject()
+	answer.ForEach(func(k, v gjson.Result) bool {
+		isMap = isMap && nativeID.MatchString(k.Str)
+		if k.Str == id {
+			value, ok = v, true
+		}
+		return isMap
+	})
+	return value, isMap && ok
+}
+
+// ask is the graph from its start to the pause: the model calls the tool, the step "approve" interrupts.
+func (s *script) ask() {
+	s.takeMessages()
+	s.asked++
+	s.pending = &call{
+		id:        fmt.Sprintf("call_%d", s.asked),
+		interrupt: fmt.Sprintf("%x", md5.Sum([]byte(s.in.Get("threadId").Str+fmt.Sprint(s.asked)))), //nolint:gosec // see above
+		args:      json.RawMessage(`{"to":"bob@example.org","subject":"Report","body":"All is well."}`),
+	}
+	ai := message{id: fmt.Sprintf("ai-%d", len(s.messages)+1), kind: "ai", call: s.pending}
+
+	s.event("STEP_STARTED", "stepName", "model")
+	s.event("STATE_SNAPSHOT", "snapshot", object(), "rawEvent", s.raw("on_chain_start", "model"))
+	s.event("RAW", "event", s.raw("on_chat_model_start", "ScriptModel"))
+	streamed := s.raw("on_chat_model_stream", "ScriptModel")
+	s.event("TOOL_CALL_START", "toolCallId", s.pending.id, "toolCallName", tool, "parentMessageId", ai.id, "rawEvent", streamed)
+	for _, delta := range chunks(string(s.pending.args), 30) {
+		s.event("RAW", "event", streamed)
+		s.event("TOOL_CALL_ARGS", "toolCallId", s.pending.id, "delta", delta, "rawEvent", streamed)
+	}
+	s.event("TOOL_CALL_END", "toolCallId", s.pending.id, "rawEvent", s.raw("on_chat_model_end", "ScriptModel"))
+	s.messages = append(s.messages, ai)
+	s.event("STEP_FINISHED", "stepName", "model")
+	s.event("STEP_STARTED", "stepName", "approve")
+	s.event("RAW", "event", s.raw("on_chain_start", "approve"))
+	s.event("STEP_FINISHED", "stepName", "approve")
+	s.snapshots()
+	s.interrupt()
+}
+
+// interrupt announces the open question, one CUSTOM for each; here there is one.
+func (s *script) interrupt() {
+	value := object(
+		"actionRequests", []json.RawMessage{object("name", tool, "args", s.pending.args, "description", "Tool execution requires approval")},
+		"reviewConfigs", []json.RawMessage{object("actionName", tool, "allowedDecisions", []string{"approve", "edit", "reject"})},
+	)
+	s.event("CUSTOM", "name", "on_interrupt", "value", string(value), "rawEvent", object("id", s.pending.interrupt, "value", value))
+}
+
+// goOn is the graph from the pause to its end, with the decision of the middleware.
+func (s *script) goOn(value gjson.Result) {
+	decisions := value.Get("decisions").Array()
+	if len(decisions) != 1 {
+		// The middleware throws; from then on the thread replays the bad answer. Holdpoint never lets one through.
+		s.event("RUN_ERROR", "message", fmt.Sprintf("Number of human decisions (%d) does not match number of hanging tool calls (1).", len(decisions)))
+		return
+	}
+	done, decision := s.pending, decisions[0]
+	s.pending = nil
+	args, result := done.args, ""
+	switch decision.Get("type").Str {
+	case "approve":
+		result = s.send(args)
+	case "edit":
+		args = json.RawMessage(decision.Get("editedAction.args").Raw)
+		result = s.send(args)
+	default:
+		result = "User rejected the tool call for `" + tool + "` with reason: " + decision.Get("message").Str
+	}
+	s.event("STEP_STARTED", "stepName", "approve")
+	s.event("STATE_SNAPSHOT", "snapshot", object(), "rawEvent", s.raw("on_chain_start", "approve"))
+	s.event("RAW", "event", s.raw("on_chain_end", "approve"))
+	s.messages = append(s.messages, message{id: fmt.Sprintf("tool-%d", len(s.messages)+1), kind: "tool", content: result, callID: done.id})
+	s.event("STEP_FINISHED", "stepName", "approve")
+	s.event("STEP_STARTED", "stepName", "model")
+	s.say(result)
+	s.event("STEP_FINISHED", "stepName", "model")
+	s.snapshots()
+}
+
+// send is the side effect that must happen once, and only when a human said so.
+func (s *script) send(args json.RawMessage) string {
+	s.sent = append(s.sent, args)
+	return "Sent to " + gjson.GetBytes(args, "to").Str + "."
+}
+
+// say streams a text of the model.
+func (s *script) say(text string) {
+	ai := message{id: fmt.Sprintf("ai-%d", len(s.messages)+1), kind: "ai", content: text}
+	streamed := s.raw("on_chat_model_stream", "ScriptModel")
+	s.event("TEXT_MESSAGE_START", "role", "assistant", "messageId", ai.id, "rawEvent", streamed)
+	for _, delta := range chunks(text, 24) {
+		s.event("TEXT_MESSAGE_CONTENT", "messageId", ai.id, "delta", delta, "rawEvent", streamed)
+		s.event("RAW", "event", streamed)
+	}
+	s.event("TEXT_MESSAGE_END", "messageId", ai.id, "rawEvent", s.raw("on_chat_model_end", "ScriptModel"))
+	s.messages = append(s.messages, ai)
+}
+
+// event emits an event with its members in order.
+func (s *script) event(kind string, members ...any) {
+	s.emit(string(object(append([]any{"type", kind}, members...)...)))
+}
+
+// chunks cuts text as a model's stream does.
+func chunks(text string, size int) []string {
+	var list []string
+	for text != "" {
+		n := min(size, len(text))
+		list, text = append(list, strings.ToValidUTF8(text[:n], "")), text[n:]
+	}
+	return list
+}

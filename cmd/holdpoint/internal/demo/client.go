@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// A client is what an AG-UI client of today does on one thread: it sends its messages with every run, takes over the
+// snapshots, and keeps what the outcome asks.
+type client struct {
+	url      string
+	http     *http.Client
+	threadID string
+	messages json.RawMessage // of the last MESSAGES_SNAPSHOT, with the user's since
+	runs     int
+	open     []gjson.Result // interrupts of the last outcome
+}
+
+// A reply is how a run ended for the client.
+type reply struct {
+	sent   []byte
+	frames []string
+}
+
+func newClient(url, threadID string) *client {
+	return &client{url: url, http: &http.Client{Transport: &http.Transport{}}, threadID: threadID, messages: json.RawMessage("[]")}
+}
+
+// say sends a user message.
+func (c *client) say(ctx context.Context, text string) (reply, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(c.messages, &list); err != nil {
+		return reply{}, fmt.Errorf("messages: %w", err)
+	}
+	list = append(list, object("id", fmt.Sprintf("user-%d", c.runs+1), "role", "user", "content", text))
+	before := c.messages
+	c.messages = object("m", list)[len(`{"m":`):]
+	c.messages = c.messages[:len(c.messages)-1]
+	r, err := c.post(ctx, c.input(nil))
+	if r.errorCode() != "" { // the user may take it back
+		c.messages = before
+	}
+	return r, err
+}
+
+// resume answers every open interrupt in the same way.
+func (c *client) resume(ctx context.Context, a answer) (reply, error) {
+	var entries []json.RawMessage
+	for _, i := range c.open {
+		entries = append(entries, a.entry(i))
+	}
+	return c.post(ctx, c.input(entries))
+}
+
+// input is a RunAgentInput as @ag-ui/client 1.0.0 writes it.
+func (c *client) input(resume []json.RawMessage) []byte {
+	c.runs++
+	members := []any{
+		"protocolVersion", "1.0", "threadId", c.threadID, "runId", fmt.Sprintf("run-%d", c.runs), "state", object(),
+		"messages", c.messages, "tools", []string{}, "context", []string{}, "forwardedProps", object(),
+	}
+	if resume != nil {
+		members = append(members, "resume", resume)
+	}
+	return object(members...)
+}
+
+// post sends a body and reads the stream to its end. The frames split at an empty line and nowhere else, as the
+// official client does it.
+func (c *client) post(ctx context.Context, body []byte) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	stream, err := io.ReadAll(res.Body)
+	if err != nil {
+		return reply{}, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return reply{}, fmt.Errorf("http %d: %s", res.StatusCode, stream)
+	}
+	r := reply{sent: body}
+	for block := range strings.SplitSeq(string(stream), "\n\n") {
+		if data, ok := strings.CutPrefix(block, "data:"); ok {
+			r.frames = append(r.frames, strings.TrimPrefix(data, " "))
+		}
+	}
+	c.take(r)
+	return r, nil
+}
+
+// take keeps what the client needs for its next run.
+func (c *client) take(r reply) {
+	if m := r.last("MESSAGES_SNAPSHOT").Get("messages"); m.IsArray() {
+		c.messages = json.RawMessage(m.Raw)
+	}
+	c.open = r.interrupts()
+}
+
+// last is the last event of a type, a zero Result if there is none.
+func (r reply) last(kind string) gjson.Result {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if ev := gjson.Parse(r.frames[i]); ev.Get("type").Str == kind {
+			return ev
+		}
+	}
+	return gjson.Result{}
+}
+
+// interrupts are what the run's outcome asks.
+func (r reply) interrupts() []gjson.Result {
+	outcome := r.last("RUN_FINISHED").Get("outcome")
+	if outcome.Get("type").Str != "interrupt" {
+		return nil
+	}
+	return outcome.Get("interrupts").Array()
+}
+
+// errorCode is the code of the run's RUN_ERROR, "" if it had none.
+func (r reply) errorCode() string { return r.last("RUN_ERROR").Get("code").Str }
+
+// finished says whether the run ended well and asks nothing.
+func (r reply) finished() bool {
+	return r.last("RUN_FINISHED").Exists() && !r.last("RUN_ERROR").Exists() && r.interrupts() == nil
+}

@@ -1,0 +1,302 @@
+// Package demo shows in a terminal what Holdpoint does: a scripted backend that pauses as LangGraph does, the real
+// Holdpoint before it, and a client that reads the outcome, all in one process on loopback ports.
+//
+// It is a demonstration and a smoke test, not the proof: it knows one backend and one question. Everything that it
+// says Holdpoint does it checks, and fails if it is not so.
+package demo
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Options of a demonstration.
+type Options struct {
+	// Holdpoint makes the proxy before a backend at the address upstream.
+	Holdpoint func(upstream string) (http.Handler, error)
+	// In is where the human answers. nil: nobody is there, and all four answers are given in turn.
+	In    io.Reader
+	Out   io.Writer
+	Width int  // columns of Out; 0: 120
+	Color bool // Out takes escape sequences
+}
+
+// A demo is a running demonstration.
+type demo struct {
+	*screen
+	in      *bufio.Scanner // nil: nobody is there
+	backend *backend
+	url     string // Holdpoint's
+	threads int
+	broken  []error // what was not as promised
+}
+
+// question is what the client asks for on every thread.
+const question = "Mail the report to bob@example.org."
+
+// Run runs it. The error says what was not as promised.
+func Run(ctx context.Context, o Options) error {
+	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
+	if d.width == 0 {
+		d.width = 120
+	}
+	if o.In != nil {
+		d.in = bufio.NewScanner(o.In)
+	}
+	backendURL, stop, err := serve(d.backend)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	handler, err := o.Holdpoint(backendURL)
+	if err != nil {
+		return err
+	}
+	url, stopProxy, err := serve(handler)
+	if err != nil {
+		return err
+	}
+	defer stopProxy()
+	d.url = url
+
+	d.line("%s", d.paint(bold, "Holdpoint stands between an agent that pauses in its own way and a client that knows AG-UI interrupts."))
+	d.fact("backend", backendURL+"  (scripted; its frames are those of @ag-ui/langgraph 0.0.43)")
+	d.fact("Holdpoint", url+"  (HOLDPOINT_UPSTREAM="+backendURL+", nothing else)")
+	return d.play(ctx)
+}
+
+// serve serves a handler on a free loopback port.
+func serve(h http.Handler) (url string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: h} //nolint:gosec // loopback, and its own client
+	go server.Serve(listener)          //nolint:errcheck // ends by Close
+	return "http://" + listener.Addr().String(), func() { server.Close() }, nil
+}
+
+// play is the script: the answers, each on a thread of its own, then a replay and a refusal.
+func (d *demo) play(ctx context.Context) error {
+	answers := all()
+	if d.in != nil {
+		answers = []answer{{}} // the human says which
+	}
+	for _, a := range answers {
+		if err := d.scene(ctx, a); err != nil {
+			return err
+		}
+	}
+	if err := d.refusal(ctx); err != nil {
+		return err
+	}
+	if d.broken != nil {
+		d.title("not as promised")
+		for _, err := range d.broken {
+			d.line("   %s", d.paint(red, err.Error()))
+		}
+		return errors.Join(d.broken...)
+	}
+	d.line("\n%s", d.paint(green, "Everything was as promised."))
+	return nil
+}
+
+// scene is one thread: the question, the answer, the end, and the same answer once more.
+func (d *demo) scene(ctx context.Context, a answer) error {
+	c := d.newClient()
+	defer c.http.CloseIdleConnections()
+	heading := "a question and its answer"
+	if a.kind != "" {
+		heading = string(a.kind)
+	}
+	d.title(heading)
+	if _, err := d.pause(ctx, c); err != nil {
+		return err
+	}
+	if a.kind == "" {
+		chosen, err := d.ask()
+		if err != nil {
+			return err
+		}
+		a = chosen
+	}
+	first, err := d.answer(ctx, c, a)
+	if err != nil {
+		return err
+	}
+	return d.replay(ctx, c, first, a)
+}
+
+func (d *demo) newClient() *client {
+	d.threads++
+	return newClient(d.url, fmt.Sprintf("thread-%d", d.threads))
+}
+
+// pause sends the first message and shows how the run pauses.
+func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
+	before := len(d.backend.since(0))
+	r, err := c.say(ctx, question)
+	if err != nil {
+		return r, err
+	}
+	d.line("\nThe client says %q. The run pauses:", question)
+	d.frames(framesOf(d.backend.since(before)), r.frames)
+	d.promise(len(c.open) == 1, "%s: the pause has %d interrupts in its outcome, want 1", c.threadID, len(c.open))
+	d.promise(len(d.backend.sent(c.threadID)) == 0, "%s: an email was sent before anybody answered", c.threadID)
+	for _, i := range c.open {
+		d.promise(i.Get("reason").Str == "tool_call" && i.Get("toolCallId").Str == "call_1",
+			"%s: the interrupt is not about the call: %s", c.threadID, i.Raw)
+		d.line("")
+		d.fact("the outcome asks", fmt.Sprintf("%s (%s %s)", i.Get("message").Str, i.Get("reason").Str, i.Get("toolCallId").Str))
+		d.fact("under the id", i.Get("id").Str)
+		d.fact("and wants", i.Get("responseSchema").Raw)
+	}
+	return r, nil
+}
+
+// ask reads the human's answer.
+func (d *demo) ask() (answer, error) {
+	for {
+		fmt.Fprint(d.out, "\n"+d.paint(yellow, "   approve / edit / deny / cancel? "))
+		if !d.in.Scan() {
+			return answer{}, errors.New("demo: no answer was given")
+		}
+		kind, ok := parseAnswer(d.in.Text())
+		if !ok {
+			continue
+		}
+		a := answer{kind: kind, to: otherAddress}
+		if kind == edit {
+			fmt.Fprint(d.out, d.paint(yellow, "   send it to whom instead? ["+otherAddress+"] "))
+			if d.in.Scan() && strings.TrimSpace(d.in.Text()) != "" {
+				a.to = strings.TrimSpace(d.in.Text())
+			}
+		}
+		return a, nil
+	}
+}
+
+// answer sends the resume array and shows how the run ends.
+func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
+	before := len(d.backend.since(0))
+	r, err := c.resume(ctx, a)
+	if err != nil {
+		return r, err
+	}
+	calls := d.backend.since(before)
+	d.line("\nThe answer is %s. The run ends:", d.paint(bold, string(a.kind)))
+	d.fact("the client sends", "resume "+gjson.GetBytes(r.sent, "resume").Raw)
+	for _, e := range calls {
+		d.fact("the backend gets", "forwardedProps.command.resume "+gjson.GetBytes(e.body, "forwardedProps.command.resume").Raw)
+	}
+	d.frames(framesOf(calls), r.frames)
+
+	kind, to := a.decision()
+	d.promise(r.finished(), "%s: %s did not end the run: %s", c.threadID, a.kind, r.last("RUN_ERROR").Raw)
+	d.promise(len(calls) == 1, "%s: %s called the backend %d times, want once", c.threadID, a.kind, len(calls))
+	for _, e := range calls {
+		d.promise(!gjson.GetBytes(e.body, "resume").Exists(), "%s: the resume array reached the backend", c.threadID)
+		d.promise(decisionIn(e.body) == kind, "%s: %s became the decision %q, want %q", c.threadID, a.kind, decisionIn(e.body), kind)
+	}
+	d.promise(sentTo(d.backend, c.threadID) == to, "%s: %s sent email to %q, want %q", c.threadID, a.kind, sentTo(d.backend, c.threadID), to)
+	d.ending(c, a)
+	return r, nil
+}
+
+func (d *demo) ending(c *client, a answer) {
+	n := len(d.backend.sent(c.threadID))
+	times := map[int]string{0: "not at all", 1: "once, to " + sentTo(d.backend, c.threadID)}[n]
+	if n > 1 {
+		times = fmt.Sprintf("%d times", n)
+	}
+	d.line("\n   %s: %s was executed %s", a.kind, tool, d.paint(bold, times))
+}
+
+// replay sends the answered resume once more, byte for byte, as a double click or an impatient proxy does.
+func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
+	before, sent := len(d.backend.since(0)), len(d.backend.sent(c.threadID))
+	r, err := c.post(ctx, first.sent)
+	if err != nil {
+		return err
+	}
+	calls := d.backend.since(before)
+	d.line("\nThe same request comes again. The same end, from Holdpoint's record:")
+	d.frames(framesOf(calls), r.frames)
+	d.promise(r.finished(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
+	d.promise(len(calls) == 0, "%s: the replay reached the backend", c.threadID)
+	d.promise(len(d.backend.sent(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
+	d.line("\n   replay of %s: the backend was called %s", a.kind, d.paint(bold, count(len(calls))))
+	return nil
+}
+
+// refusal says something else while the question is open.
+func (d *demo) refusal(ctx context.Context) error {
+	c := d.newClient()
+	defer c.http.CloseIdleConnections()
+	d.title("a new message while the question is open")
+	if _, err := d.pause(ctx, c); err != nil {
+		return err
+	}
+	before := len(d.backend.since(0))
+	r, err := c.say(ctx, "Never mind. What is the weather?")
+	if err != nil {
+		return err
+	}
+	calls := d.backend.since(before)
+	d.line("\nThe client says something else instead of an answer. It is refused, and asked again:")
+	d.frames(framesOf(calls), r.frames)
+	d.promise(r.errorCode() == "PENDING_INTERRUPTS", "%s: the new message got the code %q, want PENDING_INTERRUPTS", c.threadID, r.errorCode())
+	d.promise(len(calls) == 0, "%s: the new message reached the backend", c.threadID)
+	d.promise(len(c.open) == 1, "%s: the refusal asks %d questions again, want 1", c.threadID, len(c.open))
+	d.line("\n   refused with %s: the backend was called %s", d.paint(bold, r.errorCode()), d.paint(bold, count(len(calls))))
+	return nil
+}
+
+// promise notes what was not as it should be.
+func (d *demo) promise(kept bool, format string, args ...any) {
+	if !kept {
+		d.broken = append(d.broken, fmt.Errorf(format, args...))
+	}
+}
+
+func framesOf(list []*exchange) []string {
+	var frames []string
+	for _, e := range list {
+		frames = append(frames, e.frames...)
+	}
+	return frames
+}
+
+// decisionIn is the type of the one decision in the id map of a request to the backend.
+func decisionIn(body []byte) string {
+	kind := ""
+	gjson.GetBytes(body, "forwardedProps.command.resume").ForEach(func(_, v gjson.Result) bool {
+		kind = v.Get("decisions.0.type").Str
+		return false
+	})
+	return kind
+}
+
+// sentTo is whom the emails of a thread went to.
+func sentTo(b *backend, threadID string) string {
+	var to []string
+	for _, args := range b.sent(threadID) {
+		to = append(to, gjson.GetBytes(args, "to").Str)
+	}
+	return strings.Join(to, ", ")
+}
+
+func count(n int) string {
+	if n == 0 {
+		return "not at all"
+	}
+	return fmt.Sprintf("%d times", n)
+}

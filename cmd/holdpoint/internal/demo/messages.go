@@ -1,0 +1,110 @@
+package demo
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// A message of the graph's state, which goes out in two forms: LangChain's in STATE_SNAPSHOT, AG-UI's in
+// MESSAGES_SNAPSHOT.
+type message struct {
+	id, kind, content string // kind: human, ai, tool
+	call              *call  // of an ai message that calls the tool
+	callID            string // of a tool message
+}
+
+func (m message) langChain() json.RawMessage {
+	shape := []any{"id", m.id, "content", m.content, "additional_kwargs", object(), "response_metadata", object(), "type", m.kind}
+	switch {
+	case m.call != nil:
+		shape = append(shape, "tool_calls", []json.RawMessage{object("name", tool, "args", m.call.args, "id", m.call.id, "type", "tool_call")})
+	case m.kind == "tool":
+		shape = append(shape, "tool_call_id", m.callID, "name", tool)
+	}
+	return object(shape...)
+}
+
+func (m message) agui() json.RawMessage {
+	switch {
+	case m.kind == "human":
+		return object("id", m.id, "role", "user", "content", m.content)
+	case m.kind == "tool":
+		return object("id", m.id, "role", "tool", "content", m.content, "toolCallId", m.callID)
+	}
+	calls := []json.RawMessage{}
+	if m.call != nil {
+		calls = append(calls, object("id", m.call.id, "type", "function",
+			"function", object("name", tool, "arguments", string(m.call.args))))
+	}
+	return object("id", m.id, "role", "assistant", "content", m.content, "toolCalls", calls)
+}
+
+// takeMessages adds the user messages of the request that the state lacks.
+func (s *script) takeMessages() {
+	s.in.Get("messages").ForEach(func(_, m gjson.Result) bool {
+		known := slices.ContainsFunc(s.messages, func(have message) bool { return have.id == m.Get("id").Str })
+		if !known && m.Get("role").Str == "user" {
+			s.messages = append(s.messages, message{id: m.Get("id").Str, kind: "human", content: m.Get("content").Str})
+		}
+		return true
+	})
+}
+
+// snapshots are the two that the adapter sends at the end of a run, whole.
+func (s *script) snapshots() {
+	langChain, agui := []json.RawMessage{}, []json.RawMessage{}
+	for _, m := range s.messages {
+		langChain, agui = append(langChain, m.langChain()), append(agui, m.agui())
+	}
+	s.event("STATE_SNAPSHOT", "snapshot", object("messages", langChain))
+	s.event("MESSAGES_SNAPSHOT", "messages", agui)
+}
+
+// raw is the LangChain event that an AG-UI event came from, shortened to what tells it apart.
+func (s *script) raw(event, name string) json.RawMessage {
+	return object("event", event, "name", name, "tags", []string{}, "metadata",
+		object("ls_integration", "langgraph", "langgraph_version", "1.4.18", "thread_id", s.in.Get("threadId").Str))
+}
+
+// serverRunID is an id as the LangGraph server gives to a run.
+func (s *script) serverRunID() string { return newID() }
+
+// newID is a random UUID.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails since Go 1.24
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// object is a JSON object with its members in the given order: names and values in turn.
+func object(members ...any) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := 0; i < len(members); i += 2 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(text(members[i]))
+		b.WriteByte(':')
+		b.Write(text(members[i+1]))
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// text is a value as JSON.stringify writes it. The script holds nothing that has none.
+func text(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("demo: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

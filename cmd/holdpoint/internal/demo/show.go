@@ -1,0 +1,176 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// A screen writes what the demonstration shows.
+type screen struct {
+	out   io.Writer
+	width int
+	color bool
+}
+
+// twoColumns is the width from which the frames of both sides stand beside each other.
+const twoColumns = 100
+
+// Colours, as escape sequences.
+const (
+	bold   = "\x1b[1m"
+	dim    = "\x1b[2m"
+	green  = "\x1b[32m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+func (s *screen) paint(color, text string) string {
+	if !s.color || text == "" {
+		return text
+	}
+	return color + text + plain
+}
+
+func (s *screen) line(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
+
+func (s *screen) title(text string) {
+	rule := max(0, min(s.width, 100)-utf8.RuneCountInString(text)-4)
+	s.line("\n%s", s.paint(bold, "== "+text+" "+strings.Repeat("=", rule)))
+}
+
+// fact shows one value under its name, as much of it as fits.
+func (s *screen) fact(name, value string) {
+	s.line("   %-20s %s", name, fit(value, s.width-24))
+}
+
+// frames shows what the backend sent beside what the client received. A sign between the columns says what Holdpoint
+// did: nothing where a frame passed untouched, | where one stands for another, < where it was taken out, > where it
+// was put in.
+func (s *screen) frames(backend, client []string) {
+	rows := align(backend, client)
+	if s.width < twoColumns {
+		s.column("the backend sends", rows, func(r row) string { return r.left })
+		s.column("the client receives", rows, func(r row) string { return r.right })
+		return
+	}
+	column := (s.width - 8) / 2
+	s.line("   %s   %s", s.paint(dim, pad("the backend sends", column)), s.paint(dim, "the client receives"))
+	for _, r := range rows {
+		left, right := pad(fit(brief(r.left), column), column), fit(brief(r.right), column)
+		if r.sign == " " {
+			s.line("   %s   %s", left, right)
+		} else {
+			s.line("   %s %s %s", s.paint(red, left), s.paint(bold, r.sign), s.paint(green, right))
+		}
+	}
+}
+
+func (s *screen) column(name string, rows []row, side func(row) string) {
+	s.line("   %s", s.paint(dim, name))
+	for _, r := range rows {
+		if side(r) != "" {
+			s.line("   %s %s", r.sign, fit(brief(side(r)), s.width-5))
+		}
+	}
+}
+
+// A row is a frame on either side, or on one.
+type row struct{ left, sign, right string }
+
+// align puts equal frames beside each other (the longest common subsequence), and what stands between them too.
+func align(a, b []string) []row {
+	length := make([][]int, len(a)+1)
+	for i := range length {
+		length[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				length[i][j] = length[i+1][j+1] + 1
+			} else {
+				length[i][j] = max(length[i+1][j], length[i][j+1])
+			}
+		}
+	}
+	var rows []row
+	var left, right []string // what differs here
+	flush := func() {
+		// The last of each belong together: a rewritten RUN_FINISHED stands beside the backend's own.
+		for n := max(len(left), len(right)); n > 0; n-- {
+			rows = append(rows, pair(fromEnd(left, n), fromEnd(right, n)))
+		}
+		left, right = nil, nil
+	}
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			flush()
+			rows = append(rows, row{a[i], " ", b[j]})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && length[i+1][j] >= length[i][j+1]:
+			left, i = append(left, a[i]), i+1
+		default:
+			right, j = append(right, b[j]), j+1
+		}
+	}
+	flush()
+	return rows
+}
+
+// fromEnd is the n-th from the end, "" if there are fewer.
+func fromEnd(list []string, n int) string {
+	if n > len(list) {
+		return ""
+	}
+	return list[len(list)-n]
+}
+
+func pair(left, right string) row {
+	switch {
+	case right == "":
+		return row{left, "<", right}
+	case left == "":
+		return row{left, ">", right}
+	}
+	return row{left, "|", right}
+}
+
+// brief is a frame on one line: its type, what tells the most first, then the rest as name=value. threadId is the same
+// everywhere and rawEvent repeats what LangChain said; both are left out.
+func brief(frame string) string {
+	ev := gjson.Parse(frame)
+	parts := []string{ev.Get("type").Str}
+	for _, name := range []string{"outcome", "code"} {
+		if v := ev.Get(name); v.Exists() {
+			parts = append(parts, name+"="+v.Raw)
+		}
+	}
+	ev.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "type", "outcome", "code", "threadId", "rawEvent":
+		default:
+			parts = append(parts, k.Str+"="+v.Raw)
+		}
+		return true
+	})
+	return strings.Join(parts, " ")
+}
+
+// fit cuts text to a number of columns.
+func fit(text string, columns int) string {
+	if utf8.RuneCountInString(text) <= columns {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:max(0, columns-1)]) + "…"
+}
+
+// pad fills text up to a number of columns.
+func pad(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-utf8.RuneCountInString(text)))
+}

@@ -1,0 +1,123 @@
+// Holdpoint is a reverse proxy for AG-UI agents. It stands before a backend that pauses in its own way and makes that
+// pause an AG-UI interrupt outcome; it takes the resume array of the next run and hands the answers to the backend in
+// the form that this backend knows.
+//
+// This package is the binary: configuration, subcommands, signals. What happens to a run is in package proxy, what a
+// backend means by its events in package translate. There is no configuration file and there are no flags but -h: a
+// container is configured by its environment.
+//
+//	holdpoint [run]     start the proxy
+//	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
+//	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend
+//	holdpoint version   print the version
+//
+// # Environment
+//
+//   - HOLDPOINT_UPSTREAM (required): address of the backend, http or https; the path of a request is appended to
+//     its path
+//   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers that are added to every request to the backend, a
+//     line Name: value each; read at start
+//   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
+//   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
+//   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agui, langgraph
+//   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
+//     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
+//   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
+//     (both), RUN_ERROR alone (error) or the outcome alone (reask); one of both, error, reask
+//   - HOLDPOINT_IDS (mint): mint makes interrupt ids unique; keep leaves the backend's own, only for backends that
+//     never repeat one; one of mint, keep
+//   - HOLDPOINT_STORE (memory://): where pauses are kept; memory:// loses them on a restart
+//   - HOLDPOINT_STORE_ENTRIES (100000): threads that the memory store holds; open pauses are never evicted
+//   - HOLDPOINT_INTERRUPT_TTL (0): expiry given to interrupts that have none; 0 gives none (clients up to 0.0.59
+//     lock a thread whose interrupt has expired)
+//   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause that nobody answers is kept
+//   - HOLDPOINT_REPLAY_TTL (24h): how long the same answers are met with the same result
+//   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run; above it the answer is 413
+//   - HOLDPOINT_MAX_FRAME_BYTES (8MiB): largest frame of the backend's stream
+//   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): what is kept of a stream for snapshots; above it a snapshot is left out
+//   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may be silent in a stream, its heartbeats count; 0 for
+//     ever
+//   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s; 0 never
+//   - HOLDPOINT_LOG_LEVEL (info): least level that is logged, to standard error; one of debug, info, warn, error
+//   - HOLDPOINT_LOG_FORMAT (auto): form of the log; auto is text on a terminal, else json; one of auto, json, text
+//   - HOLDPOINT_LANGGRAPH_CANCEL (false): x
+//   - HOLDPOINT_LANGGRAPH_NS_IDS (false): y
+//
+// # Signals
+//
+// On TERM or INT new connections are taken for one more second, then the listener closes; running streams go on for 25
+// seconds at most, and what is left then ends with RUN_ERROR PROXY_DRAINING. The exit code is 0. A second signal ends
+// the process at once, with exit code 1.
+//
+// The interrupts are those of https://docs.ag-ui.com (AG-UI 1.0); the names that Kubernetes injects for a Service called
+// holdpoint (HOLDPOINT_SERVICE_HOST, HOLDPOINT_PORT and so on) are ignored, every other unknown HOLDPOINT_ name is an
+// error.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// What the process ends with. A second signal while streams are running down is an error, a bad configuration or
+// command line is a misuse.
+const (
+	exitOK     = 0
+	exitError  = 1
+	exitMisuse = 2
+)
+
+func main() {
+	os.Exit(command(os.Args[1:], os.Environ(), terminal{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// A terminal is the three streams of the process. They are files, because whether one is a terminal decides on forms.
+type terminal struct{ in, out, err *os.File }
+
+// command runs the subcommand that args name.
+func command(args, environ []string, t terminal) int {
+	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		printUsage(t.out)
+		return exitOK
+	case err != nil:
+		return misuse(t.err, err.Error())
+	}
+	name := flags.Arg(0)
+	if rest := flags.Args(); len(rest) > 1 {
+		switch err := flags.Parse(rest[1:]); {
+		case errors.Is(err, flag.ErrHelp):
+			printUsage(t.out)
+			return exitOK
+		case err != nil:
+			return misuse(t.err, err.Error())
+		case flags.NArg() > 0:
+			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
+		}
+	}
+	switch name {
+	case "", "run":
+		return run(environ, t.err)
+	case "check":
+		return check(environ, t)
+	case "demo":
+		return showDemo(environ, t)
+	case "version":
+		printVersion(t.out)
+		return exitOK
+	case "help":
+		printUsage(t.out)
+		return exitOK
+	}
+	return misuse(t.err, fmt.Sprintf("no command %q", name))
+}
+
+func misuse(w io.Writer, what string) int {
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|version|help]\n\nholdpoint -h tells more.\n", what)
+	return exitMisuse
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"flag"
+	"go/parser"
+	"go/token"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the package comment in main.go")
+
+// TestReadmeTable compares the README's table with the struct. The section is what stands between two lines
+// `<!-- variables -->`.
+func TestReadmeTable(t *testing.T) {
+	const file, marker = "../../README.md", "<!-- variables -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("no README to compare with: %v", err)
+	}
+	parts := strings.Split(string(text), marker)
+	if len(parts) != 3 {
+		t.Fatalf("%s: want two markers %s around the table of variables, got %d", file, marker, len(parts)-1)
+	}
+	if got, want := strings.TrimSpace(parts[1]), strings.TrimSpace(markdownTable()); got != want {
+		t.Errorf("%s: the table differs from the struct config; between the markers must stand\n\n%s", file, want)
+	}
+}
+
+// TestPackageComment compares the section "Environment" of the package comment with the struct. With -update it
+// writes it.
+func TestPackageComment(t *testing.T) {
+	const file, heading, end = "main.go", "// # Environment\n//\n", "//\n// # "
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), heading)
+	section, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s: no section Environment, with another behind it, in the package comment", file)
+	}
+	if section != commentList() {
+		if *update {
+			if err := os.WriteFile(file, []byte(before+heading+commentList()+end+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		t.Errorf("%s: the section Environment differs from the struct config (go test ./cmd/holdpoint -run TestPackageComment -update); want\n%s", file, commentList())
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil || !strings.Contains(f.Doc.Text(), "# Environment") {
+		t.Errorf("%s: the section is not in the package comment (%v)", file, err)
+	}
+}
+
+func TestReferenceIsComplete(t *testing.T) {
+	for _, v := range variables() {
+		switch {
+		case v.doc == "":
+			t.Errorf("%s has no tag doc", v.name)
+		case strings.HasSuffix(v.doc, "."):
+			t.Errorf("%s: doc ends in a full stop: %q", v.name, v.doc)
+		case fromKubernetes.MatchString(v.name):
+			t.Errorf("%s is a name that Kubernetes injects for some Service, so it would be ignored in a pod", v.name)
+		}
+	}
+	// The names of the issue, so that none is renamed by accident: they are the stable surface.
+	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT REFUSAL IDS STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
+		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
+		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS`) {
+		if !strings.Contains(markdownTable(), "| `HOLDPOINT_"+name+"` |") {
+			t.Errorf("HOLDPOINT_%s is gone", name)
+		}
+	}
+}

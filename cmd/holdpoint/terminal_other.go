@@ -1,0 +1,11 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package main
+
+import "os"
+
+// terminalWidth says whether f is a terminal, as far as its mode tells; the width is not known.
+func terminalWidth(f *os.File) (columns int, is bool) {
+	info, err := f.Stat()
+	return 0, err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}

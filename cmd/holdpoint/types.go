@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// A size is a number of bytes, written as such or with a unit: 16777216, 16MiB, 8MB, 4Mi.
+type size int64
+
+// units of a size, longest first where one ends in another. Ki, Mi and Gi are what Kubernetes writes.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"B", 1},
+}
+
+// maxSize bounds a size so that it fits an int everywhere: nothing that Holdpoint holds in memory may be larger.
+const maxSize = math.MaxInt32
+
+// UnmarshalText reads a size. None may be zero: a bound that is off would be a bound forgotten.
+func (s *size) UnmarshalText(text []byte) error {
+	number, factor := string(text), int64(1)
+	for _, u := range units {
+		if n, ok := strings.CutSuffix(number, u.name); ok {
+			number, factor = strings.TrimRight(n, " "), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return errors.New("no size, want whole bytes or a unit such as 16MiB or 8MB")
+	case err == nil && n < 1:
+		return errors.New("must be at least 1 byte")
+	case err != nil || n > maxSize/factor:
+		return fmt.Errorf("must be at most %d bytes", maxSize)
+	}
+	*s = size(n * factor)
+	return nil
+}
+
+// String is the size in the largest unit that divides it.
+func (s size) String() string {
+	for _, u := range []int{2, 1, 0} {
+		if b := units[u].bytes; s != 0 && int64(s)%b == 0 {
+			return strconv.FormatInt(int64(s)/b, 10) + units[u].name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// parsers read the types that have no text form of their own. Their errors say what was wanted and leave the value to
+// the caller, who knows what of it may be shown.
+func parsers() map[reflect.Type]env.ParserFunc {
+	return map[reflect.Type]env.ParserFunc{
+		reflect.TypeFor[bool]():          parseBool,
+		reflect.TypeFor[int]():           parseCount,
+		reflect.TypeFor[time.Duration](): parseDuration,
+		reflect.TypeFor[url.URL]():       parseUpstream,
+	}
+}
+
+func parseBool(v string) (any, error) {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return nil, errors.New("want true or false")
+	}
+	return b, nil
+}
+
+func parseCount(v string) (any, error) {
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("want a whole number from 1 to %d", math.MaxInt32)
+	}
+	return int(n), nil
+}
+
+func parseDuration(v string) (any, error) {
+	d, err := time.ParseDuration(v)
+	switch {
+	case err != nil:
+		return nil, errors.New("no duration, want a number with a unit, such as 15s, 1h30m or 0")
+	case d < 0:
+		return nil, errors.New("must not be negative")
+	}
+	return d, nil
+}
+
+// parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password included, so they
+// are not passed on.
+func parseUpstream(v string) (any, error) {
+	if !strings.Contains(v, "://") {
+		return nil, errors.New("scheme missing, want http:// or https://")
+	}
+	u, err := url.Parse(v)
+	switch {
+	case err != nil:
+		return nil, errors.New("no address, want something like http://localhost:8000/agent")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("scheme %q is not spoken, want http:// or https://", u.Scheme)
+	case u.User != nil:
+		return nil, errors.New("user and password do not belong here, put an Authorization line into HOLDPOINT_UPSTREAM_HEADERS_FILE")
+	case u.Hostname() == "":
+		return nil, errors.New("host missing, want something like http://localhost:8000/agent")
+	case !validPort(u.Port()):
+		return nil, fmt.Errorf("port %q is out of range, want 1 to 65535", u.Port())
+	case u.Fragment != "" || strings.HasSuffix(v, "#"):
+		return nil, errors.New("a fragment (#) never reaches a server, leave it out")
+	}
+	return *u, nil
+}
+
+func validPort(p string) bool {
+	n, err := strconv.Atoi(p)
+	return p == "" || err == nil && n >= 1 && n <= 65535
+}
+
+// checkListen says what is wrong with an address to listen on.
+func checkListen(v string) error {
+	_, port, err := net.SplitHostPort(v)
+	if err != nil {
+		if n, err := strconv.Atoi(v); err == nil && n >= 0 {
+			return fmt.Errorf("want host:port, such as :%d", n)
+		}
+		return errors.New("want host:port, such as :7080 or 127.0.0.1:7080")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("port %q is out of range, want 0 to 65535", port)
+	}
+	return nil
+}
+
+// shownURL is an address as logs may hold it: user info and the values of the query are cut.
+func shownURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	c := *u
+	if c.User != nil {
+		c.User = url.User("xxxxx")
+	}
+	if c.RawQuery != "" {
+		pairs := strings.Split(c.RawQuery, "&")
+		for i, p := range pairs {
+			if name, _, ok := strings.Cut(p, "="); ok {
+				pairs[i] = name + "=xxxxx"
+			}
+		}
+		c.RawQuery = strings.Join(pairs, "&")
+	}
+	return c.String()
+}
+
+// shownText is a value as an error may quote it: what stands where an address has its user info or its query is cut,
+// also when the whole is no address, and so is what is too long to read.
+func shownText(v string) string {
+	const longest = 120
+	if scheme, rest, ok := strings.Cut(v, "://"); ok {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			v = scheme + "://xxxxx" + rest[at:]
+		}
+		if head, _, ok := strings.Cut(v, "?"); ok {
+			v = head + "?xxxxx"
+		}
+	} else if at := strings.LastIndex(v, "@"); at >= 0 {
+		v = "xxxxx" + v[at:]
+	}
+	if len(v) > longest {
+		v = strings.ToValidUTF8(v[:longest], "") + "…"
+	}
+	return strconv.Quote(v)
+}
+
+// shownDuration is a duration without the zero units at its end: 720h, not 720h0m0s.
+func shownDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,436 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A front stands between Holdpoint and a backend and fails on demand.
+type front struct {
+	address string
+	server  *http.Server
+	ends    func(w http.ResponseWriter, r *http.Request) // what POSTs meet instead of the backend
+	fails   atomic.Bool
+	proxy   *httputil.ReverseProxy
+}
+
+func newFront(t *testing.T, b *backend, ends func(w http.ResponseWriter, r *http.Request)) *front {
+	t.Helper()
+	target, err := url.Parse(b.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &front{ends: ends, proxy: &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}}
+	f.listen(t, "127.0.0.1:0")
+	t.Cleanup(func() { f.server.Close() })
+	return f
+}
+
+func (f *front) listen(t *testing.T, address string) {
+	t.Helper()
+	var l net.Listener
+	var err error
+	if !eventually(func() bool { l, err = net.Listen("tcp", address); return err == nil }) {
+		t.Fatal(err)
+	}
+	f.address = l.Addr().String()
+	f.server = &http.Server{Handler: f}
+	go f.server.Serve(l)
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !f.fails.Load() {
+		f.proxy.ServeHTTP(w, r)
+		return
+	}
+	io.Copy(io.Discard, r.Body)
+	f.ends(w, r)
+}
+
+// off makes the front fail, or go away altogether if it has no way to fail.
+func (f *front) off(t *testing.T) {
+	if f.ends == nil {
+		f.server.Close()
+		return
+	}
+	f.fails.Store(true)
+}
+
+func (f *front) on(t *testing.T) {
+	if f.ends == nil {
+		f.listen(t, f.address)
+		return
+	}
+	f.fails.Store(false)
+}
+
+func sendStream(w http.ResponseWriter, frames string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, frames)
+	w.(http.Flusher).Flush()
+}
+
+const started = `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}` + "\n\n"
+
+var (
+	answersJSON = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"ok":true}`)
+	}
+	endsEarly = func(w http.ResponseWriter, r *http.Request) { sendStream(w, started) }
+	breaksOff = func(w http.ResponseWriter, r *http.Request) {
+		sendStream(w, started+"data: {\"ty")
+		panic(http.ErrAbortHandler)
+	}
+	hangsUp     = func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }
+	unavailable = func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not now", http.StatusServiceUnavailable) }
+	notFound    = func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
+)
+
+// failing runs test for the two adapter versions and every client, each with a front and a Holdpoint of its own.
+func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), test func(t *testing.T, w world, f *front)) {
+	t.Helper()
+	for _, b := range shared.backends[:2] {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFront(t, b, ends)
+			h := ownHoldpoint(t, "http://"+f.address, nil)
+			for _, version := range []string{newest, pinned, oldest} {
+				t.Run("client-"+version, func(t *testing.T) {
+					test(t, world{b: b, h: h, version: version}, f)
+				})
+			}
+		})
+	}
+}
+
+// both runs test for the client that saw the failure and for a fresh one on its thread.
+func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
+	t.Helper()
+	t.Run("the same client", func(t *testing.T) { test(t, func(c *client) *client { return c }) })
+	t.Run("a fresh client", func(t *testing.T) { test(t, func(c *client) *client { return c.another(t) }) })
+}
+
+// An ordinary run that the backend does not end: one RUN_ERROR, and the thread goes on when the backend does.
+func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		ends func(w http.ResponseWriter, r *http.Request)
+		code string // "": the status passes as it is
+	}{
+		{"unreachable", nil, "UPSTREAM_UNREACHABLE"},
+		{"answers JSON", answersJSON, "UPSTREAM_STATUS"},
+		{"ends early", endsEarly, "UPSTREAM_EOF"},
+		{"breaks off", breaksOff, "UPSTREAM_EOF"},
+		{"unavailable", unavailable, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			failing(t, test.ends, func(t *testing.T, w world, f *front) {
+				both(t, func(t *testing.T, next func(*client) *client) {
+					c := w.client(t, "chat")
+					f.off(t)
+					if test.code != "" {
+						c.refused(t, step{say: "plain and unheard"}, test.code, false)
+					} else if a := c.run(t, step{say: "plain and unheard", loose: true}).answer(t); a.Status != http.StatusServiceUnavailable || a.Text != "not now\n" {
+						t.Errorf("answer %d %q, want the backend's own", a.Status, a.Text)
+					}
+					f.on(t)
+					w.did(t, c, 0, nil)
+					next(c).goesOn(t, nil)
+				})
+			})
+		})
+	}
+}
+
+// A resume that certainly did not reach the backend, or that it turned away: the pause is open as before, and the same
+// answers are taken when the backend is back.
+func TestTheBackendTurnsAResumeAway(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		ends func(w http.ResponseWriter, r *http.Request)
+		code string
+	}{
+		{"unreachable", nil, "UPSTREAM_UNREACHABLE"},
+		{"not found", notFound, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			failing(t, test.ends, func(t *testing.T, w world, f *front) {
+				both(t, func(t *testing.T, next func(*client) *client) {
+					c := w.paused(t, "approve", 1)
+					s := c.answer(c.answers(accept), yes)
+					f.off(t)
+					a := c.run(t, step{resume: s.resume, command: s.command, loose: test.code == ""}).answer(t)
+					if a.code() != test.code || test.code == "" && a.Status != http.StatusNotFound {
+						t.Errorf("answer: %s", terminal(a))
+					}
+					f.on(t)
+					w.did(t, c, 1, nil)
+					c = next(c)
+					c.finish(t, s)
+					w.did(t, c, 2, map[string]int{"delete": 1})
+					c.goesOn(t, nil)
+				})
+			})
+		})
+	}
+}
+
+// A resume after which nobody knows whether the backend acted: said once, never sent again. Here it did not act, and
+// still waits: it asks again, and a new answer is taken.
+func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		ends func(w http.ResponseWriter, r *http.Request)
+		code string
+	}{
+		{"hangs up", hangsUp, "UPSTREAM_EOF"},
+		{"breaks off", breaksOff, "UPSTREAM_EOF"},
+		{"ends early", endsEarly, "UPSTREAM_EOF"},
+		{"answers JSON", answersJSON, "UPSTREAM_STATUS"},
+		{"unavailable", unavailable, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			failing(t, test.ends, func(t *testing.T, w world, f *front) {
+				both(t, func(t *testing.T, next func(*client) *client) {
+					c := w.paused(t, "truthy", 1)
+					s := c.answer(c.answers(func(id string) entry { return resolved(id, true) }), true)
+					f.off(t)
+					a := c.run(t, step{resume: s.resume, command: s.command, loose: true}).answer(t)
+					if a.code() != test.code || test.code == "" && a.Status != http.StatusServiceUnavailable {
+						t.Errorf("answer: %s", terminal(a))
+					}
+					f.on(t)
+					c = next(c)
+					s.empty = true
+					c.refused(t, s, "RESUME_IN_DOUBT", false)
+					w.did(t, c, 1, nil)
+					c.recovers(t, false)
+					w.effects(t, c, nil)
+				})
+			})
+		})
+	}
+}
+
+// recovers: as goesOn, but the backend may itself wait for an answer, which it asks for at the client's ordinary
+// message; that one is told as a new pause, and denied.
+func (c *client) recovers(t *testing.T, deny any) {
+	t.Helper()
+	const most = 4
+	for range most {
+		said := "plain and patient " + fresh("n")
+		c.run(t, c.denying(step{say: said}, deny))
+		if c.echoed(said) {
+			return
+		}
+	}
+	t.Fatalf("an ordinary message was not answered within %d requests", most)
+}
+
+// An exception in the graph cuts the adapter's stream. The client gets one RUN_ERROR and a clean end.
+func TestAnErrorInTheGraph(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		both(t, func(t *testing.T, next func(*client) *client) {
+			c := w.client(t, "boom")
+			a := c.run(t, step{say: "go"}).answer(t)
+			if a.code() != "UPSTREAM_EOF" || len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			next(c).goesOn(t, nil)
+		})
+	})
+}
+
+// An approved node acts and then fails. LangGraph keeps the first answer and asks again, and whatever is answered
+// then, it runs the node with the first answer: a denial must not get there.
+func TestADenialAfterAFailedApproval(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		both(t, func(t *testing.T, next func(*client) *client) {
+			c := w.paused(t, "approve", 1)
+			fails := map[string]any{"approved": true, "boom": true}
+			a := c.run(t, c.answer(c.answers(func(id string) entry { return resolved(id, fails) }), fails)).answer(t)
+			if a.code() != "UPSTREAM_EOF" || a.outcome() != nil {
+				t.Fatalf("answer: %s", terminal(a))
+			}
+			w.did(t, c, 2, map[string]int{"delete": 1})
+			c = next(c)
+			for range 4 {
+				s := c.denying(step{say: "plain and worried"}, no)
+				for n := range s.resume { // a plain no in place of "cancelled"
+					s.resume[n] = reject(s.resume[n].ID)
+				}
+				c.run(t, s)
+				w.effects(t, c, map[string]int{"delete": 1})
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	})
+}
+
+// ---- a backend that dies -------------------------------------------------------------------------------------------
+
+// mortal is a backend of its own, with Holdpoint before it, that a test may kill. Its ledger outlives it.
+func mortal(t *testing.T, version string) world {
+	t.Helper()
+	s, err := startServer(version, filepath.Join(t.TempDir(), "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.kill() })
+	b := &backend{name: version + "-mortal", mode: "default", server: s}
+	return world{b: b, h: ownHoldpoint(t, b.url(), nil)}
+}
+
+// dying calls test for both adapter versions.
+func dying(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	for _, version := range []string{"0.0.42", "0.0.43"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, mortal(t, version))
+		})
+	}
+}
+
+// crew is two clients of each version on threads of their own: the one that sees what happens, and one that a fresh
+// client will follow.
+func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
+	t.Helper()
+	var all []*client
+	for _, version := range []string{newest, newest, pinned, pinned, oldest, oldest} {
+		w.version = version
+		all = append(all, arrange(w))
+	}
+	return all
+}
+
+// The backend is restarted between pause and answer, and its checkpoints were in memory. The answer meets a thread
+// that the backend does not know, and the graph starts without input. Whatever it then does, it is no success of the
+// approved action.
+func TestTheBackendForgetsThePause(t *testing.T) {
+	dying(t, func(t *testing.T, w world) {
+		for _, test := range []struct {
+			graph  string
+			open   int
+			answer any
+			deny   any
+		}{
+			// Started without input, this one ends in an ordinary way: only the lost history tells.
+			{"hitl", 2, map[string]any{"decisions": []any{map[string]any{"type": "approve"}, map[string]any{"type": "approve"}}},
+				map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}},
+			// This one asks the same question again.
+			{"approve", 1, yes, no},
+		} {
+			t.Run(test.graph, func(t *testing.T) {
+				clients := crew(t, w, func(w world) *client { return w.paused(t, test.graph, test.open) })
+				w.b.server.crash()
+				w.b.server.back(t)
+				for n, c := range clients {
+					before := ids(c.pending)
+					a := c.run(t, c.answer(c.answers(accept), test.answer)).answer(t)
+					if a.code() != "BACKEND_LOST_INTERRUPT" {
+						t.Errorf("client %s: the answer to a lost pause was met with %s", c.version, terminal(a))
+					}
+					if ids(a.outcome()) == before {
+						t.Errorf("client %s: the lost pause is told as if it were open", c.version)
+					}
+					w.effects(t, c, nil)
+					if n%2 == 1 {
+						c = c.another(t)
+					}
+					c.recovers(t, test.deny)
+					w.effects(t, c, nil)
+				}
+			})
+		}
+	})
+}
+
+// The backend dies while an approved action runs. Nobody knows how far it came: that is said once, the answer is not
+// sent a second time, and the thread goes on.
+func TestTheBackendDiesInMidResume(t *testing.T) {
+	dying(t, func(t *testing.T, w world) {
+		gate := fresh("gate")
+		held := map[string]any{"approved": true, "hold": gate}
+		clients := crew(t, w, func(w world) *client { return w.paused(t, "approve", 1) })
+		steps := make([]step, len(clients))
+		ends := make([]<-chan report, len(clients))
+		for n, c := range clients {
+			steps[n] = c.answer(c.answers(func(id string) entry { return resolved(id, held) }), held)
+			ends[n] = c.start(t, steps[n])
+		}
+		for _, c := range clients {
+			if !eventually(func() bool { return w.b.ledger(t, c.thread).Counts["delete"] == 1 }) {
+				t.Fatal("an approved node did not begin")
+			}
+		}
+		w.b.server.crash()
+		for _, end := range ends {
+			if a := (<-end).answer(t); a.code() != "UPSTREAM_EOF" || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+		}
+		w.b.server.back(t)
+		for n, c := range clients {
+			if n%2 == 1 {
+				c = c.another(t)
+			}
+			s := steps[n]
+			s.empty = true
+			c.refused(t, s, "RESUME_IN_DOUBT", false)
+			w.did(t, c, 2, map[string]int{"delete": 1})
+			c.goesOn(t, nil)
+			w.did(t, c, 3, map[string]int{"delete": 1})
+		}
+	})
+}
+
+// Holdpoint itself is restarted, with its store in memory: it knows nothing of the pause, the backend does. An answer
+// is refused, for nobody can say to what; an ordinary run brings the question back.
+func TestHoldpointForgetsThePause(t *testing.T) {
+	for _, b := range shared.backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			var all sync.WaitGroup
+			before, after := ownHoldpoint(t, b.url(), nil), ownHoldpoint(t, b.url(), nil)
+			for _, version := range []string{newest, pinned, oldest} {
+				all.Go(func() {
+					w := world{b: b, h: before, version: version}
+					c := w.client(t, "truthy")
+					if a := c.run(t, step{say: "go"}); len(a.Wire) != 1 || len(a.Wire[0].outcome()) != 1 {
+						t.Errorf("no pause: %v", summary(a))
+						return
+					}
+					c.d.call(t, "new", map[string]any{"client": c.name, "version": version, "url": after.address + "/truthy", "threadId": c.thread, "messages": c.messages}, &struct{}{})
+					s := c.answer(c.answers(func(id string) entry { return resolved(id, true) }), true)
+					if a := c.run(t, s); len(a.Wire) != 1 || a.Wire[0].code() != "UNKNOWN_INTERRUPT_ID" {
+						t.Errorf("an answer that nobody can place: %v", summary(a))
+					}
+					if a := c.run(t, step{empty: true}); len(a.Wire) != 1 || len(a.Wire[0].outcome()) != 1 {
+						t.Errorf("the question does not come back: %v", summary(a))
+						return
+					}
+					w.effects(t, c, nil)
+					s = c.answer(c.answers(func(id string) entry { return resolved(id, true) }), true)
+					if a := c.run(t, s); len(a.Wire) != 1 || a.Wire[0].code() != "" {
+						t.Errorf("the answer to the question that came back: %v", summary(a))
+					}
+					w.effects(t, c, map[string]int{"delete": 1})
+				})
+			}
+			all.Wait()
+		})
+	}
+}

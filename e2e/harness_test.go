@@ -1,0 +1,555 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait for something that must happen. It is no expectation of speed.
+const patience = 90 * time.Second
+
+// shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state but the backends,
+// and every test has threads of its own.
+var shared struct {
+	binary   string
+	python   map[string]string // adapter version -> its interpreter
+	backends []*backend
+	proxies  map[string]*holdpoint // by backend.name
+	through  *driver               // clients behind Holdpoint: nothing may ever be thrown astray there
+	direct   *driver               // clients in front of a bare backend
+}
+
+func TestMain(m *testing.M) {
+	code := 1
+	err := setUp()
+	if err == nil {
+		code = m.Run()
+		if strays := shared.through.strayed(); len(strays) > 0 {
+			fmt.Fprintln(os.Stderr, "e2e: a client behind Holdpoint threw what no caller could catch:", strings.Join(strays, "\n"))
+			code = 1
+		}
+	} else {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+	}
+	stopAll()
+	os.Exit(code)
+}
+
+func setUp() error {
+	python, err := requireTools()
+	if err != nil {
+		return err
+	}
+	unlock, err := lockCache()
+	if err != nil {
+		return err
+	}
+	versions := []string{"0.0.42", "0.0.43"}
+	dir, err := os.MkdirTemp("", "holdpoint-e2e-")
+	if err != nil {
+		return err
+	}
+	atEnd(func() { os.RemoveAll(dir) })
+	shared.binary = filepath.Join(dir, "holdpoint")
+	shared.python = map[string]string{}
+	interpreters := make([]string, len(versions))
+	err = inParallel(
+		func() error { return buildBinary(shared.binary) },
+		installClients,
+		func() (err error) { interpreters[0], err = environment(python, versions[0]); return },
+		func() (err error) { interpreters[1], err = environment(python, versions[1]); return },
+	)
+	unlock()
+	if err != nil {
+		return err
+	}
+	for i, v := range versions {
+		shared.python[v] = interpreters[i]
+	}
+
+	var old, current *server
+	err = inParallel(
+		func() (err error) { old, err = startServer(versions[0], ""); return },
+		func() (err error) { current, err = startServer(versions[1], ""); return },
+		func() (err error) { shared.through, err = startDriver("through"); return },
+		func() (err error) { shared.direct, err = startDriver("direct"); return },
+	)
+	if err != nil {
+		return err
+	}
+	shared.backends = []*backend{
+		{name: "0.0.42", mode: "default", server: old},
+		{name: "0.0.43", mode: "default", server: current},
+		{name: "0.0.43-outcome", mode: "outcome", server: current},
+		{name: "0.0.43-quiet", mode: "quiet", server: current},
+	}
+	shared.proxies = map[string]*holdpoint{}
+	for _, b := range shared.backends {
+		h, err := startHoldpoint(b.name, b.url(), nil)
+		if err != nil {
+			return err
+		}
+		shared.proxies[b.name] = h
+	}
+	return nil
+}
+
+// ---- what has to be on the machine, and what is installed ----------------------------------------------------------
+
+// requireTools says in one line what is missing, or returns the Python to make environments with.
+func requireTools() (string, error) {
+	var missing []string
+	python := ""
+	for _, name := range []string{"python3", "python3.14", "python3.13", "python3.12", "python3.11"} {
+		out, err := exec.Command(name, "-c", "import sys, venv, ensurepip; print(sys.version_info >= (3, 11))").Output()
+		if err == nil && strings.TrimSpace(string(out)) == "True" {
+			python = name
+			break
+		}
+	}
+	if python == "" {
+		missing = append(missing, "python3 >= 3.11 with venv")
+	}
+	out, err := exec.Command("node", "--version").Output()
+	major, _ := strconv.Atoi(strings.SplitN(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".", 2)[0])
+	if err != nil || major < 20 {
+		missing = append(missing, "node >= 20")
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		missing = append(missing, "npm")
+	}
+	if len(missing) > 0 {
+		return "", fmt.Errorf("missing on this machine: %s", strings.Join(missing, ", "))
+	}
+	return python, nil
+}
+
+// lockCache keeps two test processes from installing into the same folders at once.
+func lockCache() (unlock func(), err error) {
+	if err := os.MkdirAll(".cache", 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(".cache", "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+func buildBinary(to string) error {
+	args := []string{"build", "-o", to}
+	if os.Getenv("E2E_RACE") != "" {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "holdpoint/cmd/holdpoint")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(cmd.Args[1:], " "), err, out)
+	}
+	return nil
+}
+
+// environment makes, or finds, the virtual environment of one adapter version. Its name carries a digest of the pins
+// and of the Python, so that a change of either makes a new one; a marker written last says that it is whole.
+func environment(python, version string) (string, error) {
+	requirements := filepath.Join("langgraph", "requirements-"+version+".txt")
+	pins, err := os.ReadFile(requirements)
+	if err != nil {
+		return "", err
+	}
+	about, err := exec.Command(python, "-c", "import sys; print(sys.version, sys.executable)").Output()
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.Abs(filepath.Join(".cache", fmt.Sprintf("venv-%s-%s", version, digest(pins, about))))
+	if err != nil {
+		return "", err
+	}
+	interpreter, marker := filepath.Join(dir, "bin", "python"), filepath.Join(dir, ".complete")
+	if _, err := os.Stat(marker); err == nil {
+		return interpreter, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command(python, "-m", "venv", dir).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s -m venv: %w\n%s", python, err, out)
+	}
+	// The list is complete, so nothing is resolved: what is installed is what is written.
+	if err := insist(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", requirements); err != nil {
+		return "", err
+	}
+	return interpreter, os.WriteFile(marker, nil, 0o644)
+}
+
+func installClients() error {
+	lock, err := os.ReadFile(filepath.Join("client", "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	marker := filepath.Join("client", "node_modules", ".complete-"+digest(lock))
+	if _, err := os.Stat(marker); err == nil {
+		return nil
+	}
+	if err := insist("npm", "ci", "--prefix", "client", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
+		return err
+	}
+	return os.WriteFile(marker, nil, 0o644)
+}
+
+// insist runs a command that uses the network up to three times.
+func insist(name string, args ...string) error {
+	var err error
+	for attempt := range 3 {
+		time.Sleep(time.Duration(attempt) * 2 * time.Second)
+		var out []byte
+		if out, err = exec.Command(name, args...).CombinedOutput(); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+	return err
+}
+
+func digest(parts ...[]byte) string {
+	return fmt.Sprintf("%x", sha256.Sum256(bytes.Join(parts, []byte{0})))[:12]
+}
+
+func inParallel(jobs ...func() error) error {
+	errs := make([]error, len(jobs))
+	var wg sync.WaitGroup
+	for i, job := range jobs {
+		wg.Go(func() { errs[i] = job() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// ---- processes -----------------------------------------------------------------------------------------------------
+
+var ending struct {
+	sync.Mutex
+	todo []func()
+}
+
+func atEnd(f func()) {
+	ending.Lock()
+	defer ending.Unlock()
+	ending.todo = append(ending.todo, f)
+}
+
+func stopAll() {
+	ending.Lock()
+	todo := ending.todo
+	ending.todo = nil
+	ending.Unlock()
+	for i := len(todo) - 1; i >= 0; i-- {
+		todo[i]()
+	}
+}
+
+// A process runs in a group of its own and ends when its standard input ends, so that it outlives the tests in no case.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	out   *bufio.Reader
+	log   lines
+	once  sync.Once
+	gone  chan struct{} // closed when it has ended
+}
+
+func startProcess(name string, cmd *exec.Cmd) (*process, error) {
+	p := &process{name: name, cmd: cmd, gone: make(chan struct{})}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	// Own pipes instead of StdoutPipe: Wait must not close what is still being read.
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout = w
+	cmd.Stderr = &p.log
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	w.Close()
+	p.out = bufio.NewReaderSize(r, 1<<20)
+	go func() { cmd.Wait(); close(p.gone) }()
+	atEnd(p.kill)
+	return p, nil
+}
+
+// kill ends the whole group at once, as a crash would.
+func (p *process) kill() {
+	p.once.Do(func() {
+		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		p.stdin.Close()
+		<-p.gone
+	})
+}
+
+// lines keeps what a process says on stderr, bounded, and lets one wait for a line.
+type lines struct {
+	mu   sync.Mutex
+	rest []byte
+	all  []string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, b...)
+	for {
+		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		l.rest = bytes.Clone(rest)
+		l.all = append(l.all, string(line))
+		if len(l.all) > 4000 {
+			l.all = l.all[1000:]
+		}
+	}
+}
+
+func (l *lines) tail(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.all[max(0, len(l.all)-n):], "\n")
+}
+
+func (l *lines) find(match func(string) bool) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.all {
+		if match(line) {
+			return line, true
+		}
+	}
+	return "", false
+}
+
+// eventually polls until ok, and gives up after patience.
+func eventually(ok func() bool) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return true
+		}
+	}
+	return false
+}
+
+// ---- backends ------------------------------------------------------------------------------------------------------
+
+// A server is one process of langgraph/server.py; it serves every mode that its adapter knows.
+type server struct {
+	*process
+	version string
+	ledger  string
+	port    int
+}
+
+func startServer(version, ledger string) (*server, error) {
+	s := &server{version: version, ledger: ledger}
+	return s, s.start()
+}
+
+func (s *server) start() error {
+	args := []string{filepath.Join("langgraph", "server.py"), "--port", strconv.Itoa(s.port)}
+	if s.ledger != "" {
+		args = append(args, "--ledger", s.ledger)
+	}
+	cmd := exec.Command(shared.python[s.version], args...)
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
+	p, err := startProcess("backend "+s.version, cmd)
+	if err != nil {
+		return err
+	}
+	var ready struct{ Port int }
+	line, err := p.out.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil {
+		p.kill()
+		return fmt.Errorf("%s did not start: %w\n%s", p.name, err, p.log.tail(20))
+	}
+	s.process, s.port = p, ready.Port
+	return nil
+}
+
+// crash ends the backend; what it knew of its threads is lost, as with every in-memory checkpointer.
+func (s *server) crash() { s.kill() }
+
+// back starts it again where it was. Only its ledger is as before.
+func (s *server) back(t *testing.T) {
+	t.Helper()
+	var err error
+	if !eventually(func() bool { err = s.start(); return err == nil }) {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) base() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port) }
+
+// A backend is one row of the matrix: an adapter version with one set of options.
+type backend struct {
+	name, mode string
+	server     *server
+}
+
+func (b *backend) url() string { return b.server.base() + "/" + b.mode }
+
+// showsIDs: is a native id on the wire? Without raw events and without the outcome there is none.
+func (b *backend) showsIDs() bool { return b.mode != "quiet" }
+
+// A ledger is what really happened on one thread.
+type ledger struct {
+	Counts  map[string]int
+	Effects []struct {
+		Name, Type string
+		Answer     any
+	}
+	Nodes []string
+	Runs  []struct{ Mode, Graph string }
+}
+
+func (b *backend) ledger(t *testing.T, thread string) ledger {
+	t.Helper()
+	var l ledger
+	getJSON(t, b.server.base()+"/effects/"+url.PathEscape(thread), &l)
+	return l
+}
+
+// reached waits until a node waits at the gate.
+func (b *backend) reached(t *testing.T, gate string) {
+	t.Helper()
+	if !eventually(func() bool {
+		var g struct{ Reached bool }
+		getJSON(t, b.server.base()+"/gates/"+gate, &g)
+		return g.Reached
+	}) {
+		t.Fatalf("no node came to gate %s", gate)
+	}
+}
+
+func (b *backend) open(t *testing.T, gate string) {
+	t.Helper()
+	res, err := http.Post(b.server.base()+"/gates/"+gate, "application/json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+}
+
+func getJSON(t *testing.T, address string, into any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+		t.Fatalf("GET %s: %v", address, err)
+	}
+}
+
+// ---- the binary ----------------------------------------------------------------------------------------------------
+
+type holdpoint struct {
+	*process
+	address string // http://host:port
+}
+
+// startHoldpoint runs the built binary with nothing but HOLDPOINT_* in its environment.
+func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
+	// The shell is there for one thing: to end the binary when our end of the pipe is gone, however the tests ended.
+	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
+	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(),
+		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_LISTEN=127.0.0.1:0",
+	}
+	for key, value := range env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	p, err := startProcess("holdpoint "+name, cmd)
+	if err != nil {
+		return nil, err
+	}
+	h := &holdpoint{process: p}
+	ended := func() bool {
+		select {
+		case <-p.gone:
+			return true
+		default:
+			return false
+		}
+	}
+	if !eventually(func() bool {
+		_, ok := p.log.find(func(line string) bool {
+			var l struct{ Msg, Addr string }
+			if json.Unmarshal([]byte(line), &l) != nil || l.Msg != "listening" || !addressPattern.MatchString(l.Addr) {
+				return false
+			}
+			h.address = "http://" + l.Addr
+			return true
+		})
+		return ok || ended()
+	}) || h.address == "" {
+		p.kill()
+		return nil, fmt.Errorf("%s did not say where it listens:\n%s", p.name, p.log.tail(20))
+	}
+	return h, nil
+}
+
+var addressPattern = regexp.MustCompile(`^127\.0\.0\.1:[0-9]+$`)
+
+// ownHoldpoint is one for a single test.
+func ownHoldpoint(t *testing.T, upstream string, env map[string]string) *holdpoint {
+	t.Helper()
+	h, err := startHoldpoint(t.Name(), upstream, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s said:\n%s", h.name, h.log.tail(40))
+		}
+		h.kill()
+	})
+	return h
+}

@@ -1,0 +1,187 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+)
+
+// A world is one cell of the matrix: a backend, Holdpoint before it, and a version of the client.
+type world struct {
+	b       *backend
+	h       *holdpoint
+	version string
+}
+
+// matrix runs test in every cell, cells in parallel.
+func matrix(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	for _, b := range shared.backends {
+		for _, version := range []string{newest, pinned, oldest} {
+			t.Run(b.name+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				test(t, world{b: b, h: shared.proxies[b.name], version: version})
+			})
+		}
+	}
+}
+
+// client is a fresh one on a fresh thread of a graph.
+func (w world) client(t *testing.T, graph string) *client {
+	t.Helper()
+	return newClient(t, shared.through, w.version, w.h.address+"/"+graph, fresh("thread"), nil)
+}
+
+// old: this client knows no interrupts; it sees CUSTOM on_interrupt and answers in forwardedProps.command.resume.
+func (w world) old() bool { return w.version == oldest }
+
+// paused is a client whose thread waits for n interrupts.
+func (w world) paused(t *testing.T, graph string, n int) *client {
+	t.Helper()
+	c := w.client(t, graph)
+	c.pause(t, n)
+	return c
+}
+
+// pause says "go" and expects n interrupts.
+func (c *client) pause(t *testing.T, n int) wire {
+	t.Helper()
+	a := c.run(t, step{say: "go"}).answer(t)
+	if got := len(a.outcome()); got != n || a.code() != "" {
+		t.Fatalf("paused with %d interrupts (code %q), want %d: %v", got, a.code(), n, a.kinds())
+	}
+	return a
+}
+
+// answer is a step that answers the way this version of the client does: with the resume array, or with
+// forwardedProps.command.resume.
+func (c *client) answer(entries []entry, command any) step {
+	if c.version == oldest {
+		return step{command: command}
+	}
+	return step{resume: entries}
+}
+
+// finish runs s and expects an ordinary end of the run.
+func (c *client) finish(t *testing.T, s step) wire {
+	t.Helper()
+	a := c.run(t, s).answer(t)
+	if a.code() != "" || a.outcome() != nil || len(a.of("RUN_FINISHED")) != 1 {
+		t.Fatalf("the run ended with code %q and %d interrupts, want an ordinary end: %v\n%s", a.code(), len(a.outcome()), a.kinds(), terminal(a))
+	}
+	return a
+}
+
+// refused runs s and expects RUN_ERROR with code; where asked, the same interrupts are told before it.
+func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
+	t.Helper()
+	before := ids(c.pending)
+	a := c.run(t, s).answer(t)
+	if a.code() != code {
+		t.Fatalf("refused with code %q, want %s: %v\n%s", a.code(), code, a.kinds(), terminal(a))
+	}
+	if asked {
+		if now := ids(a.outcome()); now != before {
+			t.Errorf("the refusal asks for %s, open were %s", now, before)
+		}
+	} else if a.outcome() != nil {
+		t.Errorf("the refusal asks for %s, nothing should be open", ids(a.outcome()))
+	}
+	return a
+}
+
+// goesOn: the thread is not stuck. The client sends an ordinary message, beside "cancelled" for whatever its library
+// insists on, and the backend answers it, at the second request at the latest. deny is how a client of the older kind
+// says no where it was asked.
+func (c *client) goesOn(t *testing.T, deny any) {
+	t.Helper()
+	said := "plain and simple " + fresh("n")
+	first := c.run(t, c.denying(step{say: said}, deny)).answer(t)
+	if c.echoed(said) {
+		return
+	}
+	second := c.run(t, c.denying(step{}, deny)).answer(t)
+	if !c.echoed(said) {
+		t.Fatalf("an ordinary message was not answered within two requests:\n%s\n%s", terminal(first), terminal(second))
+	}
+}
+
+// denying adds to s the "no" to all that this client takes for open: what its library's list holds, or, for the version
+// without one, what the last run asked.
+func (c *client) denying(s step, deny any) step {
+	switch {
+	case c.version == oldest && c.asked:
+		s.command = deny
+	case c.version != oldest && len(c.pending) > 0:
+		s.resume = c.answers(cancelled)
+	}
+	return s
+}
+
+// echoed: the backend's answer to an ordinary message is in the client's messages.
+func (c *client) echoed(said string) bool {
+	for _, m := range c.messages {
+		if m.str("role") == "assistant" && m.str("content") == "echo: "+said {
+			return true
+		}
+	}
+	return false
+}
+
+// did asserts what really happened on the thread: how often the backend was asked to run, and the side effects.
+func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
+	t.Helper()
+	l := w.b.ledger(t, c.thread)
+	if len(l.Runs) != runs {
+		t.Errorf("the backend was asked to run %d times, want %d", len(l.Runs), runs)
+	}
+	w.effects(t, c, counts)
+}
+
+// effects asserts the side effects alone.
+func (w world) effects(t *testing.T, c *client, counts map[string]int) {
+	t.Helper()
+	l := w.b.ledger(t, c.thread)
+	if !maps.Equal(l.Counts, counts) {
+		t.Errorf("side effects %v, want %v (nodes %v)", l.Counts, counts, l.Nodes)
+	}
+}
+
+func ids(interrupts []event) string {
+	var all []string
+	for _, i := range interrupts {
+		all = append(all, i.str("id"))
+	}
+	return fmt.Sprint(all)
+}
+
+func nativeID(i event) string {
+	if m := publishedID.FindStringSubmatch(i.str("id")); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func terminal(w wire) string {
+	var all []string
+	for _, frame := range strings.Split(w.Text, "\n\n") {
+		for _, kind := range []string{"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "CUSTOM"} {
+			if strings.Contains(frame, `"type":"`+kind+`"`) {
+				all = append(all, frame)
+			}
+		}
+	}
+	return fmt.Sprintf("%d %s: %s", w.Status, w.End, strings.Join(all, "\n  "))
+}
+
+// yes and no are the answers of the approval graphs.
+var (
+	yes = map[string]any{"approved": true}
+	no  = map[string]any{"approved": false}
+)
+
+func accept(id string) entry { return resolved(id, yes) }
+func reject(id string) entry { return resolved(id, no) }

@@ -1,0 +1,364 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAnOrdinaryMessagePasses(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.client(t, "chat")
+		for _, said := range []string{"plain one", "plain two"} {
+			c.finish(t, step{say: said})
+			if !c.echoed(said) {
+				t.Errorf("no answer to %q: %v", said, c.messages)
+			}
+		}
+		w.did(t, c, 2, nil)
+	})
+}
+
+func TestAPauseIsTold(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.client(t, "approve")
+		a := c.pause(t, 1)
+		i := c.pending[0]
+		if i.str("reason") != "langgraph:interrupt" || i.str("message") != "Please confirm" {
+			t.Errorf("interrupt %v", i)
+		}
+		if native := nativeID(i); w.b.showsIDs() && len(native) != 32 {
+			t.Errorf("interrupt id %q does not begin with LangGraph's own", i.str("id"))
+		}
+		raw, _ := i["metadata"].(map[string]any)["langgraph"].(map[string]any)["raw"].(map[string]any)
+		if raw["question"] != "Delete 3 files?" {
+			t.Errorf("metadata.langgraph.raw is %v", raw)
+		}
+		// A client that declares a version reads the outcome; one that does not may know only the CUSTOM form.
+		want := 1
+		if w.version == newest {
+			want = 0
+		}
+		if got := len(a.customs()); got != want {
+			t.Errorf("%d CUSTOM on_interrupt beside the outcome, want %d", got, want)
+		}
+		w.did(t, c, 1, nil)
+	})
+}
+
+func TestAnApprovalRunsOnce(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "approve", 1)
+		c.finish(t, c.answer(c.answers(accept), yes))
+		w.did(t, c, 2, map[string]int{"delete": 1})
+		c.goesOn(t, nil)
+		w.did(t, c, 3, map[string]int{"delete": 1})
+	})
+}
+
+func TestADenialRunsNothing(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "approve", 1)
+		c.finish(t, c.answer(c.answers(reject), no))
+		w.did(t, c, 2, nil)
+		c.goesOn(t, nil)
+		w.did(t, c, 3, nil)
+	})
+}
+
+// The graph takes whatever is true for a yes, as most graphs in the field do.
+func TestACancelledAnswerIsNoApproval(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "truthy", 1)
+		c.finish(t, c.answer(c.answers(cancelled), false))
+		w.did(t, c, 2, nil)
+		c.goesOn(t, nil)
+		w.effects(t, c, nil)
+	})
+}
+
+func TestAnAnswerArrivesAsItWasGiven(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		for _, value := range []any{"Bob", "42", `{"a":1}`, float64(42), true, map[string]any{"a": []any{"b"}}, []any{"x"}, float64(0), ""} {
+			if text, isText := value.(string); !w.b.showsIDs() && (value == float64(0) || isText && text != "Bob") {
+				continue // without a native id only a bare value can be sent, which the adapter parses
+			}
+			if text, isText := value.(string); w.old() && isText && text != "Bob" && text != "" {
+				continue // in the command form the adapter parses a string, and the client means that
+			}
+			c := w.paused(t, "text", 1)
+			if got := c.pending[0].str("message"); got != "What is your name?" {
+				t.Errorf("message %q", got)
+			}
+			c.finish(t, c.answer(c.answers(func(id string) entry { return resolved(id, value) }), value))
+			l := w.b.ledger(t, c.thread)
+			if len(l.Effects) != 1 || !reflect.DeepEqual(l.Effects[0].Answer, value) {
+				t.Errorf("answered %#v, the graph got %v", value, l.Effects)
+			}
+		}
+	})
+}
+
+func TestTheBackendsSchemaIsTold(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "schema", 1)
+		schema, _ := c.pending[0]["responseSchema"].(map[string]any)
+		if c.pending[0].str("reason") != "input_required" || schema == nil || schema["type"] != "object" {
+			t.Errorf("interrupt %v", c.pending[0])
+		}
+		two := map[string]any{"count": 2}
+		c.finish(t, c.answer(c.answers(func(id string) entry { return resolved(id, two) }), two))
+		w.did(t, c, 2, map[string]int{"copy": 1})
+	})
+}
+
+func TestACopilotKitValue(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "copilot", 1)
+		if got := c.pending[0].str("message"); got != "What is your name?" {
+			t.Errorf("message %q", got)
+		}
+		if _, has := c.pending[0]["toolCallId"]; has {
+			t.Error("a toolCallId that the client has never seen")
+		}
+		c.finish(t, c.answer(c.answers(func(id string) entry { return resolved(id, "Bob") }), "Bob"))
+		w.did(t, c, 2, map[string]int{"greet": 1})
+	})
+}
+
+func TestAnAgentInboxRequest(t *testing.T) {
+	edited := map[string]any{"to": "eve@example.org"}
+	for _, test := range []struct {
+		name    string
+		entry   func(id string) entry
+		command any
+		want    map[string]int
+		args    any
+	}{
+		{"accepted", accept, []any{map[string]any{"type": "accept", "args": nil}}, map[string]int{"send_email": 1}, map[string]any{"to": "bob@example.org"}},
+		{"edited", func(id string) entry { return resolved(id, map[string]any{"approved": true, "editedArgs": edited}) },
+			[]any{map[string]any{"type": "edit", "args": map[string]any{"action": "send_email", "args": edited}}}, map[string]int{"send_email": 1}, edited},
+		{"denied", reject, []any{map[string]any{"type": "ignore", "args": nil}}, nil, nil},
+		{"cancelled", cancelled, []any{map[string]any{"type": "ignore", "args": nil}}, nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			matrix(t, func(t *testing.T, w world) {
+				c := w.paused(t, "inbox", 1)
+				if got := c.pending[0].str("message"); got != "Send this mail?" {
+					t.Errorf("message %q", got)
+				}
+				c.finish(t, c.answer(c.answers(test.entry), test.command))
+				w.did(t, c, 2, test.want)
+				if l := w.b.ledger(t, c.thread); test.want != nil && !reflect.DeepEqual(l.Effects[0].Answer, test.args) {
+					t.Errorf("sent with %v, want %v", l.Effects[0].Answer, test.args)
+				}
+			})
+		})
+	}
+}
+
+// HITL middleware: one native interrupt holds both tool calls; each is asked for on its own.
+func TestToolCallsAreApprovedOneByOne(t *testing.T) {
+	decide := func(d ...any) any { return map[string]any{"decisions": d} }
+	approve, rejection := map[string]any{"type": "approve"}, map[string]any{"type": "reject", "message": "no"}
+	args := map[string]any{"to": "eve@example.org", "body": "hello"}
+	edit := map[string]any{"type": "edit", "edited_action": map[string]any{"name": "send_email", "args": args}}
+	editEntry := func(id string) entry { return resolved(id, map[string]any{"approved": true, "editedArgs": args}) }
+	rejectEntry := func(id string) entry { return resolved(id, map[string]any{"approved": false, "message": "no"}) }
+	for _, test := range []struct {
+		name    string
+		answers [2]func(id string) entry
+		command any
+		want    map[string]int
+		email   any
+	}{
+		{"both approved", [2]func(string) entry{accept, accept}, decide(approve, approve), map[string]int{"send_email": 1, "delete_file": 1}, map[string]any{"to": "bob@example.org", "body": "hi"}},
+		{"one denied", [2]func(string) entry{accept, rejectEntry}, decide(approve, rejection), map[string]int{"send_email": 1}, map[string]any{"to": "bob@example.org", "body": "hi"}},
+		{"the other denied", [2]func(string) entry{rejectEntry, accept}, decide(rejection, approve), map[string]int{"delete_file": 1}, nil},
+		{"both denied", [2]func(string) entry{rejectEntry, reject}, decide(rejection, rejection), nil, nil},
+		{"edited", [2]func(string) entry{editEntry, rejectEntry}, decide(edit, rejection), map[string]int{"send_email": 1}, args},
+		{"cancelled", [2]func(string) entry{cancelled, cancelled}, decide(rejection, rejection), nil, nil},
+		{"approved and cancelled", [2]func(string) entry{accept, cancelled}, decide(approve, rejection), map[string]int{"send_email": 1}, map[string]any{"to": "bob@example.org", "body": "hi"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			matrix(t, func(t *testing.T, w world) {
+				c := w.paused(t, "hitl", 2)
+				if one, two := c.pending[0], c.pending[1]; one.str("reason") != "tool_call" || one.str("toolCallId") != "call-1-1" || two.str("toolCallId") != "call-1-2" || two.str("message") != "Deleting needs an OK" {
+					t.Errorf("interrupts %v", c.pending)
+				}
+				if edits := strings.Contains(text(c.pending[0]["responseSchema"]), "editedArgs"); !edits {
+					t.Errorf("schema of a call that may be edited: %v", c.pending[0]["responseSchema"])
+				}
+				if edits := strings.Contains(text(c.pending[1]["responseSchema"]), "editedArgs"); edits {
+					t.Errorf("schema of a call that may not be edited: %v", c.pending[1]["responseSchema"])
+				}
+				before := calls(c.messages)
+				// The order of the entries is the client's affair.
+				entries := []entry{test.answers[1](c.pending[1].str("id")), test.answers[0](c.pending[0].str("id"))}
+				a := c.finish(t, c.answer(entries, test.command))
+				w.did(t, c, 2, test.want)
+				for _, e := range w.b.ledger(t, c.thread).Effects {
+					if e.Name == "send_email" && !reflect.DeepEqual(e.Answer, test.email) {
+						t.Errorf("mailed %v, want %v", e.Answer, test.email)
+					}
+				}
+				for _, e := range a.of("TOOL_CALL_START") {
+					if slices.Contains(before, e.str("toolCallId")) {
+						t.Errorf("call %s, which the client knows, begins again", e.str("toolCallId"))
+					}
+				}
+				if after := calls(c.messages); !slices.Equal(before, after) {
+					t.Errorf("tool calls of the client were %v, are %v", before, after)
+				}
+				c.goesOn(t, nil)
+				w.effects(t, c, test.want)
+			})
+		})
+	}
+}
+
+func text(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// calls are the ids of the tool calls in a client's messages.
+func calls(messages []event) []string {
+	var all []string
+	for _, m := range messages {
+		list, _ := m["toolCalls"].([]any)
+		for _, call := range list {
+			id, _ := call.(map[string]any)["id"].(string)
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+func TestTwoInterruptsAtOnce(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		if !w.b.showsIDs() {
+			t.Skip("no native ids on the wire: TestTwoInterruptsWithoutNativeIDs")
+		}
+		c := w.paused(t, "parallel", 2)
+		if w.old() && len(c.customs) != 2 {
+			t.Fatalf("%d CUSTOM on_interrupt for two interrupts", len(c.customs))
+		}
+		command := map[string]any{}
+		var entries []entry
+		for _, i := range c.pending {
+			if strings.Contains(i.str("message"), "May a") {
+				entries, command[nativeID(i)] = append(entries, accept(i.str("id"))), yes
+			} else {
+				entries, command[nativeID(i)] = append(entries, reject(i.str("id"))), no
+			}
+		}
+		if len(command) != 2 {
+			t.Fatalf("two interrupts with %d native ids: %s", len(command), ids(c.pending))
+		}
+		c.finish(t, c.answer(entries, command))
+		w.did(t, c, 2, map[string]int{"a": 1})
+		c.goesOn(t, nil)
+		w.did(t, c, 3, map[string]int{"a": 1})
+	})
+}
+
+// Raw events off and no outcome: no native id is on the wire. Two answers cannot be told apart by the backend then, so
+// none is sent, and nothing runs.
+func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		if w.b.showsIDs() {
+			t.Skip("this backend shows them")
+		}
+		c := w.paused(t, "parallel", 2)
+		command := map[string]any{c.pending[0].str("id"): yes, c.pending[1].str("id"): yes}
+		a := c.run(t, c.answer(c.answers(accept), command)).answer(t)
+		if a.code() == "" {
+			t.Errorf("two answers without native ids were taken: %s", terminal(a))
+		}
+		w.did(t, c, 1, nil)
+	})
+}
+
+// Two interrupts of one node have the same native id. An old answer must not reach the new question.
+func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "sequential", 1)
+		first := c.pending[0]
+		a := c.run(t, c.answer(c.answers(accept), yes))
+		second := a.answer(t).outcome()
+		if len(second) != 1 || second[0].str("message") != "Second?" {
+			t.Fatalf("after the first answer: %s", terminal(a.answer(t)))
+		}
+		if nativeID(first) != nativeID(second[0]) && w.b.showsIDs() {
+			t.Errorf("native ids %q and %q: this scene is about equal ones", nativeID(first), nativeID(second[0]))
+		}
+		if first.str("id") == second[0].str("id") {
+			t.Errorf("both questions have the id %q", first.str("id"))
+		}
+		w.did(t, c, 2, nil)
+
+		if !w.old() {
+			// The first answer again, byte for byte: the second question again, and the backend is not called.
+			again := c.post(t, a.Sent[0])
+			if got := ids(again.outcome()); got != ids(second) {
+				t.Errorf("the first answer again was met with %s, want the second question %s\n%s", got, ids(second), terminal(again))
+			}
+			// Another answer to the first question is none to the second.
+			c.refused(t, step{resume: []entry{reject(first.str("id"))}, empty: true}, "RESUME_CONFLICT", true)
+			w.did(t, c, 2, nil)
+		}
+		c.finish(t, c.answer(c.answers(accept), yes))
+		w.did(t, c, 3, map[string]int{"first": 1, "second": 1})
+		c.goesOn(t, nil)
+		w.effects(t, c, map[string]int{"first": 1, "second": 1})
+	})
+}
+
+// CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload.
+func TestCopilotKitsResume(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		if w.old() {
+			t.Skip("its versions with resume have a newer client")
+		}
+		c := w.client(t, "hitl")
+		r := c.run(t, step{say: "go", runID: "run-of-" + c.thread})
+		if len(r.answer(t).outcome()) != 2 {
+			t.Fatal(terminal(r.answer(t)))
+		}
+		messages := slices.Clone(c.messages)
+		var entries []entry
+		for n, i := range c.pending {
+			payload := []map[string]any{yes, no}[n]
+			entries = append(entries, resolved(i.str("id"), payload))
+			messages = append(messages, event{"id": fresh("tool"), "role": "tool", "toolCallId": i.str("toolCallId"), "content": text(payload)})
+		}
+		c.d.call(t, "set", map[string]any{"client": c.name, "messages": messages}, &struct{}{})
+		c.finish(t, step{resume: entries, runID: "run-of-" + c.thread})
+		w.did(t, c, 2, map[string]int{"send_email": 1})
+		for _, m := range c.messages {
+			if m.str("role") == "tool" && strings.Contains(m.str("content"), "approved") {
+				t.Errorf("the payload stays as the tool's result: %v", m)
+			}
+		}
+		c.goesOn(t, nil)
+	})
+}
+
+// New input beside the answers is not lost.
+func TestAMessageBesideTheAnswers(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "approve", 1)
+		s := c.answer(c.answers(accept), yes)
+		s.say = "plain and well"
+		c.finish(t, s)
+		if !c.echoed("plain and well") {
+			t.Errorf("the message beside the answer was not answered: %v", c.messages)
+		}
+		w.effects(t, c, map[string]int{"delete": 1})
+	})
+}

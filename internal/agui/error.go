@@ -1,0 +1,55 @@
+package agui
+
+import "fmt"
+
+// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no vocabulary; the names are those of
+// ag-ui's integrations/aws-strands where they fit.
+type Code string
+
+// The codes, each with the rule or event behind it; docs/contract.md tells what a client can do about each.
+const (
+	PendingInterrupts    Code = "PENDING_INTERRUPTS"
+	PartialResume        Code = "PARTIAL_RESUME"
+	UnknownInterruptID   Code = "UNKNOWN_INTERRUPT_ID"
+	ResumeConflict       Code = "RESUME_CONFLICT"
+	ResumeInProgress     Code = "RESUME_IN_PROGRESS"
+	ResumeInDoubt        Code = "RESUME_IN_DOUBT"
+	InvalidPayload       Code = "INVALID_PAYLOAD"
+	InterruptExpired     Code = "INTERRUPT_EXPIRED"
+	BackendLostInterrupt Code = "BACKEND_LOST_INTERRUPT"
+	ThreadBusy           Code = "THREAD_BUSY"
+	ThreadForbidden      Code = "THREAD_FORBIDDEN"
+	MessagesNotTaken     Code = "MESSAGES_NOT_TAKEN"
+	StoreUnavailable     Code = "STORE_UNAVAILABLE"
+	StoreFull            Code = "STORE_FULL"
+	UpstreamUnreachable  Code = "UPSTREAM_UNREACHABLE"
+	UpstreamStatus       Code = "UPSTREAM_STATUS"
+	UpstreamEOF          Code = "UPSTREAM_EOF"
+	UpstreamIdle         Code = "UPSTREAM_IDLE"
+	FrameTooLarge        Code = "FRAME_TOO_LARGE"
+	UnsupportedEncoding  Code = "UNSUPPORTED_ENCODING"
+	ProxyDraining        Code = "PROXY_DRAINING"
+)
+
+// A RunError is a RUN_ERROR in the making: what the developer at the client is told. Message holds no backend text,
+// no payload and no internal address.
+type RunError struct {
+	Code    Code
+	Message string
+}
+
+func (e *RunError) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Errorf is a RunError with a formatted message.
+func Errorf(code Code, format string, args ...any) *RunError {
+	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Event is the RUN_ERROR event.
+func (e *RunError) Event() Event {
+	return NewEvent(MustMarshal(struct {
+		Type    Type   `json:"type"`
+		Message string `json:"message"`
+		Code    Code   `json:"code"`
+	}{RunErrored, e.Message, e.Code}))
+}

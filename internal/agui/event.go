@@ -1,0 +1,216 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// Type is the `type` of an event. A type that this package does not list is Unknown.
+type Type string
+
+// The events that Holdpoint looks at. AG-UI 1.0 has 31; the others pass unseen as Unknown.
+const (
+	Unknown            Type = ""
+	RunStarted         Type = "RUN_STARTED"
+	RunFinished        Type = "RUN_FINISHED"
+	RunErrored         Type = "RUN_ERROR"
+	StepStarted        Type = "STEP_STARTED"
+	StepFinished       Type = "STEP_FINISHED"
+	TextStart          Type = "TEXT_MESSAGE_START"
+	TextContent        Type = "TEXT_MESSAGE_CONTENT"
+	TextEnd            Type = "TEXT_MESSAGE_END"
+	TextChunk          Type = "TEXT_MESSAGE_CHUNK"
+	CallStart          Type = "TOOL_CALL_START"
+	CallArgs           Type = "TOOL_CALL_ARGS"
+	CallEnd            Type = "TOOL_CALL_END"
+	CallChunk          Type = "TOOL_CALL_CHUNK"
+	CallResult         Type = "TOOL_CALL_RESULT"
+	StateSnapshot      Type = "STATE_SNAPSHOT"
+	StateDelta         Type = "STATE_DELTA"
+	MessagesSnapshot   Type = "MESSAGES_SNAPSHOT"
+	Raw                Type = "RAW"
+	Custom             Type = "CUSTOM"
+	ReasoningStart     Type = "REASONING_START"
+	ReasoningEnd       Type = "REASONING_END"
+	ReasoningMsgStart  Type = "REASONING_MESSAGE_START"
+	ReasoningMsgEnd    Type = "REASONING_MESSAGE_END"
+	ReasoningMsgChunk  Type = "REASONING_MESSAGE_CHUNK"
+	ReasoningEncrypted Type = "REASONING_ENCRYPTED_VALUE"
+	ThinkingStart      Type = "THINKING_START"
+	ThinkingEnd        Type = "THINKING_END"
+	ThinkingTextStart  Type = "THINKING_TEXT_MESSAGE_START"
+	ThinkingTextEnd    Type = "THINKING_TEXT_MESSAGE_END"
+	SubagentStarted    Type = "SUBAGENT_STARTED"
+	SubagentFinished   Type = "SUBAGENT_FINISHED"
+	SubagentErrored    Type = "SUBAGENT_ERROR"
+	maxTypeLen              = 40
+	typePrefix              = `{"type":"`
+	typePrefixSpaced        = `{"type": "`
+)
+
+// OnInterrupt is the name of the CUSTOM event by which LangGraph's adapters, Mastra's and CrewAI's announce a pause.
+const OnInterrupt = "on_interrupt"
+
+// typeOf gives the constant for a type's bytes. A switch on string(b) does not allocate.
+func typeOf(b []byte) Type {
+	switch t := Type(b); t {
+	case RunStarted:
+		return RunStarted
+	case RunFinished:
+		return RunFinished
+	case RunErrored:
+		return RunErrored
+	case StepStarted:
+		return StepStarted
+	case StepFinished:
+		return StepFinished
+	case TextStart:
+		return TextStart
+	case TextContent:
+		return TextContent
+	case TextEnd:
+		return TextEnd
+	case TextChunk:
+		return TextChunk
+	case CallStart:
+		return CallStart
+	case CallArgs:
+		return CallArgs
+	case CallEnd:
+		return CallEnd
+	case CallChunk:
+		return CallChunk
+	case CallResult:
+		return CallResult
+	case StateSnapshot:
+		return StateSnapshot
+	case StateDelta:
+		return StateDelta
+	case MessagesSnapshot:
+		return MessagesSnapshot
+	case Raw:
+		return Raw
+	case Custom:
+		return Custom
+	case ReasoningStart:
+		return ReasoningStart
+	case ReasoningEnd:
+		return ReasoningEnd
+	case ReasoningMsgStart:
+		return ReasoningMsgStart
+	case ReasoningMsgEnd:
+		return ReasoningMsgEnd
+	case ReasoningMsgChunk:
+		return ReasoningMsgChunk
+	case ReasoningEncrypted:
+		return ReasoningEncrypted
+	case ThinkingStart:
+		return ThinkingStart
+	case ThinkingEnd:
+		return ThinkingEnd
+	case ThinkingTextStart:
+		return ThinkingTextStart
+	case ThinkingTextEnd:
+		return ThinkingTextEnd
+	case SubagentStarted:
+		return SubagentStarted
+	case SubagentFinished:
+		return SubagentFinished
+	case SubagentErrored:
+		return SubagentErrored
+	}
+	return Unknown
+}
+
+// PeekType reads the type of an event without parsing it: the first key where a producer puts it there (all known
+// ones do), else the first `type` at the root. It decides routing only; Valid decides whether a frame is acted on.
+func PeekType(data []byte) Type {
+	rest, ok := bytes.CutPrefix(data, []byte(typePrefix))
+	if !ok {
+		rest, ok = bytes.CutPrefix(data, []byte(typePrefixSpaced))
+	}
+	if ok {
+		if i := bytes.IndexByte(rest[:min(len(rest), maxTypeLen)], '"'); i >= 0 {
+			return typeOf(rest[:i])
+		}
+		return Unknown
+	}
+	return typeOf([]byte(gjson.GetBytes(data, "type").Str))
+}
+
+// An Event is one event of a stream as the bytes of its JSON object.
+type Event struct {
+	Type Type
+	// JSON is the event's object, on one or several lines. In Run.Event and Run.End it is valid during the call.
+	JSON []byte
+	// Frame is the frame that brought it, byte for byte as it is to go out; nil for an event that Holdpoint made.
+	// An event that is emitted with its Frame passes untouched.
+	Frame []byte
+	// Edited says that JSON is not what Frame holds any more; of Frame only what is not data (comments, ids) is kept.
+	Edited bool
+}
+
+// NewEvent is an event that Holdpoint made of json.
+func NewEvent(json []byte) Event { return Event{Type: PeekType(json), JSON: json} }
+
+// With is ev with another object in the same frame.
+func (ev Event) With(json []byte) Event {
+	ev.JSON, ev.Edited, ev.Type = json, true, PeekType(json)
+	return ev
+}
+
+// Clone is ev with bytes of its own, to be kept after the call that brought it.
+func (ev Event) Clone() Event {
+	ev.JSON, ev.Frame = slices.Clone(ev.JSON), slices.Clone(ev.Frame)
+	return ev
+}
+
+// Get reads a value at a constant gjson path of the event's object. Never pass a path that holds data of a client
+// or a backend: gjson's modifiers and wildcards would be theirs.
+func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }
+
+// Valid says whether the object may be acted on: it is JSON, an object, and has one `type` only. JSON.parse takes
+// the last of two equal keys and gjson the first, so an event with two types is opaque: it passes and does nothing.
+func (ev Event) Valid() bool {
+	if !gjson.ValidBytes(ev.JSON) {
+		return false
+	}
+	types := 0
+	root := gjson.ParseBytes(ev.JSON)
+	if !root.IsObject() {
+		return false
+	}
+	root.ForEach(func(k, _ gjson.Result) bool {
+		if k.Str == "type" {
+			types++
+		}
+		return true
+	})
+	return types == 1
+}
+
+// Terminal says whether the event ends a run.
+func (t Type) Terminal() bool { return t == RunFinished || t == RunErrored }
+
+// Marshal is json.Marshal without the escaping of <, > and &, so that what a raw message holds keeps its bytes.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MustMarshal is Marshal for values that cannot fail: maps and structs of strings and of raw JSON that was checked.
+func MustMarshal(v any) []byte {
+	b, err := Marshal(v)
+	if err != nil {
+		panic("agui: " + err.Error())
+	}
+	return b
+}

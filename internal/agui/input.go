@@ -1,0 +1,414 @@
+package agui
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+)
+
+// MaxThreadID is the longest threadId taken, in bytes: it goes into keys and log lines.
+const MaxThreadID = 512
+
+// A RunInput is a RunAgentInput: the fields that Holdpoint acts on, and the whole as it came.
+type RunInput struct {
+	Raw             []byte // the body; edits make a new one
+	ThreadID, RunID string
+	ProtocolVersion string // "" if the client declared none (0.0.59 and older)
+	Messages        []Message
+	HasResume       bool // a resume array was there, possibly empty
+	Resume          []ResumeEntry
+	ForwardedProps  json.RawMessage // nil if absent
+	Command         json.RawMessage // forwardedProps.command, nil if absent or null
+	State           json.RawMessage // nil if absent or null
+	Tools           []string        // names of the tools that the request declares: the client's to answer
+}
+
+// A Message of the input.
+type Message struct {
+	ID, Role, ToolCallID string
+	JSON                 json.RawMessage
+}
+
+// A ResumeEntry is one entry of the resume array.
+type ResumeEntry struct {
+	InterruptID string
+	Status      Status
+	Payload     json.RawMessage // nil for absent and null
+}
+
+// An InputError is a run input that is refused with HTTP 400: what is wrong, for the developer at the client.
+type InputError struct{ Reason string }
+
+func (e *InputError) Error() string { return "run input: " + e.Reason }
+
+func badInput(format string, args ...any) error {
+	return &InputError{fmt.Sprintf(format, args...)}
+}
+
+// The keys acted on. In another spelling or twice they are refused: Python backends read thread_id as well as
+// threadId (pydantic's populate_by_name) and the last of two equal keys, where gjson takes the first, so that a guess
+// could be steered around the contract.
+var (
+	rootKeys    = keySet("threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion")
+	entryKeys   = keySet("interruptId", "status", "payload")
+	propKeys    = keySet("command")
+	commandKeys = keySet("resume", "interruptEvent")
+)
+
+func keySet(names ...string) map[string]string {
+	m := make(map[string]string, len(names))
+	for _, n := range names {
+		m[foldKey(n)] = n
+	}
+	return m
+}
+
+// foldKey makes the spellings of a key equal: case and underscores are gone.
+func foldKey(k string) string { return strings.ToLower(strings.ReplaceAll(k, "_", "")) }
+
+// readKeys reads the named keys of an object, and says which other spelling or which repetition is in it. A key
+// written with escapes is another spelling: sjson would not find it and the backend would.
+func readKeys(object gjson.Result, keys map[string]string, where string) (map[string]gjson.Result, error) {
+	found := make(map[string]gjson.Result, len(keys))
+	var err error
+	object.ForEach(func(k, v gjson.Result) bool {
+		name, known := keys[foldKey(k.Str)]
+		switch {
+		case !known:
+			return true
+		case k.Raw != `"`+name+`"`:
+			err = badInput("key %q%s must be spelled %q", k.Str, where, name)
+		default:
+			if _, twice := found[name]; twice {
+				err = badInput("key %q%s stands twice", name, where)
+			}
+			found[name] = v
+		}
+		return err == nil
+	})
+	return found, err
+}
+
+// isRun says whether the object is a run input in any spelling that a backend could read as one.
+func isRun(root gjson.Result) bool {
+	has := map[string]bool{}
+	root.ForEach(func(k, _ gjson.Result) bool {
+		has[foldKey(k.Str)] = true
+		return true
+	})
+	return has["threadid"] && has["runid"] || has["messages"] && (has["resume"] || has["forwardedprops"])
+}
+
+// ParseInput reads body, which must be valid JSON. ok is false if it is no run: it is none of Holdpoint's business
+// then. An error is an *InputError: it is a run, but one that must not be guessed at.
+func ParseInput(body []byte) (in RunInput, ok bool, err error) {
+	root := gjson.ParseBytes(body)
+	if !root.IsObject() || !isRun(root) {
+		return RunInput{}, false, nil
+	}
+	if !utf8.Valid(body) {
+		return RunInput{}, true, badInput("the body is not valid UTF-8")
+	}
+	keys, err := readKeys(root, rootKeys, "")
+	if err != nil {
+		return RunInput{}, true, err
+	}
+	in = RunInput{Raw: body}
+	if err := in.readIDs(keys); err != nil {
+		return RunInput{}, true, err
+	}
+	if err := in.readMessages(keys["messages"]); err != nil {
+		return RunInput{}, true, err
+	}
+	if err := in.readResume(keys["resume"]); err != nil {
+		return RunInput{}, true, err
+	}
+	if err := in.readProps(keys["forwardedProps"]); err != nil {
+		return RunInput{}, true, err
+	}
+	if s := root.Get("state"); present(s) {
+		in.State = json.RawMessage(s.Raw)
+	}
+	for _, t := range root.Get("tools").Array() {
+		in.Tools = append(in.Tools, t.Get("name").Str)
+	}
+	return in, true, nil
+}
+
+func present(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
+
+func (in *RunInput) readIDs(keys map[string]gjson.Result) error {
+	thread, run, version := keys["threadId"], keys["runId"], keys["protocolVersion"]
+	switch {
+	case thread.Type != gjson.String || thread.Str == "":
+		return badInput("threadId must be a string")
+	case len(thread.Str) > MaxThreadID:
+		return badInput("threadId has %d bytes, at most %d are taken", len(thread.Str), MaxThreadID)
+	case hasSurrogate(thread):
+		return badInput("threadId is not valid UTF-8")
+	case run.Type != gjson.String:
+		return badInput("runId must be a string")
+	case present(version) && version.Type != gjson.String:
+		return badInput("protocolVersion must be a string")
+	}
+	in.ThreadID, in.RunID, in.ProtocolVersion = thread.Str, run.Str, version.Str
+	return nil
+}
+
+// hasSurrogate says whether a string holds half of a surrogate pair, or a replacement character which such a half
+// becomes in Go: two threads that the backend tells apart would then be one here.
+func hasSurrogate(s gjson.Result) bool { return strings.ContainsRune(s.Str, utf8.RuneError) }
+
+func (in *RunInput) readMessages(list gjson.Result) error {
+	if !present(list) {
+		return nil
+	}
+	if !list.IsArray() {
+		return badInput("messages must be an array")
+	}
+	var err error
+	list.ForEach(func(_, m gjson.Result) bool {
+		if !m.IsObject() {
+			err = badInput("messages[%d] must be an object", len(in.Messages))
+			return false
+		}
+		in.Messages = append(in.Messages, ParseMessage([]byte(m.Raw)))
+		return true
+	})
+	return err
+}
+
+// ParseMessage reads one message, which must be a JSON object.
+func ParseMessage(raw []byte) Message {
+	f := gjson.GetManyBytes(raw, "id", "role", "toolCallId")
+	return Message{ID: f[0].Str, Role: f[1].Str, ToolCallID: f[2].Str, JSON: raw}
+}
+
+func (in *RunInput) readResume(list gjson.Result) error {
+	if !present(list) {
+		return nil
+	}
+	if !list.IsArray() {
+		return badInput("resume must be an array of entries")
+	}
+	in.HasResume = true
+	ids := map[string]bool{}
+	for i, e := range list.Array() {
+		if !e.IsObject() {
+			return badInput("resume[%d] must be an object", i)
+		}
+		keys, err := readKeys(e, entryKeys, fmt.Sprintf(" in resume[%d]", i))
+		if err != nil {
+			return err
+		}
+		id, status := keys["interruptId"], Status(keys["status"].Str)
+		switch {
+		case id.Type != gjson.String || id.Str == "":
+			return badInput("resume[%d] has no interruptId", i)
+		case ids[id.Str]:
+			return badInput("resume[%d] answers interrupt %q a second time", i, id.Str)
+		case status != Resolved && status != Cancelled:
+			return badInput("resume[%d].status must be %q or %q", i, Resolved, Cancelled)
+		}
+		ids[id.Str] = true
+		entry := ResumeEntry{InterruptID: id.Str, Status: status}
+		if p := keys["payload"]; present(p) {
+			entry.Payload = json.RawMessage(p.Raw)
+		}
+		in.Resume = append(in.Resume, entry)
+	}
+	return nil
+}
+
+func (in *RunInput) readProps(props gjson.Result) error {
+	if !present(props) {
+		return nil
+	}
+	in.ForwardedProps = json.RawMessage(props.Raw)
+	if !props.IsObject() {
+		return nil
+	}
+	keys, err := readKeys(props, propKeys, " in forwardedProps")
+	if err != nil {
+		return err
+	}
+	command := keys["command"]
+	if !present(command) {
+		return nil
+	}
+	in.Command = json.RawMessage(command.Raw)
+	if command.IsObject() {
+		_, err = readKeys(command, commandKeys, " in forwardedProps.command")
+	}
+	return err
+}
+
+// CommandResume is the answer in forwardedProps.command.resume. null is not an answer: CopilotKit sends it by mistake
+// (CopilotKit issue 1693).
+func (in RunInput) CommandResume() (json.RawMessage, bool) {
+	v := gjson.GetBytes(in.Command, "resume")
+	if !present(v) {
+		return nil, false
+	}
+	return json.RawMessage(v.Raw), true
+}
+
+// InterruptEvent is forwardedProps.command.interruptEvent, the value of the CUSTOM event that a CopilotKit client
+// answers; nil if absent.
+func (in RunInput) InterruptEvent() json.RawMessage {
+	if v := gjson.GetBytes(in.Command, "interruptEvent"); present(v) {
+		return json.RawMessage(v.Raw)
+	}
+	return nil
+}
+
+// NamedIDs are the interrupt ids that the request may name, in whatever form: of its resume entries, the keys of an id
+// map in command.resume, and the ids inside an echoed interruptEvent that Holdpoint made.
+func (in RunInput) NamedIDs() []string {
+	var ids []string
+	for _, e := range in.Resume {
+		ids = append(ids, e.InterruptID)
+	}
+	if v, ok := in.CommandResume(); ok {
+		gjson.ParseBytes(v).ForEach(func(k, _ gjson.Result) bool {
+			ids = append(ids, k.Str)
+			return true
+		})
+	}
+	event := gjson.ParseBytes(in.InterruptEvent())
+	if event.Type == gjson.String && gjson.Valid(event.Str) {
+		event = gjson.Parse(event.Str)
+	}
+	if id := event.Get("id"); id.Type == gjson.String {
+		ids = append(ids, id.Str)
+	}
+	for _, i := range event.Get("interrupts").Array() {
+		ids = append(ids, i.Get("id").Str)
+	}
+	return ids
+}
+
+// Declares says whether the request declares the tool, which makes a call of it the client's to answer.
+func (in RunInput) Declares(tool string) bool {
+	for _, t := range in.Tools {
+		if t == tool {
+			return true
+		}
+	}
+	return false
+}
+
+// WithMessages is the input with another list of messages, every other key byte for byte.
+func (in RunInput) WithMessages(list []Message) RunInput {
+	in.Messages = list
+	in.Raw = SetKey(in.Raw, "messages", MessageList(list))
+	return in
+}
+
+// WithoutResume is the input without the key resume.
+func (in RunInput) WithoutResume() RunInput {
+	in.HasResume, in.Resume = false, nil
+	in.Raw = DeleteKey(in.Raw, "resume")
+	return in
+}
+
+// WithoutCommand is the input without an answer in forwardedProps.command; other keys of command stay.
+func (in RunInput) WithoutCommand() RunInput {
+	if !gjson.GetBytes(in.Command, "resume").Exists() && !gjson.GetBytes(in.Command, "interruptEvent").Exists() {
+		return in
+	}
+	in.Raw = DeleteKey(in.Raw, "forwardedProps.command.resume")
+	in.Raw = DeleteKey(in.Raw, "forwardedProps.command.interruptEvent")
+	if len(gjson.GetBytes(in.Raw, "forwardedProps.command").Map()) == 0 {
+		in.Raw = DeleteKey(in.Raw, "forwardedProps.command")
+	}
+	props := gjson.GetBytes(in.Raw, "forwardedProps")
+	in.ForwardedProps, in.Command = json.RawMessage(props.Raw), nil
+	if command := props.Get("command"); command.Exists() {
+		in.Command = json.RawMessage(command.Raw)
+	}
+	return in
+}
+
+// MessageList is the JSON array of the messages.
+func MessageList(list []Message) json.RawMessage {
+	b := []byte{'['}
+	for i, m := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m.JSON...)
+	}
+	return append(b, ']')
+}
+
+// SetKey is the object with one value replaced or added, every other byte as it was. object must be valid JSON (sjson
+// makes a new object of anything else) and path constant (a client's text could be a path of its own).
+func SetKey(object []byte, path string, value []byte) []byte {
+	out, err := sjson.SetRawBytes(object, path, value)
+	if err != nil { // only an empty or wild path
+		panic("agui: " + err.Error())
+	}
+	return out
+}
+
+// SetString is SetKey with a string value.
+func SetString(object []byte, path, value string) []byte {
+	return SetKey(object, path, MustMarshal(value))
+}
+
+// DeleteKey is the object without the value at the constant path.
+func DeleteKey(object []byte, path string) []byte {
+	if !gjson.GetBytes(object, path).Exists() {
+		return object
+	}
+	out, err := sjson.DeleteBytes(object, path)
+	if err != nil {
+		panic("agui: " + err.Error())
+	}
+	return out
+}
+
+// See is what is kept of a message.
+func See(m Message) SeenMessage {
+	s := SeenMessage{ID: m.ID}
+	if m.Role == "user" || m.ID == "" {
+		content := gjson.GetBytes(m.JSON, "content")
+		sum := sha256.Sum256(append([]byte(m.Role+"\x00"), Canonical([]byte(content.Raw))...))
+		s.Digest = hex.EncodeToString(sum[:12])
+	}
+	return s
+}
+
+// NewMessages are the messages that seen lacks: by id, for a user message also by content.
+func NewMessages(list []Message, seen []SeenMessage) []Message {
+	known := make(map[SeenMessage]bool, len(seen))
+	for _, s := range seen {
+		known[s] = true
+	}
+	var fresh []Message
+	for _, m := range list {
+		if !known[See(m)] {
+			fresh = append(fresh, m)
+		}
+	}
+	return fresh
+}
+
+// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. Text that is
+// no JSON is returned as it is.
+func Canonical(raw []byte) []byte {
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return raw
+	}
+	return MustMarshal(v)
+}

@@ -1,0 +1,114 @@
+package agui
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// An Interrupt is one open question of a pause.
+type Interrupt struct {
+	// ID is the id that the client sees. A dialect leaves it empty: proxy mints it from Native.
+	ID string `json:"id,omitempty"`
+	// Native is the backend's own id, which goes back to it; "" where it gave none. It need not be unique.
+	Native string `json:"native,omitempty"`
+	// Object is the AG-UI Interrupt as the client sees it. A dialect may leave its `id` out; proxy sets it.
+	Object json.RawMessage `json:"object"`
+	// Private is what the dialect wants back at the resume; nobody else reads it.
+	Private json.RawMessage `json:"private,omitempty"`
+}
+
+// InterruptObject is the AG-UI Interrupt as Holdpoint writes it. Optional fields without a value are omitted, never
+// null: null is fatal to clients from 0.0.54 on. ResponseSchema is an object or absent (`true` is fatal too).
+type InterruptObject struct {
+	ID             string          `json:"id,omitempty"`
+	Reason         string          `json:"reason"`
+	Message        *string         `json:"message,omitempty"`
+	ToolCallID     *string         `json:"toolCallId,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	ExpiresAt      *string         `json:"expiresAt,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Reason of the interrupt.
+func (i Interrupt) Reason() string { return gjson.GetBytes(i.Object, "reason").Str }
+
+// ToolCallID is the call that the interrupt is about, "" if none.
+func (i Interrupt) ToolCallID() string { return gjson.GetBytes(i.Object, "toolCallId").Str }
+
+// Schema is the interrupt's responseSchema, nil if it has none.
+func (i Interrupt) Schema() json.RawMessage {
+	if s := gjson.GetBytes(i.Object, "responseSchema"); s.IsObject() {
+		return json.RawMessage(s.Raw)
+	}
+	return nil
+}
+
+// Expires is the interrupt's expiresAt. A value that is no RFC 3339 time never expires, as in the official client.
+func (i Interrupt) Expires() (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, gjson.GetBytes(i.Object, "expiresAt").Str)
+	return t, err == nil
+}
+
+// A Pause is the open interrupts of one thread and what is needed to go on with them.
+type Pause struct {
+	// ID is 128 random bits in hex, made by proxy. "" is no pause; Dialect may be set all the same: the dialect that
+	// the route was seen to speak.
+	ID         string          `json:"id,omitempty"`
+	Dialect    string          `json:"dialect,omitempty"`
+	Interrupts []Interrupt     `json:"interrupts,omitempty"`
+	Private    json.RawMessage `json:"private,omitempty"` // what the dialect wants back for the pause as a whole
+	// Native are the events by which the backend itself announced the pause beside its terminal event (CUSTOM
+	// on_interrupt), in order; nil where the outcome was all. NativeFinish is its own terminal event.
+	Native       []json.RawMessage `json:"nativeEvents,omitempty"`
+	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
+
+	// What follows is proxy's to fill.
+
+	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect gave them
+	Finish   json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome and with the ids of the run that paused
+	Messages json.RawMessage `json:"messages,omitempty"` // what a MESSAGES_SNAPSHOT holds; nil if not kept
+	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not kept
+	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
+	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
+}
+
+// A SeenMessage is what is kept of a message to tell a new one from an old one.
+type SeenMessage struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest,omitempty"` // of the content, for a user message
+}
+
+// Interrupt with the published id, nil if the pause has none.
+func (p *Pause) Interrupt(id string) *Interrupt {
+	for i := range p.Interrupts {
+		if p.Interrupts[i].ID == id {
+			return &p.Interrupts[i]
+		}
+	}
+	return nil
+}
+
+// Status of an answer.
+type Status string
+
+// The two that AG-UI has.
+const (
+	Resolved  Status = "resolved"
+	Cancelled Status = "cancelled"
+)
+
+// An Answer is one resume entry, in whatever form it came.
+type Answer struct {
+	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused by admit as unknown.
+	ID     string `json:"id"`
+	Status Status `json:"status"`
+	// Payload is the answer's value with the dialect's aliases applied; nil for absent and for null, which AG-UI
+	// does not tell apart.
+	Payload json.RawMessage `json:"payload,omitempty"`
+	// Own marks a form of the dialect's own that the interrupt's schema cannot say: Begin judges it, not the schema.
+	Own bool `json:"own,omitempty"`
+	// Native says that it came in the backend's own form (command.resume, a tool message), not in resume.
+	Native bool `json:"native,omitempty"`
+}

@@ -1,0 +1,25 @@
+package agui
+
+import "encoding/json"
+
+// A Transcript is what the client of a run has been shown so far: the messages of its request and all that streamed
+// since. proxy keeps it, dialects read it; a read may fold what was kept raw, so it is for pauses, not for every event.
+type Transcript interface {
+	// Calls are the tool calls that the client has seen, in order.
+	Calls() []Call
+	// Messages are what a MESSAGES_SNAPSHOT would hold now; false if they are not all known (over the bound).
+	Messages() ([]json.RawMessage, bool)
+	// State is what a STATE_SNAPSHOT would hold now; nil if none was seen or sent; false if it is not known.
+	State() (json.RawMessage, bool)
+	// Streamed says whether anything but RUN_STARTED and CUSTOM was seen in the backend's stream.
+	Streamed() bool
+}
+
+// A Call is a tool call as the client has seen it.
+type Call struct {
+	ID, Name string
+	Args     string // the arguments' JSON text, joined from the deltas
+	Parent   string // parentMessageId
+	Ended    bool
+	Answered bool // a result was seen
+}

@@ -1,0 +1,115 @@
+package sse
+
+import "bytes"
+
+// A Frame is one block of a stream with its blank line, or the unfinished rest at the stream's end. It may hold
+// an event, only comments and other fields, or nothing but a line end. Frame{Raw: b} is one for a block that
+// comes from elsewhere.
+type Frame struct {
+	// Raw is every byte of the frame as it came. It belongs to the Reader and is valid until the next call of
+	// Next; its capacity ends with it, so an append copies.
+	Raw []byte
+
+	first bool // of its stream: only here a byte order mark is one, elsewhere it spoils a field's name
+	half  bool // the LF of a CRLF whose CR ended the frame before
+}
+
+// Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has no data line.
+// From a single data line it is a part of Raw; several are joined in buf[:0], which grows if it must.
+func (f Frame) Data(buf []byte) (data []byte, ok bool) {
+	joined := buf[:0]
+	n := 0
+	for line := range lines(f.text()) {
+		value, ok := dataValue(line)
+		if !ok {
+			continue
+		}
+		n++
+		if n == 1 {
+			data = value
+			continue
+		}
+		if n == 2 {
+			joined = append(joined, data...)
+		}
+		joined = append(joined, '\n')
+		joined = append(joined, value...)
+	}
+	if n > 1 {
+		data = joined
+	}
+	return data, n > 0
+}
+
+// HasCR says whether AppendLF would append something else than Raw.
+func (f Frame) HasCR() bool {
+	return f.half || bytes.IndexByte(f.Raw, '\r') >= 0
+}
+
+// AppendLF appends the frame with each line end turned to LF and nothing else changed. Over all frames of a
+// Reader, one after another, it gives the stream with LF line ends.
+func (f Frame) AppendLF(dst []byte) []byte {
+	if f.half {
+		return dst
+	}
+	b := f.Raw
+	for {
+		i := bytes.IndexByte(b, '\r')
+		if i < 0 {
+			return append(dst, b...)
+		}
+		dst = append(dst, b[:i]...)
+		dst = append(dst, '\n')
+		b = bytes.TrimPrefix(b[i+1:], []byte("\n"))
+	}
+}
+
+// AppendOther appends the frame's comments and its fields other than data, each line ended by LF, without the
+// blank line: what stays in front when the frame's event is replaced.
+func (f Frame) AppendOther(dst []byte) []byte {
+	for line := range lines(f.text()) {
+		if _, ok := dataValue(line); ok || len(line) == 0 {
+			continue
+		}
+		dst = append(dst, line...)
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// AppendEvent appends a frame with json as its data. A line end in it begins a further data line, so that no
+// input can break the framing; as white space between tokens it means the same to a JSON parser.
+func AppendEvent(dst, json []byte) []byte {
+	if bytes.IndexByte(json, '\n') < 0 && bytes.IndexByte(json, '\r') < 0 {
+		dst = append(dst, "data: "...)
+		dst = append(dst, json...)
+		return append(dst, "\n\n"...)
+	}
+	for line := range lines(json) {
+		dst = append(dst, "data: "...)
+		dst = append(dst, line...)
+		dst = append(dst, '\n')
+	}
+	return append(dst, '\n')
+}
+
+// text is Raw without the byte order mark that may begin a stream.
+func (f Frame) text() []byte {
+	if f.first {
+		return bytes.TrimPrefix(f.Raw, []byte("\ufeff"))
+	}
+	return f.Raw
+}
+
+// dataValue returns the value of a data line. Names of fields are case-sensitive, and only one space after the
+// colon is not part of the value.
+func dataValue(line []byte) (value []byte, ok bool) {
+	value, ok = bytes.CutPrefix(line, []byte("data"))
+	if !ok || len(value) == 0 {
+		return value, ok
+	}
+	if value[0] != ':' {
+		return nil, false
+	}
+	return bytes.TrimPrefix(value[1:], []byte(" ")), true
+}

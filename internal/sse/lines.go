@@ -1,0 +1,51 @@
+package sse
+
+import (
+	"bytes"
+	"iter"
+)
+
+// lineEnds finds one line end after another in a slice. It searches for LF and CR apart, since bytes.IndexByte
+// is many times faster than a search for either, and remembers both: else a stream without the one would be
+// searched to its end at each of the other. The zero value is ready; for another slice, another one.
+type lineEnds struct {
+	lf, cr int // one behind the next of its kind; 0 at the start
+}
+
+// next returns the index of the first CR or LF at or after from, or len(b).
+func (e *lineEnds) next(b []byte, from int) int {
+	if from < len(b) && b[from] == '\n' { // the blank line of most frames
+		return from
+	}
+	if e.lf <= from {
+		e.lf = from + index(b[from:], '\n') + 1
+	}
+	if e.cr <= from {
+		e.cr = from + index(b[from:], '\r') + 1
+	}
+	return min(e.lf, e.cr) - 1
+}
+
+func index(b []byte, c byte) int {
+	if i := bytes.IndexByte(b, c); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// lines yields the lines of b without their ends, an unfinished last one too.
+func lines(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var ends lineEnds
+		for i := 0; i < len(b); {
+			end := ends.next(b, i)
+			if !yield(b[i:end:end]) {
+				return
+			}
+			i = end + 1
+			if i < len(b) && b[end] == '\r' && b[i] == '\n' {
+				i++
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// decoded is the answer's body without the compression that the backend put on it, though none was asked for. What is
+// decoded at once is bounded by the frame's limit, whatever the ratio.
+func decoded(res *http.Response) (io.ReadCloser, error) {
+	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
+	case "", "identity":
+		return res.Body, nil
+	case "gzip", "x-gzip":
+		return &lazy{src: res.Body, open: func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }}, nil
+	case "deflate":
+		return &lazy{src: res.Body, open: inflate}, nil
+	}
+	return nil, errors.New("proxy: unsupported content encoding")
+}
+
+// inflate reads "deflate" in both forms that the field has: with zlib's header, as the standard says, and without.
+func inflate(r io.Reader) (io.Reader, error) {
+	br := bufio.NewReader(r)
+	if head, err := br.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+		return zlib.NewReader(br)
+	}
+	return flate.NewReader(br), nil
+}
+
+// lazy opens a decoder at the first read: its header comes with the first frame, not with the response's.
+type lazy struct {
+	src  io.ReadCloser
+	open func(io.Reader) (io.Reader, error)
+	r    io.Reader
+}
+
+func (l *lazy) Read(p []byte) (int, error) {
+	if l.r == nil {
+		r, err := l.open(l.src)
+		if err != nil {
+			return 0, err
+		}
+		l.r = r
+	}
+	return l.r.Read(p)
+}
+
+func (l *lazy) Close() error { return l.src.Close() }
+
+// replay is a body of which the start was read already.
+func replay(head []byte, rest io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), rest}
+}

@@ -1,0 +1,185 @@
+// Package proxy is Holdpoint's HTTP side: it recognises runs, keeps the interrupt contract, and rewrites the stream
+// between a backend and its client by what a dialect says.
+//
+// It is the only package that knows HTTP. It does not know any backend's shapes (translate does) nor how records are
+// kept (store does). What is no run passes through httputil.ReverseProxy untouched.
+//
+// Specification: AG-UI 1.0, its page on interrupts (https://docs.ag-ui.com/concepts/interrupts), and the event-stream
+// format of the HTML standard.
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync"
+	"time"
+
+	"holdpoint/internal/agui"
+)
+
+// Defaults of the sizes, see Options.
+const (
+	defaultRequestBytes    = 16 << 20
+	defaultFrameBytes      = 8 << 20
+	defaultTranscriptBytes = 4 << 20
+)
+
+// A Handler is the proxy. Make it with New.
+type Handler struct {
+	opts      Options
+	log       *slog.Logger
+	reverse   *httputil.ReverseProxy
+	transport http.RoundTripper // of ordinary exchanges
+	single    http.RoundTripper // of exchanges that carry answers, see newTransports
+
+	routes sync.Map // path → dialect that it was seen to speak (string → string)
+	warned sync.Map // what is logged once
+
+	mu       sync.Mutex
+	live     map[*run]context.CancelCauseFunc
+	draining bool
+	streams  sync.WaitGroup
+}
+
+// New checks the options and makes a Handler.
+func New(opts Options) (*Handler, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}}
+	o := &h.opts
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Client == "" {
+		o.Client = ClientAuto
+	}
+	if o.Refusal == "" {
+		o.Refusal = RefuseBoth
+	}
+	if o.IDs == "" {
+		o.IDs = MintIDs
+	}
+	if o.MaxRequestBytes == 0 {
+		o.MaxRequestBytes = defaultRequestBytes
+	}
+	if o.MaxFrameBytes == 0 {
+		o.MaxFrameBytes = defaultFrameBytes
+	}
+	if o.TranscriptBytes == 0 {
+		o.TranscriptBytes = defaultTranscriptBytes
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = randomID
+	}
+	h.transport, h.single = o.Transport, o.Transport
+	if o.Transport == nil {
+		h.transport, h.single = newTransports()
+	}
+	h.reverse = &httputil.ReverseProxy{
+		Rewrite:        h.rewrite,
+		ModifyResponse: h.modifyResponse,
+		ErrorHandler:   h.upstreamFailed,
+		Transport:      exchangeTransport{h},
+		FlushInterval:  -1,
+		ErrorLog:       slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+	}
+	return h, nil
+}
+
+// randomID is 72 random bits: the part of an interrupt id that an old answer cannot hit.
+func randomID() string {
+	var b [9]byte
+	rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// random128 is for pause ids and claim tokens, which nobody sees.
+func random128() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if hasDotSegment(r.URL.EscapedPath()) {
+		// The backend would resolve it to another path, whose record nobody asked.
+		badRequest(w, http.StatusBadRequest, "dot segments in the path are not taken")
+		return
+	}
+	if r.Method != http.MethodPost {
+		h.reverse.ServeHTTP(w, r)
+		return
+	}
+	in, isRun, err := h.readRun(r)
+	var refused *requestError
+	switch {
+	case errors.As(err, &refused):
+		h.log.Info("request refused", "status", refused.status, "reason", refused.reason)
+		badRequest(w, refused.status, refused.reason)
+	case err != nil:
+		h.log.Debug("request body not read", "err", err)
+		badRequest(w, http.StatusBadRequest, "the body could not be read")
+	case !isRun:
+		h.passThrough(w, r)
+	default:
+		h.serveRun(w, r, in)
+	}
+}
+
+// passThrough sends what is no run to the backend as it is.
+func (h *Handler) passThrough(w http.ResponseWriter, r *http.Request) {
+	if isLangGraphServerCall(r.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
+		h.once("langgraph-server "+h.opts.Upstream.Host, func() {
+			h.log.Warn("a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only",
+				"path", r.URL.Path, "dialect", h.opts.Dialect.Name())
+		})
+	}
+	h.reverse.ServeHTTP(w, r)
+}
+
+// isLangGraphServerCall says whether the path is /threads/<id>/runs/<what>.
+func isLangGraphServerCall(path string) bool {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for i := range parts {
+		if parts[i] == "threads" && i+3 < len(parts) && parts[i+2] == "runs" {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Handler) once(key string, do func()) {
+	if _, done := h.warned.LoadOrStore(key, true); !done {
+		do()
+	}
+}
+
+// routeDialect is the dialect that the path was seen to speak, "" if none was yet.
+func (h *Handler) routeDialect(path string) string {
+	if name := h.opts.Dialect.Name(); name != "auto" {
+		return name
+	}
+	if name, ok := h.routes.Load(path); ok {
+		return name.(string)
+	}
+	return ""
+}
+
+func badRequest(w http.ResponseWriter, status int, reason string) {
+	body := agui.MustMarshal(map[string]string{"error": reason})
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}

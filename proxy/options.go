@@ -1,0 +1,88 @@
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// Client is the form in which a client is told of a pause, HOLDPOINT_CLIENT.
+type Client string
+
+// ClientAuto: the outcome alone once the request declares a protocolVersion or the thread has seen a resume array,
+// else both. ClientOutcome: the outcome alone. ClientBoth: a CUSTOM on_interrupt beside it. ClientNative: the backend's
+// own form and nothing made.
+const (
+	ClientAuto    Client = "auto"
+	ClientOutcome Client = "outcome"
+	ClientBoth    Client = "both"
+	ClientNative  Client = "native"
+)
+
+// Refusal is the form of a refusal where something can still be asked, HOLDPOINT_REFUSAL.
+type Refusal string
+
+// RefuseBoth: the outcome again, then a late RUN_ERROR. RefuseError: RUN_ERROR alone. RefuseReask: the outcome alone.
+const (
+	RefuseBoth  Refusal = "both"
+	RefuseError Refusal = "error"
+	RefuseReask Refusal = "reask"
+)
+
+// IDs says how interrupt ids are published, HOLDPOINT_IDS.
+type IDs string
+
+// MintIDs: `<native id>~<random>`. KeepIDs: the native id where it is unique in the pause; only for backends that are
+// known never to repeat one.
+const (
+	MintIDs IDs = "mint"
+	KeepIDs IDs = "keep"
+)
+
+// Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes mean "off" where the
+// field says so and the product's default elsewhere.
+type Options struct {
+	Upstream *url.URL // scheme, host, escaped path and query; requests are appended to its path
+	Dialect  translate.Dialect
+	Store    store.Store
+
+	Client  Client  // "": auto
+	Refusal Refusal // "": both
+	IDs     IDs     // "": mint
+
+	InterruptTTL time.Duration // expiresAt given to interrupts without one; 0: none
+
+	MaxRequestBytes int64         // of a run's body, 413 above; 0: 16 MiB
+	MaxFrameBytes   int           // of one frame of the upstream's stream; 0: 8 MiB
+	TranscriptBytes int           // kept per stream for snapshots; 0: 4 MiB
+	IdleTimeout     time.Duration // of a silent upstream; 0: off
+	Heartbeat       time.Duration // comments towards a client that hears nothing; 0: off
+
+	UpstreamHeaders http.Header // set on every request to the backend
+	PreserveHost    bool        // the client's Host goes to the backend
+
+	Logger    *slog.Logger      // nil: discarded
+	Transport http.RoundTripper // nil: made for the purpose
+
+	Now   func() time.Time // nil: time.Now. Only for what the store's clock does not decide
+	NewID func() string    // nil: 72 random bits in base64url; the random part of ids
+}
+
+func (o *Options) validate() error {
+	var errs []error
+	if o.Upstream == nil || o.Upstream.Host == "" {
+		errs = append(errs, errors.New("proxy: no upstream"))
+	}
+	if o.Dialect == nil {
+		errs = append(errs, errors.New("proxy: no dialect"))
+	}
+	if o.Store == nil {
+		errs = append(errs, errors.New("proxy: no store"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,395 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+const (
+	storeTimeout = 10 * time.Second
+	// leaseTime is how long a claim holds without being renewed: after our crash the pause is in doubt that soon.
+	leaseTime  = 30 * time.Second
+	leaseRenew = leaseTime / 3
+)
+
+var (
+	errDraining = errors.New("proxy: draining")
+	errIdle     = errors.New("proxy: upstream idle")
+)
+
+// A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely two. It is used
+// by one goroutine at a time: the handler's, and after the client has left the one that reads on.
+type run struct {
+	h    *Handler
+	log  *slog.Logger
+	in   agui.RunInput // as it goes to the dialect
+	key  store.Key
+	path string
+	show translate.Show
+
+	record     store.Record
+	transcript *transcript
+	known      map[string]bool // calls that the client knew before the resume
+
+	exchange translate.Exchange
+	request  translate.Request
+	sent     *http.Request // the last request to the backend, for its headers
+	wrote    atomic.Bool   // a connection for the exchange at hand was there: bytes may have gone out
+
+	token     string      // of the claim, "" if there is none
+	holding   atomic.Bool // token is set; for other goroutines' eyes
+	claimed   agui.Pause
+	byArray   bool
+	renewal   *time.Timer
+	taken     bool // the messages beside the answers went to the backend, or there were none
+	paused    *agui.Pause
+	second    bool // the exchange at hand is the second one
+	laterRuns int  // runs of this stream after the first
+
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	unfollow func() bool // lets the run outlive its request
+	detached bool        // the handler has returned and the run goes on
+
+	started time.Time
+	status  int
+	outcome string
+	code    agui.Code
+}
+
+// serveRun judges a run and does what the judgement says.
+func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.RunInput) {
+	r := &run{
+		h: h, in: in, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
+		log: h.log.With("thread_id", in.ThreadID, "run_id", in.RunID),
+	}
+	r.key = recordKey(r.path, in.ThreadID)
+	out := newWriter(w, h.opts.Heartbeat)
+	defer out.close()
+	if !h.enter(r, req) {
+		r.tell(out, r.refusal(decision{err: fault(r.ctx, errDraining)}))
+		return
+	}
+	defer func() {
+		if !r.detached {
+			r.leave()
+		}
+	}()
+	for wait := newWaiter(); ; {
+		d, err := r.judge()
+		if err != nil {
+			r.log.Error("the store cannot be asked", "err", err)
+			r.tell(out, r.refusal(storeDown()))
+			return
+		}
+		if d.do == actWait {
+			if err := wait.next(r, out); err != nil {
+				r.tell(out, r.refusal(decision{err: fault(r.ctx, err)}))
+				return
+			}
+			continue
+		}
+		if d = r.prepare(d); d.do == actWait {
+			continue // somebody else was quicker: judge again
+		}
+		r.act(out, req, d)
+		return
+	}
+}
+
+func storeDown() decision {
+	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
+}
+
+// judge loads the record, reads the answers and asks the contract.
+func (r *run) judge() (decision, error) {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	record, err := r.h.opts.Store.Load(ctx, r.key, "")
+	if err != nil {
+		return decision{}, err
+	}
+	r.record = record
+	r.show = r.showFor()
+	q := question{in: r.in, record: record, valid: r.valid}
+	answers, err := r.h.opts.Dialect.Answers(r.in, r.namedPause())
+	if err != nil && !errors.As(err, &q.unread) {
+		return decision{}, err
+	}
+	q.answers = answers
+	return admit(q), nil
+}
+
+// valid judges a payload. A schema that cannot be used must not lock the question up.
+func (r *run) valid(schema, payload []byte) error {
+	err := validate(schema, payload)
+	if errors.Is(err, errSchema) {
+		r.log.Warn("payload taken unchecked", "err", err)
+		return nil
+	}
+	return err
+}
+
+// showFor is what the client is to be shown of a pause.
+func (r *run) showFor() translate.Show {
+	switch r.h.opts.Client {
+	case ClientOutcome:
+		return translate.ShowOutcome
+	case ClientBoth:
+		return translate.ShowBoth
+	case ClientNative:
+		return translate.ShowNative
+	}
+	if r.in.ProtocolVersion != "" || r.in.HasResume {
+		return translate.ShowOutcome
+	}
+	for _, result := range r.record.Results {
+		if result.ByArray {
+			return translate.ShowOutcome
+		}
+	}
+	return translate.ShowBoth
+}
+
+// namedPause is the pause whose ids the request names, open or ended; else the open one; else the one that ended last,
+// for an answer that names none; else none, but for the dialect that the route was seen to speak.
+func (r *run) namedPause() agui.Pause {
+	rec := &r.record
+	for _, id := range r.in.NamedIDs() {
+		if rec.Pause != nil && rec.Pause.Interrupt(id) != nil {
+			return *rec.Pause
+		}
+		if result := rec.ResultOf(id); result != nil && result.Pause != nil {
+			return *result.Pause
+		}
+	}
+	if rec.Pause != nil {
+		return *rec.Pause
+	}
+	if len(rec.Results) > 0 && rec.Results[0].Pause != nil {
+		return *rec.Results[0].Pause
+	}
+	return agui.Pause{Dialect: r.h.routeDialect(r.path)}
+}
+
+// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A decision of actWait
+// means that the record has changed.
+func (r *run) prepare(d decision) decision {
+	switch d.do {
+	case actPass:
+		return r.preparePass(d)
+	case actResume:
+		return r.prepareResume(d)
+	case actRefuse:
+		if d.doubt {
+			return r.closeDoubt(d)
+		}
+	}
+	return d
+}
+
+func (r *run) preparePass(d decision) decision {
+	r.in = withoutLeftovers(r.in)
+	if d.strip {
+		r.in = r.in.WithoutResume().WithoutCommand()
+	}
+	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
+	return r.begin(d, agui.Pause{Dialect: r.h.routeDialect(r.path)})
+}
+
+func (r *run) prepareResume(d decision) decision {
+	p := *r.record.Pause
+	r.in = withoutRepeatedAnswers(r.in, &p, d.answers)
+	r.byArray = r.in.HasResume
+	r.transcript = r.resumeTranscript(&p, d.fresh)
+	r.known = map[string]bool{}
+	for _, c := range r.transcript.Calls() {
+		r.known[c.ID] = true
+	}
+	r.request.Answers, r.request.New = d.answers, d.fresh
+	r.taken = len(d.fresh) == 0
+	if d = r.begin(d, p); d.do != actResume {
+		return d
+	}
+	return r.claim(d, p)
+}
+
+// begin asks the dialect what to send. What it cannot express is refused here, before the claim.
+func (r *run) begin(d decision, p agui.Pause) decision {
+	r.request.Input, r.request.Show, r.request.Transcript, r.request.Pause = r.in, r.show, r.transcript, p
+	out, translation, err := r.h.opts.Dialect.Begin(r.request)
+	if err != nil {
+		var refused *agui.RunError
+		if !errors.As(err, &refused) {
+			r.log.Error("dialect failed", "err", err)
+			refused = agui.Errorf(agui.InvalidPayload, "the answers cannot be handed to the backend")
+		}
+		return decision{do: actRefuse, err: refused, reask: r.record.Pause != nil}
+	}
+	r.exchange = translate.Exchange{Out: out, Run: translation}
+	r.taken = r.taken || out.TakesNew
+	return d
+}
+
+// claim takes the pause. Claim before send: of two equal clicks one reaches the backend.
+func (r *run) claim(d decision, p agui.Pause) decision {
+	token := random128()
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	err := r.h.opts.Store.Claim(ctx, r.key, p.ID, token, digestAnswers(d.answers), leaseTime)
+	switch {
+	case err == nil:
+	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
+		return decision{do: actWait}
+	default:
+		r.log.Error("claim not taken by the store", "err", err)
+		return storeDown()
+	}
+	r.token, r.claimed = token, p
+	r.holding.Store(true)
+	r.unfollow()
+	r.renewal = time.AfterFunc(time.Hour, func() { r.renew(token) })
+	r.renewal.Reset(leaseRenew) // not before the field is set
+	return d
+}
+
+// renew prolongs the claim while the run lives. A failure needs no act: the lease lapses, and that reads as in doubt.
+func (r *run) renew(token string) {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	if err := r.h.opts.Store.Renew(ctx, r.key, token, leaseTime); err != nil {
+		r.log.Warn("claim not renewed", "err", err)
+		if errors.Is(err, store.ErrStale) {
+			return
+		}
+	}
+	r.renewal.Reset(leaseRenew)
+}
+
+// closeDoubt tells a doubt once: the pause ends with it, so that the thread can go on.
+func (r *run) closeDoubt(d decision) decision {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	p := r.record.Pause
+	err := r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Doubtful, Digest: r.record.Digest, Seen: p.Seen})
+	switch {
+	case err == nil:
+		return d
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+		return decision{do: actWait} // another request was told, or the run ended after all
+	}
+	r.log.Error("doubt not closed by the store", "err", err)
+	return storeDown()
+}
+
+// act carries a decision out.
+func (r *run) act(out *writer, req *http.Request, d decision) {
+	switch d.do {
+	case actPass, actResume:
+		r.forward(out, req)
+	case actAgain:
+		r.tell(out, r.again())
+	case actQuiet:
+		r.outcome = "nothing to answer"
+		r.tell(out, r.quiet())
+	case actReplay:
+		r.tell(out, r.replay(d.result))
+	default:
+		r.tell(out, r.refusal(d))
+	}
+}
+
+// forward sends the exchange through ReverseProxy.
+func (r *run) forward(out *writer, req *http.Request) {
+	if r.exchange.Out.None {
+		body := newBody(r, nil)
+		body.none = true
+		streamHeader(out.Header())
+		out.WriteHeader(http.StatusOK)
+		io.Copy(out, body)
+		body.Close()
+		return
+	}
+	r.h.reverse.ServeHTTP(out, req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
+}
+
+// open looks at an answer's header. A nil body means that the answer goes to the client as it is.
+func (r *run) open(res *http.Response) io.ReadCloser {
+	r.sent = res.Request
+	if res.StatusCode/100 == 2 {
+		up, fault, end := r.stream(res)
+		b := newBody(r, up)
+		b.fault, b.end = fault, end
+		return b
+	}
+	r.wrote.Store(true)
+	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes)) // what is cut here is cut for the client too
+	events := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
+	if events == nil {
+		res.Body = replay(head, res.Body)
+		return nil
+	}
+	res.Body.Close()
+	b := newBody(r, nil)
+	b.preset = events
+	return b
+}
+
+// stream is the event stream of an answer, or why there is none.
+func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunError, end translate.End) {
+	r.wrote.Store(true)
+	if res.StatusCode/100 == 2 && isEventStream(res.Header) {
+		plain, err := decoded(res)
+		if err == nil {
+			return plain, nil, translate.End{}
+		}
+		res.Body.Close()
+		return nil, agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read"), translate.End{}
+	}
+	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
+	res.Body.Close()
+	broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
+	return nil, broken, translate.End{Status: res.StatusCode, Body: head}
+}
+
+// unreachable is the stream for an exchange that got no answer.
+func (r *run) unreachable(ctx context.Context, err error) []byte {
+	r.log.Warn("the backend did not answer", "err", err)
+	b := newBody(r, nil)
+	b.fault = fault(ctx, err)
+	if b.fault == nil && r.wrote.Load() {
+		b.fault = agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
+	} else if b.fault == nil {
+		b.fault = agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
+	}
+	stream, _ := io.ReadAll(b)
+	return stream
+}
+
+func (r *run) storeContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
+}
+
+// report writes the one line that a run leaves in the log.
+func (r *run) report() {
+	args := []any{"outcome", r.outcome, "duration_ms", r.h.opts.Now().Sub(r.started).Milliseconds()}
+	if r.paused != nil {
+		args = append(args, "interrupts", len(r.paused.Interrupts), "dialect", r.paused.Dialect)
+	}
+	if r.code != "" {
+		args = append(args, "code", string(r.code))
+	}
+	if r.status != 0 {
+		args = append(args, "upstream_status", r.status)
+	}
+	r.log.Info("run ended", args...)
+}

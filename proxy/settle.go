@@ -1,0 +1,305 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// settle ends an exchange: it asks the translation what the end means, saves it, and gives what the client is to be
+// told; or it gives the next exchange of the same run. broken is what to tell if the backend gave no end of its own.
+func (r *run) settle(end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
+	res, err := r.exchange.Run.End(end)
+	if err != nil {
+		res, broken, end = translate.Result{}, r.translationError(err), translate.End{}
+	}
+	return r.conclude(res, end, broken)
+}
+
+// translationError is what the client is told when a dialect gave up.
+func (r *run) translationError(err error) *agui.RunError {
+	r.log.Error("translation failed", "err", err)
+	var told *agui.RunError
+	if errors.As(err, &told) {
+		return told
+	}
+	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
+}
+
+// endStatus is settle for an answer that is no stream and no success. No events: it goes to the client as it is.
+func (r *run) endStatus(end translate.End) []agui.Event {
+	res, err := r.exchange.Run.End(end)
+	if err != nil {
+		events, _ := r.conclude(translate.Result{}, translate.End{}, r.translationError(err))
+		return events
+	}
+	if res.Lost || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0 {
+		events, _ := r.conclude(res, end, nil)
+		return events
+	}
+	r.outcome = "http status"
+	switch {
+	case r.token == "":
+	case !r.exchange.Out.Resumes:
+		// A later exchange was turned down; the answers themselves went well before it.
+		failed := agui.Errorf(agui.UpstreamStatus, "the backend answered %d", end.Status)
+		r.save(store.Result{How: store.Finished, Finish: failed.Event().JSON}, nil)
+	case untouched(end.Status):
+		r.release()
+	default:
+		r.save(store.Result{How: store.Doubtful}, nil)
+	}
+	return nil
+}
+
+// untouched says whether an HTTP status means that the backend did not take the answers at all.
+func untouched(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return false // it may have begun
+	}
+	return status >= 300 && status < 500
+}
+
+func (r *run) conclude(res translate.Result, end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
+	if res.Next != nil {
+		r.exchange, r.taken, r.second = *res.Next, true, true
+		r.wrote.Store(false)
+		return res.Before, true
+	}
+	if len(res.Pause.Interrupts) > 0 {
+		return r.concludePause(res), false
+	}
+	finish := res.Finish
+	if finish.Type == agui.Unknown {
+		finish = end.Event
+	}
+	result := store.Result{How: store.Finished}
+	switch {
+	case res.Lost:
+		result.How = store.Lost
+		finish = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event()
+	case finish.Type == agui.Unknown:
+		if broken == nil {
+			broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
+		}
+		finish = broken.Event()
+		if r.exchange.Out.Resumes {
+			result.How = store.Doubtful
+		}
+	}
+	finish = r.withRunIDs(finish)
+	if r.token != "" {
+		result.Finish = slices.Clone(finish.JSON)
+		switch {
+		case res.Nothing, result.How == store.Doubtful && !r.wrote.Load():
+			r.release()
+		default:
+			if err := r.save(result, nil); err != nil {
+				finish = storeDown().err.Event()
+			}
+		}
+	}
+	r.note(finish)
+	return append(res.Before, finish), false
+}
+
+// note remembers for the log how the run ended.
+func (r *run) note(finish agui.Event) {
+	r.outcome = "finished"
+	if finish.Type == agui.RunErrored {
+		r.outcome = "error"
+		r.code = agui.Code(finish.Get("code").Str)
+	}
+}
+
+// save ends the claim. The end of a run of somebody else's making is told all the same: only the record has gone on.
+func (r *run) save(result store.Result, next *agui.Pause) error {
+	if r.token == "" {
+		return nil
+	}
+	result.ByArray = r.byArray
+	if result.How != store.Doubtful {
+		r.snapshots(&result.Messages, &result.State)
+	}
+	result.Seen = r.seen()
+	if next != nil {
+		result.Next = next.ID
+	}
+	r.renewal.Stop()
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	err := r.h.opts.Store.Finish(ctx, r.key, r.token, result, next)
+	r.unclaim()
+	if err == nil {
+		return nil
+	}
+	r.log.Error("end of the resume not taken by the store", "err", err)
+	if errors.Is(err, store.ErrStale) && next == nil {
+		return nil
+	}
+	return err
+}
+
+// release gives the pause back: the backend did nothing.
+func (r *run) release() {
+	r.renewal.Stop()
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	if err := r.h.opts.Store.Release(ctx, r.key, r.token); err != nil {
+		r.log.Error("release not taken by the store", "err", err)
+	}
+	r.unclaim()
+}
+
+func (r *run) unclaim() {
+	r.token = ""
+	r.holding.Store(false)
+}
+
+// snapshots are what is kept of messages and state at the end, as far as they are known.
+func (r *run) snapshots(messages, state *json.RawMessage) {
+	if list, ok := r.transcript.Messages(); ok && len(list) > 0 {
+		*messages = agui.MustMarshal(list)
+	}
+	if s, ok := r.transcript.State(); ok {
+		*state = s
+	}
+}
+
+// seen are the messages that count as known from now on. A message that the backend did not take comes again.
+func (r *run) seen() []agui.SeenMessage {
+	seen := r.transcript.seen()
+	if r.taken {
+		return seen
+	}
+	return slices.DeleteFunc(seen, func(s agui.SeenMessage) bool {
+		return slices.ContainsFunc(r.request.New, func(m agui.Message) bool { return agui.See(m) == s })
+	})
+}
+
+// concludePause saves a pause and tells it then: a resume can arrive before the write returns.
+func (r *run) concludePause(res translate.Result) []agui.Event {
+	p := r.mint(res)
+	r.snapshots(&p.Messages, &p.State)
+	p.Seen = r.seen()
+	r.h.routes.Store(r.path, p.Dialect)
+	told, refused := r.keep(p)
+	if refused != nil {
+		r.outcome, r.code = "error", refused.Code
+		return append(res.Before, refused.Event())
+	}
+	r.outcome, r.paused = "interrupt", told
+	events := res.Before
+	if r.show != translate.ShowNative {
+		events = append(events, r.transcript.unclosed()...)
+	}
+	return append(events, r.tellPause(told, r.snapshotEvents(r.transcript))...)
+}
+
+// mint gives the interrupts the ids that the client sees.
+func (r *run) mint(res translate.Result) *agui.Pause {
+	p := res.Pause
+	p.ID = random128()
+	p.Interrupts = slices.Clone(p.Interrupts)
+	p.Digest = digestInterrupts(p.Interrupts)
+	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
+	natives := map[string]int{}
+	for _, i := range p.Interrupts {
+		natives[i.Native]++
+	}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		i.ID = i.Native
+		if r.h.opts.IDs == MintIDs || i.Native == "" || natives[i.Native] > 1 {
+			i.ID = i.Native + "~" + r.h.opts.NewID()
+		}
+		i.Object = withID(i.Object, i.ID)
+		if _, expires := i.Expires(); !expires && r.h.opts.InterruptTTL > 0 && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
+			i.Object = agui.SetString(i.Object, "expiresAt", r.h.opts.Now().Add(r.h.opts.InterruptTTL).UTC().Format(time.RFC3339))
+		}
+	}
+	return &p
+}
+
+// withID puts the id first, where every producer has it.
+func withID(object json.RawMessage, id string) json.RawMessage {
+	object = agui.DeleteKey(object, "id")
+	out := append([]byte(`{"id":`), agui.MustMarshal(id)...)
+	rest := object[1:]
+	if !gjson.ParseBytes(object).IsObject() || len(gjson.ParseBytes(object).Map()) == 0 {
+		return append(out, '}')
+	}
+	return append(append(out, ','), rest...)
+}
+
+// digestInterrupts is the same for the same questions, whatever ids were minted for them.
+func digestInterrupts(list []agui.Interrupt) string {
+	h := sha256.New()
+	for _, i := range list {
+		h.Write(agui.MustMarshal([]string{i.Native, string(agui.Canonical(agui.DeleteKey(i.Object, "id")))}))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// keep saves the pause. If one with the same questions stands already, that one is told.
+func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
+	var err error
+	if r.token != "" {
+		err = r.save(store.Result{How: store.Finished, Finish: p.Finish}, p)
+		if !errors.Is(err, store.ErrStale) {
+			return p, r.keepError(err)
+		}
+		// The claim was given up for lost and something else began; the question is new all the same.
+	}
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	err = r.h.opts.Store.Open(ctx, r.key, *p)
+	if !errors.Is(err, store.ErrExists) {
+		return p, r.keepError(err)
+	}
+	standing, err := r.h.opts.Store.Load(ctx, r.key, "")
+	switch {
+	case err != nil:
+		return nil, r.keepError(err)
+	case standing.State == store.Open && standing.Pause.Digest == p.Digest:
+		return standing.Pause, nil
+	}
+	return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
+}
+
+func (r *run) keepError(err error) *agui.RunError {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrFull):
+		r.log.Error("pause not kept", "err", err)
+		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: too many questions are open (HOLDPOINT_STORE_ENTRIES)")
+	}
+	r.log.Error("pause not kept", "err", err)
+	return agui.Errorf(agui.StoreUnavailable, "the run asks something that cannot be kept at the moment")
+}
+
+// withdraw closes the pause that this stream told: the backend went on without an answer.
+func (r *run) withdraw() {
+	if r.paused == nil {
+		return
+	}
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	err := r.h.opts.Store.Close(ctx, r.key, r.paused.ID, store.Result{How: store.Withdrawn, Seen: r.paused.Seen})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		r.log.Warn("pause not withdrawn", "err", err)
+	}
+	r.paused = nil
+}

@@ -1,0 +1,247 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/sse"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// tell writes a whole stream that no backend was asked for.
+func (r *run) tell(out *writer, events []agui.Event) {
+	r.beginStream(out)
+	var b []byte
+	for _, ev := range events {
+		b = appendEvent(b, ev)
+	}
+	out.Write(b)
+	out.FlushError()
+}
+
+// beginStream sends the header of a stream of our own, once.
+func (r *run) beginStream(out *writer) {
+	if out.began {
+		return
+	}
+	streamHeader(out.Header())
+	out.WriteHeader(http.StatusOK)
+	out.FlushError()
+}
+
+// appendEvent appends an event's frame: its own bytes if it is untouched.
+func appendEvent(dst []byte, ev agui.Event) []byte {
+	if ev.Frame != nil && !ev.Edited {
+		return append(dst, ev.Frame...)
+	}
+	if ev.Frame != nil {
+		dst = sse.Frame{Raw: ev.Frame}.AppendOther(dst)
+	}
+	return sse.AppendEvent(dst, ev.JSON)
+}
+
+// protocolVersion is what Holdpoint declares where the backend declares nothing.
+const protocolVersion = "1.0"
+
+// withRunIDs gives a run's first and last event the request's ids: backends invent runIds (LangGraph's TypeScript
+// adapter ends every run with the server's own).
+func (r *run) withRunIDs(ev agui.Event) agui.Event {
+	if r.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
+		return ev
+	}
+	if ev.Get("threadId").Str != r.in.ThreadID {
+		ev = ev.With(agui.SetString(ev.JSON, "threadId", r.in.ThreadID))
+	}
+	if ev.Get("runId").Str != r.in.RunID {
+		ev = ev.With(agui.SetString(ev.JSON, "runId", r.in.RunID))
+	}
+	if ev.Type == agui.RunStarted && r.in.ProtocolVersion != "" && !ev.Get("protocolVersion").Exists() {
+		ev = ev.With(agui.SetString(ev.JSON, "protocolVersion", protocolVersion))
+	}
+	return ev
+}
+
+func (r *run) startEvent() agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type `json:"type"`
+		ThreadID string    `json:"threadId"`
+		RunID    string    `json:"runId"`
+		Version  string    `json:"protocolVersion,omitempty"`
+	}{agui.RunStarted, r.in.ThreadID, r.in.RunID, map[bool]string{true: protocolVersion}[r.in.ProtocolVersion != ""]}))
+}
+
+func (r *run) finishEvent() agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type `json:"type"`
+		ThreadID string    `json:"threadId"`
+		RunID    string    `json:"runId"`
+	}{agui.RunFinished, r.in.ThreadID, r.in.RunID}))
+}
+
+// tellPause tells an open pause in the form that the client is shown: snapshots, then the end.
+func (r *run) tellPause(p *agui.Pause, snapshots []agui.Event) []agui.Event {
+	var events []agui.Event
+	if r.show != translate.ShowOutcome {
+		for _, own := range p.Native {
+			events = append(events, agui.NewEvent(own))
+		}
+	}
+	if r.show == translate.ShowNative {
+		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
+	}
+	if r.show == translate.ShowBoth && len(p.Native) == 0 {
+		events = append(events, customInterrupt(p))
+	}
+	return append(append(events, snapshots...), r.outcomeEvent(p))
+}
+
+// outcomeEvent is RUN_FINISHED with the interrupt outcome.
+func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
+	objects := make([]json.RawMessage, len(p.Interrupts))
+	for n, i := range p.Interrupts {
+		objects[n] = i.Object
+	}
+	outcome := agui.MustMarshal(struct {
+		Type       string            `json:"type"`
+		Interrupts []json.RawMessage `json:"interrupts"`
+	}{"interrupt", objects})
+	finish := r.withRunIDs(agui.NewEvent(p.Finish)).JSON
+	finish = agui.SetKey(finish, "outcome", outcome)
+	if !r.taken {
+		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
+	}
+	return agui.NewEvent(finish)
+}
+
+// customInterrupt is the CUSTOM on_interrupt for clients that know only that, made where the backend sends none. The
+// value is JSON text, as LangGraph's; the ids stand in it, so that a client which echoes it (command.interruptEvent)
+// says what it answers. One event for all: such clients keep the last one only.
+func customInterrupt(p *agui.Pause) agui.Event {
+	value := []byte(p.Interrupts[0].Object)
+	if len(p.Interrupts) > 1 {
+		objects := make([]json.RawMessage, len(p.Interrupts))
+		for n, i := range p.Interrupts {
+			objects[n] = i.Object
+		}
+		value = agui.MustMarshal(map[string]any{"interrupts": objects})
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type  agui.Type `json:"type"`
+		Name  string    `json:"name"`
+		Value string    `json:"value"`
+	}{agui.Custom, agui.OnInterrupt, string(value)}))
+}
+
+// snapshotEvents are the snapshots that a client needs before an outcome: what the backend has not sent whole after
+// its last change, and only what is known whole.
+func (r *run) snapshotEvents(t *transcript) []agui.Event {
+	var events []agui.Event
+	if state, ok := t.State(); ok && !t.stateSent && (t.stateSeen || len(gjson.ParseBytes(state).Map()) > 0) {
+		events = append(events, stateEvent(state))
+	} else if !ok {
+		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
+	}
+	if list, ok := t.Messages(); ok && !t.messageSent && len(list) > 0 {
+		events = append(events, messagesEvent(agui.MustMarshal(list)))
+	} else if !ok {
+		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
+	}
+	return events
+}
+
+func stateEvent(state json.RawMessage) agui.Event {
+	if state == nil {
+		state = json.RawMessage("null")
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type       `json:"type"`
+		Snapshot json.RawMessage `json:"snapshot"`
+	}{agui.StateSnapshot, state}))
+}
+
+func messagesEvent(list json.RawMessage) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type       `json:"type"`
+		Messages json.RawMessage `json:"messages"`
+	}{agui.MessagesSnapshot, list}))
+}
+
+// storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
+// so they go only to one that holds a message of that run; and only if they hold every message of the request, for a
+// MESSAGES_SNAPSHOT deletes what it leaves out.
+func (r *run) storedSnapshots(messages, state json.RawMessage) []agui.Event {
+	held := map[string]bool{}
+	for _, m := range gjson.ParseBytes(messages).Array() {
+		held[m.Get("id").Str] = true
+	}
+	shares, whole := false, true
+	for _, m := range r.in.Messages {
+		shares = shares || held[m.ID]
+		whole = whole && held[m.ID]
+	}
+	var events []agui.Event
+	if shares && len(state) > 0 && len(gjson.ParseBytes(state).Map()) > 0 {
+		events = append(events, stateEvent(state))
+	}
+	if shares && whole {
+		events = append(events, messagesEvent(messages))
+	}
+	return events
+}
+
+// again tells the open pause to a request that brings nothing new: a reloaded page, the same POST once more.
+func (r *run) again() []agui.Event {
+	p := r.record.Pause
+	r.outcome, r.paused = "interrupt again", p
+	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.storedSnapshots(p.Messages, p.State))...)
+}
+
+func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
+
+// replay tells the recorded end of the pause that the same answers ended.
+func (r *run) replay(result *store.Result) []agui.Event {
+	if result.Next != "" {
+		if p := r.record.Pause; p != nil && r.record.State == store.Open {
+			return r.again() // the end was a pause, or the thread has gone on to another
+		}
+		r.outcome = "replay"
+		latest := r.record.Results[0]
+		events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(latest.Messages, latest.State)...)
+		return append(events, r.finishEvent())
+	}
+	r.outcome = "replay"
+	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
+	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(result.Messages, result.State)...)
+	return append(events, finish)
+}
+
+// refusal is what a refused request is told: where something can still be asked, it is asked again, for a RUN_ERROR
+// alone takes CopilotKit's card away for good; then the reason, as the late RUN_ERROR that may follow.
+func (r *run) refusal(d decision) []agui.Event {
+	if d.err == nil {
+		d.err = agui.Errorf(agui.ResumeInProgress, "the request was given up")
+	}
+	r.outcome, r.code = "refused", d.err.Code
+	events := []agui.Event{r.startEvent()}
+	mode := r.h.opts.Refusal
+	if p := r.record.Pause; d.reask && mode != RefuseError && p != nil && r.record.State == store.Open {
+		events = append(events, r.tellAgain(p)...)
+		if mode == RefuseReask {
+			return events
+		}
+	}
+	return append(events, d.err.Event())
+}
+
+// tellAgain tells the pause of the record as it stands, whatever this request has brought.
+func (r *run) tellAgain(p *agui.Pause) []agui.Event {
+	taken := r.taken
+	r.taken = true
+	defer func() { r.taken = taken }()
+	return r.tellPause(p, nil)
+}

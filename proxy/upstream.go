@@ -1,0 +1,265 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// statusBytes is how much of an answer that is no event stream a dialect gets to see.
+const statusBytes = 64 << 10
+
+// newTransports makes the two transports. Answers go over a connection of their own each: on a kept one that the
+// backend closes at that moment nobody can tell whether it read the request, and the pause would be in doubt.
+func newTransports() (ordinary, single *http.Transport) {
+	make := func() *http.Transport {
+		return &http.Transport{
+			// No Proxy: HTTP_PROXY of the environment must not carry runs elsewhere.
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   10 * time.Second,
+			MaxIdleConns:          1024,
+			MaxIdleConnsPerHost:   256,
+			IdleConnTimeout:       90 * time.Second,
+			ExpectContinueTimeout: time.Second,
+			ReadBufferSize:        32 << 10,
+			DisableCompression:    true, // a compressed stream would have to be decoded to be read
+		}
+	}
+	ordinary, single = make(), make()
+	single.DisableKeepAlives = true
+	return ordinary, single
+}
+
+type runKey struct{}
+
+func runOf(ctx context.Context) *run {
+	r, _ := ctx.Value(runKey{}).(*run)
+	return r
+}
+
+// exchangeTransport picks the transport of an exchange.
+type exchangeTransport struct{ h *Handler }
+
+func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	r := runOf(req.Context())
+	if r == nil || r.token == "" {
+		return t.h.transport.RoundTrip(req)
+	}
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { r.wrote.Store(true) }}
+	return t.h.single.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+}
+
+// rewrite makes the request to the backend. Rewrite and not Director: hop-by-hop headers are gone before it runs, so
+// that a client cannot name one of ours in Connection.
+func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
+	in, out := pr.In, pr.Out
+	out.URL = h.target(in.URL)
+	if h.opts.PreserveHost {
+		out.Host = in.Host
+	} else {
+		out.Host = ""
+	}
+	out.Header["X-Forwarded-For"] = in.Header["X-Forwarded-For"]
+	pr.SetXForwarded()
+	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := in.Header[name]; ok {
+			out.Header[name] = v // an outer proxy knows better
+		}
+	}
+	for name, values := range h.opts.UpstreamHeaders {
+		out.Header[name] = values
+	}
+	if r := runOf(in.Context()); r != nil {
+		r.address(out, r.exchange.Out)
+	}
+}
+
+// address makes out the request that a dialect asks for.
+func (r *run) address(out *http.Request, want translate.Out) {
+	out.Method = http.MethodPost
+	if want.Method != "" {
+		out.Method = want.Method
+	}
+	if want.Path != "" {
+		out.URL = r.h.target(&url.URL{Path: want.Path})
+	}
+	body := want.Body
+	if body == nil {
+		body = r.in.Raw
+	}
+	// The body is in memory: with the client's own body a fast answer is cut (golang/go#40747).
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.ContentLength = int64(len(body))
+	out.TransferEncoding = nil
+	out.Header.Del("Content-Length")
+	out.Header.Del("Expect")
+	out.Header.Del("Accept-Encoding")
+	out.Header.Set("Accept", "text/event-stream") // */* would admit protobuf
+	for name, values := range want.Header {
+		out.Header[name] = values
+	}
+	// net/http sends a POST a second time by itself if it carries one of these keys and a kept connection breaks
+	// (http.Request.isReplayable). It looks for the canonical spelling only; the backend does not.
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if v, ok := out.Header[name]; ok {
+			delete(out.Header, name)
+			out.Header[strings.ToLower(name)] = v
+		}
+	}
+}
+
+// target is the upstream's address for a request's: its path below the upstream's, without a slash added or doubled,
+// and the two queries one after the other, byte for byte.
+func (h *Handler) target(in *url.URL) *url.URL {
+	up := h.opts.Upstream
+	escaped := joinPath(up.EscapedPath(), in.EscapedPath())
+	out := &url.URL{Scheme: up.Scheme, Host: up.Host, RawQuery: up.RawQuery, RawPath: escaped}
+	if p, err := url.PathUnescape(escaped); err == nil {
+		out.Path = p
+	}
+	if in.RawQuery != "" {
+		if out.RawQuery != "" {
+			out.RawQuery += "&"
+		}
+		out.RawQuery += in.RawQuery
+	}
+	return out
+}
+
+// joinPath appends a request's path to the upstream's. "/" adds nothing: FastAPI redirects /agent/ to /agent, and a
+// client does not follow a POST's redirect.
+func joinPath(base, path string) string {
+	switch {
+	case base == "" || base == "/":
+		if path == "" {
+			return "/"
+		}
+		return path
+	case path == "" || path == "/":
+		return base
+	}
+	return strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")
+}
+
+func isEventStream(header http.Header) bool {
+	t, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	return err == nil && t == "text/event-stream"
+}
+
+// modifyResponse puts the translation into the answer.
+func (h *Handler) modifyResponse(res *http.Response) error {
+	h.relocate(res)
+	r := runOf(res.Request.Context())
+	if r == nil {
+		return nil
+	}
+	r.status = res.StatusCode
+	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
+		h.explainNotFound(res)
+	}
+	body := r.open(res)
+	if body == nil {
+		return nil
+	}
+	res.Body = body
+	res.StatusCode, res.Status = http.StatusOK, ""
+	streamHeader(res.Header)
+	res.ContentLength = -1
+	res.Uncompressed = true
+	res.Trailer = nil
+	return nil
+}
+
+// streamHeader makes header that of an event stream whose bytes are not the upstream's.
+func streamHeader(header http.Header) {
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
+		header.Del(name)
+	}
+	if !isEventStream(header) {
+		header.Set("Content-Type", "text/event-stream")
+	}
+	if header.Get("Cache-Control") == "" {
+		header.Set("Cache-Control", "no-cache, no-transform")
+	}
+	if header.Get("X-Accel-Buffering") == "" {
+		header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
+	}
+}
+
+// relocate turns a Location that names the upstream to the origin that the client knows.
+func (h *Handler) relocate(res *http.Response) {
+	to, err := url.Parse(res.Header.Get("Location"))
+	up := h.opts.Upstream
+	if err != nil || !to.IsAbs() || !strings.EqualFold(to.Host, up.Host) && !strings.EqualFold(to.Host, res.Request.Host) {
+		return
+	}
+	out := res.Request.Header
+	to.Scheme, to.Host = out.Get("X-Forwarded-Proto"), out.Get("X-Forwarded-Host")
+	if base := strings.TrimSuffix(up.Path, "/"); base != "" {
+		if rest, ok := strings.CutPrefix(to.Path, base); ok && (rest == "" || rest[0] == '/') {
+			to.Path, to.RawPath = "/"+strings.TrimPrefix(rest, "/"), ""
+		}
+	}
+	res.Header.Set("Location", to.String())
+}
+
+func (h *Handler) explainNotFound(res *http.Response) {
+	args := []any{"status", res.StatusCode, "upstream_url", res.Request.URL.Redacted()}
+	if half := doubledPath(res.Request.URL.Path); half != "" {
+		args = append(args, "hint", fmt.Sprintf("the path holds %q twice: HOLDPOINT_UPSTREAM ends with it and the client's address does too", half))
+	}
+	h.log.Warn("the backend knows no such endpoint", args...)
+}
+
+// doubledPath is the part that a path such as /agent/agent repeats, "" if it repeats none.
+func doubledPath(p string) string {
+	parts := strings.Split(strings.Trim(p, "/"), "/")
+	for n := len(parts) / 2; n > 0; n-- {
+		for i := 0; i+2*n <= len(parts); i++ {
+			if half := strings.Join(parts[i:i+n], "/"); half != "" && half == strings.Join(parts[i+n:i+2*n], "/") {
+				return "/" + half
+			}
+		}
+	}
+	return ""
+}
+
+// upstreamFailed answers for a backend that could not be reached, or broke off before its header.
+func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err error) {
+	r := runOf(req.Context())
+	if r == nil {
+		if !errors.Is(err, context.Canceled) {
+			h.log.Warn("request not answered by the backend", "path", req.URL.Path, "err", err)
+		}
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	streamHeader(w.Header())
+	w.WriteHeader(http.StatusOK)
+	w.Write(r.unreachable(req.Context(), err))
+}
+
+// fault is what a broken exchange is told as.
+func fault(ctx context.Context, err error) *agui.RunError {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errDraining), errors.Is(err, errDraining):
+		return agui.Errorf(agui.ProxyDraining, "the proxy is shutting down")
+	case errors.Is(cause, errIdle), errors.Is(err, errIdle):
+		return agui.Errorf(agui.UpstreamIdle, "the backend was silent for too long (HOLDPOINT_STREAM_IDLE_TIMEOUT)")
+	}
+	return nil
+}

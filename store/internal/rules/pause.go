@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// begin makes p the record's open pause.
+func begin(rec *store.Record, now time.Time, p agui.Pause) {
+	opened := clonePause(&p)
+	opened.Opened = now
+	rec.Version, rec.State, rec.Pause = store.Version, store.Open, opened
+	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
+}
+
+// end makes r the newest result and leaves the record without a pause.
+func end(rec *store.Record, now time.Time, r store.Result) {
+	r = stamp(rec, now, r)
+	r.Pause = clonePause(rec.Pause)
+	r.Pause.Messages, r.Pause.State = nil, nil
+	rec.Results = bound(append([]store.Result{r}, rec.Results...))
+	rec.Version, rec.State, rec.Pause = store.Version, store.None, nil
+	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
+}
+
+// giveWay ends a pause in doubt that will not be told as such any more.
+func giveWay(rec *store.Record, now time.Time) {
+	r := store.Result{How: store.Doubtful, Seen: rec.Pause.Seen}
+	if rec.Doubt != nil {
+		r = *rec.Doubt
+	}
+	end(rec, now, r)
+}
+
+// stamp clones r and sets what is the store's to set.
+func stamp(rec *store.Record, now time.Time, r store.Result) store.Result {
+	r = cloneResult(r)
+	r.PauseID, r.Digest, r.At = rec.Pause.ID, rec.Digest, now
+	r.Pause, r.Tombstone = nil, false
+	r.IDs = make([]string, len(rec.Pause.Interrupts))
+	for i := range rec.Pause.Interrupts {
+		r.IDs[i] = rec.Pause.Interrupts[i].ID
+	}
+	return r
+}
+
+func clonePause(p *agui.Pause) *agui.Pause {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	c.Interrupts = slices.Clone(p.Interrupts)
+	c.Native = slices.Clone(p.Native)
+	c.Seen = slices.Clone(p.Seen)
+	return &c
+}
+
+func cloneResult(r store.Result) store.Result {
+	r.IDs = slices.Clone(r.IDs)
+	r.Seen = slices.Clone(r.Seen)
+	r.Pause = clonePause(r.Pause)
+	return r
+}
+
+// Receipt is a digest of what Finish was called with, by which a repeated call is known also when what it wrote has
+// become a tombstone. The next pause is known by its id, which is random.
+func Receipt(token string, r store.Result, next *agui.Pause) string {
+	h := sha256.New()
+	put(h, []byte(token))
+	put(h, []byte(r.How))
+	if r.ByArray {
+		put(h, []byte{1})
+	} else {
+		put(h, nil)
+	}
+	put(h, r.Finish)
+	put(h, r.Messages)
+	put(h, r.State)
+	for _, m := range r.Seen {
+		put(h, []byte(m.ID))
+		put(h, []byte(m.Digest))
+	}
+	if next != nil {
+		put(h, []byte(next.ID))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// put writes b with its length before it, so that no two sequences of parts are the same bytes.
+func put(h hash.Hash, b []byte) {
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], uint64(len(b)))
+	h.Write(n[:])
+	h.Write(b)
+}

@@ -1,0 +1,220 @@
+// Package rules is what each step of a store.Store does to one record: pure functions, the same for every engine.
+//
+// It deliberately knows no storage, no lock and no bound over several records: an engine reads a record, settles it
+// (Settle), applies one step, and writes it back in the same transaction or compare-and-set.
+//
+// A step that returns an error has changed nothing. Steps replace what a record's slices and pointers refer to and
+// never write through them, so a shallow copy of a Record is a snapshot; what they take from a caller they clone.
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// Calls that no caller should make.
+var (
+	errNoPauseID = errors.New("store: a pause must have an id")
+	errNoToken   = errors.New("store: a claim must have a token and a digest")
+	errNoHow     = errors.New("store: a result must say how the pause ended")
+	errDoubtNext = errors.New("store: a result in doubt cannot have a next pause")
+)
+
+// Own gives an unowned record to owner; false if there was nothing to give.
+func Own(rec *store.Record, owner string) bool {
+	if owner == "" || rec.Owner != "" {
+		return false
+	}
+	rec.Version, rec.Owner = store.Version, owner
+	return true
+}
+
+// Open is the step of store.Store.Open but for ErrFull: rec waits afterwards where it did not before.
+func Open(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
+	switch {
+	case p.ID == "":
+		return errNoPauseID
+	case rec.Owner != "" && rec.Owner != owner:
+		return store.ErrOwner
+	case rec.State == store.Open && rec.Pause.ID == p.ID:
+		return nil
+	case rec.State == store.Open, rec.State == store.Claimed && !Lapsed(rec, now):
+		return fmt.Errorf("%w: %q is %s", store.ErrExists, rec.Pause.ID, rec.State)
+	case used(rec, p.ID):
+		return fmt.Errorf("%w: the id %q was used before", store.ErrExists, p.ID)
+	}
+	if rec.Pause != nil {
+		giveWay(rec, now)
+	}
+	Own(rec, owner)
+	begin(rec, now, p)
+	return nil
+}
+
+// Claim is the step of store.Store.Claim.
+func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, lease time.Duration) error {
+	if token == "" || digest == "" {
+		return errNoToken
+	}
+	if pauseID == "" {
+		return errNoPauseID
+	}
+	if rec.Pause != nil && rec.Pause.ID == pauseID {
+		same := rec.State == store.Claimed && rec.Token == token && rec.Digest == digest
+		switch {
+		case rec.State == store.Open, same:
+			rec.Version, rec.State = store.Version, store.Claimed
+			rec.Token, rec.Digest, rec.Lease = token, digest, now.Add(lease)
+			return nil
+		case Doubtful(rec, now):
+			return fmt.Errorf("%w: %q is in doubt", store.ErrConflict, pauseID)
+		}
+		return judge(pauseID, digest, rec.Digest)
+	}
+	for i := range rec.Results {
+		switch r := &rec.Results[i]; {
+		case r.PauseID != pauseID:
+		case r.Tombstone:
+			return fmt.Errorf("%w: only the tombstone of %q is left", store.ErrNotFound, pauseID)
+		default:
+			return judge(pauseID, digest, r.Digest)
+		}
+	}
+	return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
+}
+
+// judge tells a replay from a conflict. had is "" for a pause that ended without an answer.
+func judge(pauseID, digest, had string) error {
+	if digest == had {
+		return fmt.Errorf("%w: %q", store.ErrReplay, pauseID)
+	}
+	return fmt.Errorf("%w: %q", store.ErrConflict, pauseID)
+}
+
+// Renew is the step of store.Store.Renew.
+func Renew(rec *store.Record, now time.Time, token string, lease time.Duration) error {
+	if !holds(rec, token) {
+		return store.ErrStale
+	}
+	rec.Version, rec.Lease = store.Version, now.Add(lease)
+	return nil
+}
+
+// Finish is the step of store.Store.Finish. receipt is Receipt of the same arguments, which may take a while and so is
+// made before the engine's lock or transaction.
+func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Result, next *agui.Pause) error {
+	switch {
+	case r.How == "":
+		return errNoHow
+	case next != nil && r.How == store.Doubtful:
+		return errDoubtNext
+	case next != nil && next.ID == "":
+		return errNoPauseID
+	case finished(rec, receipt):
+		return nil
+	case !holds(rec, token):
+		return store.ErrStale
+	case next != nil && used(rec, next.ID):
+		return fmt.Errorf("store: the id %q of the next pause was used before", next.ID)
+	}
+	r.Receipt, r.Next = receipt, ""
+	if r.How == store.Doubtful {
+		r = stamp(rec, now, r)
+		rec.Version, rec.State, rec.Lease, rec.Doubt = store.Version, store.InDoubt, now, &r
+		return nil
+	}
+	if next != nil {
+		r.Next = next.ID
+	}
+	end(rec, now, r)
+	if next != nil {
+		begin(rec, now, *next)
+	}
+	return nil
+}
+
+// Release is the step of store.Store.Release.
+func Release(rec *store.Record, token string) error {
+	if rec.State == store.Open && token != "" && rec.Token == token {
+		return nil
+	}
+	if !holds(rec, token) {
+		return store.ErrStale
+	}
+	// The token stays: by it a repeated Release is known.
+	rec.Version, rec.State, rec.Digest, rec.Lease = store.Version, store.Open, "", time.Time{}
+	return nil
+}
+
+// Close is the step of store.Store.Close.
+func Close(rec *store.Record, now time.Time, pauseID string, r store.Result) error {
+	switch {
+	case r.How == "":
+		return errNoHow
+	case pauseID == "":
+		return errNoPauseID
+	case rec.Pause == nil || rec.Pause.ID != pauseID:
+		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
+	case rec.State == store.Claimed && !Lapsed(rec, now):
+		return fmt.Errorf("%w: %q is claimed", store.ErrExists, pauseID)
+	}
+	r.Receipt, r.Next = "", ""
+	if d := rec.Doubt; d != nil {
+		r = fill(r, *d)
+	}
+	end(rec, now, r)
+	return nil
+}
+
+// fill takes from the result that waited in doubt what r leaves empty.
+func fill(r, d store.Result) store.Result {
+	r.Receipt, r.ByArray = d.Receipt, r.ByArray || d.ByArray
+	if r.Finish == nil {
+		r.Finish = d.Finish
+	}
+	if r.Messages == nil {
+		r.Messages = d.Messages
+	}
+	if r.State == nil {
+		r.State = d.State
+	}
+	if r.Seen == nil {
+		r.Seen = d.Seen
+	}
+	return r
+}
+
+// holds says whether token is the record's claim, lapsed or not.
+func holds(rec *store.Record, token string) bool {
+	return rec.State == store.Claimed && token != "" && rec.Token == token
+}
+
+// finished says whether the Finish with this receipt was done already.
+func finished(rec *store.Record, receipt string) bool {
+	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
+		return true
+	}
+	for i := range rec.Results {
+		if rec.Results[i].Receipt == receipt {
+			return true
+		}
+	}
+	return false
+}
+
+// used says whether the record knows a pause of this id.
+func used(rec *store.Record, pauseID string) bool {
+	if rec.Pause != nil && rec.Pause.ID == pauseID {
+		return true
+	}
+	for i := range rec.Results {
+		if rec.Results[i].PauseID == pauseID {
+			return true
+		}
+	}
+	return false
+}

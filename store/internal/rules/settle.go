@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// Policy is for how long things are kept.
+type Policy struct {
+	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later
+	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
+}
+
+// Lapsed says whether the pause is claimed and its lease is over.
+func Lapsed(rec *store.Record, now time.Time) bool {
+	return rec.State == store.Claimed && !now.Before(rec.Lease)
+}
+
+// Doubtful says whether the pause is in doubt, by Finish or by a lapsed lease.
+func Doubtful(rec *store.Record, now time.Time) bool {
+	return rec.State == store.InDoubt || Lapsed(rec, now)
+}
+
+// Settle applies what time alone has done to the record; false if that is nothing. A lapsed lease is not written down:
+// the claimer may still renew, finish or release, so it is only read as a doubt (View).
+func Settle(rec *store.Record, now time.Time, p Policy) bool {
+	changed := false
+	switch {
+	case rec.State == store.Open && past(now, rec.Pause.Opened, p.PauseRetention):
+		end(rec, now, store.Result{How: store.Retired, Seen: rec.Pause.Seen})
+		changed = true
+	case Doubtful(rec, now) && past(now, rec.Lease, p.PauseRetention):
+		giveWay(rec, now)
+		changed = true
+	}
+	kept := bury(rec.Results, func(r *store.Result) bool {
+		return past(now, r.At, p.ReplayTTL) && !now.Before(latestExpiry(r.Pause))
+	})
+	if kept != nil {
+		rec.Results = kept
+		changed = true
+	}
+	return changed
+}
+
+// past says whether d or more has gone by since t.
+func past(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
+
+// latestExpiry of the pause's interrupts, the zero time if none expires.
+func latestExpiry(p *agui.Pause) time.Time {
+	var latest time.Time
+	if p == nil {
+		return latest
+	}
+	for _, i := range p.Interrupts {
+		if t, ok := i.Expires(); ok && t.After(latest) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// View is the record as Load returns it: a copy, with Now, and a lapsed lease read as InDoubt.
+func View(rec store.Record, now time.Time) store.Record {
+	if Lapsed(&rec, now) {
+		rec.State = store.InDoubt
+	}
+	rec.Now = now
+	rec.Pause = clonePause(rec.Pause)
+	if rec.Doubt != nil {
+		d := cloneResult(*rec.Doubt)
+		rec.Doubt = &d
+	}
+	rec.Results = slices.Clone(rec.Results)
+	for i, r := range rec.Results {
+		rec.Results[i] = cloneResult(r)
+	}
+	return rec
+}
+
+// Bury makes a tombstone of the result of a pause, or of every result if pauseID is "".
+func Bury(rec *store.Record, pauseID string) {
+	kept := bury(rec.Results, func(r *store.Result) bool { return pauseID == "" || r.PauseID == pauseID })
+	if kept != nil {
+		rec.Results = kept
+	}
+}
+
+// bury returns a bounded copy of results in which those that dead names are tombstones; nil if none became one.
+func bury(results []store.Result, dead func(*store.Result) bool) []store.Result {
+	var kept []store.Result
+	for i := range results {
+		if results[i].Tombstone || !dead(&results[i]) {
+			continue
+		}
+		if kept == nil {
+			kept = slices.Clone(results)
+		}
+		kept[i] = tombstone(results[i])
+	}
+	if kept == nil {
+		return nil
+	}
+	return bound(kept)
+}
+
+func tombstone(r store.Result) store.Result {
+	return store.Result{
+		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
+		Tombstone: true,
+	}
+}
+
+// bound keeps the newest results, of each kind so many. It writes into results, which must be the caller's own.
+func bound(results []store.Result) []store.Result {
+	replayable, tombstones := 0, 0
+	kept := results[:0]
+	for _, r := range results {
+		if !r.Tombstone {
+			if replayable++; replayable > store.MaxReplayable {
+				r = tombstone(r)
+			}
+		}
+		if r.Tombstone {
+			if tombstones++; tombstones > store.MaxTombstones {
+				continue
+			}
+		}
+		kept = append(kept, r)
+	}
+	clear(results[len(kept):])
+	return kept
+}

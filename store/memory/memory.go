@@ -1,0 +1,203 @@
+// Package memory is the store of a single process: records under one mutex, in memory only. A restart forgets every
+// open pause, which the binary says at start.
+//
+// It deliberately has no goroutine: leases, the retention and the replay time are applied when a record is looked at.
+// golang-lru's expirable would have one that cannot be stopped (hashicorp/golang-lru#159), one time to live for the
+// whole cache and no compare-and-set; so this is its simplelru under a lock of ours.
+//
+// What it holds is bounded as bounds.go says; a pause that was opened is never given up for room.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/internal/rules"
+)
+
+// Defaults for what Options leaves zero.
+const (
+	DefaultEntries        = 10_000
+	DefaultReplayTTL      = 24 * time.Hour
+	DefaultPauseRetention = 30 * 24 * time.Hour
+
+	// A result carries the thread's snapshots, and a long conversation has some hundred KiB of them: DefaultEntries
+	// records with store.MaxReplayable results each could hold gigabytes. 256 MiB are the ends of a thousand long runs,
+	// and leave the streams of a sidecar with 512 MiB their half.
+	DefaultReplayBytes = 256 << 20
+)
+
+// Options of a Store. Zero, or less, is the default.
+type Options struct {
+	// Entries bounds the threads that wait (open, claimed, in doubt) and those that can be replayed, together. Beside
+	// them stand the threads of which only the owner and tombstones are left, up to bareFactor times as many.
+	Entries int
+	// ReplayTTL is for how long a result can be replayed, unless an interrupt of its pause expires later.
+	ReplayTTL time.Duration
+	// PauseRetention closes a pause that nobody answers, or asks about while it is in doubt.
+	PauseRetention time.Duration
+	// ReplayBytes bounds what all results hold together, roughly counted. Pauses are not counted: Entries bounds them.
+	ReplayBytes int
+	// Now is the store's clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Store is a store.Store.
+type Store struct {
+	entries     int
+	replayBytes int
+	policy      rules.Policy
+	now         func() time.Time
+
+	mu sync.Mutex
+	// Each record is in one of the three: waiting for an answer, ended with a result that can be replayed, or bare.
+	waiting     map[store.Key]*entry
+	ended, bare *simplelru.LRU[store.Key, *entry]
+	// replayable are the results that are no tombstones, in the order in which their pauses ended.
+	replayable *simplelru.LRU[resultRef, struct{}]
+	bytes      int       // of all results
+	retireFrom time.Time // before it no waiting pause can have reached the retention
+}
+
+// entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to, and never writes into it.
+type entry struct {
+	key   store.Key
+	rec   store.Record
+	class class
+	bytes int // of its results
+}
+
+type resultRef struct {
+	key     store.Key
+	pauseID string
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns an empty Store.
+func New(o Options) *Store {
+	s := &Store{
+		entries:     o.Entries,
+		replayBytes: o.ReplayBytes,
+		policy:      rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention},
+		now:         o.Now,
+		waiting:     map[store.Key]*entry{},
+		ended:       newLRU[store.Key, *entry](),
+		bare:        newLRU[store.Key, *entry](),
+		replayable:  newLRU[resultRef, struct{}](),
+	}
+	if s.entries <= 0 {
+		s.entries = DefaultEntries
+	}
+	if s.replayBytes <= 0 {
+		s.replayBytes = DefaultReplayBytes
+	}
+	if s.policy.ReplayTTL <= 0 {
+		s.policy.ReplayTTL = DefaultReplayTTL
+	}
+	if s.policy.PauseRetention <= 0 {
+		s.policy.PauseRetention = DefaultPauseRetention
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
+}
+
+// newLRU has no bound of its own: what goes, and what becomes of it, depends on all lists together.
+func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
+	l, err := simplelru.NewLRU[K, V](math.MaxInt, nil)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return l
+}
+
+// Load is store.Store's.
+func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	var view store.Record
+	err := s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+		rules.Own(rec, owner)
+		view = rules.View(*rec, now)
+		return nil
+	})
+	return view, err
+}
+
+// Open is store.Store's.
+func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+		waited := rec.Pause != nil
+		if err := rules.Open(rec, now, owner, p); err != nil {
+			return err
+		}
+		if !waited && !s.room(now) {
+			return fmt.Errorf("%w: %d of %d", store.ErrFull, len(s.waiting), s.entries)
+		}
+		return nil
+	})
+}
+
+// Claim is store.Store's.
+func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+		return rules.Claim(rec, now, pauseID, token, digest, lease)
+	})
+}
+
+// Renew is store.Store's.
+func (s *Store) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+		return rules.Renew(rec, now, token, lease)
+	})
+}
+
+// Finish is store.Store's.
+func (s *Store) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	receipt := rules.Receipt(token, r, next)
+	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+		return rules.Finish(rec, now, token, receipt, r, next)
+	})
+}
+
+// Release is store.Store's.
+func (s *Store) Release(ctx context.Context, key store.Key, token string) error {
+	return s.step(ctx, key, func(rec *store.Record, _ time.Time) error {
+		return rules.Release(rec, token)
+	})
+}
+
+// Close is store.Store's.
+func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
+	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+		return rules.Close(rec, now, pauseID, r)
+	})
+}
+
+// step runs f on the settled record of key, a zero one if there is none, and keeps what f made of it, unless f failed.
+func (s *Store) step(ctx context.Context, key store.Key, f func(*store.Record, time.Time) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("store: not asked: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.shrink()
+	now := s.now()
+	e := s.use(key)
+	rec := e.rec
+	if rules.Settle(&rec, now, s.policy) {
+		s.set(e, rec)
+	}
+	if err := f(&rec, now); err != nil {
+		return err
+	}
+	s.set(e, rec)
+	return nil
+}

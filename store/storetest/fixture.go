@@ -1,0 +1,209 @@
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// fixture is a store under test with the words that the tests use. Its methods end the test if the store fails where
+// it must not.
+type fixture struct {
+	*testing.T
+	store.Store
+	clock    *Clock
+	ownClock bool
+	opts     Options
+	prefix   string
+	unit     time.Duration
+	// lease lapses within a test, long does not.
+	lease, long       time.Duration
+	replay, retention time.Duration
+}
+
+// key of a thread of this test.
+func (x *fixture) key(name string) store.Key { return store.Key(x.prefix + name) }
+
+// must ends the test unless err is nil.
+func (x *fixture) must(err error) {
+	x.Helper()
+	if err != nil {
+		x.Fatalf("unexpected: %v", err)
+	}
+}
+
+// want ends the test unless err is target; a nil target is success.
+func (x *fixture) want(target, err error) {
+	x.Helper()
+	if !is(err, target) {
+		x.Fatalf("got error %v, want %v", err, target)
+	}
+}
+
+// is is errors.Is with nil for success. Whatever wraps one of the store's errors must not wrap another.
+func is(err, target error) bool {
+	if target == nil {
+		return err == nil
+	}
+	for _, e := range knownErrors() {
+		if errors.Is(err, e) != errors.Is(target, e) {
+			return false
+		}
+	}
+	return errors.Is(err, target)
+}
+
+func knownErrors() []error {
+	return []error{
+		store.ErrExists, store.ErrNotFound, store.ErrReplay, store.ErrConflict, store.ErrStale, store.ErrOwner,
+		store.ErrFull,
+	}
+}
+
+// load returns the record without giving the thread to anybody.
+func (x *fixture) load(key store.Key) store.Record {
+	x.Helper()
+	rec, err := x.Load(x.Context(), key, "")
+	x.must(err)
+	return rec
+}
+
+func (x *fixture) open(key store.Key, p agui.Pause) {
+	x.Helper()
+	x.must(x.Open(x.Context(), key, "", p))
+}
+
+func (x *fixture) claim(key store.Key, pauseID, token, digest string) {
+	x.Helper()
+	x.must(x.Claim(x.Context(), key, pauseID, token, digest, x.long))
+}
+
+// lapse claims the pause and lets the lease lapse.
+func (x *fixture) lapse(key store.Key, pauseID, token, digest string) {
+	x.Helper()
+	x.must(x.Claim(x.Context(), key, pauseID, token, digest, x.lease))
+	x.clock.advance(x.lease)
+}
+
+func (x *fixture) finish(key store.Key, token string, r store.Result, next *agui.Pause) {
+	x.Helper()
+	x.must(x.Finish(x.Context(), key, token, r, next))
+}
+
+func (x *fixture) close(key store.Key, pauseID string, how store.How) {
+	x.Helper()
+	x.must(x.Close(x.Context(), key, pauseID, store.Result{How: how}))
+}
+
+// end opens a pause and finishes it.
+func (x *fixture) end(key store.Key, p agui.Pause) {
+	x.Helper()
+	x.open(key, p)
+	x.claim(key, p.ID, "token of "+p.ID, "answers")
+	x.finish(key, "token of "+p.ID, result(p.ID), nil)
+}
+
+// state ends the test unless the thread is in that state, with that pause.
+func (x *fixture) state(key store.Key, s store.State, pauseID string) store.Record {
+	x.Helper()
+	rec := x.load(key)
+	got := ""
+	if rec.Pause != nil {
+		got = rec.Pause.ID
+	}
+	if rec.State != s || got != pauseID {
+		x.Fatalf("state is %q with pause %q, want %q with %q", rec.State, got, s, pauseID)
+	}
+	return rec
+}
+
+// same ends the test unless both are the same as JSON, byte for byte.
+func (x *fixture) same(what string, got, want any) {
+	x.Helper()
+	if g, w := asJSON(got), asJSON(want); g != w {
+		x.Fatalf("%s is\n  %s\nwant\n  %s", what, g, w)
+	}
+}
+
+// near ends the test unless t is want, or with the engine's own clock close to it.
+func (x *fixture) near(what string, t, want time.Time) {
+	x.Helper()
+	d := t.Sub(want).Abs()
+	if x.ownClock && d < 10*time.Second {
+		return
+	}
+	if d != 0 {
+		x.Fatalf("%s is %v, want %v", what, t, want)
+	}
+}
+
+// asJSON does not escape what json.Marshal would: raw bytes are compared as they are.
+func asJSON(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprintf("not JSON: %v: %#v", err, v)
+	}
+	return b.String()
+}
+
+// pause with two interrupts and something in every field.
+func pause(id string) agui.Pause {
+	return agui.Pause{
+		ID:      id,
+		Dialect: "langgraph",
+		Interrupts: []agui.Interrupt{
+			interrupt(id+"~1", `{"reason":"tool_call","toolCallId":"c1"}`),
+			interrupt(id+"~2", `{"reason":"input"}`),
+		},
+		Private:      json.RawMessage(`{"run":"r1"}`),
+		Native:       []json.RawMessage{json.RawMessage(`{"type":"CUSTOM","name":"on_interrupt"}`)},
+		NativeFinish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
+		Digest:       "digest of " + id,
+		Finish:       json.RawMessage(`{"type":"RUN_FINISHED","runId":"r1"}`),
+		Messages:     json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
+		State:        json.RawMessage(`{"n":1}`),
+		Seen:         []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m2"}},
+	}
+}
+
+func interrupt(id, object string) agui.Interrupt {
+	return agui.Interrupt{ID: id, Native: "native", Object: json.RawMessage(object), Private: json.RawMessage(`{"k":1}`)}
+}
+
+// expiring is a pause with one interrupt for each time.
+func expiring(id string, at ...time.Time) agui.Pause {
+	p := pause(id)
+	p.Interrupts = nil
+	for i, t := range at {
+		o := fmt.Sprintf(`{"reason":"input","expiresAt":%q}`, t.UTC().Format(time.RFC3339Nano))
+		p.Interrupts = append(p.Interrupts, interrupt(fmt.Sprintf("%s~%d", id, i+1), o))
+	}
+	return p
+}
+
+// result of a run that finished well, with something in every field that is the caller's.
+func result(mark string) store.Result {
+	return store.Result{
+		How:      store.Finished,
+		ByArray:  true,
+		Finish:   json.RawMessage(fmt.Sprintf(`{"type":"RUN_FINISHED","runId":%q}`, mark)),
+		Messages: json.RawMessage(`[{"id":"m1"},{"id":"m3"}]`),
+		State:    json.RawMessage(`{"n":2}`),
+		Seen:     []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m3", Digest: "dm3"}},
+	}
+}
+
+// tombstone is what is left of a result.
+func tombstone(r store.Result) store.Result {
+	return store.Result{
+		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt, Tombstone: true,
+	}
+}

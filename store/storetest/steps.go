@@ -1,0 +1,147 @@
+package storetest
+
+import (
+	"errors"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// stepCases try every step in every state that a pause "p" can be in, of which "t" with the answers "d" is or was the
+// claim. They are the store's state machine, read row by row.
+func stepCases() []testCase {
+	var (
+		exists, notFound = store.ErrExists, store.ErrNotFound
+		replay, conflict = store.ErrReplay, store.ErrConflict
+		stale            = store.ErrStale
+		ok               error
+	)
+	rows := []struct {
+		state   string
+		elapses bool // for long
+		make    func(x *fixture, k store.Key)
+		// What each step comes to. claim: "t" again, another token with the same answers, another with others.
+		claim                  [3]error
+		renew, finish, release error // by "t"
+		close                  error // of "p"
+		openP, openQ           error // "p" again; another pause
+	}{
+		{"nothing is known", false, func(*fixture, store.Key) {},
+			[3]error{notFound, notFound, notFound}, stale, stale, stale, notFound, ok, ok},
+		{"open", false, func(x *fixture, k store.Key) { x.open(k, pause("p")) },
+			[3]error{ok, ok, ok}, stale, stale, stale, ok, ok, exists},
+		{"claimed", false, func(x *fixture, k store.Key) { x.open(k, pause("p")); x.claim(k, "p", "t", "d") },
+			[3]error{ok, replay, conflict}, ok, ok, ok, exists, exists, exists},
+		{"claimed, lease lapsed", false, func(x *fixture, k store.Key) { x.open(k, pause("p")); x.lapse(k, "p", "t", "d") },
+			[3]error{ok, conflict, conflict}, ok, ok, ok, ok, exists, ok},
+		{"in doubt by Finish", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.finish(k, "t", store.Result{How: store.Doubtful}, nil)
+		}, [3]error{conflict, conflict, conflict}, stale, stale, stale, ok, exists, ok},
+		{"doubt told", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			x.close(k, "p", store.Doubtful)
+		}, [3]error{replay, replay, conflict}, stale, stale, stale, notFound, exists, ok},
+		{"doubt gave way", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			x.open(k, pause("next"))
+		}, [3]error{replay, replay, conflict}, stale, stale, stale, notFound, exists, exists},
+		{"released", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.must(x.Release(x.Context(), k, "t"))
+		}, [3]error{ok, ok, ok}, stale, stale, ok, ok, ok, exists},
+		{"released, claimed by another", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.must(x.Release(x.Context(), k, "t"))
+			x.claim(k, "p", "another", "others")
+		}, [3]error{conflict, conflict, conflict}, stale, stale, stale, exists, exists, exists},
+		{"finished", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.finish(k, "t", result("r"), nil)
+		}, [3]error{replay, replay, conflict}, stale, stale, stale, notFound, exists, ok},
+		{"finished, paused again", false, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			next := pause("next")
+			x.finish(k, "t", result("r"), &next)
+		}, [3]error{replay, replay, conflict}, stale, stale, stale, notFound, exists, exists},
+		{"withdrawn", false, func(x *fixture, k store.Key) { x.open(k, pause("p")); x.close(k, "p", store.Withdrawn) },
+			[3]error{conflict, conflict, conflict}, stale, stale, stale, notFound, exists, ok},
+		{"retired", true, func(x *fixture, k store.Key) { x.open(k, pause("p")); x.clock.advance(x.retention) },
+			[3]error{conflict, conflict, conflict}, stale, stale, stale, notFound, exists, ok},
+		{"a tombstone", true, func(x *fixture, k store.Key) {
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.finish(k, "t", result("r"), nil)
+			x.clock.advance(x.replay)
+		}, [3]error{notFound, notFound, notFound}, stale, stale, stale, notFound, exists, ok},
+	}
+
+	claim := func(pauseID, token, digest string) func(*fixture, store.Key) error {
+		return func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, pauseID, token, digest, x.long) }
+	}
+	open := func(p agui.Pause) func(*fixture, store.Key) error {
+		return func(x *fixture, k store.Key) error { return x.Open(x.Context(), k, "", p) }
+	}
+	var cases []testCase
+	for _, row := range rows {
+		steps := []struct {
+			name string
+			do   func(*fixture, store.Key) error
+			want error
+		}{
+			{"the same claim", claim("p", "t", "d"), row.claim[0]},
+			{"the same answers", claim("p", "new", "d"), row.claim[1]},
+			{"other answers", claim("p", "new", "new answers"), row.claim[2]},
+			{"a claim of an unknown pause", claim("unknown", "new", "d"), notFound},
+			{"renew", func(x *fixture, k store.Key) error { return x.Renew(x.Context(), k, "t", x.long) }, row.renew},
+			{"renew by a stranger", func(x *fixture, k store.Key) error { return x.Renew(x.Context(), k, "x", x.long) }, stale},
+			{"finish", func(x *fixture, k store.Key) error {
+				return x.Finish(x.Context(), k, "t", result("other"), nil)
+			}, row.finish},
+			{"finish in doubt, with content", func(x *fixture, k store.Key) error {
+				r := result("other")
+				r.How = store.Doubtful
+				return x.Finish(x.Context(), k, "t", r, nil)
+			}, row.finish},
+			{"finish by a stranger", func(x *fixture, k store.Key) error {
+				return x.Finish(x.Context(), k, "x", result("r"), nil)
+			}, stale},
+			{"release", func(x *fixture, k store.Key) error { return x.Release(x.Context(), k, "t") }, row.release},
+			{"release by a stranger", func(x *fixture, k store.Key) error { return x.Release(x.Context(), k, "x") }, stale},
+			{"close", func(x *fixture, k store.Key) error {
+				return x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn})
+			}, row.close},
+			{"close of an unknown pause", func(x *fixture, k store.Key) error {
+				return x.Close(x.Context(), k, "unknown", store.Result{How: store.Withdrawn})
+			}, notFound},
+			{"the same open", open(pause("p")), row.openP},
+			{"another open", open(pause("q")), row.openQ},
+		}
+		cases = append(cases, testCase{name: row.state, elapses: row.elapses, exact: row.elapses, run: func(x *fixture) {
+			for _, s := range steps {
+				k := x.key(s.name)
+				row.make(x, k)
+				before := x.load(k)
+				err := s.do(x, k)
+				if !is(err, s.want) {
+					x.Errorf("%s: got error %v, want %v", s.name, err, s.want)
+				}
+				// An open pause that nobody touches may be retired meanwhile by an engine's own clock; no row waits so long.
+				if after := x.load(k); err != nil && asJSON(after) != asJSON(before) {
+					x.Errorf("%s failed with %v and changed the record from\n  %s\nto\n  %s", s.name, err, asJSON(before), asJSON(after))
+				}
+				if errors.Is(err, store.ErrStale) && x.load(k).Token == "x" {
+					x.Errorf("%s: a stranger's token was taken", s.name)
+				}
+			}
+		}})
+	}
+	return cases
+}

@@ -1,0 +1,160 @@
+// Package storetest is the contract of store.Store as tests: what every engine must do, by whatever means.
+//
+// It deliberately knows nothing of an engine: it sees what Load returns, and moves a clock that the engine was told to
+// use. What an engine cannot offer it names as a Limit; everything else holds for all.
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/store"
+)
+
+// Options that a test wants of the engine.
+type Options struct {
+	Entries        int // threads that wait or can be replayed; 0 is more than a test makes
+	ReplayBytes    int // of all results together; 0 is more than a test makes
+	ReplayTTL      time.Duration
+	PauseRetention time.Duration
+}
+
+// A Limit is what an engine cannot offer to the tests.
+type Limit int
+
+const (
+	// OwnClock: the engine's clock cannot be set, as with a server's. Time is then waited for, in small units, and
+	// tests that would wait long, or need the exact moment, are left out.
+	OwnClock Limit = iota
+	// Unbounded: the engine has no bounds of its own, so Options.Entries and ReplayBytes mean nothing to it.
+	Unbounded
+)
+
+// Run runs the contract against an engine. open returns an empty store, or one with keys of other tests in it; it is
+// called with the clock that the store must use, unless it has its own, and cleans up with t.Cleanup. It is called for
+// many tests at once.
+func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store.Store, limits ...Limit) {
+	s := suite{open: open}
+	for _, l := range limits {
+		switch l {
+		case OwnClock:
+			s.ownClock = true
+		case Unbounded:
+			s.unbounded = true
+		}
+	}
+	groups := []struct {
+		name  string
+		cases []testCase
+	}{
+		{"Load", loadCases()},
+		{"owner", ownerCases()},
+		{"steps", stepCases()},
+		{"Open", openCases()},
+		{"Claim", claimCases()},
+		{"Finish", finishCases()},
+		{"doubt", doubtCases()},
+		{"Close", closeCases()},
+		{"misuse", misuseCases()},
+		{"copies", copyCases()},
+		{"time", timeCases()},
+		{"bounds", boundCases()},
+		{"races", raceCases()},
+	}
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			for _, c := range g.cases {
+				t.Run(c.name, func(t *testing.T) { s.runCase(t, c) })
+			}
+		})
+	}
+	t.Run("model", s.runModel)
+	t.Run("full", s.runFull)
+}
+
+type suite struct {
+	open                func(t *testing.T, clock *Clock, opts Options) store.Store
+	ownClock, unbounded bool
+}
+
+// A testCase is one behaviour, tried on a store of its own.
+type testCase struct {
+	name    string
+	entries int  // needs this bound
+	bytes   int  // needs this bound
+	elapses bool // needs the replay time or the retention to go by
+	exact   bool // needs the exact moment
+	run     func(x *fixture)
+}
+
+func (s suite) runCase(t *testing.T, c testCase) {
+	if s.ownClock && c.exact {
+		t.Skip("the engine's clock cannot be set")
+	}
+	if s.unbounded && (c.entries > 0 || c.bytes > 0) {
+		t.Skip("the engine has no bounds")
+	}
+	t.Parallel()
+	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes}, c.elapses))
+}
+
+// fixture opens a store. elapses says that the test waits for the replay time and the retention.
+func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
+	x := &fixture{T: t, unit: time.Minute, ownClock: s.ownClock}
+	if s.ownClock {
+		x.unit = 50 * time.Millisecond
+	}
+	x.clock = newClock(s.ownClock)
+	x.lease, x.long = 4*x.unit, 1000*x.unit
+	x.replay, x.retention = 10*x.unit, 30*x.unit
+	if s.ownClock && !elapses {
+		x.replay, x.retention = time.Hour, time.Hour
+	}
+	o.ReplayTTL, o.PauseRetention = x.replay, x.retention
+	if o.Entries == 0 {
+		o.Entries = 100_000
+	}
+	if o.ReplayBytes == 0 {
+		o.ReplayBytes = 1 << 30
+	}
+	x.opts = o
+	x.Store = s.open(t, x.clock, o)
+	// A store may be shared by tests, and outlive a run of them.
+	x.prefix = fmt.Sprintf("%s %d ", strings.TrimPrefix(t.Name(), "Test"), time.Now().UnixNano())
+	return x
+}
+
+// Clock is the clock of a store under test.
+type Clock struct {
+	own bool // the engine's; then this one is the machine's
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock(own bool) *Clock {
+	return &Clock{own: own, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+}
+
+// Now is the time that the store must take for now.
+func (c *Clock) Now() time.Time {
+	if c.own {
+		return time.Now()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// advance lets d go by.
+func (c *Clock) advance(d time.Duration) {
+	if c.own {
+		time.Sleep(d)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}

@@ -1,0 +1,88 @@
+package translate
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// WithoutNulls is a JSON object without its null members; the others keep their bytes. null is fatal in an Interrupt
+// to clients from 0.0.54 on.
+func WithoutNulls(object []byte) []byte {
+	root := gjson.ParseBytes(object)
+	found := false
+	root.ForEach(func(_, v gjson.Result) bool {
+		found = v.Type == gjson.Null
+		return !found
+	})
+	if !found {
+		return object
+	}
+	out := []byte{'{'}
+	root.ForEach(func(k, v gjson.Result) bool {
+		if v.Type != gjson.Null {
+			out = AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	return append(out, '}')
+}
+
+// AppendMember adds a member to an object in the making, which begins with '{'. key is JSON text, quotes included.
+func AppendMember(object []byte, key, value string) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	object = append(object, key...)
+	object = append(object, ':')
+	return append(object, value...)
+}
+
+// ResumeArray is the resume array for a backend that reads one: the client's entries with the backend's own ids, every
+// other byte of them as it was; made of the answers where they came in another form or from admit (an expired pause
+// is cancelled). answers cover p in its order.
+func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
+	if list := clientsArray(in, p, answers); list != nil {
+		return list
+	}
+	list := []byte{'['}
+	for n, a := range answers {
+		if n > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, agui.MustMarshal(struct {
+			InterruptID string          `json:"interruptId"`
+			Status      agui.Status     `json:"status"`
+			Payload     json.RawMessage `json:"payload,omitempty"`
+		}{p.Interrupts[n].Native, a.Status, a.Payload})...)
+	}
+	return append(list, ']')
+}
+
+func clientsArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
+	entries := gjson.GetBytes(in.Raw, "resume").Array()
+	if len(entries) != len(answers) || len(in.Resume) != len(answers) {
+		return nil
+	}
+	status := make(map[string]agui.Status, len(answers))
+	for _, a := range answers {
+		if a.Native {
+			return nil
+		}
+		status[a.ID] = a.Status
+	}
+	list := []byte{'['}
+	for n, e := range entries {
+		i := p.Interrupt(in.Resume[n].InterruptID)
+		if i == nil || status[i.ID] != in.Resume[n].Status {
+			return nil
+		}
+		if n > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, agui.SetString([]byte(e.Raw), "interruptId", i.Native)...)
+	}
+	return append(list, ']')
+}

@@ -1,0 +1,122 @@
+// Package translate is the seam between Holdpoint and the ways in which backends pause: a Dialect for each family,
+// one folder each, listed in translate/dialects.
+//
+// It knows nothing of HTTP, of the store or of the interrupt contract; those are proxy's. A dialect sees events and
+// answers, and is the only place that knows its backend's shapes.
+package translate
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"holdpoint/internal/agui"
+)
+
+// A Dialect knows how one family of backends pauses a run and how it is told to go on. It holds no per-run state and
+// is safe for concurrent use.
+type Dialect interface {
+	// Name is what HOLDPOINT_DIALECT and the records call it.
+	Name() string
+	// Answers reads the answers out of a request, from resume or from the backend's own form, aliases applied.
+	// Pure; called before admission for every run. p is the pause whose ids the request names, open or ended; else the
+	// open one; else the one that ended last; else a pause without ID, and a native answer comes back with its native
+	// id (or "" if it names none) for admit to refuse. No answers in the request: nil. An error is an *agui.RunError.
+	// It need not check that answers cover the pause; admit does.
+	Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
+	// Sign says whether ev, the event at hand or the terminal one, is this dialect's. Pure; only auto asks. held is
+	// the tool call that waits for a verdict (its ID is "" if none does), with the arguments so far.
+	Sign(ev agui.Event, held agui.Call, t agui.Transcript) Verdict
+	// Begin is called for every run that is admitted. It returns what to send and the translation of what comes back.
+	// An error, an *agui.RunError, refuses the run before the claim; nothing was sent then.
+	Begin(r Request) (Out, Run, error)
+}
+
+// A Verdict is a dialect's word on an event, see Dialect.Sign.
+type Verdict int
+
+// No: not mine. Hold: wait for the end of this tool call. Mine: the stream is this dialect's from here on.
+const (
+	No Verdict = iota
+	Hold
+	Mine
+)
+
+// Show is what a client is told of a pause, HOLDPOINT_CLIENT.
+type Show int
+
+// ShowOutcome: the outcome alone. ShowBoth: a CUSTOM on_interrupt beside it. ShowNative: the backend's own form, and
+// nothing that Holdpoint makes.
+const (
+	ShowOutcome Show = iota
+	ShowBoth
+	ShowNative
+)
+
+// A Request is one admitted run.
+type Request struct {
+	// Input is the client's, already without the tool messages by which CopilotKit repeats its answers.
+	Input agui.RunInput
+	Show  Show
+	// Transcript is live: it grows with the stream. A Run may keep it.
+	Transcript agui.Transcript
+	// Pause and Answers are set on a resume: the pause to go on with (its ID is not "") and answers that cover it
+	// exactly, each once, in the pause's order, every payload valid against its schema unless marked Own.
+	Pause   agui.Pause
+	Answers []agui.Answer
+	// New are the messages beside the answers that the record lacks; empty but on a resume.
+	New []agui.Message
+	// Valid judges a payload (nil is null) by a responseSchema, as admit did for the client's answers: for what a
+	// dialect itself makes of a cancelled one. nil judges nothing.
+	Valid func(schema, payload json.RawMessage) error
+}
+
+// Out is a request to the backend. The zero value sends the client's request as it came.
+type Out struct {
+	Method  string      // "": the client's
+	Path    string      // "": the client's; else below the upstream's address
+	Header  http.Header // set on top of the client's
+	Body    []byte      // nil: the client's
+	Resumes bool        // it carries the answers: only such an exchange can be in doubt
+	// TakesNew says that Request.New travel in it. Else proxy tells MESSAGES_NOT_TAKEN if the run pauses again.
+	TakesNew bool
+	None     bool // nothing is sent: RUN_STARTED and Run.End follow at once
+}
+
+// A Run translates one exchange. Its methods are called from one goroutine, Event in order, End once and always.
+type Run interface {
+	// Event is called for every event but the terminal one. It calls emit for what the client is to see: the event
+	// itself, another, several, none. ev is valid during the call; Clone what is kept. An error ends the client's run.
+	Event(ev agui.Event, emit func(agui.Event)) error
+	// End is called with how the exchange ended. An error is told as RUN_ERROR.
+	End(e End) (Result, error)
+}
+
+// End is how an exchange ended: exactly one of Event, Status, None or the rest (the stream ended without a terminal
+// event, by a cut or cleanly).
+type End struct {
+	Event  agui.Event // the terminal event, if its Type is set
+	Status int        // of an answer that is no event stream: a non-2xx, or a 2xx of another media type
+	Body   []byte     // the start of that answer's body, at most 64 KiB
+	Cut    bool       // the stream broke off with an error; false: a clean end without a terminal event
+	None   bool       // nothing was sent
+}
+
+// A Result says how the exchange ended. proxy saves first and tells then: Before, the pause's native events if they
+// are shown, snapshots, Finish.
+type Result struct {
+	Before []agui.Event // what was held back
+	// Finish is the terminal event; for a pause RUN_FINISHED without outcome, which proxy writes with the ids that it
+	// mints. Zero: proxy ends the run by what it saw (RUN_ERROR where no terminal event came).
+	Finish agui.Event
+	Pause  agui.Pause // Interrupts, Private, Native and NativeFinish, if it paused
+	Lost   bool       // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT
+	// Nothing says that the run error in Finish means that the backend did nothing: the claim is released.
+	Nothing bool
+	Next    *Exchange // one more in the same client run and claim; this end and the next RUN_STARTED are not told
+}
+
+// An Exchange is one request to the backend and the translation of its answer.
+type Exchange struct {
+	Out Out
+	Run Run
+}
