@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -130,7 +131,7 @@ func (r *run) judge() (decision, error) {
 }
 
 // valid judges a payload. A schema that cannot be used must not lock the question up.
-func (r *run) valid(schema, payload []byte) error {
+func (r *run) valid(schema, payload json.RawMessage) error {
 	err := validate(schema, payload)
 	if errors.Is(err, errSchema) {
 		r.log.Warn("payload taken unchecked", "err", err)
@@ -210,7 +211,7 @@ func (r *run) prepareResume(d decision) decision {
 	p := *r.record.Pause
 	r.in = withoutRepeatedAnswers(r.in, &p, d.answers)
 	r.byArray = r.in.HasResume
-	r.transcript = r.resumeTranscript(&p, d.fresh)
+	r.transcript = r.resumeTranscript(&p)
 	r.known = map[string]bool{}
 	for _, c := range r.transcript.Calls() {
 		r.known[c.ID] = true

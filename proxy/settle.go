@@ -264,7 +264,7 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	}
 	ctx, cancel := r.storeContext()
 	defer cancel()
-	err = r.h.opts.Store.Open(ctx, r.key, *p)
+	err = r.h.opts.Store.Open(ctx, r.key, "", *p)
 	if !errors.Is(err, store.ErrExists) {
 		return p, r.keepError(err)
 	}

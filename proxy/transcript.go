@@ -198,9 +198,13 @@ func (t *transcript) answered(callID string) {
 // grow counts what is kept; over the bound the contents go and only the ids stay.
 func (t *transcript) grow(n int) {
 	t.size += n
-	if t.size <= t.limit || t.tooLarge {
-		return
+	if t.size > t.limit && !t.tooLarge {
+		t.forget()
 	}
+}
+
+// forget drops the contents of the messages: they are not known whole any more.
+func (t *transcript) forget() {
 	t.tooLarge = true
 	for _, m := range t.messages {
 		if m.json != nil && m.role == "user" {

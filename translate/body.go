@@ -12,6 +12,9 @@ import (
 // to clients from 0.0.54 on.
 func WithoutNulls(object []byte) []byte {
 	root := gjson.ParseBytes(object)
+	if !root.IsObject() {
+		return object
+	}
 	found := false
 	root.ForEach(func(_, v gjson.Result) bool {
 		found = v.Type == gjson.Null

@@ -89,6 +89,9 @@ func (x *fixture) lapse(key store.Key, pauseID, token, digest string) {
 	x.Helper()
 	x.must(x.Claim(x.Context(), key, pauseID, token, digest, x.lease))
 	x.clock.advance(x.lease)
+	if x.ownClock {
+		x.clock.advance(x.unit) // it may be coarse
+	}
 }
 
 func (x *fixture) finish(key store.Key, token string, r store.Result, next *agui.Pause) {

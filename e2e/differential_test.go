@@ -1,0 +1,649 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+)
+
+// What Holdpoint takes for no run must be none for the real adapter either, and what it takes for a run of one thread
+// must not be one of another: else a request could be steered around the contract. Each request below is sent to
+// Holdpoint by a client that may not get through with it; whatever arrives behind Holdpoint is then shown to the real
+// adapter, which must not begin a run from it.
+//
+// "paused": the thread waits for an answer that no request below can give, so nothing may run on it.
+// "unknown": nobody knows the thread, so nothing that holds an answer may run on it.
+
+// A request is written to the socket as it stands.
+type request struct {
+	method, target string
+	header         []string // lines, without Content-Length
+	body           []byte
+}
+
+func (r request) String() string {
+	return fmt.Sprintf("%s %s %q\n%q", r.method, r.target, r.header, r.body)
+}
+
+// send writes r and reads the answer; status 0 if there was none.
+func (r request) send(address string) (status int, body []byte) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return 0, nil
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(patience))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n", r.method, r.target, address, len(r.body))
+	for _, line := range r.header {
+		b.WriteString(line + "\r\n")
+	}
+	b.WriteString("\r\n")
+	b.Write(r.body)
+	if _, err := conn.Write(b.Bytes()); err != nil {
+		return 0, nil
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodPost})
+	if err != nil {
+		return 0, nil
+	}
+	defer res.Body.Close()
+	body, _ = io.ReadAll(res.Body)
+	return res.StatusCode, body
+}
+
+// A verdict is the real adapter's.
+type verdict struct {
+	ran             bool
+	thread          string
+	resume, command bool
+}
+
+func judge(address string, r request) verdict {
+	_, body := r.send(address)
+	for _, frame := range strings.Split(string(body), "\n\n") {
+		var e struct {
+			Name  string
+			Value struct {
+				Thread          string
+				Resume, Command bool
+			}
+		}
+		data, ok := strings.CutPrefix(frame, "data: ")
+		if ok && json.Unmarshal([]byte(data), &e) == nil && e.Name == "verdict" {
+			thread, _ := hex.DecodeString(e.Value.Thread)
+			return verdict{true, string(thread), e.Value.Resume, e.Value.Command}
+		}
+	}
+	return verdict{}
+}
+
+// A catcher is the upstream: it keeps what arrives and answers like a LangGraph that pauses, or just ends.
+type catcher struct {
+	*httptest.Server
+	mu     sync.Mutex
+	caught []request
+}
+
+func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	got := request{method: r.Method, target: r.RequestURI, body: body}
+	for _, name := range []string{"Content-Type", "Content-Encoding", "Accept"} {
+		for _, value := range r.Header[name] {
+			got.header = append(got.header, name+": "+value)
+		}
+	}
+	c.mu.Lock()
+	c.caught = append(c.caught, got)
+	c.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	var in struct{ ThreadID, RunID string }
+	json.Unmarshal(body, &in)
+	event := func(e map[string]any) {
+		b, _ := json.Marshal(e)
+		fmt.Fprintf(w, "data: %s\n\n", b)
+	}
+	event(map[string]any{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
+	if bytes.Contains(body, []byte("please pause")) {
+		value := map[string]any{"message": "?", "responseSchema": map[string]any{"type": "object", "properties": map[string]any{
+			"never": map[string]any{"const": "sent by no case"}}, "required": []string{"never"}}}
+		event(map[string]any{"type": "STATE_SNAPSHOT", "snapshot": map[string]any{}})
+		event(map[string]any{"type": "MESSAGES_SNAPSHOT", "messages": []any{map[string]any{"id": "u1", "role": "user", "content": "please pause"}}})
+		event(map[string]any{"type": "CUSTOM", "rawEvent": map[string]any{"value": value, "id": strings.Repeat("ab", 16)}, "name": "on_interrupt", "value": text(value)})
+	}
+	event(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
+}
+
+// take returns what has arrived since it was last asked.
+func (c *catcher) take() []request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got := c.caught
+	c.caught = nil
+	return got
+}
+
+// ---- bodies --------------------------------------------------------------------------------------------------------
+
+// A field is one member of an object, both sides as they stand in the JSON text.
+type field struct{ key, value string }
+
+type object []field
+
+func (o object) String() string {
+	var members []string
+	for _, f := range o {
+		members = append(members, f.key+":"+f.value)
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+func (o object) index(name string) int {
+	return slices.IndexFunc(o, func(f field) bool { return f.key == strconv.Quote(name) })
+}
+
+func (o object) set(name, value string) object {
+	if i := o.index(name); i >= 0 {
+		o = slices.Clone(o)
+		o[i].value = value
+		return o
+	}
+	return append(slices.Clone(o), field{strconv.Quote(name), value})
+}
+
+// An attempt is what the mutators work on.
+type attempt struct {
+	request
+	body   object
+	thread string
+	encode func(text string) []byte // nil: UTF-8
+	notes  []string
+}
+
+func (a *attempt) finish() request {
+	r := a.request
+	if a.encode != nil {
+		r.body = a.encode(a.body.String())
+	} else {
+		r.body = []byte(a.body.String())
+	}
+	return r
+}
+
+func newAttempt(thread string) *attempt {
+	return &attempt{
+		request: request{method: "POST", target: "/agent", header: []string{"Content-Type: application/json", "Accept: text/event-stream"}},
+		thread:  thread,
+		body: object{
+			{`"threadId"`, text(thread)}, {`"runId"`, `"r2"`}, {`"state"`, `{}`},
+			{`"messages"`, `[{"id":"u1","role":"user","content":"please pause"},{"id":"u2","role":"user","content":"more"}]`},
+			{`"tools"`, `[]`}, {`"context"`, `[]`}, {`"forwardedProps"`, `{}`},
+		},
+	}
+}
+
+// spellings of a camelCase name that some reader could take for it.
+func spellings(name string) []string {
+	snake := ""
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			snake += "_" + strings.ToLower(string(r))
+		} else {
+			snake += string(r)
+		}
+	}
+	escaped := fmt.Sprintf(`\u%04x`, name[0]) + name[1:]
+	last := name[:len(name)-1] + fmt.Sprintf(`\u%04X`, name[len(name)-1])
+	return []string{
+		snake, strings.ToUpper(snake), strings.ToUpper(name), strings.ToLower(name), strings.ToUpper(name[:1]) + name[1:],
+		strings.ReplaceAll(snake, "_", "-"), strings.ReplaceAll(snake, "_", "__"), "_" + name, name + "_", " " + name, name + " ",
+		escaped, last, name + `\u0000`, name + `\u200b`, strings.Replace(name, "s", "ſ", 1), strings.Replace(name, "s", `\u017f`, 1),
+		strings.Replace(name, "e", "е", 1), strings.Replace(snake, "_i", "_I", 1), strings.Replace(name, "Id", "ID", 1), name + `\ud800`,
+		strings.ReplaceAll(snake, "_", `\u005f`), `\/` + name,
+	}
+}
+
+var rootKeys = []string{"threadId", "runId", "messages", "forwardedProps", "resume", "protocolVersion", "state", "tools", "context", "parentRunId"}
+
+var threadValues = []string{`null`, `1`, `1.0`, `true`, `[]`, `{}`, `""`, `["T"]`, `{"threadId":"T"}`}
+
+var oddValues = []string{
+	`null`, `{}`, `[]`, `""`, `0`, `NaN`, `Infinity`, `-Infinity`, `1e999`, `-0`, `01`, `1.`, `.5`, `0x1`, `"\ud800"`, `"\udc00\ud800"`,
+	`"\u0000"`, `"a` + "\x01" + `b"`, `"a` + "\n" + `b"`, `'x'`, `undefined`, `123456789012345678901234567890`, "\"\xff\xfe\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"",
+	`{"a":1,"a":2}`, `{"a":1,}`, `[1,]`, `[1 2]`, `"\x41"`, `"\q"`, `/* c */ 1`, `1 // c`, `{"":{}}`, `{"__proto__":{}}`,
+}
+
+func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+var contentTypes = []string{
+	"", "Content-Type:", "Content-Type: text/plain", "Content-Type: application/x+json", "Content-Type: APPLICATION/JSON",
+	"Content-Type: application/json; charset=utf-16", "Content-Type: application/json;charset=latin-1", "Content-Type: application/problem+json; a=b",
+	"Content-Type: application/x-www-form-urlencoded", "Content-Type: multipart/form-data; boundary=x", "Content-Type: json",
+	"Content-Type: application/json, text/plain", "Content-Type: application/json\r\nContent-Type: text/plain", "Content-Type: text/plain\r\nContent-Type: application/json",
+	"Content-Type:application/json", "Content-Type:\tapplication/json", "Content-Type: application/ json", "Content-Type: application/json+",
+}
+
+var headers = []string{
+	"Content-Encoding: gzip", "Content-Encoding: identity", "Content-Encoding:", "X-HTTP-Method-Override: GET", "Expect: 100-continue",
+	"Transfer-Encoding: identity", "Upgrade: h2c", "Connection: Content-Type", "Connection: Content-Length", "Content-Type : application/json",
+}
+
+var targets = []string{
+	"/agent", "/%61gent", "/a%67ent", "/agen%74", "/agent/", "//agent", "///agent", "/./agent", "/x/../agent", "/%2e/agent", "/x/%2e%2e/agent", "/agent/.", "/agent/..",
+	"/agent?", "/agent?thread_id=other", "/agent?threadId=other", "/agent#", "/agent%23", "/agent%3F", "/agent;v=1", "/agent%20", "/agent%00", "/AGENT", "/agent%2F", "/%2Fagent", "/agent%0a",
+	"http://other/agent", "http://other/%61gent", "/agent%", "/agent%zz", "/%41gent", "/agent\\", "/\\agent", "/agent%5c", "agent", "/%u0061gent", "/%EF%BD%81gent", "*",
+}
+
+var methods = []string{"post", "Post", "PUT", "PATCH", "GET", "DELETE", "QUERY"}
+
+func utf16Bytes(text string, big, mark bool) []byte {
+	units := utf16.Encode([]rune(text))
+	if mark {
+		units = append([]uint16{0xfeff}, units...)
+	}
+	var out []byte
+	for _, u := range units {
+		if big {
+			out = append(out, byte(u>>8), byte(u))
+		} else {
+			out = append(out, byte(u), byte(u>>8))
+		}
+	}
+	return out
+}
+
+func utf32Bytes(text string, big, mark bool) []byte {
+	runes := []rune(text)
+	if mark {
+		runes = append([]rune{0xfeff}, runes...)
+	}
+	var out []byte
+	for _, r := range runes {
+		b := []byte{byte(r >> 24), byte(r >> 16), byte(r >> 8), byte(r)}
+		if !big {
+			slices.Reverse(b)
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
+var encodings = map[string]func(string) []byte{
+	"mark":         func(s string) []byte { return []byte("\xef\xbb\xbf" + s) },
+	"two marks":    func(s string) []byte { return []byte("\xef\xbb\xbf\xef\xbb\xbf" + s) },
+	"mark, space":  func(s string) []byte { return []byte("\xef\xbb\xbf \n" + s) },
+	"space, mark":  func(s string) []byte { return []byte(" \xef\xbb\xbf" + s) },
+	"utf-16le":     func(s string) []byte { return utf16Bytes(s, false, false) },
+	"utf-16be":     func(s string) []byte { return utf16Bytes(s, true, false) },
+	"utf-16le bom": func(s string) []byte { return utf16Bytes(s, false, true) },
+	"utf-16be bom": func(s string) []byte { return utf16Bytes(s, true, true) },
+	"utf-16le sp":  func(s string) []byte { return utf16Bytes(" \n"+s, false, false) },
+	"utf-32le":     func(s string) []byte { return utf32Bytes(s, false, false) },
+	"utf-32be":     func(s string) []byte { return utf32Bytes(s, true, false) },
+	"utf-32le bom": func(s string) []byte { return utf32Bytes(s, false, true) },
+	"utf-32be bom": func(s string) []byte { return utf32Bytes(s, true, true) },
+	"utf-32be sp":  func(s string) []byte { return utf32Bytes("\t"+s, true, false) },
+	"space":        func(s string) []byte { return []byte(" \t\r\n" + s) },
+	"much space":   func(s string) []byte { return []byte(strings.Repeat(" ", 70_000) + s) },
+	"nbsp":         func(s string) []byte { return []byte("\u00a0" + s) },
+	"form feed":    func(s string) []byte { return []byte("\f" + s) },
+	"vtab":         func(s string) []byte { return []byte("\v" + s) },
+	"nul before":   func(s string) []byte { return []byte("\x00" + s) },
+	"nul after":    func(s string) []byte { return []byte(s + "\x00") },
+	"garbage":      func(s string) []byte { return []byte(s + " x") },
+	"twice":        func(s string) []byte { return []byte(s + "\n" + s) },
+	"space after":  func(s string) []byte { return []byte(s + " \r\n\t") },
+	"comment":      func(s string) []byte { return []byte("/**/" + s) },
+	"in a list":    func(s string) []byte { return []byte("[" + s + "]") },
+	"in a string":  func(s string) []byte { b, _ := json.Marshal(s); return b },
+	"in input":     func(s string) []byte { return []byte(`{"input":` + s + `}`) },
+	"in inputData": func(s string) []byte { return []byte(`{"input_data":` + s + `}`) },
+	"cut":          func(s string) []byte { return []byte(s[:len(s)-1]) },
+	"xssi":         func(s string) []byte { return []byte(")]}'\n" + s) },
+	"half a rune":  func(s string) []byte { return []byte(strings.Replace(s, "more", "mo\xe2\x82", 1)) },
+}
+
+var encodingNames = func() []string {
+	var names []string
+	for name := range encodings {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}()
+
+// An answer that could reach a graph, with the spelling of each of its parts.
+type answerForm struct {
+	resume, interruptID, status, payload string // the keys of the array and of its entries
+	forwarded, command, inner            string // the keys down to command.resume
+	resolved, value                      string // values as they stand
+	array, props                         bool   // which of the two forms are there
+}
+
+func canonical() answerForm {
+	return answerForm{"resume", "interruptId", "status", "payload", "forwardedProps", "command", "resume", `"resolved"`, `true`, true, true}
+}
+
+// on writes the answer into the body of a.
+func (f answerForm) on(a *attempt) {
+	key := func(name string) string { return `"` + name + `"` }
+	if f.array {
+		entry := object{{key(f.interruptID), `"` + strings.Repeat("ab", 16) + `"`}, {key(f.status), f.resolved}, {key(f.payload), f.value}}
+		a.body = append(slices.Clone(a.body), field{key(f.resume), "[" + entry.String() + "]"})
+	}
+	if f.props {
+		props := object{{key(f.command), object{{key(f.inner), f.value}}.String()}}.String()
+		if f.forwarded == "forwardedProps" {
+			a.body = a.body.set("forwardedProps", props)
+		} else {
+			a.body = append(slices.Clone(a.body), field{key(f.forwarded), props})
+		}
+	}
+}
+
+// answerForms are the canonical answers, and each with one part in another spelling.
+func answerForms() []answerForm {
+	var all []answerForm
+	for _, which := range [][2]bool{{true, false}, {false, true}, {true, true}} {
+		add := func(change func(*answerForm)) {
+			f := canonical()
+			f.array, f.props = which[0], which[1]
+			change(&f)
+			all = append(all, f)
+		}
+		for _, value := range []string{`true`, `{"approved":true}`, `"yes"`, `0`, `[]`, `{"` + strings.Repeat("ab", 16) + `":true}`, `{}`, `false`, `""`, `null`, `NaN`} {
+			add(func(f *answerForm) { f.value = value })
+		}
+		for part, name := range map[string]func(*answerForm) *string{
+			"resume": func(f *answerForm) *string { return &f.resume }, "interruptId": func(f *answerForm) *string { return &f.interruptID },
+			"status": func(f *answerForm) *string { return &f.status }, "payload": func(f *answerForm) *string { return &f.payload },
+			"forwardedProps": func(f *answerForm) *string { return &f.forwarded }, "command": func(f *answerForm) *string { return &f.command },
+		} {
+			for _, spelling := range spellings(part) {
+				add(func(f *answerForm) { *name(f) = spelling })
+			}
+		}
+		for _, spelling := range spellings("resume") {
+			add(func(f *answerForm) { f.inner = spelling })
+		}
+		for _, status := range []string{`"cancelled"`, `"RESOLVED"`, `"res\u006flved"`, `null`} {
+			add(func(f *answerForm) { f.resolved = status })
+		}
+	}
+	slices.SortFunc(all, func(a, b answerForm) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return all
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// mutators change one thing each.
+var mutators = []struct {
+	name string
+	do   func(r *rand.Rand, a *attempt)
+}{
+	{"respell", func(r *rand.Rand, a *attempt) {
+		name := pick(r, rootKeys)
+		if i := a.body.index(name); i >= 0 {
+			a.body = slices.Clone(a.body)
+			a.body[i].key = `"` + pick(r, spellings(name)) + `"`
+		}
+	}},
+	{"twice", func(r *rand.Rand, a *attempt) {
+		name := pick(r, rootKeys[:5])
+		key := `"` + pick(r, append(spellings(name), name, name, name)) + `"`
+		value := pick(r, []string{`"elsewhere"`, `null`, `{}`, `[]`})
+		if i := a.body.index(name); i >= 0 && r.IntN(2) == 0 {
+			value = a.body[i].value
+			if name == "threadId" && r.IntN(2) == 0 {
+				a.body = a.body.set(name, `"elsewhere"`)
+			}
+		}
+		at := r.IntN(len(a.body) + 1)
+		a.body = slices.Insert(slices.Clone(a.body), at, field{key, value})
+	}},
+	{"drop", func(r *rand.Rand, a *attempt) {
+		name := pick(r, []string{"runId", "state", "tools", "context", "forwardedProps", "messages", "threadId"})
+		if i := a.body.index(name); i >= 0 {
+			a.body = slices.Delete(slices.Clone(a.body), i, i+1)
+		}
+	}},
+	{"thread", func(r *rand.Rand, a *attempt) {
+		quoted := text(a.thread)
+		inner := quoted[1 : len(quoted)-1]
+		a.body = a.body.set("threadId", pick(r, append(slices.Clone(threadValues),
+			`"`+fmt.Sprintf(`\u%04x`, inner[0])+inner[1:]+`"`, `" `+inner+`"`, `"`+inner+` "`, `"`+inner+`\ud800"`, `"`+inner+`\u0000"`, "\""+inner+"\xff\"", "\""+inner+"\x00\"", `"`+strings.ToUpper(inner)+`"`)))
+	}},
+	{"value", func(r *rand.Rand, a *attempt) {
+		a.body = a.body.set(pick(r, []string{"runId", "state", "tools", "context", "forwardedProps", "messages", "resume", "protocolVersion", "extra"}), pick(r, oddValues))
+	}},
+	{"deep", func(r *rand.Rand, a *attempt) {
+		a.body = a.body.set(pick(r, []string{"state", "extra", "forwardedProps"}), pick(r, []string{deep(100), deep(900), deep(5_000), `{"a":` + deep(200) + `}`, `{"command":` + deep(150) + `}`}))
+	}},
+	{"encoding", func(r *rand.Rand, a *attempt) { a.encode = encodings[pick(r, encodingNames)] }},
+	{"content type", func(r *rand.Rand, a *attempt) {
+		a.header = slices.Clone(a.header)
+		a.header[0] = pick(r, contentTypes)
+		a.header = slices.DeleteFunc(a.header, func(line string) bool { return line == "" })
+	}},
+	{"header", func(r *rand.Rand, a *attempt) { a.header = append(slices.Clone(a.header), pick(r, headers)) }},
+	{"target", func(r *rand.Rand, a *attempt) { a.target = pick(r, targets) }},
+	{"method", func(r *rand.Rand, a *attempt) { a.method = pick(r, methods) }},
+	{"answer", func(r *rand.Rand, a *attempt) {
+		f := canonical()
+		f.array, f.props = r.IntN(2) == 0, r.IntN(2) == 0
+		for _, part := range []struct {
+			at   *string
+			name string
+		}{{&f.resume, "resume"}, {&f.interruptID, "interruptId"}, {&f.forwarded, "forwardedProps"}, {&f.command, "command"}} {
+			if r.IntN(6) == 0 {
+				*part.at = pick(r, spellings(part.name))
+			}
+		}
+		f.on(a)
+	}},
+	{"command twice", func(r *rand.Rand, a *attempt) {
+		list := object{{`"command"`, pick(r, []string{`{}`, `null`, `{"resume":null}`})}, {`"` + pick(r, []string{"command", "Command", `comm\u0061nd`}) + `"`, `{"resume":true}`}}
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		a.body = a.body.set("forwardedProps", list.String())
+	}},
+	{"no new message", func(r *rand.Rand, a *attempt) {
+		a.body = a.body.set("messages", pick(r, []string{`[]`, `[{"id":"u1","role":"user","content":"please pause"}]`, `[{"id":"u1","role":"user","content":"edited"}]`, `[{"id":"u9","role":"user","content":"please pause"}]`}))
+	}},
+}
+
+// ---- the test ------------------------------------------------------------------------------------------------------
+
+func TestNothingIsSteeredAroundTheContract(t *testing.T) {
+	t.Parallel()
+	real, err := startProcess("verdict", exec.Command(shared.python["0.0.43"], filepath.Join("langgraph", "verdict.py")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(real.kill)
+	var ready struct{ Port int }
+	line, err := real.out.ReadBytes('\n')
+	if err != nil || json.Unmarshal(line, &ready) != nil {
+		t.Fatalf("verdict.py did not start: %v\n%s", err, real.log.tail(20))
+	}
+	adapter := fmt.Sprintf("127.0.0.1:%d", ready.Port)
+
+	up := &catcher{}
+	up.Server = httptest.NewServer(up)
+	t.Cleanup(up.Close)
+	h := ownHoldpoint(t, up.URL, nil)
+	proxy := strings.TrimPrefix(h.address, "http://")
+
+	seed := uint64(1)
+	if s := os.Getenv("E2E_SEED"); s != "" {
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const random = 1200
+	r := rand.New(rand.NewPCG(seed, 0))
+	var attempts []*attempt
+	add := func(do ...func(*attempt)) {
+		a := newAttempt(fmt.Sprintf("thread-%d", len(attempts)))
+		for _, d := range do {
+			d(a)
+		}
+		attempts = append(attempts, a)
+	}
+	// Every odd thing once by itself, and then mixtures.
+	for _, one := range rootKeys {
+		for _, spelling := range spellings(one) {
+			add(func(a *attempt) {
+				if i := a.body.index(one); i >= 0 {
+					a.body[i].key = `"` + spelling + `"`
+				}
+			})
+		}
+	}
+	for _, form := range answerForms() {
+		add(func(a *attempt) { form.on(a); a.notes = append(a.notes, "answer") })
+	}
+	for _, target := range targets {
+		add(func(a *attempt) { a.target = target })
+	}
+	for _, method := range methods {
+		add(func(a *attempt) { a.method = method })
+	}
+	for _, line := range headers {
+		add(func(a *attempt) { a.header = append(a.header, line) })
+	}
+	for _, line := range contentTypes {
+		add(func(a *attempt) {
+			a.header[0] = line
+			a.header = slices.DeleteFunc(a.header, func(l string) bool { return l == "" })
+		})
+	}
+	for _, name := range encodingNames {
+		add(func(a *attempt) { a.encode = encodings[name] })
+		add(func(a *attempt) { a.encode = encodings[name]; a.header = a.header[1:] })
+	}
+	for _, value := range oddValues {
+		add(func(a *attempt) { a.body = a.body.set("state", value) })
+		add(func(a *attempt) { a.body = a.body.set("extra", value) })
+	}
+	for range random {
+		n := 1 + r.IntN(3)
+		add(func(a *attempt) {
+			for range n {
+				m := pick(r, mutators)
+				m.do(r, a)
+				a.notes = append(a.notes, m.name)
+			}
+		})
+	}
+
+	ranDirectly, arrived := 0, 0
+	for n, a := range attempts {
+		probe := a.finish()
+		direct := judge(adapter, probe)
+		if direct.ran {
+			ranDirectly++
+		}
+
+		// paused
+		first := newAttempt(a.thread)
+		first.body = first.body.set("messages", `[{"id":"u1","role":"user","content":"please pause"}]`)
+		first.body = first.body.set("runId", `"r1"`)
+		if status, body := first.finish().send(proxy); status != 200 || !bytes.Contains(body, []byte(`"interrupts"`)) {
+			t.Fatalf("no pause to begin with: %d %s", status, body)
+		}
+		up.take()
+		status, _ := probe.send(proxy)
+		for _, got := range up.take() {
+			arrived++
+			if v := judge(adapter, got); v.ran && v.thread == a.thread {
+				t.Errorf("case %d %v: a run reached a thread that waits for an answer (Holdpoint said %d)\n%s\narrived as\n%s", n, a.notes, status, probe, got)
+			}
+		}
+
+		// unknown
+		fresh := strings.ReplaceAll(a.thread, "thread-", "thr3ad-")
+		other := probe
+		if a.encode == nil {
+			other.body = bytes.ReplaceAll(probe.body, []byte(a.thread), []byte(fresh))
+		} else {
+			b := *a
+			b.body = slices.Clone(a.body)
+			for i := range b.body {
+				b.body[i].value = strings.ReplaceAll(b.body[i].value, a.thread, fresh)
+			}
+			other = b.finish()
+		}
+		status, _ = other.send(proxy)
+		for _, got := range up.take() {
+			if v := judge(adapter, got); v.ran && (v.resume || v.command) {
+				t.Errorf("case %d %v: an answer reached a thread that nobody knows (Holdpoint said %d)\n%s\narrived as\n%s", n, a.notes, status, other, got)
+			}
+		}
+	}
+	t.Logf("%d requests, %d of which the adapter runs if it gets them; %d went on through Holdpoint", len(attempts), ranDirectly, arrived)
+	if ranDirectly < len(attempts)/5 {
+		t.Errorf("only %d of %d requests begin a run at the adapter: the cases no longer say much", ranDirectly, len(attempts))
+	}
+}
+
+// What an honest client may send passes: the strictness above is for those who spell like nobody.
+func TestHonestBodiesPass(t *testing.T) {
+	t.Parallel()
+	up := &catcher{}
+	up.Server = httptest.NewServer(up)
+	t.Cleanup(up.Close)
+	h := ownHoldpoint(t, up.URL, nil)
+	proxy := strings.TrimPrefix(h.address, "http://")
+	for name, change := range map[string]func(a *attempt){
+		"plain":             func(a *attempt) {},
+		"white space":       func(a *attempt) { a.encode = encodings["space"] },
+		"without state":     func(a *attempt) { a.body = slices.Delete(a.body, 2, 3) },
+		"with a version":    func(a *attempt) { a.body = a.body.set("protocolVersion", `"1.0"`) },
+		"with a parent":     func(a *attempt) { a.body = a.body.set("parentRunId", `"r1"`) },
+		"text/plain":        func(a *attempt) { a.header[0] = "Content-Type: text/plain" },
+		"charset":           func(a *attempt) { a.header[0] = "Content-Type: application/json; charset=utf-8" },
+		"escaped value":     func(a *attempt) { a.body = a.body.set("runId", `"\u0041-\u00e9-\ud83d\ude00"`) },
+		"deep state":        func(a *attempt) { a.body = a.body.set("state", deep(100)) },
+		"keys in the state": func(a *attempt) { a.body = a.body.set("state", `{"thread_id":1,"resume":2,"Messages":3,"command":4}`) },
+		"other forwarded":   func(a *attempt) { a.body = a.body.set("forwardedProps", `{"config":{"thread_id":"x"},"nodeName":"n"}`) },
+		"a query":           func(a *attempt) { a.target = "/agent?a=b&c" },
+		"an escaped path":   func(a *attempt) { a.target = "/agents/a%20b" },
+		"a big number":      func(a *attempt) { a.body = a.body.set("state", `{"n":12345678901234567890.5}`) },
+		"an empty resume":   func(a *attempt) { a.body = a.body.set("resume", `[]`) },
+		"long message": func(a *attempt) {
+			a.body = a.body.set("messages", `[{"id":"u1","role":"user","content":"`+strings.Repeat("é", 500_000)+`"}]`)
+		},
+		"no accept": func(a *attempt) { a.header = a.header[:1] },
+		"messages with extra": func(a *attempt) {
+			a.body = a.body.set("messages", `[{"id":"u1","role":"user","content":"x","thread_id":"y","resume":[]}]`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttempt("honest " + name)
+			change(a)
+			status, body := a.finish().send(proxy)
+			if status != 200 || len(up.take()) != 1 {
+				t.Errorf("did not pass: %d %s", status, body)
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+var testNow = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+
+func interrupt(id, extra string) agui.Interrupt {
+	return agui.Interrupt{ID: id, Native: id, Object: json.RawMessage(`{"id":"` + id + `","reason":"confirmation"` + extra + `}`)}
+}
+
+func testPause(list ...agui.Interrupt) *agui.Pause {
+	p := &agui.Pause{ID: "pause-" + list[0].ID, Dialect: "agui", Interrupts: list}
+	for _, m := range messages(oldUser, assistant) {
+		p.Seen = append(p.Seen, agui.See(m))
+	}
+	return p
+}
+
+func messages(list ...string) []agui.Message {
+	var out []agui.Message
+	for _, m := range list {
+		out = append(out, agui.ParseMessage([]byte(m)))
+	}
+	return out
+}
+
+func resolved(id, payload string) agui.Answer {
+	a := agui.Answer{ID: id, Status: agui.Resolved}
+	if payload != "" {
+		a.Payload = json.RawMessage(payload)
+	}
+	return a
+}
+
+func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
+
+// endedRecord is a record whose pause "x" has ended, with the answer true.
+func endedRecord(how store.How, finish string) store.Record {
+	p := testPause(interrupt("x", ""))
+	return store.Record{Now: testNow, Results: []store.Result{{
+		PauseID: p.ID, IDs: []string{"x"}, Digest: digestAnswers([]agui.Answer{resolved("x", "true")}), How: how,
+		Finish: json.RawMessage(finish), Pause: p,
+		Seen: append(slices.Clone(p.Seen), agui.SeenMessage{ID: "a2"}),
+	}}}
+}
+
+const (
+	endedWell  = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+	endedBadly = `{"type":"RUN_ERROR","message":"no"}`
+	oldUser    = `{"id":"u1","role":"user","content":"hi"}`
+	editedUser = `{"id":"u1","role":"user","content":"hi, and more"}`
+	newUser    = `{"id":"u2","role":"user","content":"never mind"}`
+	assistant  = `{"id":"a1","role":"assistant","content":"?"}`
+)
+
+func TestAdmit(t *testing.T) {
+	const wantsApproved = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+	past, recent := testNow.Add(-time.Minute).Format(time.RFC3339), testNow.Add(-2*time.Second).Format(time.RFC3339)
+	open := func(list ...agui.Interrupt) store.Record {
+		return store.Record{Now: testNow, State: store.Open, Pause: testPause(list...)}
+	}
+	claimed := func(answers ...agui.Answer) store.Record {
+		r := open(interrupt("x", ""))
+		r.State, r.Digest = store.Claimed, digestAnswers(answers)
+		return r
+	}
+	doubt := open(interrupt("x", ""))
+	doubt.State = store.InDoubt
+	two := open(interrupt("x", ""), interrupt("y", ""))
+	tomb := endedRecord(store.Finished, "")
+	tomb.Results[0].Tombstone, tomb.Results[0].Pause, tomb.Results[0].Seen, tomb.Results[0].Digest = true, nil, nil, ""
+
+	tests := []struct {
+		name     string
+		record   store.Record
+		answers  []agui.Answer
+		resume   bool // a resume array was there though it had no entries
+		messages []string
+		stranger bool
+		unread   *agui.RunError
+		do       action
+		code     agui.Code
+		reask    bool
+		strip    bool
+	}{
+		// ordinary runs
+		{name: "a run on a thread without a record passes", messages: []string{oldUser}, do: actPass},
+		{name: "an empty resume array on a thread that waits for nothing loses the key", resume: true, do: actPass, strip: true},
+		{name: "a run after an ended pause passes", record: endedRecord(store.Finished, endedWell), messages: []string{oldUser, newUser}, do: actPass},
+
+		// open interrupts block new input
+		{name: "a new message while a question is open is refused", record: open(interrupt("x", "")), messages: []string{oldUser, assistant, newUser}, do: actRefuse, code: agui.PendingInterrupts, reask: true},
+		{name: "an edited user message is new input", record: open(interrupt("x", "")), messages: []string{editedUser}, do: actRefuse, code: agui.PendingInterrupts, reask: true},
+		{name: "a tool result that the record lacks is new input", record: open(interrupt("x", "")), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"42"}`}, do: actRefuse, code: agui.PendingInterrupts, reask: true},
+		{name: "a reload is told the question again", record: open(interrupt("x", "")), messages: []string{oldUser, assistant}, do: actAgain},
+		{name: "a reload without messages is told the question again", record: open(interrupt("x", "")), do: actAgain},
+		{name: "an unknown assistant message is no input", record: open(interrupt("x", "")), messages: []string{oldUser, `{"id":"zz","role":"assistant","content":"?"}`}, do: actAgain},
+		{name: "CopilotKit's payload message is no input", record: open(interrupt("x", `,"toolCallId":"c"`)), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"{\"approved\":true}"}`}, do: actAgain},
+		{name: "an empty resume array answers nothing", record: open(interrupt("x", "")), resume: true, do: actRefuse, code: agui.PartialResume, reask: true},
+
+		// answers
+		{name: "all answered", record: two, answers: []agui.Answer{resolved("y", "1"), cancelled("x")}, do: actResume},
+		{name: "one left open", record: two, answers: []agui.Answer{resolved("y", "1")}, do: actRefuse, code: agui.PartialResume, reask: true},
+		{name: "one open and one unknown", record: two, answers: []agui.Answer{resolved("x", "1"), resolved("z", "1")}, do: actRefuse, code: agui.UnknownInterruptID, reask: true},
+		{name: "an unknown id on a thread without a record", answers: []agui.Answer{resolved("x", "1")}, do: actRefuse, code: agui.UnknownInterruptID},
+		{name: "an unknown id while another question is open asks that one again", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("z", "1")}, do: actRefuse, code: agui.UnknownInterruptID, reask: true},
+		{name: "answers that cannot be read", record: open(interrupt("x", "")), unread: agui.Errorf(agui.InvalidPayload, "no"), do: actRefuse, code: agui.InvalidPayload, reask: true},
+
+		// payload
+		{name: "a payload that fits its schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":true}`)}, do: actResume},
+		{name: "a payload that does not", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":"yes"}`)}, do: actRefuse, code: agui.InvalidPayload, reask: true},
+		{name: "no payload where the schema wants one", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", "")}, do: actRefuse, code: agui.InvalidPayload, reask: true},
+		{name: "a cancelled answer needs no payload", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{cancelled("x")}, do: actResume},
+		{name: "a form of the dialect's own is not judged by the schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{{ID: "x", Status: agui.Resolved, Payload: json.RawMessage(`"t"`), Own: true}}, do: actResume},
+		{name: "no schema takes anything", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "")}, do: actResume},
+
+		// expiry
+		{name: "an expired question can be cancelled", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), answers: []agui.Answer{cancelled("x")}, do: actResume},
+		{name: "an expired question cannot be approved", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), answers: []agui.Answer{resolved("x", "true")}, do: actRefuse, code: agui.InterruptExpired, reask: true},
+		{name: "clocks differ a little", record: open(interrupt("x", `,"expiresAt":"`+recent+`"`)), answers: []agui.Answer{resolved("x", "true")}, do: actResume},
+		{name: "a time that is none never expires", record: open(interrupt("x", `,"expiresAt":"soon"`)), answers: []agui.Answer{resolved("x", "true")}, do: actResume},
+		{name: "when all have expired new input cancels them", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), messages: []string{oldUser, newUser}, do: actResume},
+		{name: "when one has not expired new input is refused", record: open(interrupt("x", `,"expiresAt":"`+past+`"`), interrupt("y", "")), messages: []string{oldUser, newUser}, do: actRefuse, code: agui.PendingInterrupts, reask: true},
+
+		// claimed
+		{name: "the same answers wait for the first", record: claimed(resolved("x", "true")), answers: []agui.Answer{resolved("x", " true ")}, do: actWait},
+		{name: "other answers conflict", record: claimed(resolved("x", "true")), answers: []agui.Answer{resolved("x", "false")}, do: actRefuse, code: agui.ResumeConflict},
+		{name: "a run while claimed", record: claimed(resolved("x", "true")), messages: []string{oldUser}, do: actRefuse, code: agui.ResumeInProgress},
+		{name: "another resume while claimed", record: claimed(resolved("x", "true")), answers: []agui.Answer{cancelled("q")}, do: actRefuse, code: agui.ResumeInProgress},
+
+		// in doubt
+		{name: "a doubt is told to whoever comes first", record: doubt, messages: []string{oldUser}, do: actRefuse, code: agui.ResumeInDoubt},
+		{name: "a doubt is told to a resume", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: actRefuse, code: agui.ResumeInDoubt},
+		{name: "a told doubt is told again to resolved answers", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{resolved("x", "true")}, do: actRefuse, code: agui.ResumeInDoubt},
+		{name: "a told doubt lets cancelled answers go on", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{cancelled("x")}, do: actQuiet},
+
+		// replay and its limits
+		{name: "the same answers again are replayed", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser}, do: actReplay},
+		{name: "the same answers as a lost pause's are replayed", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: actReplay},
+		{name: "the same answers beside a new message are an ordinary run", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser, newUser}, do: actPass, strip: true},
+		{name: "other answers for a finished pause conflict", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "false")}, do: actRefuse, code: agui.ResumeConflict},
+		{name: "cancelling a pause that ended well conflicts", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, do: actRefuse, code: agui.ResumeConflict},
+		{name: "cancelling a pause that ended well beside a new message goes on", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: actPass, strip: true},
+		{name: "cancelling a pause that ended in an error goes on", record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser}, do: actQuiet},
+		{name: "resolved answers for a lost pause say so", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "false")}, do: actRefuse, code: agui.BackendLostInterrupt},
+		{name: "cancelling what nobody knows ends quietly", answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, do: actQuiet},
+		{name: "cancelling what nobody knows beside a message is an ordinary run", answers: []agui.Answer{cancelled("x")}, messages: []string{assistant, newUser}, do: actPass, strip: true},
+		{name: "a tombstone is unknown", record: tomb, answers: []agui.Answer{resolved("x", "true")}, do: actRefuse, code: agui.UnknownInterruptID},
+
+		// strangers
+		{name: "a stranger's resume", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true")}, stranger: true, do: actRefuse, code: agui.UnknownInterruptID},
+		{name: "a stranger's run", record: open(interrupt("x", "")), stranger: true, do: actRefuse, code: agui.ThreadForbidden},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			q := question{
+				in:      agui.RunInput{HasResume: tt.resume || len(tt.answers) > 0, Messages: messages(tt.messages...)},
+				answers: tt.answers, unread: tt.unread, record: tt.record, stranger: tt.stranger, valid: validate,
+			}
+			d := admit(q)
+			if d.do != tt.do {
+				t.Fatalf("action %d, want %d (%v)", d.do, tt.do, d.err)
+			}
+			if d.do == actRefuse && d.err.Code != tt.code {
+				t.Errorf("code %s, want %s", d.err.Code, tt.code)
+			}
+			if d.reask != tt.reask || d.strip != tt.strip {
+				t.Errorf("reask %v strip %v, want %v %v", d.reask, d.strip, tt.reask, tt.strip)
+			}
+			if d.do == actResume {
+				for n, i := range tt.record.Pause.Interrupts {
+					if d.answers[n].ID != i.ID {
+						t.Errorf("answer %d is for %q, want %q", n, d.answers[n].ID, i.ID)
+					}
+				}
+			}
+		})
+	}
+}

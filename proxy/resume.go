@@ -1,0 +1,44 @@
+package proxy
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// resumeTranscript is the transcript that a resumed run begins with: the record's messages merged with the request's
+// by id, for a resume may come with fewer (messages: [] is legal) or with new ones.
+func (r *run) resumeTranscript(p *agui.Pause) *transcript {
+	state := r.in.State
+	if len(gjson.ParseBytes(state).Map()) == 0 && len(p.State) > 0 {
+		state = p.State
+	}
+	var known []agui.Message
+	ids := map[string]bool{}
+	gjson.ParseBytes(p.Messages).ForEach(func(_, m gjson.Result) bool {
+		msg := agui.ParseMessage(json.RawMessage(m.Raw))
+		known = append(known, msg)
+		ids[msg.ID] = true
+		return true
+	})
+	list := known
+	for _, m := range r.in.Messages {
+		if m.ID == "" && len(known) > 0 && len(agui.NewMessages([]agui.Message{m}, p.Seen)) == 0 {
+			continue
+		}
+		if m.ID == "" || !ids[m.ID] {
+			list = append(list, m)
+			ids[m.ID] = true
+		}
+	}
+	t := newTranscript(r.h.opts.TranscriptBytes, list, state)
+	for _, s := range p.Seen {
+		if s.ID != "" && !ids[s.ID] {
+			t.forget() // the record could not keep a message that the request does not bring either
+			break
+		}
+	}
+	return t
+}

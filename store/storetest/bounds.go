@@ -1,0 +1,225 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"holdpoint/store"
+)
+
+func boundCases() []testCase {
+	// fill opens pauses in as many threads as the store may hold, in every state that waits.
+	fill := func(x *fixture) []store.Key {
+		x.Helper()
+		var keys []store.Key
+		for i := range x.opts.Entries {
+			k := x.key(fmt.Sprint("full", i))
+			x.must(x.Open(x.Context(), k, "owner", pause("p")))
+			keys = append(keys, k)
+		}
+		x.claim(keys[1], "p", "t", "d")
+		x.lapse(keys[2], "p", "t", "d")
+		x.claim(keys[3], "p", "t", "d")
+		x.finish(keys[3], "t", store.Result{How: store.Doubtful}, nil)
+		return keys
+	}
+	// intact checks that all of them still wait.
+	intact := func(x *fixture, keys []store.Key) {
+		x.Helper()
+		for i, k := range keys {
+			want := []store.State{store.Open, store.Claimed, store.InDoubt, store.InDoubt}
+			s := store.Open
+			if i < len(want) {
+				s = want[i]
+			}
+			if rec := x.state(k, s, "p"); rec.Owner != "owner" {
+				x.Errorf("owner %q", rec.Owner)
+			}
+		}
+	}
+	return []testCase{
+		{name: "full of pauses, a further one is refused and none is evicted", entries: 5, run: func(x *fixture) {
+			keys := fill(x)
+			for i := range 20 {
+				x.want(store.ErrFull, x.Open(x.Context(), x.key(fmt.Sprint("more", i)), "", pause("p")))
+			}
+			intact(x, keys)
+		}},
+		{name: "a refused pause leaves no trace", entries: 5, run: func(x *fixture) {
+			x.end(x.key("ended"), pause("p"))
+			fill(x)
+			before := x.load(x.key("ended"))
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("ended"), "owner", pause("q")))
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("new"), "owner", pause("q")))
+			x.same("the ended thread", x.load(x.key("ended")), before)
+			x.same("the new thread", x.load(x.key("new")), store.Record{})
+		}},
+		{name: "another's thread is said to be another's, full or not", entries: 5, run: func(x *fixture) {
+			_, err := x.Load(x.Context(), x.key("a"), "alice")
+			x.must(err)
+			fill(x)
+			x.want(store.ErrOwner, x.Open(x.Context(), x.key("a"), "bob", pause("p")))
+		}},
+		{name: "a pause that ends makes room", entries: 5, run: func(x *fixture) {
+			keys := fill(x)
+			x.finish(keys[1], "t", result("r"), nil)
+			x.open(x.key("b"), pause("p"))
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("c"), "", pause("p")))
+			x.close(keys[0], "p", store.Withdrawn)
+			x.open(x.key("c"), pause("p"))
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("d"), "", pause("p")))
+			x.close(keys[2], "p", store.Doubtful)
+			x.open(x.key("d"), pause("p"))
+		}},
+		{name: "what takes the place of a pause needs no room", entries: 5, run: func(x *fixture) {
+			keys := fill(x)
+			next := pause("q")
+			x.finish(keys[1], "t", result("r"), &next)
+			x.must(x.Open(x.Context(), keys[2], "owner", pause("q")))
+			x.must(x.Open(x.Context(), keys[3], "owner", pause("q")))
+			x.must(x.Open(x.Context(), keys[0], "owner", pause("p"))) // a lost reply
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("more"), "", pause("p")))
+		}},
+		{name: "a full store still takes the answers", entries: 5, run: func(x *fixture) {
+			keys := fill(x)
+			x.claim(keys[0], "p", "t0", "d")
+			x.must(x.Renew(x.Context(), keys[0], "t0", x.long))
+			x.must(x.Release(x.Context(), keys[0], "t0"))
+			x.claim(keys[0], "p", "t1", "d")
+			x.finish(keys[0], "t1", result("r"), nil)
+		}},
+		{name: "a full store still gives threads to owners", entries: 5, run: func(x *fixture) {
+			keys := fill(x)
+			for range 2 {
+				rec, err := x.Load(x.Context(), x.key("new"), "alice")
+				x.must(err)
+				x.same("the owner", rec.Owner, "alice")
+			}
+			rec, err := x.Load(x.Context(), x.key("new"), "bob")
+			x.must(err)
+			x.same("the owner", rec.Owner, "alice")
+			intact(x, keys)
+		}},
+		{name: "no flood of threads evicts a pause", entries: 5, run: func(x *fixture) {
+			keys := fill(x)
+			for i := range 100 * x.opts.Entries {
+				_, err := x.Load(x.Context(), x.key(fmt.Sprint("flood", i)), "stranger")
+				x.must(err)
+			}
+			intact(x, keys)
+		}},
+		{name: "a flood of threads does not evict what can be replayed", entries: 5, run: func(x *fixture) {
+			x.end(x.key("a"), pause("p"))
+			for i := range 100 * x.opts.Entries {
+				_, err := x.Load(x.Context(), x.key(fmt.Sprint("flood", i)), "stranger")
+				x.must(err)
+			}
+			if got := x.load(x.key("a")).Results; len(got) != 1 || got[0].Tombstone {
+				x.Errorf("results %s", asJSON(got))
+			}
+		}},
+		{name: "retention makes room in a full store, looked at or not", entries: 5, elapses: true, run: func(x *fixture) {
+			keys := fill(x)
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("new"), "", pause("p")))
+			x.clock.advance(x.retention + x.unit)
+			x.open(x.key("new"), pause("p"))
+			for i, want := range []store.How{store.Retired, "", store.Doubtful, store.Doubtful, store.Retired} {
+				rec := x.load(keys[i])
+				switch {
+				case want == "":
+					if rec.State != store.Claimed {
+						x.Errorf("pause %d is %q", i, rec.State)
+					}
+				case rec.State != store.None || rec.Results[0].How != want:
+					x.Errorf("pause %d is %q, results %s", i, rec.State, asJSON(rec.Results))
+				}
+			}
+		}},
+		{name: "a released pause past the retention makes room too", entries: 1, elapses: true, run: func(x *fixture) {
+			x.open(x.key("a"), pause("p"))
+			x.claim(x.key("a"), "p", "t", "d")
+			x.clock.advance(x.retention + x.unit)
+			x.want(store.ErrFull, x.Open(x.Context(), x.key("b"), "", pause("p")))
+			x.must(x.Release(x.Context(), x.key("a"), "t"))
+			x.open(x.key("b"), pause("p"))
+		}},
+		{name: "the thread used least recently loses its replay first, and keeps its owner and ids", entries: 3, run: func(x *fixture) {
+			a, b, c := x.key("a"), x.key("b"), x.key("c")
+			for _, k := range []store.Key{a, b, c} {
+				_, err := x.Load(x.Context(), k, "owner")
+				x.must(err)
+				x.must(x.Open(x.Context(), k, "owner", pause("p")))
+				x.close(k, "p", store.Withdrawn)
+			}
+			x.load(a) // now b is the one
+			before := x.load(b).Results
+			x.load(c)
+			x.load(a)
+			x.open(x.key("d"), pause("p"))
+			for k, buried := range map[store.Key]bool{a: false, b: true, c: false} {
+				rec := x.load(k)
+				if len(rec.Results) != 1 || rec.Results[0].Tombstone != buried || rec.Owner != "owner" {
+					x.Errorf("%s: %s", k, asJSON(rec))
+				}
+			}
+			x.same("the tombstone", x.load(b).Results, []store.Result{tombstone(before[0])})
+		}},
+		{name: "over the bytes the oldest results become tombstones", bytes: 64 << 10, run: func(x *fixture) {
+			big := result("r")
+			big.Messages = json.RawMessage(`["` + strings.Repeat("x", 20<<10) + `"]`)
+			waiting := x.key("waiting")
+			x.open(waiting, pause("p0"))
+			x.claim(waiting, "p0", "t", "d")
+			next := pause("next")
+			x.finish(waiting, "t", big, &next)
+			var keys []store.Key
+			for i := range 6 {
+				k := x.key(fmt.Sprint(i))
+				x.open(k, pause("p"))
+				x.claim(k, "p", "t", "d")
+				x.finish(k, "t", big, nil)
+				keys = append(keys, k)
+			}
+			if rec := x.state(waiting, store.Open, "next"); !rec.Results[0].Tombstone {
+				x.Error("the oldest can still be replayed, in a thread that waits")
+			}
+			kept := 0
+			for i, k := range keys {
+				r := x.load(k).Results[0]
+				switch {
+				case !r.Tombstone:
+					kept++
+				case kept > 0:
+					x.Errorf("result %d is a tombstone, an older one is not", i)
+				}
+			}
+			if kept == 0 || kept > 3 {
+				x.Errorf("%d results of 20 KiB kept within 64 KiB", kept)
+			}
+		}},
+		{name: "a result larger than the bound still ends its pause, once", bytes: 4 << 10, run: func(x *fixture) {
+			k := x.key("a")
+			big := result("r")
+			big.State = json.RawMessage(`["` + strings.Repeat("x", 20<<10) + `"]`)
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			next := pause("q")
+			x.finish(k, "t", big, &next)
+			rec := x.state(k, store.Open, "q")
+			if !rec.Results[0].Tombstone {
+				x.Error("the result can still be replayed")
+			}
+			x.finish(k, "t", big, &next) // a lost reply
+			x.state(k, store.Open, "q")
+		}},
+		{name: "pauses do not count as results", bytes: 4 << 10, run: func(x *fixture) {
+			k := x.key("a")
+			p := pause("p")
+			p.Messages = json.RawMessage(`["` + strings.Repeat("x", 20<<10) + `"]`)
+			x.open(k, p)
+			rec := x.state(k, store.Open, "p")
+			x.same("Messages", rec.Pause.Messages, p.Messages)
+		}},
+	}
+}

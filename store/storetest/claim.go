@@ -1,0 +1,123 @@
+package storetest
+
+import (
+	"holdpoint/store"
+)
+
+func claimCases() []testCase {
+	return []testCase{
+		{name: "a claim is in the record until its lease has lapsed", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			opened := x.load(k).Pause.Opened
+			x.claim(k, "p", "t", "d")
+			rec := x.state(k, store.Claimed, "p")
+			if rec.Token != "t" || rec.Digest != "d" || !rec.Pause.Opened.Equal(opened) {
+				x.Errorf("got %s", asJSON(rec))
+			}
+			x.near("Lease", rec.Lease, x.clock.Now().Add(x.long))
+		}},
+		{name: "a lapsed lease reads as in doubt, with its claim", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			if rec := x.state(k, store.InDoubt, "p"); rec.Token != "t" || rec.Digest != "d" || rec.Doubt != nil {
+				x.Errorf("got %s", asJSON(rec))
+			}
+		}},
+		{name: "a lease has lapsed at its end, not before", exact: true, run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.clock.advance(x.lease - 1)
+			x.state(k, store.Claimed, "p")
+			x.clock.advance(1)
+			x.state(k, store.InDoubt, "p")
+		}},
+		{name: "a lost reply: the same claim again has a new lease", exact: true, run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.clock.advance(x.lease - 1)
+			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.clock.advance(x.lease - 1)
+			x.state(k, store.Claimed, "p")
+		}},
+		{name: "the same claim again after the lease lapsed is still the claim", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			x.claim(k, "p", "t", "d")
+			x.state(k, store.Claimed, "p")
+		}},
+		{name: "the same token with other answers is a conflict", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t", "others", x.long))
+		}},
+		{name: "a renewed claim lives on", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.must(x.Renew(x.Context(), k, "t", x.long))
+			x.clock.advance(x.lease)
+			rec := x.state(k, store.Claimed, "p")
+			x.near("Lease", rec.Lease, x.clock.Now().Add(x.long-x.lease))
+		}},
+		{name: "a renewal may shorten the lease", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.must(x.Renew(x.Context(), k, "t", x.lease))
+			x.clock.advance(x.lease)
+			x.state(k, store.InDoubt, "p")
+		}},
+		{name: "a lapsed lease that nobody has acted upon is renewed", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			x.must(x.Renew(x.Context(), k, "t", x.long))
+			x.state(k, store.Claimed, "p")
+		}},
+		{name: "a released pause is as it was opened", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			before := x.load(k)
+			x.clock.advance(x.unit)
+			x.claim(k, "p", "t", "d")
+			x.must(x.Release(x.Context(), k, "t"))
+			rec := x.load(k)
+			rec.Token = "" // may name the released claim
+			x.same("the record", rec, before)
+		}},
+		{name: "a released pause is claimed by whoever comes next", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			x.must(x.Release(x.Context(), k, "t"))
+			x.claim(k, "p", "t2", "others")
+			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t3", "others", x.long))
+		}},
+		{name: "a lost reply: the same release again is nil until the next claim", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.Release(x.Context(), k, "t"))
+			x.claim(k, "p", "t2", "d")
+			x.want(store.ErrStale, x.Release(x.Context(), k, "t"))
+			x.must(x.Release(x.Context(), k, "t2"))
+			x.want(store.ErrStale, x.Release(x.Context(), k, "t"))
+		}},
+		{name: "a released claim neither renews nor finishes", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			x.must(x.Release(x.Context(), k, "t"))
+			x.want(store.ErrStale, x.Renew(x.Context(), k, "t", x.long))
+			x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), nil))
+			x.state(k, store.Open, "p")
+		}},
+	}
+}

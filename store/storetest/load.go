@@ -1,0 +1,255 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+func loadCases() []testCase {
+	return []testCase{
+		{name: "a thread that nothing is known of has a zero record with the time", run: func(x *fixture) {
+			rec := x.load(x.key("a"))
+			x.near("Now", rec.Now, x.clock.Now())
+			x.same("the record", rec, store.Record{})
+		}},
+		{name: "Now goes on", run: func(x *fixture) {
+			before := x.load(x.key("a")).Now
+			x.clock.advance(x.unit)
+			if after := x.load(x.key("a")).Now; after.Sub(before) < x.unit {
+				x.Errorf("%v after %v", after, before)
+			}
+		}},
+		{name: "every record that was written names the format", run: func(x *fixture) {
+			k := x.key("a")
+			version := func(after string) {
+				x.Helper()
+				if got := x.load(k).Version; got != store.Version {
+					x.Errorf("after %s: version %d, want %d", after, got, store.Version)
+				}
+			}
+			x.open(k, pause("p"))
+			version("Open")
+			x.claim(k, "p", "t", "d")
+			version("Claim")
+			next := pause("q")
+			x.finish(k, "t", result("r"), &next)
+			version("Finish")
+			x.close(k, "q", store.Withdrawn)
+			version("Close")
+			k = x.key("b")
+			_, err := x.Load(x.Context(), k, "owner")
+			x.must(err)
+			version("Load for an owner")
+		}},
+		{name: "threads do not see each other", run: func(x *fixture) {
+			x.open(x.key("a"), pause("p"))
+			x.same("the other's record", x.load(x.key("b")), store.Record{})
+			x.want(store.ErrNotFound, x.Claim(x.Context(), x.key("b"), "p", "t", "d", x.long))
+			x.want(store.ErrNotFound, x.Close(x.Context(), x.key("b"), "p", store.Result{How: store.Lost}))
+			x.open(x.key("b"), pause("p"))
+			x.claim(x.key("b"), "p", "t", "d")
+			x.want(store.ErrStale, x.Release(x.Context(), x.key("a"), "t"))
+			x.state(x.key("a"), store.Open, "p")
+		}},
+	}
+}
+
+func misuseCases() []testCase {
+	calls := []struct {
+		name string
+		do   func(x *fixture, k store.Key) error
+	}{
+		{"Open without an id", func(x *fixture, k store.Key) error { return x.Open(x.Context(), k, "", agui.Pause{}) }},
+		{"Claim without an id", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "", "t", "d", x.long) }},
+		{"Claim without a token", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "p", "", "d", x.long) }},
+		{"Claim without a digest", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "p", "t", "", x.long) }},
+		{"Close without an id", func(x *fixture, k store.Key) error {
+			return x.Close(x.Context(), k, "", store.Result{How: store.Lost})
+		}},
+		{"Close without how", func(x *fixture, k store.Key) error { return x.Close(x.Context(), k, "p", store.Result{}) }},
+		{"Finish without how", func(x *fixture, k store.Key) error {
+			return x.Finish(x.Context(), k, "t", store.Result{}, nil)
+		}},
+		{"Finish in doubt with a next pause", func(x *fixture, k store.Key) error {
+			return x.Finish(x.Context(), k, "t", store.Result{How: store.Doubtful}, &agui.Pause{ID: "q"})
+		}},
+		{"Finish with a next pause without an id", func(x *fixture, k store.Key) error {
+			return x.Finish(x.Context(), k, "t", result("r"), &agui.Pause{})
+		}},
+		{"Finish with its own pause as the next", func(x *fixture, k store.Key) error {
+			return x.Finish(x.Context(), k, "t", result("r"), &agui.Pause{ID: "p"})
+		}},
+	}
+	var cases []testCase
+	for _, c := range calls {
+		cases = append(cases, testCase{name: c.name + " fails and does nothing", run: func(x *fixture) {
+			for name, prepare := range map[string]func(k store.Key){
+				"nothing": func(store.Key) {},
+				"open":    func(k store.Key) { x.open(k, pause("p")) },
+				"claimed": func(k store.Key) { x.open(k, pause("p")); x.claim(k, "p", "t", "d") },
+			} {
+				k := x.key(name)
+				prepare(k)
+				before := x.load(k)
+				unlisted(x, name, c.do(x, k))
+				x.same("the record", x.load(k), before)
+			}
+		}})
+	}
+	return append(cases,
+		testCase{name: "no token is nobody's claim", run: func(x *fixture) {
+			x.open(x.key("a"), pause("p"))
+			x.want(store.ErrStale, x.Renew(x.Context(), x.key("a"), "", x.long))
+			x.want(store.ErrStale, x.Release(x.Context(), x.key("a"), ""))
+			x.want(store.ErrStale, x.Finish(x.Context(), x.key("a"), "", result("r"), nil))
+		}},
+		testCase{name: "a context that is done fails and does nothing", run: func(x *fixture) {
+			done, cancel := context.WithCancel(x.Context())
+			cancel()
+			k, free := x.key("a"), x.key("b")
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			before := x.load(k)
+			_, err := x.Load(done, free, "owner")
+			unlisted(x, "Load", err)
+			unlisted(x, "Open", x.Open(done, free, "owner", pause("p")))
+			unlisted(x, "Claim", x.Claim(done, k, "p", "t2", "d", x.long))
+			unlisted(x, "Renew", x.Renew(done, k, "t", x.long))
+			unlisted(x, "Finish", x.Finish(done, k, "t", result("r"), nil))
+			unlisted(x, "Release", x.Release(done, k, "t"))
+			unlisted(x, "Close", x.Close(done, k, "p", store.Result{How: store.Lost}))
+			x.same("the record", x.load(k), before)
+			x.same("the other record", x.load(free), store.Record{})
+		}},
+	)
+}
+
+// unlisted checks that a call failed with none of the errors that mean something for the pause.
+func unlisted(x *fixture, what string, err error) {
+	x.Helper()
+	if err == nil {
+		x.Errorf("%s: no error", what)
+	}
+	for _, e := range knownErrors() {
+		if is(err, e) {
+			x.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func copyCases() []testCase {
+	return []testCase{
+		{name: "the caller's pause and result are his own afterwards", run: func(x *fixture) {
+			k := x.key("a")
+			p, q, r := pause("p"), pause("q"), result("r")
+			x.open(k, p)
+			scribble(&p)
+			before := x.load(k)
+			x.same("the first interrupt", before.Pause.Interrupts[0], pause("p").Interrupts[0])
+			x.claim(k, "p", "t", "d")
+			x.finish(k, "t", r, &q)
+			scribble(&q)
+			r.Seen[0].ID = "scribbled"
+			if s := asJSON(x.load(k)); strings.Contains(s, "scribbled") {
+				x.Errorf("the store sees what the caller did later: %s", s)
+			}
+			r = result("r2")
+			x.close(k, "q", store.Withdrawn)
+			x.open(k, pause("s"))
+			x.must(x.Close(x.Context(), k, "s", r))
+			r.Seen[0].ID = "scribbled"
+			if s := asJSON(x.load(k)); strings.Contains(s, "scribbled") {
+				x.Errorf("the store sees what the caller did later: %s", s)
+			}
+		}},
+		{name: "a loaded record is the caller's own", run: func(x *fixture) {
+			k := x.key("a")
+			x.end(k, pause("p"))
+			x.open(k, pause("q"))
+			x.claim(k, "q", "t", "d")
+			doubt := result("r")
+			doubt.How = store.Doubtful
+			x.finish(k, "t", doubt, nil)
+			before := asJSON(x.load(k))
+			rec := x.load(k)
+			scribble(rec.Pause)
+			rec.Doubt.Seen[0].ID = "scribbled"
+			rec.Doubt.IDs[0] = "scribbled"
+			rec.Doubt.How = "scribbled"
+			scribble(rec.Results[0].Pause)
+			rec.Results[0].IDs[0] = "scribbled"
+			rec.Results[0].Seen[0].ID = "scribbled"
+			rec.Results[0].How = "scribbled"
+			rec.Results = append(rec.Results[:0], store.Result{PauseID: "scribbled"})
+			if after := asJSON(x.load(k)); after != before {
+				x.Errorf("the store sees what the caller did:\n  %s\nwas\n  %s", after, before)
+			}
+		}},
+		{name: "payloads keep their bytes", run: func(x *fixture) {
+			k := x.key("a")
+			raw := awkward()
+			p := pause("p")
+			p.Private, p.Finish, p.NativeFinish, p.Messages, p.State = raw, raw, raw, raw, raw
+			p.Native = []json.RawMessage{raw, raw}
+			p.Interrupts[0].Object, p.Interrupts[0].Private = raw, raw
+			x.open(k, p)
+			got := x.load(k).Pause
+			got.Opened = time.Time{}
+			x.same("the pause", got, &p)
+
+			r := store.Result{How: store.Finished, Finish: raw, Messages: raw, State: raw}
+			x.claim(k, "p", "t", "d")
+			x.finish(k, "t", r, nil)
+			res := x.load(k).Results[0]
+			for what, got := range map[string]json.RawMessage{
+				"Finish": res.Finish, "Messages": res.Messages, "State": res.State,
+				"Pause.Private": res.Pause.Private, "Interrupt.Object": res.Pause.Interrupts[0].Object,
+			} {
+				if string(got) != string(raw) {
+					x.Errorf("%s: %d bytes came back as %d others", what, len(raw), len(got))
+				}
+			}
+		}},
+		{name: "what was absent stays absent", run: func(x *fixture) {
+			k := x.key("a")
+			p := agui.Pause{ID: "p", Interrupts: []agui.Interrupt{{ID: "i", Object: json.RawMessage(`{"reason":"input"}`)}}}
+			x.open(k, p)
+			got := x.load(k).Pause
+			if got.Messages != nil || got.State != nil || got.Private != nil || got.Native != nil ||
+				got.NativeFinish != nil || got.Finish != nil || got.Seen != nil || got.Interrupts[0].Private != nil {
+				x.Errorf("got %#v", got)
+			}
+			x.close(k, "p", store.Lost)
+			if r := x.load(k).Results[0]; r.Finish != nil || r.Messages != nil || r.State != nil || r.Seen != nil {
+				x.Errorf("got %#v", r)
+			}
+		}},
+	}
+}
+
+func scribble(p *agui.Pause) {
+	p.ID = "scribbled"
+	p.Interrupts[0].ID = "scribbled"
+	p.Native[0] = json.RawMessage(`"scribbled"`)
+	p.Seen[0].ID = "scribbled"
+}
+
+// awkward is a megabyte of JSON without white space that a decoder with a mind of its own would change.
+func awkward() json.RawMessage {
+	const odd = `"z":12345678901234567890,"a":1.0,"b":1e2,"c":-0,"d":0.1000,"html":"<&>","sep":"` + "\u2028" +
+		`","esc":"\u00e9\/","null":null,"empty":{},"a":"again","":[],"nul":"\u0000"`
+	var b strings.Builder
+	fmt.Fprintf(&b, `{%s,"max":%d,"list":[`, odd, uint64(math.MaxUint64))
+	for b.Len() < 1<<20 {
+		fmt.Fprintf(&b, `{%s},`, odd)
+	}
+	b.WriteString(`0]}`)
+	return json.RawMessage(b.String())
+}

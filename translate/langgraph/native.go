@@ -1,0 +1,199 @@
+package langgraph
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/zeebo/xxh3"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A way is how the answer to a native interrupt goes back.
+type way string
+
+const (
+	// byID: in the id map of command.resume, which LangGraph knows by "every key is 32 hex digits".
+	byID way = "id"
+	// byScalar: as command.resume itself, for an interrupt without a usable id. The id is absent before langgraph 0.6
+	// and JS 0.4, and no id at all is "placeholder-id", which the deprecated NodeInterrupt has.
+	byScalar way = "scalar"
+	// byBareScalar: the same where there was no rawEvent either. Only the Python adapter from 0.0.43 on does that
+	// (emit_raw_events=False), and that one takes false, 0 and "" for answers (RAN 0.0.43).
+	byBareScalar way = "bare"
+	// byArray: in the resume array. An outcome whose ids are not LangGraph's comes from a subclass of the adapter
+	// that maps interrupts itself (its README tells how) and must map the entries back; LangGraph would take a map
+	// with such keys for the answer itself and hand it to every node.
+	byArray way = "array"
+)
+
+// A native is one interrupt of LangGraph as the stream announced it. The pause's Private keeps the exported fields.
+type native struct {
+	ID    string          `json:"id,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"` // what interrupt() was called with; nil if the stream did not tell
+	Shape shape           `json:"shape,omitempty"`
+	Way   way             `json:"way"`
+
+	meta  []byte       // an object: ns, resumable, when and what else the backend put beside the value
+	given gjson.Result // its Interrupt in the outcome, if there was one
+}
+
+// readCustom reads a CUSTOM on_interrupt.
+func readCustom(event []byte, nsIDs bool) native {
+	f := gjson.GetManyBytes(event, "value", "rawEvent")
+	value, raw := f[0], f[1]
+	n := native{Value: customValue(value, raw.Get("value")), Way: byScalar, meta: []byte{'{'}}
+	if !raw.Exists() {
+		n.Way = byBareScalar
+	}
+	for _, key := range []string{"ns", "resumable", "when"} {
+		if v := raw.Get(key); v.Exists() && v.Type != gjson.Null {
+			n.meta = translate.AppendMember(n.meta, `"`+key+`"`, v.Raw)
+		}
+	}
+	n.meta = append(n.meta, '}')
+	for _, key := range []string{"id", "interrupt_id"} {
+		if id := raw.Get(key); id.Type == gjson.String && id.Str != "" {
+			n.ID = id.Str
+			break
+		}
+	}
+	if n.ID == "" && nsIDs {
+		n.ID = idOfNamespace(raw.Get("ns"))
+	}
+	if isID(n.ID) {
+		n.Way = byID
+	}
+	return n
+}
+
+// customValue is the interrupt's value with its type. The event's value is always a string: a string value verbatim,
+// anything else as JSON text, so that "42" may be either and only rawEvent.value tells which. Where both are there the
+// text has more: Python's make_json_safe takes keys named config and runtime out of rawEvent at any depth, and with
+// them what an Agent Inbox request allows (RAN 0.0.42 and 0.0.43).
+func customValue(value, typed gjson.Result) json.RawMessage {
+	if value.Type != gjson.String {
+		return rawOf(value)
+	}
+	switch {
+	case !typed.Exists():
+		return rawOf(translate.ParseText(value))
+	case typed.Type == gjson.String:
+		return rawOf(typed)
+	}
+	if text := translate.ParseText(value); text.Type == gjson.JSON && text.IsObject() == typed.IsObject() {
+		return rawOf(text)
+	}
+	return rawOf(typed)
+}
+
+func rawOf(v gjson.Result) json.RawMessage {
+	if !v.Exists() {
+		return nil
+	}
+	return json.RawMessage(v.Raw)
+}
+
+// isID says whether LangGraph takes the key for one of an id map: ^[0-9a-f]{32}$.
+func isID(s string) bool {
+	if len(s) != 32 {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
+}
+
+// idOfNamespace computes an interrupt's id as LangGraph does from 0.4 on: the xxh3-128 of the task's checkpoint
+// namespace (libs/langgraph/langgraph/types.py, Interrupt.interrupt_id).
+func idOfNamespace(ns gjson.Result) string {
+	parts := ns.Array()
+	if !ns.IsArray() || len(parts) == 0 {
+		return ""
+	}
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		if p.Type != gjson.String {
+			return ""
+		}
+		names[i] = p.Str
+	}
+	sum := xxh3.HashString128(strings.Join(names, "|")).Bytes()
+	return hex.EncodeToString(sum[:])
+}
+
+// readOutcome reads the interrupts of an interrupt outcome; nil if the event has none.
+func readOutcome(ev agui.Event) []native {
+	if ev.Get("outcome.type").Str != "interrupt" {
+		return nil
+	}
+	var list []native
+	for _, i := range ev.Get("outcome.interrupts").Array() {
+		if !i.IsObject() {
+			continue
+		}
+		n := native{ID: i.Get("id").Str, Way: byScalar, given: i, meta: []byte{'{'}}
+		if own := i.Get("metadata.langgraph"); own.IsObject() {
+			own.ForEach(func(k, v gjson.Result) bool {
+				switch {
+				case k.Str == "raw":
+					n.Value = rawOf(v)
+				case v.Type != gjson.Null && k.Str != "index":
+					n.meta = translate.AppendMember(n.meta, k.Raw, v.Raw)
+				}
+				return true
+			})
+		}
+		n.meta = append(n.meta, '}')
+		switch {
+		case isID(n.ID):
+			n.Way = byID
+		case n.ID != "":
+			n.Way = byArray
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// union makes one set of what the CUSTOM events and the outcome announced. The outcome decides order and content; a
+// CUSTOM adds what the outcome left out, and its value, which is the more complete. Equal interrupts stay apart if they
+// were announced in the same form: two tools of one task share an id and may well ask the same (langgraph #6626).
+func union(customs, outcome []native) []native {
+	if len(outcome) == 0 {
+		return customs
+	}
+	if slices.ContainsFunc(outcome, func(n native) bool { return n.Way == byArray }) {
+		for i := range outcome {
+			outcome[i].Way = byArray
+		}
+		return outcome
+	}
+	rest := slices.Clone(customs)
+	matched := make([]bool, len(outcome))
+	for _, fits := range []func(n, c native) bool{
+		func(n, c native) bool {
+			return c.ID == n.ID && (equalJSON(c.Value, n.Value) || equalJSON(withoutConfig(c.Value), n.Value))
+		},
+		func(n, c native) bool { return c.ID == n.ID },
+		func(n, c native) bool { return c.ID == "" }, // no rawEvent: both lists have one order
+	} {
+		for i := range outcome {
+			n := &outcome[i]
+			at := slices.IndexFunc(rest, func(c native) bool { return !matched[i] && fits(*n, c) })
+			if at < 0 {
+				continue
+			}
+			if rest[at].Value != nil {
+				n.Value = rest[at].Value
+			}
+			matched[i] = true
+			rest = slices.Delete(rest, at, at+1)
+		}
+	}
+	// What has no id cannot be told apart from what the outcome has.
+	rest = slices.DeleteFunc(rest, func(n native) bool { return n.ID == "" })
+	return append(outcome, rest...)
+}
