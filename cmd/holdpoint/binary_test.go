@@ -219,7 +219,11 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	defer close(release)
 	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL)
 	go http.Get("http://" + addr + "/slow") //nolint:errcheck,bodyclose // it is cut
-	<-reached
+	select {
+	case <-reached:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the request did not reach the backend")
+	}
 	p.Process.Signal(os.Interrupt) //nolint:errcheck // the log tells
 	p.wait(t, "draining")
 	begun := time.Now()

@@ -166,7 +166,9 @@ func TestHeadersFile(t *testing.T) {
 		}
 		return file
 	}
-	load := func(file string) (config, error) { return load([]string{upstream, "HOLDPOINT_UPSTREAM_HEADERS_FILE=" + file}) }
+	load := func(file string) (config, error) {
+		return load([]string{upstream, "HOLDPOINT_UPSTREAM_HEADERS_FILE=" + file})
+	}
 
 	file := write("\xef\xbb\xbf# for the backend\r\n\r\nauthorization: Bearer hush:hush\r\nX-Team:  a \nX-Team: b\n")
 	c, err := load(file)

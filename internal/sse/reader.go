@@ -136,17 +136,18 @@ func (r *Reader) fill() {
 	if size-minBuffer > r.max {
 		size = r.max + minBuffer
 	}
-	buf := r.buf
 	// This is the place to give memory back, for the Read may last an hour. Half of it is not worth while: a
 	// stream of frames of nearly the smallest size would make two buffers for each.
-	if len(buf) < size || len(buf) >= 4*size {
-		buf = make([]byte, size)
+	if len(r.buf) < size || len(r.buf) >= 4*size {
+		r.buf = make([]byte, size)
+		copy(r.buf, pending)
+	} else if r.start > 0 {
+		copy(r.buf, pending)
 	}
-	r.end = copy(buf, pending)
-	r.buf, r.scan, r.line, r.start = buf, r.end, r.line-r.start, 0
+	r.start, r.line, r.scan, r.end = 0, r.line-r.start, len(pending), len(pending)
 	r.ends = lineEnds{}
 
-	space := buf[r.end:]
+	space := r.buf[r.end:]
 	n := 0
 	for i := 0; n == 0 && r.err == nil; i++ {
 		if i == maxEmptyReads {

@@ -83,9 +83,6 @@ func misuseCases() []testCase {
 		{"Finish with a next pause without an id", func(x *fixture, k store.Key) error {
 			return x.Finish(x.Context(), k, "t", result("r"), &agui.Pause{})
 		}},
-		{"Finish with its own pause as the next", func(x *fixture, k store.Key) error {
-			return x.Finish(x.Context(), k, "t", result("r"), &agui.Pause{ID: "p"})
-		}},
 	}
 	var cases []testCase
 	for _, c := range calls {
@@ -104,6 +101,18 @@ func misuseCases() []testCase {
 		}})
 	}
 	return append(cases,
+		testCase{name: "Finish with a next pause whose id was used fails and does nothing", run: func(x *fixture) {
+			k := x.key("a")
+			x.end(k, pause("o"))
+			x.open(k, pause("p"))
+			x.claim(k, "p", "t", "d")
+			before := x.load(k)
+			for _, used := range []string{"o", "p"} {
+				next := pause(used)
+				unlisted(x, used, x.Finish(x.Context(), k, "t", result("r"), &next))
+			}
+			x.same("the record", x.load(k), before)
+		}},
 		testCase{name: "no token is nobody's claim", run: func(x *fixture) {
 			x.open(x.key("a"), pause("p"))
 			x.want(store.ErrStale, x.Renew(x.Context(), x.key("a"), "", x.long))
@@ -194,9 +203,9 @@ func copyCases() []testCase {
 		}},
 		{name: "payloads keep their bytes", run: func(x *fixture) {
 			k := x.key("a")
-			raw := awkward()
+			raw, big := awkward(1), awkward(1<<20)
 			p := pause("p")
-			p.Private, p.Finish, p.NativeFinish, p.Messages, p.State = raw, raw, raw, raw, raw
+			p.Private, p.Finish, p.NativeFinish, p.Messages, p.State = raw, raw, raw, big, raw
 			p.Native = []json.RawMessage{raw, raw}
 			p.Interrupts[0].Object, p.Interrupts[0].Private = raw, raw
 			x.open(k, p)
@@ -204,16 +213,16 @@ func copyCases() []testCase {
 			got.Opened = time.Time{}
 			x.same("the pause", got, &p)
 
-			r := store.Result{How: store.Finished, Finish: raw, Messages: raw, State: raw}
+			r := store.Result{How: store.Finished, Finish: raw, Messages: raw, State: big}
 			x.claim(k, "p", "t", "d")
 			x.finish(k, "t", r, nil)
 			res := x.load(k).Results[0]
-			for what, got := range map[string]json.RawMessage{
-				"Finish": res.Finish, "Messages": res.Messages, "State": res.State,
-				"Pause.Private": res.Pause.Private, "Interrupt.Object": res.Pause.Interrupts[0].Object,
+			for what, c := range map[string]struct{ got, want json.RawMessage }{
+				"Finish": {res.Finish, raw}, "Messages": {res.Messages, raw}, "State": {res.State, big},
+				"Pause.Private": {res.Pause.Private, raw}, "Interrupt.Object": {res.Pause.Interrupts[0].Object, raw},
 			} {
-				if string(got) != string(raw) {
-					x.Errorf("%s: %d bytes came back as %d others", what, len(raw), len(got))
+				if string(c.got) != string(c.want) {
+					x.Errorf("%s: %d bytes came back as %d others", what, len(c.want), len(c.got))
 				}
 			}
 		}},
@@ -241,13 +250,13 @@ func scribble(p *agui.Pause) {
 	p.Seen[0].ID = "scribbled"
 }
 
-// awkward is a megabyte of JSON without white space that a decoder with a mind of its own would change.
-func awkward() json.RawMessage {
+// awkward is size bytes or more of JSON without white space that a decoder with a mind of its own would change.
+func awkward(size int) json.RawMessage {
 	const odd = `"z":12345678901234567890,"a":1.0,"b":1e2,"c":-0,"d":0.1000,"html":"<&>","sep":"` + "\u2028" +
 		`","esc":"\u00e9\/","null":null,"empty":{},"a":"again","":[],"nul":"\u0000"`
 	var b strings.Builder
 	fmt.Fprintf(&b, `{%s,"max":%d,"list":[`, odd, uint64(math.MaxUint64))
-	for b.Len() < 1<<20 {
+	for b.Len() < size {
 		fmt.Fprintf(&b, `{%s},`, odd)
 	}
 	b.WriteString(`0]}`)

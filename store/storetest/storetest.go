@@ -105,7 +105,7 @@ func (s suite) runCase(t *testing.T, c testCase) {
 func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 	x := &fixture{T: t, unit: time.Minute, ownClock: s.ownClock}
 	if s.ownClock {
-		x.unit = 50 * time.Millisecond
+		x.unit = 10 * time.Millisecond
 	}
 	x.clock = newClock(s.ownClock)
 	x.lease, x.long = 4*x.unit, 1000*x.unit

@@ -1,0 +1,260 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/translate"
+)
+
+// A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested without the shapes of
+// a real backend. Tests put what they need into its fields.
+type fakeDialect struct {
+	begin func(r translate.Request) (translate.Out, error)
+	event func(ev agui.Event, emit func(agui.Event)) error
+	end   func(n int, e translate.End) (translate.Result, error) // n: which exchange of the run, from 1
+}
+
+func (*fakeDialect) Name() string { return "fake" }
+
+func (*fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	var list []agui.Answer
+	for _, e := range in.Resume {
+		list = append(list, agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload})
+	}
+	return list, nil
+}
+
+func (*fakeDialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict {
+	return translate.No
+}
+
+func (d *fakeDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	var out translate.Out
+	if d.begin != nil {
+		var err error
+		if out, err = d.begin(r); err != nil {
+			return out, nil, err
+		}
+	}
+	if r.Pause.ID != "" {
+		out.Resumes = true
+		if out.Body == nil && !out.None {
+			out.Body = agui.MustMarshal(map[string]any{"threadId": r.Input.ThreadID, "runId": r.Input.RunID, "answers": r.Answers})
+		}
+	}
+	return out, &fakeRun{d: d, n: 1}, nil
+}
+
+type fakeRun struct {
+	d *fakeDialect
+	n int
+}
+
+func (r *fakeRun) Event(ev agui.Event, emit func(agui.Event)) error {
+	if r.d.event != nil {
+		return r.d.event(ev, emit)
+	}
+	emit(ev)
+	return nil
+}
+
+func (r *fakeRun) End(e translate.End) (translate.Result, error) {
+	if r.d.end != nil {
+		res, err := r.d.end(r.n, e)
+		if res.Next != nil {
+			res.Next.Run = &fakeRun{d: r.d, n: r.n + 1}
+		}
+		if err != nil || res.Next != nil || res.Lost || res.Nothing || res.Finish.Type != agui.Unknown {
+			return res, err
+		}
+	}
+	res := translate.Result{Finish: e.Event.Clone()}
+	if e.Event.Type == agui.RunFinished && e.Event.Get("outcome.type").Str == "interrupt" {
+		res.Pause.Dialect = "fake"
+		res.Pause.NativeFinish = res.Finish.JSON
+		for _, i := range e.Event.Get("outcome.interrupts").Array() {
+			res.Pause.Interrupts = append(res.Pause.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: agui.DeleteKey([]byte(i.Raw), "id")})
+		}
+		res.Finish = res.Finish.With(agui.DeleteKey(res.Finish.JSON, "outcome"))
+	}
+	return res, nil
+}
+
+// A rig is a Handler between a scripted backend and a test's client, over real HTTP.
+type rig struct {
+	t       *testing.T
+	h       *Handler
+	front   *httptest.Server
+	store   store.Store
+	dialect *fakeDialect
+	logs    *bytes.Buffer
+
+	mu    sync.Mutex
+	calls [][]byte // bodies that reached the backend
+	heads []http.Header
+	paths []string
+}
+
+// newRig serves every call of the backend with serve; n counts them from 1.
+func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
+	t.Helper()
+	g := &rig{t: t, dialect: &fakeDialect{}, logs: &bytes.Buffer{}}
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		g.mu.Lock()
+		g.calls = append(g.calls, body)
+		g.heads = append(g.heads, r.Header.Clone())
+		g.paths = append(g.paths, r.URL.RequestURI())
+		n := len(g.calls)
+		g.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		serve(w, r, n)
+	}))
+	t.Cleanup(backend.Close)
+	up, _ := url.Parse(backend.URL + "/agent")
+	g.store = memory.New(memory.Options{Entries: 100, ReplayTTL: time.Hour, PauseRetention: time.Hour})
+	n := 0
+	o := Options{
+		Upstream: up, Dialect: g.dialect, Store: g.store, Client: ClientOutcome,
+		NewID:  func() string { n++; return fmt.Sprintf("id%d", n) },
+		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: g.logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	g.store = o.Store
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.h = h
+	g.front = httptest.NewServer(h)
+	t.Cleanup(func() {
+		g.front.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := h.Drain(ctx); err != nil {
+			t.Error(err)
+		}
+		h.transport.(*http.Transport).CloseIdleConnections()
+	})
+	return g
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+func (g *rig) called() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.calls)
+}
+
+// do posts body and gives the answer's stream.
+func (g *rig) do(body string) string {
+	g.t.Helper()
+	res, got := g.answer(body)
+	if res.StatusCode != http.StatusOK {
+		g.t.Fatalf("status %d: %s", res.StatusCode, got)
+	}
+	return got
+}
+
+func (g *rig) answer(body string) (*http.Response, string) {
+	g.t.Helper()
+	res, err := http.Post(g.front.URL+"/", "application/json", strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil {
+		g.t.Fatalf("the stream did not end cleanly: %v\n%s", err, got)
+	}
+	return res, string(got)
+}
+
+// input is a run's body with more keys.
+func input(thread, run, more string) string {
+	return fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[%s]%s}`, thread, run, oldUser, more)
+}
+
+func resumeWith(entries ...string) string { return `,"resume":[` + strings.Join(entries, ",") + `]` }
+
+func yes(id string) string {
+	return fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":true}`, id)
+}
+
+func no(id string) string { return fmt.Sprintf(`{"interruptId":%q,"status":"cancelled"}`, id) }
+
+// stream is an event stream of the events.
+func stream(events ...string) string {
+	return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
+}
+
+func sendStream(w http.ResponseWriter, s string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, s)
+}
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+	asks     = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]}}`
+	asksTwo  = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"},{"id":"n2","reason":"confirmation"}]}}`
+	hello    = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"hello"}`
+)
+
+// types are the types of a stream's events, with the code of a RUN_ERROR.
+func types(s string) string {
+	var list []string
+	for block := range strings.SplitSeq(s, "\n\n") {
+		data, ok := strings.CutPrefix(block, "data: ")
+		if !ok {
+			continue
+		}
+		name := gjson.Get(data, "type").Str
+		if code := gjson.Get(data, "code").Str; code != "" {
+			name += ":" + code
+		}
+		if gjson.Get(data, "outcome").Exists() {
+			name += "+" + gjson.Get(data, "outcome.type").Str
+		}
+		list = append(list, name)
+	}
+	return strings.Join(list, " ")
+}
+
+func wantTypes(t *testing.T, got, want string) {
+	t.Helper()
+	if types(got) != want {
+		t.Errorf("got  %s\nwant %s\n%s", types(got), want, got)
+	}
+}
+
+var _ = json.Valid

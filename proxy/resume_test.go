@@ -1,0 +1,317 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// asksOnce asks at the first call and finishes at every other.
+func asksOnce(w http.ResponseWriter, _ *http.Request, n int) {
+	if n == 1 {
+		sendStream(w, stream(started, asks))
+		return
+	}
+	sendStream(w, stream(started, hello, finished))
+}
+
+func TestPauseAndResume(t *testing.T) {
+	g := newRig(t, asksOnce)
+	got := g.do(input("t", "r1", ""))
+	wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	if !strings.Contains(got, `"interrupts":[{"id":"n1~id1","reason":"confirmation"}]`) {
+		t.Errorf("id not minted: %s", got)
+	}
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+
+	t.Run("the same answers again are replayed", func(t *testing.T) {
+		got := g.do(input("t", "r3", resumeWith(yes("n1~id1"))))
+		wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+		if !strings.Contains(got, `"content":"hello"`) || !strings.Contains(got, `"runId":"r3"`) {
+			t.Error(got)
+		}
+	})
+	t.Run("other answers conflict", func(t *testing.T) {
+		wantTypes(t, g.do(input("t", "r4", resumeWith(no("n1~id1")))), "RUN_STARTED RUN_ERROR:RESUME_CONFLICT")
+	})
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+func TestRefusalsLeaveThePauseOpen(t *testing.T) {
+	for _, tt := range []struct{ mode, want string }{
+		{"both", "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME"},
+		{"error", "RUN_STARTED RUN_ERROR:PARTIAL_RESUME"},
+		{"reask", "RUN_STARTED RUN_FINISHED+interrupt"},
+	} {
+		t.Run(tt.mode, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, stream(started, asksTwo))
+					return
+				}
+				sendStream(w, stream(started, finished))
+			}, func(o *Options) { o.Refusal = Refusal(tt.mode) })
+			g.do(input("t", "r1", ""))
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), tt.want)
+			if g.called() != 1 {
+				t.Fatal("a refused resume reached the backend")
+			}
+			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1"), no("n2~id2")))), "RUN_STARTED RUN_FINISHED")
+		})
+	}
+}
+
+// TestTwoEqualClicks: one reaches the backend, the other is answered from its result.
+func TestTwoEqualClicks(t *testing.T) {
+	release := make(chan struct{})
+	arrived := make(chan struct{}, 10)
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		arrived <- struct{}{}
+		<-release
+		sendStream(w, stream(started, hello, finished))
+	})
+	g.do(input("t", "r1", ""))
+	var wg sync.WaitGroup
+	results := make([]string, 2)
+	for i := range results {
+		wg.Go(func() { results[i] = g.do(input("t", "r2", resumeWith(yes("n1~id1")))) })
+	}
+	<-arrived
+	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED RUN_ERROR:RESUME_IN_PROGRESS")
+	wantTypes(t, g.do(input("t", "r4", resumeWith(no("n1~id1")))), "RUN_STARTED RUN_ERROR:RESUME_CONFLICT")
+	close(release)
+	wg.Wait()
+	for _, got := range results {
+		if !strings.Contains(got, finished[:20]) || !strings.Contains(got, "hello") {
+			t.Errorf("a click got %s", got)
+		}
+	}
+	if g.called() != 2 {
+		t.Errorf("the backend was called %d times, want 2", g.called())
+	}
+}
+
+// TestEndsOfAResume: what becomes of the pause, by how the resumed exchange ended.
+func TestEndsOfAResume(t *testing.T) {
+	tests := []struct {
+		name       string
+		send       func(w http.ResponseWriter)
+		state      store.State
+		told, then string // what this request and the next one (the same answers) are told
+	}{
+		{"a cut is in doubt", func(w http.ResponseWriter) { sendStream(w, stream(started)) }, store.InDoubt, "RUN_STARTED RUN_ERROR:UPSTREAM_EOF", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a 500 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(500) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a 409 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(409) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a 200 that is no stream is in doubt", func(w http.ResponseWriter) { io.WriteString(w, "{}") }, store.InDoubt, "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a 422 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(422) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
+		{"a 429 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(429) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
+		{"a 307 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(307) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
+		{"RUN_ERROR finishes it", func(w http.ResponseWriter) {
+			sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"kaput"}`))
+		}, store.None, "RUN_STARTED RUN_ERROR", "RUN_STARTED MESSAGES_SNAPSHOT RUN_ERROR"},
+		{"another pause finishes it", func(w http.ResponseWriter) { sendStream(w, stream(started, asks)) }, store.Open, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1:
+					sendStream(w, stream(started, asks))
+				case 2:
+					tt.send(w)
+				default:
+					sendStream(w, stream(started, hello, finished))
+				}
+			})
+			g.do(input("t", "r1", ""))
+			if _, got := g.answer(input("t", "r2", resumeWith(yes("n1~id1")))); tt.told != "" {
+				wantTypes(t, got, tt.told)
+			}
+			rec, err := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if err != nil || rec.State != tt.state {
+				t.Errorf("state %q, want %q (%v)", rec.State, tt.state, err)
+			}
+			calls := g.called()
+			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), tt.then)
+			if again := g.called() > calls; again != (tt.state == store.Open && tt.told == "") {
+				t.Errorf("called again: %v", again)
+			}
+		})
+	}
+}
+
+func TestUnreachableBackendLeavesThePauseOpen(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	host := g.h.opts.Upstream.Host
+	g.h.opts.Upstream.Host = "127.0.0.1:1"
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:UPSTREAM_UNREACHABLE")
+	g.h.opts.Upstream.Host = host
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+}
+
+func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+		} else if n == 2 {
+			sendStream(w, stream(started))
+		} else {
+			sendStream(w, stream(started, hello, finished))
+		}
+	})
+	g.do(input("t", "r1", ""))
+	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT")
+	wantTypes(t, g.do(input("t", "r4", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT")
+	wantTypes(t, g.do(input("t", "r5", resumeWith(no("n1~id1")))), "RUN_STARTED RUN_FINISHED")
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+	wantTypes(t, g.do(`{"threadId":"t","runId":"r6","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+}
+
+func TestClientLeavesAClaimedRun(t *testing.T) {
+	release := make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		sendStream(w, stream(started))
+		http.NewResponseController(w).Flush()
+		select {
+		case <-release:
+		case <-r.Context().Done():
+			t.Error("the upstream of a claimed run was cancelled")
+		}
+		io.WriteString(w, stream(hello, finished))
+	})
+	g.do(input("t", "r1", ""))
+	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r2", resumeWith(yes("n1~id1")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.ReadFull(res.Body, make([]byte, 10))
+	res.Body.Close()
+	time.Sleep(20 * time.Millisecond)
+	close(release)
+	got := g.do(input("t", "r3", resumeWith(yes("n1~id1"))))
+	wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+func TestNewMessagesGoAsASecondExchange(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		sendStream(w, stream(started, strings.ReplaceAll(hello, "m1", "m"+string(rune('0'+n))), finished))
+	})
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		if n == 1 && e.Event.Get("outcome").Exists() == false && len(g.calls) == 2 {
+			return translate.Result{Next: &translate.Exchange{Out: translate.Out{Body: []byte(`{"second":true}`)}}}, nil
+		}
+		return translate.Result{}, nil
+	}
+	g.do(input("t", "r1", ""))
+	got := g.do(`{"threadId":"t","runId":"r2","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(no("n1~id1")) + `}`)
+	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 3 || string(g.calls[2]) != `{"second":true}` {
+		t.Errorf("%d calls, %s", g.called(), g.calls)
+	}
+}
+
+func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	g.do(input("t", "r1", ""))
+	got := g.do(`{"threadId":"t","runId":"r2","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(yes("n1~id1")) + `}`)
+	if !strings.Contains(got, `"metadata":{"holdpoint":{"code":"MESSAGES_NOT_TAKEN"}}`) {
+		t.Errorf("not told: %s", got)
+	}
+	if !strings.Contains(got, "never mind") {
+		t.Errorf("the snapshot would delete the client's message: %s", got)
+	}
+	// It is new input still: with the next answers it goes along.
+	wantTypes(t, g.do(`{"threadId":"t","runId":"r3","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
+}
+
+func TestReannouncedCallsAreDropped(t *testing.T) {
+	call := []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{}"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
+	}
+	result := `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, call[0], call[1], call[2], asks))
+			return
+		}
+		sendStream(w, stream(started, call[0], call[1], call[2], result, finished))
+	})
+	g.do(input("t", "r1", ""))
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TOOL_CALL_RESULT RUN_FINISHED")
+}
+
+func TestOpenItemsAreClosedBeforeAPause(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, stream(started, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`, `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, `{"type":"REASONING_START","messageId":"x"}`, asks))
+	})
+	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED STEP_STARTED TEXT_MESSAGE_START TOOL_CALL_START REASONING_START REASONING_END TOOL_CALL_END TEXT_MESSAGE_END STEP_FINISHED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+}
+
+func TestRefusedBeforeTheClaim(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+		return translate.Out{}, agui.Errorf(agui.InvalidPayload, "cannot be said")
+	}
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INVALID_PAYLOAD")
+	g.dialect.begin = nil
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+}
+
+func TestTwoPlainRunsOfOneThread(t *testing.T) {
+	other := strings.ReplaceAll(asks, "n1", "n9")
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, stream(started, map[int]string{1: asks, 2: asks, 3: other}[n]))
+	})
+	key := recordKey("/", "t")
+	first := g.do(input("t", "r1", ""))
+	// A second run that was admitted before the first paused: put in place by hand.
+	rec, _ := g.store.Load(t.Context(), key, "")
+	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
+		r := &run{h: g.h, in: agui.RunInput{ThreadID: "t", RunID: "r"}, key: key, path: "/", taken: true, log: g.h.log, ctx: t.Context()}
+		r.transcript = newTranscript(1<<20, nil, nil)
+		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
+		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})
+		var b []byte
+		for _, ev := range r.concludePause(res) {
+			b = appendEvent(b, ev)
+		}
+		wantTypes(t, string(b), want)
+		if want == "RUN_FINISHED+interrupt" && !strings.Contains(string(b), rec.Pause.Interrupts[0].ID) {
+			t.Errorf("the standing pause is not told: %s (first %s)", b, first)
+		}
+	}
+}

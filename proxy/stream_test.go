@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestStreamsAsTheyCome: whatever the backend sends, the client gets a valid stream or the backend's own HTTP error.
+func TestStreamsAsTheyCome(t *testing.T) {
+	big := `{"type":"CUSTOM","name":"x","value":{"n":12345678901234567890,"f":1.0,"s":"<&>","nested":{"b":1,"a":2}}}`
+	tests := []struct {
+		name, send, want string
+	}{
+		{"what no rule concerns arrives byte for byte", stream(started, hello, big, `{"type":"NOBODY_KNOWS","x":[1 , 2]}`, finished), stream(started, hello, big, `{"type":"NOBODY_KNOWS","x":[1 , 2]}`, finished)},
+		{"comments, ids and events of a frame stay", ": hi\n\nevent: e\nid: 7\nretry: 5\ndata: " + started + "\n\ndata: " + finished + "\n\n", ": hi\n\nevent: e\nid: 7\nretry: 5\ndata: " + started + "\n\ndata: " + finished + "\n\n"},
+		{"CRLF becomes LF", strings.ReplaceAll(stream(started, big, finished), "\n", "\r\n"), stream(started, big, finished)},
+		{"CR becomes LF", strings.ReplaceAll(stream(started, big, finished), "\n", "\r"), stream(started, big, finished)},
+		{"several data lines stay", "data: {\"type\":\"RUN_STARTED\",\ndata: \"threadId\":\"t\",\"runId\":\"r\"}\n\ndata: " + finished + "\n\n", "data: {\"type\":\"RUN_STARTED\",\ndata: \"threadId\":\"t\",\"runId\":\"r\"}\n\ndata: " + finished + "\n\n"},
+		{"a missing space is added", "data:" + started + "\n\ndata:" + finished + "\n\n", stream(started, finished)},
+		{"a byte order mark passes", "\xef\xbb\xbf" + stream(started, finished), "\xef\xbb\xbf" + stream(started, finished)},
+		{"[DONE] is dropped", stream(started, finished, "[DONE]"), stream(started, finished)},
+		{"a late RUN_ERROR passes", stream(started, finished, `{"type":"RUN_ERROR","message":"late"}`), stream(started, finished, `{"type":"RUN_ERROR","message":"late"}`)},
+		{"several runs in one stream", stream(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`), stream(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`)},
+		{"other events after the end do not", stream(started, finished, hello, finished), stream(started, finished)},
+		{"nothing follows RUN_ERROR", stream(started, `{"type":"RUN_ERROR","message":"kaput"}`, hello, finished), stream(started, `{"type":"RUN_ERROR","message":"kaput"}`)},
+		{"RUN_ERROR alone", stream(`{"type":"RUN_ERROR","message":"kaput"}`), stream(`{"type":"RUN_ERROR","message":"kaput"}`)},
+		{"an invented runId is the request's", stream(started, `{"type":"RUN_FINISHED","runId":"theirs","threadId":"t","result":1}`), stream(started, `{"type":"RUN_FINISHED","runId":"r","threadId":"t","result":1}`)},
+		{"an end without the last blank line", "data: " + started + "\n\ndata: " + finished, stream(started, finished)},
+		{"an event with two types does nothing", stream(started, `{"type":"RUN_FINISHED","type":"CUSTOM","name":"x","value":1}`, finished), stream(started, `{"type":"RUN_FINISHED","type":"CUSTOM","name":"x","value":1}`, finished)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, tt.send) })
+			if got := g.do(input("t", "r", "")); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBrokenStreamsEndWithRunError(t *testing.T) {
+	abort := func(s string) func(w http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			sendStream(w, s)
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	tests := []struct {
+		name string
+		send func(w http.ResponseWriter)
+		want string
+	}{
+		{"an end without terminal event", func(w http.ResponseWriter) { sendStream(w, stream(started, hello)) }, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:UPSTREAM_EOF"},
+		{"nothing at all", func(w http.ResponseWriter) { sendStream(w, "") }, "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
+		{"a reset in the middle of a frame", abort(stream(started) + "data: {\"type\":\"TEXT"), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
+		{"a reset before the first frame", abort(""), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
+		{"a frame over the limit", func(w http.ResponseWriter) { sendStream(w, stream(started, `{"x":"`+strings.Repeat("x", 9000)+`"}`)) }, "RUN_STARTED RUN_ERROR:FRAME_TOO_LARGE"},
+		{"200 with JSON", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"ok":true}`)
+		}, "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS"},
+		{"204", func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS"},
+		{"brotli", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "br")
+			sendStream(w, "????")
+		}, "RUN_STARTED RUN_ERROR:UNSUPPORTED_ENCODING"},
+		{"gzip that is none", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "gzip")
+			sendStream(w, "????????????????")
+		}, "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { tt.send(w) }, func(o *Options) { o.MaxFrameBytes = 8 << 10 })
+			wantTypes(t, g.do(input("t", "r", "")), tt.want)
+		})
+	}
+}
+
+func TestCompressedStreamsAreDecoded(t *testing.T) {
+	for _, enc := range []string{"gzip", "deflate"} {
+		t.Run(enc, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if r.Header.Get("Accept-Encoding") != "" {
+					t.Errorf("compression was asked for: %q", r.Header.Get("Accept-Encoding"))
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.Header().Set("Content-Encoding", enc)
+				var z io.WriteCloser = gzip.NewWriter(w)
+				if enc == "deflate" {
+					z = zlib.NewWriter(w)
+				}
+				io.WriteString(z, stream(started, finished))
+				z.Close()
+			})
+			if got := g.do(input("t", "r", "")); got != stream(started, finished) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestHTTPErrorsGoToTheClientAsTheyAre(t *testing.T) {
+	for _, status := range []int{401, 403, 404, 409, 422, 429, 500, 503, 307} {
+		g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Set("Retry-After", "7")
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			io.WriteString(w, `{"code":"theirs"}`)
+		})
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		res, err := client.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r", "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != status || string(body) != `{"code":"theirs"}` || res.Header.Get("Retry-After") != "7" || res.Header.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("%d: got %d %q %v", status, res.StatusCode, body, res.Header)
+		}
+	}
+}
+
+func TestUnreachableBackend(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})
+	g.h.opts.Upstream.Host = "127.0.0.1:1"
+	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_UNREACHABLE")
+}

@@ -1,0 +1,279 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"holdpoint/store"
+)
+
+// A call is one call of a store, as a value, so that it can be made twice.
+type call struct {
+	op                   string
+	thread               string
+	owner                string
+	pause, token, digest string
+	lease                time.Duration
+	how                  store.How
+	mark                 string        // makes results differ
+	next                 string        // of Finish, "" if none
+	expires              time.Duration // of the opened pause, from the start of the test; 0 if it does not
+}
+
+// do makes the call on a store.
+func (c call) do(x *fixture, key store.Key, start time.Time) error {
+	ctx := x.Context()
+	open := pause(c.pause)
+	if c.expires != 0 {
+		open = expiring(c.pause, start.Add(c.expires))
+	}
+	r := result(c.mark)
+	r.How = c.how
+	switch c.op {
+	case "Load":
+		_, err := x.Load(ctx, key, c.owner)
+		return err
+	case "Open":
+		return x.Open(ctx, key, c.owner, open)
+	case "Claim":
+		return x.Claim(ctx, key, c.pause, c.token, c.digest, c.lease)
+	case "Renew":
+		return x.Renew(ctx, key, c.token, c.lease)
+	case "Finish":
+		if c.next == "" {
+			return x.Finish(ctx, key, c.token, r, nil)
+		}
+		next := pause(c.next)
+		return x.Finish(ctx, key, c.token, r, &next)
+	case "Release":
+		return x.Release(ctx, key, c.token)
+	case "Close":
+		return x.Close(ctx, key, c.pause, r)
+	}
+	panic("no such call: " + c.op)
+}
+
+// life is what the model knows of one pause, from its opening on.
+type life struct {
+	id            string
+	ended         bool
+	doubted       bool // by Finish
+	token, digest string
+	lease         time.Time
+	released      string
+	opened        time.Time
+	expires       time.Time
+	how           store.How
+	at            time.Time
+	receipt, next string
+	buried        bool
+}
+
+// model is the store of one thread as a list of lives, the last of which may still go on: slow, and plain enough to be
+// right. It keeps all it ever knew; what a record shows of that is view's.
+type model struct {
+	start             time.Time
+	replay, retention time.Duration
+	owner             string
+	lives             []*life
+}
+
+// current is the life that goes on, nil if none does.
+func (m *model) current() *life {
+	if n := len(m.lives); n > 0 && !m.lives[n-1].ended {
+		return m.lives[n-1]
+	}
+	return nil
+}
+
+func (m *model) find(id string) *life {
+	for _, l := range m.lives {
+		if l.id == id {
+			return l
+		}
+	}
+	return nil
+}
+
+func (l *life) state(now time.Time) store.State {
+	switch {
+	case l.ended:
+		return store.None
+	case l.doubted || l.token != "" && !now.Before(l.lease):
+		return store.InDoubt
+	case l.token != "":
+		return store.Claimed
+	}
+	return store.Open
+}
+
+func (l *life) end(how store.How, now time.Time) {
+	l.ended, l.how, l.at = true, how, now
+}
+
+// pass lets time do its work.
+func (m *model) pass(now time.Time) {
+	if l := m.current(); l != nil {
+		switch l.state(now) {
+		case store.Open:
+			if !now.Before(l.opened.Add(m.retention)) {
+				l.end(store.Retired, now)
+			}
+		case store.InDoubt:
+			if !now.Before(l.lease.Add(m.retention)) {
+				l.end(store.Doubtful, now)
+			}
+		}
+	}
+	results := 0
+	for i := len(m.lives) - 1; i >= 0; i-- {
+		l := m.lives[i]
+		if !l.ended || l.buried {
+			continue
+		}
+		results++
+		old := !now.Before(l.at.Add(m.replay)) && !now.Before(l.expires)
+		l.buried = old || results > store.MaxReplayable
+	}
+}
+
+// do makes the call on the model.
+func (m *model) do(c call, now time.Time) error {
+	m.pass(now)
+	defer m.pass(now)
+	cur := m.current()
+	state := store.None
+	if cur != nil {
+		state = cur.state(now)
+	}
+	// The call's token is the claim, lapsed or not, and nothing else began.
+	holder := cur != nil && cur.token == c.token && !cur.doubted
+	receipt := fmt.Sprint(c.token, "/", c.how, "/", c.mark, "/", c.next)
+	switch c.op {
+	case "Load":
+		if m.owner == "" {
+			m.owner = c.owner
+		}
+	case "Open":
+		switch {
+		case m.owner != "" && m.owner != c.owner:
+			return store.ErrOwner
+		case state == store.Open && cur.id == c.pause:
+			return nil
+		case state == store.Open, state == store.Claimed, m.find(c.pause) != nil:
+			return store.ErrExists
+		case state == store.InDoubt:
+			cur.end(store.Doubtful, now)
+		}
+		m.owner = c.owner
+		l := &life{id: c.pause, opened: now}
+		if c.expires != 0 {
+			l.expires = m.start.Add(c.expires)
+		}
+		m.lives = append(m.lives, l)
+	case "Claim":
+		l := m.find(c.pause)
+		switch {
+		case l == nil, l.buried:
+			return store.ErrNotFound
+		case state == store.Open && l == cur, holder && l == cur && l.digest == c.digest:
+			l.token, l.digest, l.lease = c.token, c.digest, now.Add(c.lease)
+		case state == store.InDoubt && l == cur:
+			return store.ErrConflict
+		case l.digest == c.digest:
+			return store.ErrReplay
+		default:
+			return store.ErrConflict
+		}
+	case "Renew":
+		if !holder {
+			return store.ErrStale
+		}
+		cur.lease = now.Add(c.lease)
+	case "Finish":
+		for _, l := range m.lives {
+			if l.receipt == receipt {
+				return nil
+			}
+		}
+		if !holder {
+			return store.ErrStale
+		}
+		cur.receipt, cur.next = receipt, c.next
+		if c.how == store.Doubtful {
+			cur.doubted, cur.lease = true, now
+			return nil
+		}
+		cur.end(c.how, now)
+		if c.next != "" {
+			m.lives = append(m.lives, &life{id: c.next, opened: now})
+		}
+	case "Release":
+		switch {
+		case state == store.Open && cur.released == c.token:
+		case !holder:
+			return store.ErrStale
+		default:
+			cur.released, cur.token, cur.digest = c.token, "", ""
+		}
+	case "Close":
+		switch {
+		case cur == nil || cur.id != c.pause:
+			return store.ErrNotFound
+		case state == store.Claimed:
+			return store.ErrExists
+		}
+		cur.end(c.how, now)
+	}
+	return nil
+}
+
+// view is what can be seen of the model, one line each.
+func (m *model) view(now time.Time) string {
+	m.pass(now)
+	var b strings.Builder
+	fmt.Fprintf(&b, "owner %q\n", m.owner)
+	if l := m.current(); l != nil {
+		s := l.state(now)
+		fmt.Fprintf(&b, "%s %s since %d", s, l.id, l.opened.Unix())
+		if s != store.Open {
+			fmt.Fprintf(&b, " by %s of %s until %d", l.token, l.digest, l.lease.Unix())
+		}
+		b.WriteString("\n")
+	}
+	replayable, tombstones := 0, 0
+	for i := len(m.lives) - 1; i >= 0; i-- {
+		switch l := m.lives[i]; {
+		case !l.ended:
+		case !l.buried:
+			replayable++
+			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q\n", l.id, l.how, l.at.Unix(), l.digest, l.next)
+		case tombstones < store.MaxTombstones:
+			tombstones++
+			fmt.Fprintf(&b, "tombstone %s %s at %d\n", l.id, l.how, l.at.Unix())
+		}
+	}
+	return b.String()
+}
+
+// view is the same of a record.
+func view(rec store.Record) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "owner %q\n", rec.Owner)
+	if rec.State != store.None {
+		fmt.Fprintf(&b, "%s %s since %d", rec.State, rec.Pause.ID, rec.Pause.Opened.Unix())
+		if rec.State != store.Open {
+			fmt.Fprintf(&b, " by %s of %s until %d", rec.Token, rec.Digest, rec.Lease.Unix())
+		}
+		b.WriteString("\n")
+	}
+	for _, r := range rec.Results {
+		if r.Tombstone {
+			fmt.Fprintf(&b, "tombstone %s %s at %d\n", r.PauseID, r.How, r.At.Unix())
+		} else {
+			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q\n", r.PauseID, r.How, r.At.Unix(), r.Digest, r.Next)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,72 @@
+// Package agui translates backends that already speak the interrupt outcome and the resume array, and need Holdpoint
+// for the contract only: one set of ids that never repeat, claims, replays, refusals.
+//
+// It changes what it must: the ids, null members (fatal to clients from 0.0.54 on) and a missing reason. A malformed
+// value stays as it is, so that the client reports it. It knows no framework; what Mastra's own announcement looks like
+// it knows because that one is sent beside the outcome and may be what a client answers.
+//
+// Specification: AG-UI 1.0, basic/patterns/interrupt-resume, and its page on interrupts.
+package agui
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "agui"
+
+// reasonDefault is the reason of an interrupt that came without one: a client fails without.
+const reasonDefault = "agui:interrupt"
+
+// A Dialect implements translate.Dialect.
+type Dialect struct{}
+
+// New makes the dialect. It has no options.
+func New() *Dialect { return &Dialect{} }
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect: an interrupt outcome that is an object.
+func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Verdict {
+	if ev.Type == agui.RunFinished && len(interrupts(ev)) > 0 {
+		return translate.Mine
+	}
+	return translate.No
+}
+
+// interrupts of an interrupt outcome, nil if the event has none.
+func interrupts(finish agui.Event) []gjson.Result {
+	if finish.Get("outcome.type").Str != "interrupt" || !finish.Valid() {
+		return nil
+	}
+	var list []gjson.Result
+	for _, i := range finish.Get("outcome.interrupts").Array() {
+		if i.IsObject() {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Begin implements translate.Dialect. A plain run goes as it came.
+func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		return translate.Out{}, &run{}, nil
+	}
+	in := r.Input
+	// The answer itself, where it came as command.resume, and what Holdpoint's own CUSTOM event brought back: this
+	// backend announced neither.
+	if slices.ContainsFunc(r.Answers, func(a agui.Answer) bool { return a.Native }) || len(in.Resume) == 0 {
+		in = in.WithoutCommand()
+	} else if _, both := in.CommandResume(); both {
+		in = in.WithoutCommand()
+	}
+	body := agui.SetKey(in.Raw, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
+	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{resumes: true}, nil
+}

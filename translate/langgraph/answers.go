@@ -1,0 +1,307 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Answers implements translate.Dialect. An answer in command.resume that belongs to no pause comes back with an id that
+// none has, for admit to refuse: sent on, it would be the answer to whatever the thread waits for.
+func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	sent, native := in.CommandResume()
+	if !native {
+		return entries(in, p), nil
+	}
+	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
+		return entries(in, p), nil // not ours; passes untouched, as the announcement did
+	}
+	answers, err := fromCommand(in, p, sent)
+	if err != nil || len(in.Resume) == 0 {
+		return answers, err
+	}
+	// Both forms: resume is the answer, as in adapter 0.0.43, but only if the other says the same. Whichever of two
+	// contradicting answers went on, the other one may have been the no.
+	list := entries(in, p)
+	switch {
+	case p.ID == "":
+		return append(list, answers...), nil
+	case !agree(p, list, answers):
+		return nil, agui.Errorf(agui.ResumeConflict, "resume and forwardedProps.command.resume give different answers")
+	}
+	return list, nil
+}
+
+// entries are the answers of the resume array.
+func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
+	var list []agui.Answer
+	kept := groups(p, nil)
+	for _, e := range in.Resume {
+		a := agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload}
+		if g := groupOf(kept, p, a.ID); g != nil && a.Status == agui.Resolved {
+			alias(&a, *g)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+func groupOf(list []group, p agui.Pause, id string) *group {
+	for i := range list {
+		for _, at := range list[i].at {
+			if p.Interrupts[at].ID == id {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// alias reads the short forms of an answer to a review: true and false, and the backend's own form for one action. None
+// of them makes an approval of what is none; anything else is left for the schema to refuse.
+func alias(a *agui.Answer, g group) {
+	if g.Shape != hitl && g.Shape != inbox {
+		return
+	}
+	if s := string(a.Payload); s == "true" || s == "false" {
+		a.Payload = json.RawMessage(`{"approved":` + s + `}`)
+		return
+	}
+	if g.Shape == inbox {
+		a.Own = isResponse(a.Payload)
+		return
+	}
+	m, _ := members(a.Payload)
+	var decisions []json.RawMessage
+	if len(m) == 1 && json.Unmarshal(m["decisions"], &decisions) == nil && len(decisions) == 1 {
+		a.Payload, a.Own = decisions[0], true
+	}
+}
+
+// isResponse says whether a payload is an Agent Inbox's own response, or a list of them.
+func isResponse(payload json.RawMessage) bool {
+	v := gjson.ParseBytes(payload)
+	if v.IsArray() {
+		list := v.Array()
+		return len(list) > 0 && !slices.ContainsFunc(list, func(r gjson.Result) bool { return !isResponse(rawOf(r)) || r.IsArray() })
+	}
+	m, _ := members(payload)
+	_, ok := text(m["type"])
+	return ok && m["approved"] == nil
+}
+
+// fromCommand reads forwardedProps.command.resume.
+func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.Answer, error) {
+	value := parsed(sent)
+	list := groups(p, nil)
+	if p.ID == "" || len(list) == 0 {
+		return unknown(value), nil
+	}
+	echoed := echo(in, p, list)
+	if in.InterruptEvent() != nil && echoed < 0 {
+		return unknown(nil), nil // it answers another question
+	}
+	if m, ok := idMap(value, p, list); ok {
+		return fromMap(m, p, list)
+	}
+	g := list[max(echoed, 0)]
+	if len(list) > 1 {
+		// A scalar while several are open. Nobody can tell what it is meant for, and LangGraph's JavaScript server
+		// would take it for all of them: it stands as the answer to one, and admit finds the others unanswered.
+		return answerAll(p, g, value)[:1], nil
+	}
+	return answerAll(p, g, value), nil
+}
+
+// unknown are answers to no pause that is known: by the ids that an id map names, else with no id.
+func unknown(value json.RawMessage) []agui.Answer {
+	m, ok := members(value)
+	var list []agui.Answer
+	for k, v := range m {
+		id, _, _ := strings.Cut(k, "~")
+		ok = ok && isID(id)
+		list = append(list, agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(v), Native: true})
+	}
+	if !ok || len(list) == 0 {
+		return []agui.Answer{{Status: agui.Resolved, Payload: nonNull(value), Native: true}}
+	}
+	slices.SortFunc(list, func(a, b agui.Answer) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+func nonNull(v json.RawMessage) json.RawMessage {
+	if isNull(v) {
+		return nil
+	}
+	return v
+}
+
+// parsed is the value that the adapter makes of command.resume: a string is parsed as JSON, and taken as it is where
+// that fails.
+func parsed(sent json.RawMessage) json.RawMessage {
+	if s, ok := text(sent); ok && json.Valid([]byte(s)) {
+		return json.RawMessage(strings.TrimSpace(s))
+	}
+	return sent
+}
+
+// echo is the group that an echoed interruptEvent belongs to, -1 if there is no echo or it belongs to none. The event
+// is the value of a CUSTOM event: LangGraph's own, or Holdpoint's, which has the published ids in it.
+func echo(in agui.RunInput, p agui.Pause, list []group) int {
+	event := in.InterruptEvent()
+	if event == nil {
+		return -1
+	}
+	for at, g := range list {
+		if equalJSON(event, g.Value) || equalJSON(parsed(event), g.Value) ||
+			equalJSON(parsed(event), withoutConfig(g.Value)) {
+			return at
+		}
+	}
+	for _, id := range translate.EchoedIDs(in) {
+		for at, g := range list {
+			if slices.ContainsFunc(g.at, func(i int) bool { return p.Interrupts[i].ID == id }) {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// idMap says whether the value is a map of ids, native or published. One key that is neither makes it the answer
+// itself, unless all look like ids: LangGraph would take that for a map.
+func idMap(value json.RawMessage, p agui.Pause, list []group) (map[string]json.RawMessage, bool) {
+	m, ok := members(value)
+	if !ok || len(m) == 0 {
+		return nil, false
+	}
+	for k := range m {
+		id, _, _ := strings.Cut(k, "~")
+		known := p.Interrupt(k) != nil || slices.ContainsFunc(list, func(g group) bool { return g.ID != "" && g.ID == k })
+		if !known && !isID(id) {
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.Answer, error) {
+	var answers []agui.Answer
+	given := map[string]bool{}
+	add := func(more ...agui.Answer) error {
+		for _, a := range more {
+			if given[a.ID] {
+				return agui.Errorf(agui.InvalidPayload, "forwardedProps.command.resume answers interrupt %q twice", a.ID)
+			}
+			given[a.ID] = true
+			answers = append(answers, a)
+		}
+		return nil
+	}
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if p.Interrupt(k) != nil {
+			a := agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(m[k]), Native: true}
+			if g := groupOf(list, p, k); g != nil {
+				if len(g.at) == 1 {
+					a = answerAll(p, *g, m[k])[0]
+				} else {
+					a.Native = false // one action of several: the form of a resume entry
+					alias(&a, *g)
+				}
+			}
+			if err := add(a); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		known := false
+		for _, g := range list {
+			if g.ID != k {
+				continue
+			}
+			known = true
+			if err := add(answerAll(p, g, m[k])...); err != nil {
+				return nil, err
+			}
+		}
+		if !known {
+			if err := add(agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(m[k]), Native: true}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return answers, nil
+}
+
+// answerAll reads a value as the answer to a native interrupt, which is to all that was published for it. The own form
+// of a review (decisions, a list of responses) is kept whole with each, and Begin takes it apart; else the value is an
+// answer to one, and of several actions the first alone is answered.
+func answerAll(p agui.Pause, g group, value json.RawMessage) []agui.Answer {
+	a := agui.Answer{ID: p.Interrupts[g.at[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
+	own := false
+	switch m, _ := members(value); g.Shape {
+	case hitl:
+		own = m["decisions"] != nil
+	case inbox:
+		own = isResponse(value)
+	}
+	if !own {
+		if g.Shape == hitl || g.Shape == inbox {
+			alias(&a, g)
+		}
+		return []agui.Answer{a}
+	}
+	list := make([]agui.Answer, len(g.at))
+	for i, at := range g.at {
+		list[i] = agui.Answer{ID: p.Interrupts[at].ID, Status: agui.Resolved, Payload: value, Own: true, Native: true}
+	}
+	return list
+}
+
+// agree says whether two lists of answers mean the same at the backend.
+func agree(p agui.Pause, a, b []agui.Answer) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	list := groups(p, nil)
+	for _, x := range a {
+		at := slices.IndexFunc(b, func(y agui.Answer) bool { return y.ID == x.ID })
+		if at < 0 || x.Status != b[at].Status {
+			return false
+		}
+		g := groupOf(list, p, x.ID)
+		if equalJSON(x.Payload, b[at].Payload) {
+			continue
+		}
+		if g == nil {
+			return false
+		}
+		one, okOne := decision(*g, p, x)
+		other, okOther := decision(*g, p, b[at])
+		if !okOne || !okOther || !equalJSON(one, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// decision is the backend's decision that an answer to a review stands for.
+func decision(g group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
+	review, ok := parseReview(g.Shape, g.Value)
+	if !ok || len(review.asks) != len(g.at) {
+		return nil, false
+	}
+	i := slices.IndexFunc(g.at, func(at int) bool { return p.Interrupts[at].ID == a.ID })
+	d, err := review.decide(i, a, nil)
+	return d, err == nil
+}

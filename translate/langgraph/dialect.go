@@ -1,0 +1,134 @@
+// Package langgraph translates the AG-UI adapters of LangGraph: ag-ui-langgraph for Python and @ag-ui/langgraph for
+// TypeScript, every version from 2025-06 on, with CopilotKit's layers on top of them.
+//
+// They announce a pause by CUSTOM on_interrupt events, from 0.0.43 on also by the interrupt outcome where that was
+// asked for, and take the answer in forwardedProps.command.resume. The array `resume`, which 0.0.43 takes too, never
+// goes to them: with several entries it becomes a sentinel object that LangGraph does not know (ag-ui issue 2178), and
+// a cancelled entry a truthy one that the usual `if interrupt(...)` takes for a yes. Answers go as LangGraph's own id
+// map, {"<native id>": value}, which every adapter passes on untouched, in which every value keeps its type, and
+// which cannot answer a question that nobody has seen.
+//
+// What cannot be seen in a stream is not acted on: an answer to a thread that a TypeScript adapter does not know any
+// more looks like an ordinary run from the beginning; a static breakpoint looks like the end of a run; the second of
+// two parallel questions is not there on adapters that report the first only. An answer that the node threw on is in
+// the checkpoint for good (every later one meets the same error), which is why payloads and decisions are judged
+// before anything is sent.
+//
+// Facts and their sources: reference/langgraph.md of this project. RAN in a comment says that it was seen on a running
+// backend.
+package langgraph
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "langgraph"
+
+// Options of the dialect, HOLDPOINT_LANGGRAPH_*.
+type Options struct {
+	// Cancel is what the graph gets for a cancelled answer. LangGraph has no cancel, and no value means no to every
+	// graph: an object, {"approved":false} too, is true to `if interrupt(...)`; null and false have no key to read.
+	// false fails closed in both. An object with the key __agui_cancelled__ is the adapter's own sentinel and gets the
+	// interrupt_id, for graphs that look for it. Reviews of tool calls have a decision of their own for it.
+	Cancel JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, unless it is a tool review; nothing that a graph could take for a yes"`
+	// NSIDs computes the id of an interrupt that came with its namespace only (Python before 0.6, JS 0.2). Python 0.4
+	// and 0.5 take an id map under the computed id. Older backends look the same and have no id maps: they hand the
+	// map itself, which is truthy, to every node that waits. That is why it is off.
+	NSIDs bool `env:"NS_IDS" envDefault:"false" doc:"compute the ids of interrupts that have a namespace only; right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones"`
+}
+
+// JSON is a JSON value in a variable.
+type JSON json.RawMessage
+
+// UnmarshalText reads the value of a variable.
+func (j *JSON) UnmarshalText(text []byte) error {
+	if !json.Valid(text) {
+		return errors.New("want JSON, for example false or null")
+	}
+	*j = append(JSON(nil), text...)
+	return nil
+}
+
+// String is the value as it was written.
+func (j JSON) String() string { return string(j) }
+
+// A Dialect implements translate.Dialect.
+type Dialect struct {
+	cancel json.RawMessage
+	nsIDs  bool
+}
+
+// New makes the dialect. No Cancel is false.
+func New(o Options) (*Dialect, error) {
+	if len(o.Cancel) == 0 {
+		o.Cancel = JSON("false")
+	}
+	if !json.Valid(o.Cancel) {
+		return nil, errors.New("langgraph: CANCEL is not JSON, want for example false or null")
+	}
+	return &Dialect{cancel: json.RawMessage(o.Cancel), nsIDs: o.NSIDs}, nil
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
+// metadata.langgraph, a reason of LangGraph's or an id of its kind.
+func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Verdict {
+	switch ev.Type {
+	case agui.Custom:
+		if translate.Announced(ev) == translate.LangGraph {
+			return translate.Mine
+		}
+	case agui.RunFinished:
+		if ev.Get("outcome.type").Str != "interrupt" || !ev.Valid() {
+			return translate.No
+		}
+		for _, i := range ev.Get("outcome.interrupts").Array() {
+			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault || looksLikeID(i.Get("id")) {
+				return translate.Mine
+			}
+		}
+	}
+	return translate.No
+}
+
+// looksLikeID leaves out what could as well be a random UUID without its dashes, which other frameworks use for ids:
+// to them the id map means nothing. One LangGraph id in 64 looks like one; it has metadata.langgraph beside it.
+func looksLikeID(id gjson.Result) bool {
+	return id.Type == gjson.String && isID(id.Str) && !(id.Str[12] == '4' && id.Str[16] >= '8' && id.Str[16] <= 'b')
+}
+
+// Begin implements translate.Dialect.
+func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		return plainOut(r.Input), d.plainRun(r), nil
+	}
+	out, answered, err := d.resume(r)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	return out, &run{d: d, r: r, answered: answered}, nil
+}
+
+func (d *Dialect) plainRun(r translate.Request) *run {
+	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
+	return &run{d: d, r: r}
+}
+
+// plainOut is an ordinary run: as it came, but for what adapters that predate it may choke on (pydantic models that
+// forbid extra keys).
+func plainOut(in agui.RunInput) translate.Out {
+	body := agui.DeleteKey(agui.DeleteKey(in.Raw, "protocolVersion"), "resume")
+	if len(body) == len(in.Raw) {
+		return translate.Out{}
+	}
+	return translate.Out{Body: body}
+}

@@ -1,0 +1,211 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// cancelled is what the model is told of a tool call whose question was cancelled.
+const cancelled = "Cancelled by user"
+
+// parseHITL reads the request of langchain's human-in-the-loop middleware
+// (langchain/agents/middleware/human_in_the_loop.py, langchain/dist/agents/middleware/hitl.js).
+func parseHITL(v gjson.Result) (review, bool) {
+	r := review{shape: hitl}
+	actions, configs := v.Get("action_requests"), v.Get("review_configs")
+	nameKey, allowedKey, schemaKey := "action_name", "allowed_decisions", "args_schema"
+	if !actions.Exists() {
+		r.camel = true
+		actions, configs = v.Get("actionRequests"), v.Get("reviewConfigs")
+		nameKey, allowedKey, schemaKey = "actionName", "allowedDecisions", "argsSchema"
+	}
+	if !v.IsObject() || !actions.IsArray() {
+		return r, false
+	}
+	list := configs.Array()
+	for i, action := range actions.Array() {
+		name := action.Get("name")
+		if name.Type != gjson.String {
+			return r, false
+		}
+		a := ask{tool: name.Str, args: rawOf(action.Get("args")), argsKey: "args"}
+		if alpha := action.Get("arguments"); a.args == nil && alpha.Exists() {
+			a.args, a.argsKey = rawOf(alpha), "arguments"
+		}
+		config := configFor(list, i, nameKey, name.Str)
+		a.message = firstString(action.Get("description"), config.Get("description"))
+		for _, d := range config.Get(allowedKey).Array() {
+			if d.Type == gjson.String && !slices.Contains(a.allowed, d.Str) {
+				a.allowed = append(a.allowed, d.Str)
+			}
+		}
+		if len(a.allowed) == 0 {
+			// Not the middleware's own: no edit is offered that the graph may not know.
+			a.allowed = []string{"approve", "reject"}
+		}
+		if s := objectOf(config.Get(schemaKey)); s != "" {
+			a.edits = json.RawMessage(s)
+		}
+		r.asks = append(r.asks, a)
+	}
+	return r, len(r.asks) > 0
+}
+
+// configFor is the review config of the i-th action: the one at its place if it has its name, else the first that does.
+func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
+	if i < len(configs) && configs[i].Get(key).Str == name {
+		return configs[i]
+	}
+	at := slices.IndexFunc(configs, func(c gjson.Result) bool { return c.Get(key).Str == name })
+	if at < 0 {
+		return gjson.Result{}
+	}
+	return configs[at]
+}
+
+// hitlDecision makes a decision of the middleware's.
+func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
+	ask := r.asks[i]
+	if a.Status == agui.Cancelled {
+		if !ask.allows("reject") {
+			return nil, cannotCancel(a.ID)
+		}
+		reason := cancelled
+		return addMessage([]byte(`{"type":"reject"`), &reason), nil
+	}
+	m, ok := members(a.Payload)
+	if !ok {
+		return nil, notReadable(a.ID)
+	}
+	if a.Own {
+		if a.Native {
+			if m, ok = r.wholeDecision(i, m["decisions"]); !ok {
+				return nil, agui.Errorf(agui.InvalidPayload, "decisions must have %d entries, one for each action under review", len(r.asks))
+			}
+		}
+		return r.ownDecision(i, a.ID, m)
+	}
+	if !isNull(m["type"]) && r.unsaid(ask) {
+		return r.ownDecision(i, a.ID, m)
+	}
+	v, err := readVerdict(a.ID, m)
+	switch {
+	case err != nil:
+		return nil, err
+	case !v.approved:
+		if !ask.allows("reject") {
+			return nil, notAllowed(a.ID, "reject")
+		}
+		return addMessage([]byte(`{"type":"reject"`), v.message), nil
+	case v.edited != nil:
+		if !ask.allows("edit") {
+			return nil, notAllowed(a.ID, "edit")
+		}
+		return r.edit(agui.MustMarshal(ask.tool), v.edited, ask), nil
+	case !ask.allows("approve"):
+		return nil, notAllowed(a.ID, "approve")
+	}
+	return json.RawMessage(`{"type":"approve"}`), nil
+}
+
+// wholeDecision is the i-th of the decisions of a client that answered in the middleware's own form.
+func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json.RawMessage, bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(decisions, &list) != nil || len(list) != len(r.asks) {
+		return nil, false
+	}
+	return members(list[i])
+}
+
+// ownDecision takes a decision in the middleware's own form: of an allowed type, in the key style of the backend.
+func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
+	ask := r.asks[i]
+	kind, ok := text(m["type"])
+	if !ok {
+		return nil, agui.Errorf(agui.InvalidPayload, "a decision for interrupt %q has no type", id)
+	}
+	if !ask.allows(kind) {
+		return nil, notAllowed(id, kind)
+	}
+	approves := kind == "approve" || kind == "edit"
+	if approved := m["approved"]; !isNull(approved) && string(approved) != map[bool]string{true: "true", false: "false"}[approves] {
+		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q says one thing in type and another in approved", id)
+	}
+	switch kind {
+	case "approve":
+		if !isNull(m["editedArgs"]) {
+			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q approves and has editedArgs: its type is edit", id)
+		}
+		return json.RawMessage(`{"type":"approve"}`), nil
+	case "edit":
+		return r.ownEdit(ask, id, m)
+	case "reject":
+		var message *string
+		if s := m["message"]; !isNull(s) {
+			t, ok := text(s)
+			if !ok {
+				return nil, agui.Errorf(agui.InvalidPayload, "message for interrupt %q is not a string", id)
+			}
+			message = &t
+		}
+		return addMessage([]byte(`{"type":"reject"`), message), nil
+	}
+	// Any other that the backend allows (respond): as it came, but for what only the generic form has.
+	delete(m, "approved")
+	out, err := agui.Marshal(m)
+	if err != nil {
+		return nil, notReadable(id)
+	}
+	return out, nil
+}
+
+func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
+	name, args := json.RawMessage(agui.MustMarshal(ask.tool)), m["editedArgs"]
+	for _, key := range []string{"edited_action", "editedAction"} {
+		action, ok := members(m[key])
+		if !ok {
+			continue
+		}
+		if _, isText := text(action["name"]); isText {
+			name = action["name"]
+		}
+		args = action["args"]
+		if isNull(args) {
+			args = action["arguments"]
+		}
+	}
+	if isNull(args) || args[0] != '{' {
+		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", id)
+	}
+	return r.edit(name, args, ask), nil
+}
+
+// edit replaces the arguments as a whole. name is JSON text.
+func (r review) edit(name, args json.RawMessage, ask ask) json.RawMessage {
+	action := translate.AppendMember([]byte{'{'}, `"name"`, string(name))
+	action = append(translate.AppendMember(action, `"`+ask.argsKey+`"`, string(args)), '}')
+	return append(translate.AppendMember([]byte(`{"type":"edit"`), `"`+r.editKey()+`"`, string(action)), '}')
+}
+
+func (r review) editKey() string {
+	if r.camel {
+		return "editedAction"
+	}
+	return "edited_action"
+}
+
+// editedArgs are the arguments in an edit, nil for every other decision.
+func (r review) editedArgs(decision json.RawMessage) json.RawMessage {
+	action := gjson.GetBytes(decision, r.editKey())
+	for _, key := range []string{"args", "arguments"} {
+		if v := action.Get(key); v.IsObject() {
+			return rawOf(v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package langgraph
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// parseInbox reads the request of an Agent Inbox, or a list of them (langgraph/prebuilt/interrupt.py, HumanInterrupt).
+// Usual code is interrupt([request])[0]: a list is answered by a list.
+func parseInbox(v gjson.Result) (review, bool) {
+	r := review{shape: inbox, list: v.IsArray()}
+	requests := []gjson.Result{v}
+	if r.list {
+		requests = v.Array()
+	}
+	for _, request := range requests {
+		action := request.Get("action_request.action")
+		if !request.IsObject() || action.Type != gjson.String {
+			return r, false
+		}
+		a := ask{tool: action.Str, args: rawOf(request.Get("action_request.args")), argsKey: "args"}
+		a.message = firstString(request.Get("description"), action)
+		config := request.Get("config")
+		for _, d := range []struct{ allow, decision string }{
+			{"allow_accept", "accept"}, {"allow_edit", "edit"}, {"allow_respond", "response"}, {"allow_ignore", "ignore"},
+		} {
+			// Without a config, which Python's adapter may have taken out, nothing says what is not allowed.
+			if !config.IsObject() || config.Get(d.allow).Bool() {
+				a.allowed = append(a.allowed, d.decision)
+			}
+		}
+		r.asks = append(r.asks, a)
+	}
+	return r, len(r.asks) > 0
+}
+
+// respond makes a HumanResponse.
+func (r review) respond(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
+	ask := r.asks[i]
+	if a.Status == agui.Cancelled {
+		if !ask.allows("ignore") {
+			return nil, cannotCancel(a.ID)
+		}
+		return json.RawMessage(`{"type":"ignore","args":null}`), nil
+	}
+	if a.Own {
+		return r.ownResponse(i, a)
+	}
+	m, ok := members(a.Payload)
+	if !ok {
+		return nil, notReadable(a.ID)
+	}
+	v, err := readVerdict(a.ID, m)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.edited != nil:
+		if !ask.allows("edit") {
+			return nil, notAllowed(a.ID, "edit")
+		}
+		args := translate.AppendMember([]byte{'{'}, `"action"`, string(agui.MustMarshal(ask.tool)))
+		args = append(translate.AppendMember(args, `"args"`, string(v.edited)), '}')
+		return response("edit", args), nil
+	case v.approved:
+		if !ask.allows("accept") {
+			return nil, notAllowed(a.ID, "accept")
+		}
+		return json.RawMessage(`{"type":"accept","args":null}`), nil
+	case v.message != nil && *v.message != "" && ask.allows("response"):
+		return response("response", agui.MustMarshal(*v.message)), nil
+	case ask.allows("ignore"):
+		return json.RawMessage(`{"type":"ignore","args":null}`), nil
+	}
+	return nil, notAllowed(a.ID, "ignore")
+}
+
+func response(kind string, args json.RawMessage) json.RawMessage {
+	return json.RawMessage(`{"type":"` + kind + `","args":` + string(args) + `}`)
+}
+
+// ownResponse takes a response in the Agent Inbox's own form: one, or a list of as many as there are requests.
+func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
+	one := a.Payload
+	var list []json.RawMessage
+	if json.Unmarshal(one, &list) == nil && list != nil {
+		switch {
+		case len(list) == len(r.asks):
+			one = list[i]
+		case len(list) == 1 && !a.Native:
+			one = list[0]
+		default:
+			return nil, agui.Errorf(agui.InvalidPayload, "the list must have %d responses, one for each request", len(r.asks))
+		}
+	}
+	m, ok := members(one)
+	if !ok {
+		return nil, notReadable(a.ID)
+	}
+	kind, ok := text(m["type"])
+	if !ok || !r.asks[i].allows(kind) {
+		return nil, notAllowed(a.ID, kind)
+	}
+	args := m["args"]
+	if args == nil {
+		args = json.RawMessage("null")
+	}
+	switch kind {
+	case "accept", "ignore":
+	case "response":
+		if _, ok := text(args); !ok {
+			return nil, agui.Errorf(agui.InvalidPayload, "the response for interrupt %q is not a text", a.ID)
+		}
+	case "edit":
+		if action, ok := members(args); !ok || isNull(action["args"]) {
+			return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", a.ID)
+		}
+	}
+	return response(kind, args), nil
+}

@@ -1,0 +1,249 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A group is a native interrupt with the answers to all that was published for it, in order.
+type group struct {
+	native
+	at      []int // places of its interrupts in the pause
+	answers []agui.Answer
+}
+
+// groups sorts a pause's interrupts by their native ones. answers may be nil, or the pause's in its order. A pause
+// that another dialect made (the operator named this one meanwhile) is read by its native ids alone.
+func groups(p agui.Pause, answers []agui.Answer) []group {
+	var kept private
+	if json.Unmarshal(p.Private, &kept) != nil || len(kept.Natives) == 0 {
+		kept.Natives = nil
+		for _, i := range p.Interrupts {
+			n := native{ID: i.Native, Way: byScalar}
+			if isID(n.ID) {
+				n.Way = byID
+			}
+			kept.Natives = append(kept.Natives, n)
+		}
+	}
+	list := make([]group, len(kept.Natives))
+	for at, n := range kept.Natives {
+		list[at].native = n
+	}
+	for at, i := range p.Interrupts {
+		where := place{Native: at}
+		if len(i.Private) > 0 {
+			_ = json.Unmarshal(i.Private, &where)
+		}
+		if where.Native < 0 || where.Native >= len(list) {
+			continue
+		}
+		g := &list[where.Native]
+		g.at = append(g.at, at)
+		if at < len(answers) {
+			g.answers = append(g.answers, answers[at])
+		}
+	}
+	return slices.DeleteFunc(list, func(g group) bool { return len(g.at) == 0 })
+}
+
+// resume is the request that carries the answers, and what it answers.
+func (d *Dialect) resume(r translate.Request) (translate.Out, []native, error) {
+	list := groups(r.Pause, r.Answers)
+	answered := make([]native, len(list))
+	count := 0
+	for i, g := range list {
+		answered[i] = g.native
+		count += len(g.answers)
+	}
+	if count != len(r.Pause.Interrupts) {
+		return translate.Out{}, nil, unreadable()
+	}
+	body := withMessages(r.Input, resumeMessages(r))
+	body = agui.DeleteKey(body, "protocolVersion")
+	if slices.ContainsFunc(list, func(g group) bool { return g.Way == byArray }) {
+		if _, ok := r.Input.CommandResume(); ok {
+			body = bodyWithoutCommand(r.Input, body)
+		}
+		body = agui.SetKey(body, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
+		return translate.Out{Body: body, Resumes: true}, answered, nil
+	}
+	value, err := d.command(r, list)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	body = agui.DeleteKey(body, "resume")
+	if sent, ok := r.Input.CommandResume(); !ok || !asSent(sent, value, list) {
+		if body, err = withCommand(body, value); err != nil {
+			return translate.Out{}, nil, err
+		}
+	}
+	return translate.Out{Body: body, Resumes: true}, answered, nil
+}
+
+// command is what command.resume becomes: an id map of all that is open, or the value itself where the backend gave
+// no id and nothing else is open.
+func (d *Dialect) command(r translate.Request, list []group) (json.RawMessage, error) {
+	values := make([]json.RawMessage, len(list))
+	for i, g := range list {
+		v, err := d.value(r, g)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	if len(list) == 1 && list[0].Way != byID {
+		return scalar(list[0], values[0])
+	}
+	m := []byte{'{'}
+	sent := map[string]json.RawMessage{}
+	for i, g := range list {
+		if g.Way != byID {
+			return nil, agui.Errorf(agui.InvalidPayload, "the backend gave no usable id for one of its %d open interrupts, so their answers cannot be told apart: "+
+				"let it send rawEvent or the interrupt outcome", len(list))
+		}
+		if other, twice := sent[g.ID]; twice {
+			if !equalJSON(other, values[i]) {
+				return nil, agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend (langgraph issue 6626): only the same answer can be given to both")
+			}
+			continue
+		}
+		sent[g.ID] = values[i]
+		m = translate.AppendMember(m, `"`+g.ID+`"`, string(values[i]))
+	}
+	return append(m, '}'), nil
+}
+
+// value is what interrupt() is to return.
+func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
+	if g.Shape == hitl || g.Shape == inbox {
+		review, ok := parseReview(g.Shape, g.Value)
+		if !ok || len(review.asks) != len(g.answers) {
+			return nil, unreadable()
+		}
+		decisions := make([]json.RawMessage, len(g.answers))
+		for i, a := range g.answers {
+			decision, err := review.decide(i, a, r.Valid)
+			if err != nil {
+				return nil, err
+			}
+			decisions[i] = decision
+		}
+		return review.assemble(decisions), nil
+	}
+	if len(g.answers) != 1 {
+		return nil, unreadable()
+	}
+	a, i := g.answers[0], r.Pause.Interrupts[g.at[0]]
+	schema := i.Schema()
+	_, expires := i.Expires()
+	if a.Status == agui.Cancelled {
+		v := d.cancelled(g.ID)
+		// An expired interrupt can be cancelled only, so that must be possible, whatever its schema is.
+		if schema != nil && !expires && r.Valid != nil && r.Valid(schema, v) != nil {
+			return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: what a cancelled answer becomes (HOLDPOINT_LANGGRAPH_CANCEL) does not fit its responseSchema", a.ID)
+		}
+		return v, nil
+	}
+	if isNull(a.Payload) {
+		if schema != nil && r.Valid != nil {
+			if err := r.Valid(schema, nil); err != nil {
+				return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q has no payload, and null does not fit its responseSchema", a.ID)
+			}
+		}
+		return json.RawMessage("null"), nil
+	}
+	return a.Payload, nil
+}
+
+func unreadable() *agui.RunError {
+	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+}
+
+const sentinel = "__agui_cancelled__"
+
+func (d *Dialect) cancelled(id string) json.RawMessage {
+	if gjson.GetBytes(d.cancel, sentinel).Exists() {
+		return agui.SetString(d.cancel, "interrupt_id", id)
+	}
+	return d.cancel
+}
+
+// scalar is an answer without an id map. Adapters parse a string as JSON (since 2026-01; before that they give it to
+// the graph as it is), so one that is JSON text is written as JSON text once more, to arrive as the string that it is.
+func scalar(g group, v json.RawMessage) (json.RawMessage, error) {
+	switch s, isText := text(v); {
+	case isNull(v):
+		return nil, agui.Errorf(agui.InvalidPayload, "an answer without payload cannot be sent: the backend gave no id for its interrupt, and takes null for no answer")
+	case isIDMap(v):
+		return nil, agui.Errorf(agui.InvalidPayload, "the payload cannot be sent: the backend gave no id for its interrupt, and takes an object without keys, or with keys of 32 hex digits, for a map of ids")
+	case g.Way == byScalar && falsy(v):
+		return nil, agui.Errorf(agui.InvalidPayload, "a false, empty or zero answer cannot be sent: the backend gave no id for its interrupt, and takes such a value for no answer")
+	case isText && pythonJSON(s):
+		return agui.MustMarshal(string(v)), nil
+	}
+	return v, nil
+}
+
+// isIDMap says whether LangGraph takes the value for an id map, or Python does for an empty one (_loop.py).
+func isIDMap(v json.RawMessage) bool {
+	m, ok := members(v)
+	for k := range m {
+		ok = ok && isID(k)
+	}
+	return ok
+}
+
+// falsy says whether Python or JavaScript takes the value for false.
+func falsy(v json.RawMessage) bool {
+	if isNull(v) || string(v) == "false" || string(v) == `""` {
+		return true
+	}
+	x, ok := decode(v)
+	if !ok {
+		return true
+	}
+	switch x := x.(type) {
+	case json.Number:
+		f, err := x.Float64()
+		return err == nil && f == 0
+	case map[string]any:
+		return len(x) == 0
+	case []any:
+		return len(x) == 0
+	}
+	return false
+}
+
+// pythonJSON says whether json.loads or JSON.parse makes something else of the text.
+func pythonJSON(s string) bool {
+	switch strings.TrimSpace(s) {
+	case "NaN", "Infinity", "-Infinity":
+		return true
+	}
+	return json.Valid([]byte(s))
+}
+
+// asSent says whether the client's own command.resume can stay, for it brings the graph just what value would: a
+// string of JSON text, which adapters of before 2026-01 give to the graph as text. Whatever else goes into the id map:
+// as a scalar it would answer every question that is open, also those that the adapter did not report.
+func asSent(sent, value json.RawMessage, list []group) bool {
+	if equalJSON(sent, value) {
+		return true
+	}
+	s, isText := text(sent)
+	if !isText || len(list) != 1 || list[0].Shape == hitl || list[0].Shape == inbox {
+		return false
+	}
+	if list[0].Way == byID {
+		m, _ := members(value)
+		value = m[list[0].ID]
+	}
+	return json.Valid([]byte(s)) && !falsy(json.RawMessage(s)) && !isIDMap(json.RawMessage(s)) && equalJSON(json.RawMessage(s), value)
+}

@@ -1,0 +1,192 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A review is a value that asks for a decision on one or several tool calls: of langchain's human-in-the-loop
+// middleware, or an Agent Inbox request. Every action of it is published as an interrupt of its own, for that is what
+// generic clients can render, and the answers are assembled into the one value that the graph waits for.
+type review struct {
+	shape shape
+	asks  []ask
+	camel bool // hitl: the JavaScript spelling; the other one throws there and bricks the thread (RAN npm langchain 1.5.9)
+	list  bool // inbox: a list of requests is answered by a list of responses
+}
+
+// An ask is one action under review.
+type ask struct {
+	tool    string
+	args    json.RawMessage
+	argsKey string // "args"; "arguments" in langchain's 1.0 alpha
+	message *string
+	allowed []string        // decisions that the backend takes
+	edits   json.RawMessage // schema of the arguments where edit is allowed and the backend gave one
+}
+
+// parseReview reads a value of the shape; false if it is none.
+func parseReview(s shape, value json.RawMessage) (review, bool) {
+	if len(value) == 0 {
+		return review{}, false
+	}
+	switch v := gjson.ParseBytes(value); s {
+	case hitl:
+		return parseHITL(v)
+	case inbox:
+		return parseInbox(v)
+	}
+	return review{}, false
+}
+
+func (a ask) allows(decision string) bool { return slices.Contains(a.allowed, decision) }
+
+// fields of the interrupt for one action.
+func (r review) fields(i int, find *finder) fields {
+	a := r.asks[i]
+	f := fields{reason: reasonApproval, message: a.message, schema: string(r.schema(i)), toolCallID: find.take(a.tool, a.args)}
+	switch {
+	case r.shape == inbox:
+		f.reason = reasonInbox
+	case f.toolCallID != nil:
+		f.reason = reasonToolCall
+	}
+	if f.message == nil {
+		f.message = asks(a.tool)
+	}
+	return f
+}
+
+// schema of the answer for one action. editedArgs stands in it only where edits are taken: its presence is how a
+// client knows. A decision that a boolean cannot say is offered as type.
+func (r review) schema(i int) json.RawMessage {
+	a := r.asks[i]
+	p := []byte(`{"approved":{"type":"boolean"}`)
+	unsaid := r.unsaid(a)
+	if a.allows("edit") {
+		schema := a.edits
+		if schema == nil {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		p = translate.AppendMember(p, `"editedArgs"`, string(schema))
+	}
+	if r.shape == hitl || a.allows("response") {
+		p = translate.AppendMember(p, `"message"`, `{"type":"string"}`)
+	}
+	required := `"required":["approved"]`
+	if unsaid {
+		p = translate.AppendMember(p, `"type"`, `{"enum":`+string(agui.MustMarshal(a.allowed))+`}`)
+		required = `"anyOf":[{"required":["approved"]},{"required":["type"]}]`
+	}
+	s := []byte(`{"type":"object","properties":` + string(append(p, '}')) + `,` + required)
+	// References in a schema are meant from its root.
+	for _, key := range []string{"$defs", "definitions"} {
+		if defs := gjson.GetBytes(a.edits, key); defs.IsObject() {
+			s = translate.AppendMember(s, `"`+key+`"`, defs.Raw)
+		}
+	}
+	return append(s, '}')
+}
+
+// unsaid says whether some allowed decision cannot be said with approved.
+func (r review) unsaid(a ask) bool {
+	return r.shape == hitl && slices.ContainsFunc(a.allowed, func(d string) bool {
+		return d != "approve" && d != "edit" && d != "reject"
+	})
+}
+
+// decide makes the backend's decision of an answer for action i. The error says why it cannot be made; then nothing
+// is sent, for LangGraph keeps a bad answer and replays it for ever (langgraph.md, section 1, fact 5).
+// valid is Request.Valid.
+func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
+	if r.shape == inbox {
+		return r.respond(i, a)
+	}
+	d, err := r.hitlDecision(i, a)
+	if err != nil {
+		return nil, err
+	}
+	if edited := r.editedArgs(d); edited != nil && a.Own && r.asks[i].edits != nil && valid != nil {
+		if err := valid(r.asks[i].edits, edited); err != nil {
+			return nil, agui.Errorf(agui.InvalidPayload, "the edited arguments for interrupt %q do not fit: %v", a.ID, err)
+		}
+	}
+	return d, nil
+}
+
+// assemble makes the value that the graph waits for.
+func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
+	if r.shape == inbox && !r.list {
+		return decisions[0]
+	}
+	list := []byte{'['}
+	for i, d := range decisions {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, d...)
+	}
+	list = append(list, ']')
+	if r.shape == inbox {
+		return list
+	}
+	return append(translate.AppendMember([]byte{'{'}, `"decisions"`, string(list)), '}')
+}
+
+// A verdict is what a generic payload says: {approved, editedArgs?, message?}.
+type verdict struct {
+	approved bool
+	edited   json.RawMessage // the whole new arguments, nil if there are none
+	message  *string
+}
+
+// readVerdict reads a payload. Only approved:true is an approval; whatever is not understood is refused.
+func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
+	var v verdict
+	switch string(m["approved"]) {
+	case "true":
+		v.approved = true
+	case "false":
+	default:
+		return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has no boolean approved", id)
+	}
+	if e := m["editedArgs"]; !isNull(e) {
+		if e[0] != '{' {
+			return v, agui.Errorf(agui.InvalidPayload, "editedArgs for interrupt %q is not an object", id)
+		}
+		if !v.approved {
+			return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has editedArgs and does not approve", id)
+		}
+		v.edited = e
+	}
+	if s := m["message"]; !isNull(s) {
+		t, ok := text(s)
+		if !ok {
+			return v, agui.Errorf(agui.InvalidPayload, "message for interrupt %q is not a string", id)
+		}
+		v.message = &t
+	}
+	return v, nil
+}
+
+func notAllowed(id, decision string) *agui.RunError {
+	return agui.Errorf(agui.InvalidPayload, "interrupt %q does not take the decision %q", id, decision)
+}
+
+func cannotCancel(id string) *agui.RunError {
+	return agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: the backend takes no value that means no", id)
+}
+
+func notReadable(id string) *agui.RunError {
+	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not an object", id)
+}
+
+// addMessage adds the message of a decision, if there is one.
+func addMessage(decision []byte, message *string) json.RawMessage {
+	return append(addString(decision, "message", message), '}')
+}

@@ -1,0 +1,294 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A shape is what kind of value a graph called interrupt() with. It is kept with the pause, so that an answer is read
+// by the shape that was published.
+type shape string
+
+const (
+	plain      shape = ""           // a string, explicit fields, anything else: the payload is the answer
+	copilotKit shape = "copilotkit" // copilotkit_interrupt and copilotKitInterrupt
+	hitl       shape = "hitl"       // langchain's human-in-the-loop middleware
+	inbox      shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
+	given      shape = "given"      // as the outcome has it, nothing derived from the value
+)
+
+// reasons of interrupts that have none of their own.
+const (
+	reasonDefault  = "langgraph:interrupt"
+	reasonApproval = "langgraph:tool_approval"
+	reasonInbox    = "langgraph:human_interrupt"
+	reasonToolCall = "tool_call"
+)
+
+func (n native) shapeOf() shape {
+	if n.Way == byArray {
+		return given
+	}
+	if gjson.GetBytes(n.Value, copilotKitValue).Exists() {
+		return copilotKit
+	}
+	for _, s := range []shape{hitl, inbox} {
+		if _, ok := parseReview(s, n.Value); ok {
+			return s
+		}
+	}
+	return plain
+}
+
+const copilotKitValue = "__copilotkit_interrupt_value__"
+
+// A place is where a published interrupt belongs: to which native one, and to which of its actions.
+type place struct {
+	Native int `json:"n"`
+	Index  int `json:"i,omitempty"`
+}
+
+// publish makes the interrupts that the client sees. calls are the tool calls that it has seen.
+func publish(natives []native, calls []agui.Call) []agui.Interrupt {
+	find := finder{calls: calls, used: make([]bool, len(calls))}
+	var list []agui.Interrupt
+	for at := range natives {
+		n := &natives[at]
+		n.Shape = n.shapeOf()
+		var objects []json.RawMessage
+		if review, ok := parseReview(n.Shape, n.Value); ok {
+			for i := range review.asks {
+				index := i
+				if review.shape == inbox && !review.list {
+					index = -1
+				}
+				objects = append(objects, n.object(review.fields(i, &find), index))
+			}
+		} else {
+			objects = []json.RawMessage{n.object(n.fields(&find), -1)}
+		}
+		for i, object := range objects {
+			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i})})
+		}
+	}
+	return list
+}
+
+// fields of an Interrupt, without id and metadata. They are strings of JSON text; "" is an absent field.
+type fields struct {
+	reason                   string // never absent
+	message, toolCallID      *string
+	schema                   string
+	expiresAt, subagentRunID *string
+}
+
+// fields of an interrupt of which nothing has to be assembled, by the adapter's own rules (interrupts.py,
+// lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
+func (n native) fields(find *finder) fields {
+	v := gjson.ParseBytes(n.Value)
+	f := fields{reason: reasonDefault}
+	switch {
+	case n.Shape == copilotKit:
+		inner := v.Get(copilotKitValue)
+		f.message = firstString(inner, inner.Get("action"))
+	case n.Shape == given:
+	case v.Type == gjson.String:
+		f.message = &v.Str
+	case v.IsObject():
+		if reason := v.Get("reason"); reason.Type == gjson.String {
+			f.reason = reason.Str
+		}
+		f.message = firstString(v.Get("message"), v.Get("question"), v.Get("prompt"), v.Get("description"), v.Get("title"))
+		f.toolCallID = firstString(v.Get("toolCallId"), v.Get("tool_call_id"))
+		f.schema = objectOf(v.Get("responseSchema"), v.Get("response_schema"))
+		f.expiresAt = firstString(v.Get("expiresAt"), v.Get("expires_at"))
+	}
+	f.overlay(n.given)
+	f.bindCall(find)
+	return f
+}
+
+// overlay lets the backend's own Interrupt decide. The adapter's default reason says nothing.
+func (f *fields) overlay(g gjson.Result) {
+	if !g.Exists() {
+		return
+	}
+	if reason := g.Get("reason"); reason.Type == gjson.String && reason.Str != reasonDefault {
+		f.reason = reason.Str
+	}
+	f.message = firstString(g.Get("message"), stringResult(f.message))
+	f.toolCallID = firstString(g.Get("toolCallId"), stringResult(f.toolCallID))
+	if s := objectOf(g.Get("responseSchema")); s != "" {
+		f.schema = s
+	}
+	f.extras(g)
+}
+
+// extras are what the backend's own Interrupt has beside the question itself.
+func (f *fields) extras(g gjson.Result) {
+	f.expiresAt = firstString(g.Get("expiresAt"), stringResult(f.expiresAt))
+	f.subagentRunID = firstString(g.Get("subagentRunId"), stringResult(f.subagentRunID))
+}
+
+// bindCall keeps a toolCallId only if the client has seen the call: a card for one that it does not know cannot be
+// shown, and reason tool_call promises one.
+func (f *fields) bindCall(find *finder) {
+	if f.toolCallID != nil {
+		if at := find.byID(*f.toolCallID); at < 0 {
+			f.toolCallID = nil
+		} else if f.message == nil {
+			f.message = asks(find.calls[at].Name)
+		}
+	}
+	if f.toolCallID == nil && f.reason == reasonToolCall {
+		f.reason = reasonApproval
+	}
+}
+
+// asks is the sentence for a tool call that came without one.
+func asks(tool string) *string {
+	s := fmt.Sprintf("The agent asks to call the tool %s.", tool)
+	return &s
+}
+
+// object is the AG-UI Interrupt without its id. index is that of the action of a review, else -1. It is put together
+// from JSON text, not marshalled: the backend's values keep their bytes.
+func (n native) object(f fields, index int) json.RawMessage {
+	o := []byte{'{'}
+	o = addString(o, "reason", &f.reason)
+	o = addString(o, "message", f.message)
+	o = addString(o, "toolCallId", f.toolCallID)
+	if f.schema != "" {
+		o = translate.AppendMember(o, `"responseSchema"`, f.schema)
+	}
+	o = addString(o, "expiresAt", f.expiresAt)
+	o = addString(o, "subagentRunId", f.subagentRunID)
+	if m := n.metadata(index); m != nil {
+		o = translate.AppendMember(o, `"metadata"`, string(m))
+	}
+	return append(o, '}')
+}
+
+func addString(o []byte, key string, s *string) []byte {
+	if s == nil {
+		return o
+	}
+	return translate.AppendMember(o, `"`+key+`"`, string(agui.MustMarshal(*s)))
+}
+
+// metadata is {"langgraph":{raw, ns, resumable, when, index}} without nulls, beside what the backend itself has there.
+func (n native) metadata(index int) []byte {
+	m := []byte{'{'}
+	if own := n.given.Get("metadata"); own.IsObject() {
+		own.ForEach(func(k, v gjson.Result) bool {
+			if k.Str != "langgraph" {
+				m = translate.AppendMember(m, k.Raw, v.Raw)
+			}
+			return true
+		})
+	}
+	own := []byte{'{'}
+	if !isNull(n.Value) {
+		own = translate.AppendMember(own, `"raw"`, string(n.Value))
+	}
+	gjson.ParseBytes(n.meta).ForEach(func(k, v gjson.Result) bool {
+		own = translate.AppendMember(own, k.Raw, v.Raw)
+		return true
+	})
+	if index >= 0 {
+		own = translate.AppendMember(own, `"index"`, strconv.Itoa(index))
+	}
+	own = append(own, '}')
+	if len(own) > 2 || !n.given.Exists() {
+		m = translate.AppendMember(m, `"langgraph"`, string(own))
+	}
+	if len(m) == 1 {
+		return nil
+	}
+	return append(m, '}')
+}
+
+// firstString is the first of the values that is a string, "" included.
+func firstString(values ...gjson.Result) *string {
+	for _, v := range values {
+		if v.Type == gjson.String {
+			return &v.Str
+		}
+	}
+	return nil
+}
+
+func stringResult(s *string) gjson.Result {
+	if s == nil {
+		return gjson.Result{}
+	}
+	return gjson.Result{Type: gjson.String, Str: *s}
+}
+
+// objectOf is the first of the values that is there and not null, if it is an object: a schema of another kind (true)
+// is fatal to clients.
+func objectOf(values ...gjson.Result) string {
+	for _, v := range values {
+		if v.Exists() && v.Type != gjson.Null {
+			if v.IsObject() {
+				return v.Raw
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// A finder finds the tool calls that interrupts are about. Each is used once.
+type finder struct {
+	calls []agui.Call
+	used  []bool
+}
+
+func (f *finder) byID(id string) int {
+	return slices.IndexFunc(f.calls, func(c agui.Call) bool { return c.ID == id })
+}
+
+// take is the id of a call by name and arguments, nil if the client has seen none. A call without a result goes
+// before an answered one, and one of the last message before an older one: that is what a middleware reviews.
+func (f *finder) take(name string, args json.RawMessage) *string {
+	best, bestRank := -1, -1
+	for i, c := range f.calls {
+		if f.used[i] || c.Name != name || !equalArgs(args, c.Args) {
+			continue
+		}
+		rank := 0
+		if !c.Answered {
+			rank = 1
+			if c.Parent == f.calls[len(f.calls)-1].Parent {
+				rank = 2
+			}
+		}
+		if rank > bestRank {
+			best, bestRank = i, rank
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	f.used[best] = true
+	return &f.calls[best].ID
+}
+
+// equalArgs takes no arguments for {}: a call of a tool without parameters streams no delta.
+func equalArgs(args json.RawMessage, streamed string) bool {
+	if streamed == "" {
+		streamed = "{}"
+	}
+	if isNull(args) {
+		args = json.RawMessage("{}")
+	}
+	return equalJSON(args, json.RawMessage(streamed))
+}
