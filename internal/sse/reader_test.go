@@ -359,9 +359,9 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 // Were a byte searched or copied again at each Read or for each line, this would take minutes.
 func TestHugeFrameTakesLinearTime(t *testing.T) {
 	for name, line := range map[string]string{"one line": "xxxx", "LF": "xxx\n", "CR": "xxx\r", "short CR": "x\r", "CRLF": "xx\r\n"} {
-		for _, shape := range []string{"whole", "one byte"} {
+		for shape, size := range map[string]int{"whole": 4 << 20, "one byte": 1 << 20} {
 			t.Run(name+"/"+shape, func(t *testing.T) {
-				in := strings.Repeat(line, 4<<20/len(line))
+				in := strings.Repeat(line, size/len(line))
 				began := time.Now()
 				got, err := takeAll(shapes[shape](strings.NewReader(in)), 0)
 				if err != io.EOF || len(got) != 1 || got[0].raw != in {

@@ -108,7 +108,7 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 		x.unit = 10 * time.Millisecond
 	}
 	x.clock = newClock(s.ownClock)
-	x.lease, x.long = 4*x.unit, 1000*x.unit
+	x.lease, x.long = 2*x.unit, 1000*x.unit
 	x.replay, x.retention = 10*x.unit, 30*x.unit
 	if s.ownClock && !elapses {
 		x.replay, x.retention = time.Hour, time.Hour
