@@ -388,11 +388,11 @@ func (b *body) close() {
 
 // Close implements io.Closer. It is called at the end, or when the client has left.
 func (b *body) Close() error {
-	if b.over {
+	if b.filled == nil && b.over {
 		b.close()
 		return nil
 	}
-	if b.r.claimedNow() {
+	if b.filled != nil || b.r.claimedNow() {
 		b.r.detach(b)
 		return nil
 	}

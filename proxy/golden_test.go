@@ -1,5 +1,3 @@
-//go:build golden_wip
-
 package proxy_test
 
 import (

@@ -118,6 +118,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		badRequest(w, http.StatusBadRequest, "dot segments in the path are not taken")
 		return
 	}
+	if isLangGraphServerCall(r.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
+		h.once("langgraph-server", func() {
+			h.log.Warn("a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only",
+				"path", r.URL.Path, "dialect", h.opts.Dialect.Name())
+		})
+	}
 	if r.Method != http.MethodPost {
 		h.reverse.ServeHTTP(w, r)
 		return
@@ -132,21 +138,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.log.Debug("request body not read", "err", err)
 		badRequest(w, http.StatusBadRequest, "the body could not be read")
 	case !isRun:
-		h.passThrough(w, r)
+		h.reverse.ServeHTTP(w, r)
 	default:
 		h.serveRun(w, r, in)
 	}
-}
-
-// passThrough sends what is no run to the backend as it is.
-func (h *Handler) passThrough(w http.ResponseWriter, r *http.Request) {
-	if isLangGraphServerCall(r.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
-		h.once("langgraph-server "+h.opts.Upstream.Host, func() {
-			h.log.Warn("a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only",
-				"path", r.URL.Path, "dialect", h.opts.Dialect.Name())
-		})
-	}
-	h.reverse.ServeHTTP(w, r)
 }
 
 // isLangGraphServerCall says whether the path is /threads/<id>/runs/<what>.

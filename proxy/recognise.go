@@ -43,10 +43,8 @@ func (h *Handler) readRun(r *http.Request) (in agui.RunInput, isRun bool, err er
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), rest), rest}
-	if first != '{' {
-		if agui.IsObjectElsewhere(head) {
-			return in, false, &requestError{http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark"}
-		}
+	elsewhere := agui.ObjectElsewhere(head)
+	if elsewhere == agui.Plain && first != '{' {
 		r.Body = whole
 		return in, false, nil
 	}
@@ -55,7 +53,13 @@ func (h *Handler) readRun(r *http.Request) (in agui.RunInput, isRun bool, err er
 		return in, false, err
 	}
 	if int64(len(body)) > h.opts.MaxRequestBytes {
-		return in, false, &requestError{http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)"}
+		return in, false, tooLarge()
+	}
+	if elsewhere == agui.Undecided {
+		elsewhere = agui.ObjectElsewhere(body)
+	}
+	if elsewhere == agui.Elsewhere {
+		return in, false, &requestError{http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark"}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
@@ -89,17 +93,21 @@ func readHead(r io.Reader, limit int64) (head []byte, first byte, err error) {
 			return nil, 0, err
 		}
 	}
-	return nil, 0, &requestError{http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)"}
+	return nil, 0, tooLarge()
 }
 
-// declaresJSON says whether the request says that its body is JSON. Without a type FastAPI takes it for JSON too.
+func tooLarge() error {
+	return &requestError{http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)"}
+}
+
+// declaresJSON says whether the request says that its body is JSON.
 func declaresJSON(r *http.Request) bool {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		t, _, _ = strings.Cut(r.Header.Get("Content-Type"), ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 	}
-	return t == "" || t == "application/json" || strings.HasSuffix(t, "+json")
+	return t == "application/json" || strings.HasSuffix(t, "+json")
 }
 
 // runForPython says whether body, which is no JSON, is a run for Python's json.loads, which takes NaN, Infinity and

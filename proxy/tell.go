@@ -174,14 +174,17 @@ func messagesEvent(list json.RawMessage) agui.Event {
 // storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
 // so they go only to one that holds a message of that run; and only if they hold every message of the request, for a
 // MESSAGES_SNAPSHOT deletes what it leaves out.
-func (r *run) storedSnapshots(messages, state json.RawMessage) []agui.Event {
-	held := map[string]bool{}
+func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
+	known, held := map[string]bool{}, map[string]bool{}
+	for _, s := range seen {
+		known[s.ID] = s.ID != ""
+	}
 	for _, m := range gjson.ParseBytes(messages).Array() {
 		held[m.Get("id").Str] = true
 	}
-	shares, whole := false, true
+	shares, whole := false, len(messages) > 0
 	for _, m := range r.in.Messages {
-		shares = shares || held[m.ID]
+		shares = shares || known[m.ID]
 		whole = whole && held[m.ID]
 	}
 	var events []agui.Event
@@ -198,7 +201,7 @@ func (r *run) storedSnapshots(messages, state json.RawMessage) []agui.Event {
 func (r *run) again() []agui.Event {
 	p := r.record.Pause
 	r.outcome, r.paused = "interrupt again", p
-	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.storedSnapshots(p.Messages, p.State))...)
+	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.storedSnapshots(p.Messages, p.State, p.Seen))...)
 }
 
 func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
@@ -211,12 +214,12 @@ func (r *run) replay(result *store.Result) []agui.Event {
 		}
 		r.outcome = "replay"
 		latest := r.record.Results[0]
-		events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(latest.Messages, latest.State)...)
+		events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(latest.Messages, latest.State, latest.Seen)...)
 		return append(events, r.finishEvent())
 	}
 	r.outcome = "replay"
 	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
-	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(result.Messages, result.State)...)
+	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(result.Messages, result.State, result.Seen)...)
 	return append(events, finish)
 }
 

@@ -107,6 +107,8 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	out.TransferEncoding = nil
 	out.Header.Del("Content-Length")
 	out.Header.Del("Expect")
+	out.Header.Del("Connection") // no upgrade of a run
+	out.Header.Del("Upgrade")
 	out.Header.Del("Accept-Encoding")
 	out.Header.Set("Accept", "text/event-stream") // */* would admit protobuf
 	for name, values := range want.Header {

@@ -2,30 +2,23 @@ package translate
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 )
 
-// WithoutNulls is a JSON object without its null members; the others keep their bytes. null is fatal in an Interrupt
-// to clients from 0.0.54 on.
-func WithoutNulls(object []byte) []byte {
+// Pruned is a JSON object without its null members and without the named ones; the others keep their bytes and their
+// order. null is fatal in an Interrupt to clients from 0.0.54 on.
+func Pruned(object []byte, names ...string) []byte {
 	root := gjson.ParseBytes(object)
 	if !root.IsObject() {
 		return object
 	}
-	found := false
-	root.ForEach(func(_, v gjson.Result) bool {
-		found = v.Type == gjson.Null
-		return !found
-	})
-	if !found {
-		return object
-	}
 	out := []byte{'{'}
 	root.ForEach(func(k, v gjson.Result) bool {
-		if v.Type != gjson.Null {
+		if v.Type != gjson.Null && !slices.Contains(names, k.Str) {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
 		return true

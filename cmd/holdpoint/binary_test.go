@@ -226,6 +226,8 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	}
 	p.Process.Signal(os.Interrupt) //nolint:errcheck // the log tells
 	p.wait(t, "draining")
+	p.Process.Signal(os.Interrupt)     //nolint:errcheck // at the same moment: the same signal, to the process and its group
+	time.Sleep(300 * time.Millisecond) // a human's second thought
 	begun := time.Now()
 	p.Process.Signal(os.Interrupt) //nolint:errcheck // as above
 	if code := p.exit(); code != 1 {

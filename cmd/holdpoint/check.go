@@ -19,11 +19,7 @@ func check(environ []string, t terminal) int {
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, s := range c.settings() {
-		note := ""
-		if s.isDefault {
-			note = "(default)"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.name, s.value, note)
+		fmt.Fprintf(w, "%s\t%s\n", s.name, s)
 	}
 	w.Flush() //nolint:errcheck // standard output is gone
 	for _, name := range c.ignored {
@@ -36,6 +32,16 @@ func check(environ []string, t terminal) int {
 type setting struct {
 	name, value string
 	isDefault   bool
+}
+
+func (s setting) String() string {
+	switch {
+	case s.value == "":
+		return "(none)"
+	case s.isDefault:
+		return s.value + " (default)"
+	}
+	return s.value
 }
 
 // settings are all variables in effect. Of the headers only the names are told.

@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := map[string]string{
 		"UPSTREAM": "http://localhost:8000/agent", "LISTEN": ":7080", "DIALECT": "auto", "CLIENT": "auto", "REFUSAL": "both",
-		"IDS": "mint", "STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0s", "PAUSE_RETENTION": "720h",
+		"IDS": "mint", "STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0", "PAUSE_RETENTION": "720h",
 		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "8MiB", "TRANSCRIPT_BYTES": "4MiB",
 		"STREAM_IDLE_TIMEOUT": "1h", "HEARTBEAT": "15s", "UPSTREAM_HEADERS_FILE": "", "PRESERVE_HOST": "false",
 		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "LANGGRAPH_CANCEL": "false", "LANGGRAPH_NS_IDS": "false",
@@ -49,7 +49,7 @@ func TestValues(t *testing.T) {
 		{"a decimal unit", "MAX_FRAME_BYTES=8MB", "8000000"},
 		{"a binary unit", "MAX_FRAME_BYTES=16 MiB", "16MiB"},
 		{"a unit of Kubernetes", "MAX_FRAME_BYTES=4Mi", "4MiB"},
-		{"no heartbeat", "HEARTBEAT=0", "0s"},
+		{"no heartbeat", "HEARTBEAT=0", "0"},
 		{"a compound duration", "REPLAY_TTL=1h30m", "1h30m"},
 		{"a dialect", "DIALECT=langgraph", "langgraph"},
 		{"an empty value is the default", "HEARTBEAT=", "15s"},

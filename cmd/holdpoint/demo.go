@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/signal"
 
 	"github.com/caarlos0/env/v11"
 
@@ -16,8 +14,6 @@ import (
 // showDemo is `holdpoint demo`. Its Holdpoint has one variable and none of the caller's environment, so that it shows
 // the same everywhere.
 func showDemo(environ []string, t terminal) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	o := demo.Options{Out: t.out, Holdpoint: func(upstream string) (http.Handler, error) {
 		c, err := load([]string{prefix + "UPSTREAM=" + upstream})
 		if err != nil {
@@ -31,7 +27,7 @@ func showDemo(environ []string, t terminal) int {
 	if columns, is := terminalWidth(t.out); is {
 		o.Width, o.Color = columns, takesColor(environ)
 	}
-	if err := demo.Run(ctx, o); err != nil {
+	if err := demo.Run(context.Background(), o); err != nil {
 		fmt.Fprintln(t.err, "holdpoint:", err)
 		return exitError
 	}

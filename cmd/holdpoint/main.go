@@ -4,7 +4,8 @@
 //
 // This package is the binary: configuration, subcommands, signals. What happens to a run is in package proxy, what a
 // backend means by its events in package translate. There is no configuration file and there are no flags but -h: a
-// container is configured by its environment.
+// container is configured by its environment. An empty variable counts as unset; sizes are bytes or have a unit (16MiB,
+// 8MB), durations are as Go writes them (15s, 1h30m).
 //
 //	holdpoint [run]     start the proxy
 //	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
@@ -40,8 +41,10 @@
 //   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s; 0 never
 //   - HOLDPOINT_LOG_LEVEL (info): least level that is logged, to standard error; one of debug, info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log; auto is text on a terminal, else json; one of auto, json, text
-//   - HOLDPOINT_LANGGRAPH_CANCEL (false): x
-//   - HOLDPOINT_LANGGRAPH_NS_IDS (false): y
+//   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, unless it is a tool
+//     review; nothing that a graph could take for a yes
+//   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only; right for
+//     langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
 //
 // # Signals
 //

@@ -57,7 +57,8 @@ usage: holdpoint [command]
   version  print the version
   help     print this text (also -h)
 
-It is configured by its environment. An empty variable counts as unset.
+It is configured by its environment. An empty variable counts as unset. Sizes are bytes or have a unit (16MiB, 8MB),
+durations are as Go writes them (15s, 1h30m).
 `
 
 // printUsage is `holdpoint -h`.

@@ -63,7 +63,7 @@ func logStart(c config, logger *slog.Logger) {
 	}
 	logger.Info("configuration", attrs...)
 	logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message")
-	logger.Warn("no principal is configured: whoever knows a thread id can read and answer its open questions")
+	logger.Warn("threads belong to nobody, for no principal is read: whoever knows a thread id can see and answer its open questions")
 }
 
 // A server is the HTTP server around the proxy and the way in which it ends.
@@ -80,6 +80,8 @@ type server struct {
 	deadline time.Duration
 	// last is for the clean ends that Drain wrote, and for requests that are no runs.
 	last time.Duration
+	// together is how close two signals are one: timeout(1) and some supervisors signal the process and its group.
+	together time.Duration
 }
 
 func newServer(handler http.Handler, drain func(context.Context) error, logger *slog.Logger) *server {
@@ -98,6 +100,7 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 		settle:   time.Second,
 		deadline: 25 * time.Second,
 		last:     2 * time.Second,
+		together: 100 * time.Millisecond,
 	}
 }
 
@@ -117,6 +120,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	case sig := <-signals:
 		s.logger.Info("draining", "signal", sig.String(), "deadline", s.deadline.String())
 	}
+	first := time.Now()
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -124,13 +128,18 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		defer close(ended)
 		s.end(ctx)
 	}()
-	select {
-	case <-ended:
-		s.logger.Info("stopped")
-		return exitOK
-	case sig := <-signals:
-		s.logger.Warn("stopped by a second signal, running streams are cut", "signal", sig.String())
-		return exitError
+	for {
+		select {
+		case <-ended:
+			s.logger.Info("stopped")
+			return exitOK
+		case sig := <-signals:
+			if time.Since(first) < s.together {
+				continue
+			}
+			s.logger.Warn("stopped by a second signal, running streams are cut", "signal", sig.String())
+			return exitError
+		}
 	}
 }
 
@@ -146,18 +155,40 @@ func (s *server) end(ctx context.Context) {
 	all, cancelAll := context.WithTimeout(ctx, s.deadline+s.last)
 	defer cancelAll()
 
-	closed := make(chan error, 1)
-	go func() { closed <- s.http.Shutdown(all) }() // closes the listener first and waits for connections then
-	drained := make(chan error, 1)
-	go func() { drained <- s.drain(streams) }()
-	select {
-	case err := <-drained:
-		if err != nil {
-			s.logger.Warn("streams were ended at the deadline", "err", err)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		if err := s.http.Shutdown(all); err != nil { // closes the listener first and waits for connections then
+			s.logger.Warn("connections were cut at the deadline", "err", err)
 		}
+	}()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.drainAll(streams, closed)
+	}()
+	<-closed
+	select {
+	case <-drained:
 	case <-all.Done(): // a client that takes not even the end
 	}
-	if err := <-closed; err != nil {
-		s.logger.Warn("connections were cut at the deadline", "err", err)
+}
+
+// drainAll drains until the connections are closed, and once more: a connection that was accepted just before may bring
+// its run after a Drain that had nothing to wait for, and a run may outlive its connection (a client that left while a
+// claim is held).
+func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
+	for last := false; ; {
+		if err := s.drain(ctx); err != nil {
+			s.logger.Warn("streams did not end in order", "err", err)
+		}
+		if last {
+			return
+		}
+		select {
+		case <-closed:
+			last = true
+		case <-time.After(s.together):
+		}
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,10 +18,11 @@ import (
 // A stream is a handler whose response lasts until it is drained.
 type stream struct {
 	begun, drained, ended chan struct{}
+	once                  sync.Once
 }
 
 func newStream() *stream {
-	return &stream{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	return &stream{begun: make(chan struct{}), drained: make(chan struct{}), ended: make(chan struct{})}
 }
 
 func (s *stream) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -32,7 +36,7 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // drain does what proxy.Handler.Drain promises.
 func (s *stream) drain(ctx context.Context) error {
 	<-ctx.Done()
-	close(s.drained)
+	s.once.Do(func() { close(s.drained) })
 	<-s.ended
 	return nil
 }
@@ -117,6 +121,42 @@ func TestADrainThatHangsIsCut(t *testing.T) {
 		}
 	case <-time.After(5 * time.Second):
 		t.Error("it waits for ever")
+	}
+}
+
+// TestARunIsDrained is the same with the real proxy: the client gets a terminal event.
+func TestARunIsDrained(t *testing.T) {
+	reached := make(chan struct{})
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // a cut shows below
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n") //nolint:errcheck // as above
+		http.NewResponseController(w).Flush()                                               //nolint:errcheck // as above
+		close(reached)
+		<-r.Context().Done()
+	}))
+	defer backend.Close()
+	c, err := load([]string{"HOLDPOINT_UPSTREAM=" + backend.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := newHandler(c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, signals, code, _ := serving(t, h, h.Drain)
+	go func() { <-reached; signals <- syscall.SIGTERM }()
+	res, err := http.Post(url, "application/json", strings.NewReader(`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(body), `"RUN_STARTED"`) || !strings.Contains(string(body), `"PROXY_DRAINING"`) {
+		t.Errorf("the stream ends with %v after\n%s", err, body)
+	}
+	if got := <-code; got != exitOK {
+		t.Errorf("exit %d, want 0", got)
 	}
 }
 

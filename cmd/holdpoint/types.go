@@ -188,6 +188,9 @@ func shownText(v string) string {
 
 // shownDuration is a duration without the zero units at its end: 720h, not 720h0m0s.
 func shownDuration(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -2,9 +2,19 @@ package agui
 
 import "bytes"
 
-// IsObjectElsewhere says whether body is a JSON object in another encoding than plain UTF-8 that Python's json.loads
+// Beginning says how a body begins.
+type Beginning int
+
+// Plain: no JSON object in another encoding. Elsewhere: one. Undecided: more of the body is needed.
+const (
+	Plain Beginning = iota
+	Elsewhere
+	Undecided
+)
+
+// ObjectElsewhere says whether body begins a JSON object in another encoding than plain UTF-8 that Python's json.loads
 // detects (json.detect_encoding: UTF-8 with a mark, UTF-16, UTF-32): a Python backend would read it as a run.
-func IsObjectElsewhere(body []byte) bool {
+func ObjectElsewhere(body []byte) Beginning {
 	switch {
 	case bytes.HasPrefix(body, []byte{0, 0, 0xfe, 0xff}), bytes.HasPrefix(body, []byte{0xff, 0xfe, 0, 0}):
 		return firstIsBrace(body[4:], 4)
@@ -17,12 +27,11 @@ func IsObjectElsewhere(body []byte) bool {
 	case len(body) >= 2 && (body[0] == 0 || body[1] == 0):
 		return firstIsBrace(body, 2)
 	}
-	return false
+	return Plain
 }
 
-// firstIsBrace says whether the first character of width bytes that is no JSON white space is a brace, in either
-// byte order.
-func firstIsBrace(b []byte, width int) bool {
+// firstIsBrace judges by the first character, width bytes in either order, that is no JSON white space.
+func firstIsBrace(b []byte, width int) Beginning {
 	for ; len(b) >= width; b = b[width:] {
 		var c byte
 		others := 0
@@ -34,12 +43,12 @@ func firstIsBrace(b []byte, width int) bool {
 		}
 		switch {
 		case others != 1:
-			return false
+			return Plain
 		case c == '{':
-			return true
+			return Elsewhere
 		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
-			return false
+			return Plain
 		}
 	}
-	return false
+	return Undecided
 }

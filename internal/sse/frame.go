@@ -15,7 +15,8 @@ type Frame struct {
 }
 
 // Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has no data line.
-// From a single data line it is a part of Raw; several are joined in buf[:0], which grows if it must.
+// From a single data line it is a part of Raw; several are joined in buf[:0], which grows if it must. So data is
+// not to be kept as the buf of a later call: that call could write into the Reader's memory.
 func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	joined := buf[:0]
 	n := 0
@@ -43,16 +44,17 @@ func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 
 // HasCR says whether AppendLF would append something else than Raw.
 func (f Frame) HasCR() bool {
-	return f.half || bytes.IndexByte(f.Raw, '\r') >= 0
+	return f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw)
 }
 
 // AppendLF appends the frame with each line end turned to LF and nothing else changed. Over all frames of a
-// Reader, one after another, it gives the stream with LF line ends.
+// Reader, one after another, it gives the stream with LF line ends. The byte order mark goes: anything that a proxy
+// writes before it, a comment even, would make it part of the first line.
 func (f Frame) AppendLF(dst []byte) []byte {
 	if f.half {
 		return dst
 	}
-	b := f.Raw
+	b := f.text()
 	for {
 		i := bytes.IndexByte(b, '\r')
 		if i < 0 {

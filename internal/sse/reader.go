@@ -105,8 +105,8 @@ func (r *Reader) find() bool {
 		}
 		r.scan = at + 1
 		// The LF of a CRLF ends no line of its own, unless the CR is in the frame before.
-		half := b[at] == '\n' && at > r.start && b[at-1] == '\r'
-		r.whole = at == r.line && !half
+		inCRLF := b[at] == '\n' && at > r.start && b[at-1] == '\r'
+		r.whole = at == r.line && !inCRLF
 		if !r.whole {
 			r.line = r.scan
 		}

@@ -83,13 +83,13 @@ func sameSlice(a, b []store.Result) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// count brings bytes and replayable up to date with the results of e, which were old.
+// count brings bytes and replayable up to date with the results of e, which were old. At most one of them is new, since
+// a step ends one pause, and Settle is kept before the step.
 func (s *Store) count(e *entry, old []store.Result) {
 	s.bytes -= e.bytes
 	e.bytes = 0
 	live := map[string]bool{}
-	// The oldest first, so that it comes to lie behind the others.
-	for i := len(e.rec.Results) - 1; i >= 0; i-- {
+	for i := range e.rec.Results {
 		r := &e.rec.Results[i]
 		e.bytes += size(r)
 		if r.Tombstone {

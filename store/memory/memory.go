@@ -122,13 +122,15 @@ func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 
 // Load is store.Store's.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
-	var view store.Record
-	err := s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+	var snapshot store.Record
+	var now time.Time
+	err := s.step(ctx, key, func(rec *store.Record, at time.Time) error {
 		rules.Own(rec, owner)
-		view = rules.View(*rec, now)
+		snapshot, now = *rec, at
 		return nil
 	})
-	return view, err
+	// Copied without the lock: a long thread has thousands of messages to copy, and every run loads.
+	return rules.View(snapshot, now), err
 }
 
 // Open is store.Store's.

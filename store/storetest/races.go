@@ -177,6 +177,43 @@ func raceCases() []testCase {
 				}
 			}
 		}},
+		{name: "a record that is loaded while others step is whole", run: func(x *fixture) {
+			k := x.key("a")
+			const rounds = 100
+			for i, err := range race(4, func(i int) error {
+				for round := range rounds {
+					if i == 0 {
+						p := fmt.Sprint("p", round)
+						x.open(k, pause(p))
+						x.claim(k, p, "t "+p, "d")
+						x.finish(k, "t "+p, result(p), nil)
+						continue
+					}
+					rec, err := x.Load(x.Context(), k, "")
+					if err != nil {
+						return err
+					}
+					known := map[string]bool{}
+					if rec.State != store.None {
+						known[rec.Pause.ID] = true
+						if len(rec.Pause.Messages) == 0 || (rec.State == store.Claimed) != (rec.Digest == "d") {
+							return fmt.Errorf("torn: %s", asJSON(rec))
+						}
+					}
+					for _, r := range rec.Results {
+						if known[r.PauseID] || r.Tombstone == (r.Finish != nil) {
+							return fmt.Errorf("torn: %s", asJSON(rec))
+						}
+						known[r.PauseID] = true
+					}
+				}
+				return nil
+			}) {
+				if err != nil {
+					x.Errorf("caller %d: %v", i, err)
+				}
+			}
+		}},
 		{name: "claim, close and open on an open pause", run: func(x *fixture) {
 			for round := range 100 {
 				k := x.key(fmt.Sprint(round))

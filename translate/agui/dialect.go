@@ -9,8 +9,6 @@
 package agui
 
 import (
-	"slices"
-
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -60,12 +58,8 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 		return translate.Out{}, &run{}, nil
 	}
 	in := r.Input
-	// The answer itself, where it came as command.resume, and what Holdpoint's own CUSTOM event brought back: this
-	// backend announced neither.
-	if slices.ContainsFunc(r.Answers, func(a agui.Answer) bool { return a.Native }) || len(in.Resume) == 0 {
-		in = in.WithoutCommand()
-	} else if _, both := in.CommandResume(); both {
-		in = in.WithoutCommand()
+	if _, sent := in.CommandResume(); sent {
+		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
 	}
 	body := agui.SetKey(in.Raw, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{resumes: true}, nil

@@ -63,10 +63,9 @@ func paused(list []gjson.Result, finish agui.Event) translate.Result {
 	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: p}
 }
 
-// object is the interrupt as the client gets it, but for the id: every byte that need not change stays.
+// object is the interrupt as the client gets it, but for the id: every value keeps its bytes.
 func object(i gjson.Result) []byte {
-	o := translate.WithoutNulls([]byte(i.Raw))
-	o = agui.DeleteKey(o, "id")
+	o := translate.Pruned([]byte(i.Raw), "id")
 	if !gjson.GetBytes(o, "reason").Exists() {
 		o = agui.SetString(o, "reason", reasonDefault)
 	}

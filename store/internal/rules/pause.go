@@ -12,12 +12,11 @@ import (
 	"holdpoint/store"
 )
 
-// begin makes p the record's open pause.
+// begin makes p the open pause of a record that has none.
 func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
 	rec.Version, rec.State, rec.Pause = store.Version, store.Open, opened
-	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
 }
 
 // end makes r the newest result and leaves the record without a pause.

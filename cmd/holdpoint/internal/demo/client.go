@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -29,8 +30,11 @@ type reply struct {
 	frames []string
 }
 
+// patience is for a run of the script, which takes milliseconds.
+const patience = 30 * time.Second
+
 func newClient(url, threadID string) *client {
-	return &client{url: url, http: &http.Client{Transport: &http.Transport{}}, threadID: threadID, messages: json.RawMessage("[]")}
+	return &client{url: url, http: &http.Client{Transport: &http.Transport{}, Timeout: patience}, threadID: threadID, messages: json.RawMessage("[]")}
 }
 
 // say sends a user message.

@@ -70,6 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	d.line("%s", d.paint(bold, "Holdpoint stands between an agent that pauses in its own way and a client that knows AG-UI interrupts."))
 	d.fact("backend", backendURL+"  (scripted; its frames are those of @ag-ui/langgraph 0.0.43)")
 	d.fact("Holdpoint", url+"  (HOLDPOINT_UPSTREAM="+backendURL+", nothing else)")
+	d.line("\nBetween the two columns of frames: < taken out   > put in   | rewritten. threadId and rawEvent are not shown.")
 	return d.play(ctx)
 }
 
@@ -148,7 +149,7 @@ func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
 		return r, err
 	}
 	d.line("\nThe client says %q. The run pauses:", question)
-	d.frames(framesOf(d.backend.since(before)), r.frames)
+	d.frames(framesOf(d.backend.since(before)), r.frames, d.threads > 1)
 	d.promise(len(c.open) == 1, "%s: the pause has %d interrupts in its outcome, want 1", c.threadID, len(c.open))
 	d.promise(len(d.backend.sent(c.threadID)) == 0, "%s: an email was sent before anybody answered", c.threadID)
 	for _, i := range c.open {
@@ -156,10 +157,26 @@ func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
 			"%s: the interrupt is not about the call: %s", c.threadID, i.Raw)
 		d.line("")
 		d.fact("the outcome asks", fmt.Sprintf("%s (%s %s)", i.Get("message").Str, i.Get("reason").Str, i.Get("toolCallId").Str))
+		d.fact("about", callIn(r, i.Get("toolCallId").Str))
 		d.fact("under the id", i.Get("id").Str)
 		d.fact("and wants", i.Get("responseSchema").Raw)
 	}
 	return r, nil
+}
+
+// callIn is the tool call with an id as the client knows it from its messages.
+func callIn(r reply, id string) string {
+	text := ""
+	r.last("MESSAGES_SNAPSHOT").Get("messages").ForEach(func(_, m gjson.Result) bool {
+		m.Get("toolCalls").ForEach(func(_, c gjson.Result) bool {
+			if c.Get("id").Str == id {
+				text = c.Get("function.name").Str + " " + c.Get("function.arguments").Str
+			}
+			return true
+		})
+		return true
+	})
+	return text
 }
 
 // ask reads the human's answer.
@@ -197,7 +214,7 @@ func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
 	for _, e := range calls {
 		d.fact("the backend gets", "forwardedProps.command.resume "+gjson.GetBytes(e.body, "forwardedProps.command.resume").Raw)
 	}
-	d.frames(framesOf(calls), r.frames)
+	d.frames(framesOf(calls), r.frames, d.threads > 1)
 
 	kind, to := a.decision()
 	d.promise(r.finished(), "%s: %s did not end the run: %s", c.threadID, a.kind, r.last("RUN_ERROR").Raw)
@@ -229,7 +246,7 @@ func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) err
 	}
 	calls := d.backend.since(before)
 	d.line("\nThe same request comes again. The same end, from Holdpoint's record:")
-	d.frames(framesOf(calls), r.frames)
+	d.frames(framesOf(calls), r.frames, true)
 	d.promise(r.finished(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
 	d.promise(len(calls) == 0, "%s: the replay reached the backend", c.threadID)
 	d.promise(len(d.backend.sent(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
@@ -252,7 +269,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	}
 	calls := d.backend.since(before)
 	d.line("\nThe client says something else instead of an answer. It is refused, and asked again:")
-	d.frames(framesOf(calls), r.frames)
+	d.frames(framesOf(calls), r.frames, true)
 	d.promise(r.errorCode() == "PENDING_INTERRUPTS", "%s: the new message got the code %q, want PENDING_INTERRUPTS", c.threadID, r.errorCode())
 	d.promise(len(calls) == 0, "%s: the new message reached the backend", c.threadID)
 	d.promise(len(c.open) == 1, "%s: the refusal asks %d questions again, want 1", c.threadID, len(c.open))

@@ -67,7 +67,7 @@ func TestWithoutHoldpoint(t *testing.T) {
 	if err == nil {
 		t.Fatal("a proxy that translates nothing passes")
 	}
-	for _, want := range []string{"interrupts in its outcome", "want once", "PENDING_INTERRUPTS", "the replay reached the backend"} {
+	for _, want := range []string{"interrupts in its outcome", "became the decision", "PENDING_INTERRUPTS", "the replay reached the backend"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no complaint about %q in\n%v", want, err)
 		}
@@ -164,7 +164,7 @@ func TestLinesFitTheScreen(t *testing.T) {
 		var out strings.Builder
 		s := &screen{out: &out, width: width}
 		long := `{"type":"CUSTOM","name":"on_interrupt","value":"` + strings.Repeat("ä", 300) + `","rawEvent":{"id":"x"}}`
-		s.frames([]string{long, `{"type":"RUN_FINISHED"}`}, []string{long, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt"}}`})
+		s.frames([]string{long, `{"type":"RUN_FINISHED"}`}, []string{long, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt"}}`}, false)
 		s.fact("name", long)
 		for line := range strings.Lines(out.String()) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {

@@ -43,24 +43,38 @@ func (s *screen) title(text string) {
 	s.line("\n%s", s.paint(bold, "== "+text+" "+strings.Repeat("=", rule)))
 }
 
-// fact shows one value under its name, as much of it as fits.
+// fact shows one value under its name, on as many lines as it needs.
 func (s *screen) fact(name, value string) {
-	s.line("   %-20s %s", name, fit(value, s.width-24))
+	const indent = 24
+	room, rest := max(20, s.width-indent), []rune(value)
+	for first := true; first || len(rest) > 0; first = false {
+		n := min(room, len(rest))
+		s.line("   %s %s", pad(name, indent-4), string(rest[:n]))
+		name, rest = "", rest[n:]
+	}
 }
 
 // frames shows what the backend sent beside what the client received. A sign between the columns says what Holdpoint
 // did: nothing where a frame passed untouched, | where one stands for another, < where it was taken out, > where it
-// was put in.
-func (s *screen) frames(backend, client []string) {
+// was put in. short leaves out what passed untouched.
+func (s *screen) frames(backend, client []string, short bool) {
+	left := "the backend sends"
+	if backend == nil {
+		left = "the backend is not called"
+	}
 	rows := align(backend, client)
 	if s.width < twoColumns {
-		s.column("the backend sends", rows, func(r row) string { return r.left })
-		s.column("the client receives", rows, func(r row) string { return r.right })
+		if backend == nil {
+			s.line("   %s", s.paint(dim, left))
+		} else {
+			s.column(left, rows, short, func(r row) string { return r.left })
+		}
+		s.column("the client receives", rows, true, func(r row) string { return r.right })
 		return
 	}
 	column := (s.width - 8) / 2
-	s.line("   %s   %s", s.paint(dim, pad("the backend sends", column)), s.paint(dim, "the client receives"))
-	for _, r := range rows {
+	s.line("   %s   %s", s.paint(dim, pad(left, column)), s.paint(dim, "the client receives"))
+	for _, r := range shorten(rows, short) {
 		left, right := pad(fit(brief(r.left), column), column), fit(brief(r.right), column)
 		if r.sign == " " {
 			s.line("   %s   %s", left, right)
@@ -70,13 +84,35 @@ func (s *screen) frames(backend, client []string) {
 	}
 }
 
-func (s *screen) column(name string, rows []row, side func(row) string) {
+// column shows one side, for a screen that has no room for two.
+func (s *screen) column(name string, rows []row, short bool, side func(row) string) {
 	s.line("   %s", s.paint(dim, name))
-	for _, r := range rows {
+	for _, r := range shorten(rows, short) {
 		if side(r) != "" {
 			s.line("   %s %s", r.sign, fit(brief(side(r)), s.width-5))
 		}
 	}
+}
+
+// shorten puts one line in the place of frames that passed untouched, if it is short that is wanted.
+func shorten(rows []row, short bool) []row {
+	if !short {
+		return rows
+	}
+	var list []row
+	for i := 0; i < len(rows); {
+		n := 0
+		for i+n < len(rows) && rows[i+n].sign == " " {
+			n++
+		}
+		if n > 1 {
+			text := fmt.Sprintf("… %d frames that pass untouched", n)
+			list, i = append(list, row{text, " ", text}), i+n
+		} else {
+			list, i = append(list, rows[i]), i+1
+		}
+	}
+	return list
 }
 
 // A row is a frame on either side, or on one.
@@ -144,6 +180,9 @@ func pair(left, right string) row {
 // everywhere and rawEvent repeats what LangChain said; both are left out.
 func brief(frame string) string {
 	ev := gjson.Parse(frame)
+	if !ev.IsObject() {
+		return frame
+	}
 	parts := []string{ev.Get("type").Str}
 	for _, name := range []string{"outcome", "code"} {
 		if v := ev.Get(name); v.Exists() {

@@ -1,0 +1,84 @@
+// Package auto finds out from the stream which dialect a backend speaks, so that the address of the upstream is all
+// that has to be configured.
+//
+// One Run asks the dialects in their order for each event that could matter, and the first that says "mine" has the
+// rest of the stream. Until then everything passes untouched, but for the frames of one tool call at a time, while a
+// dialect waits for its end to tell. What nobody claims goes out as it came: auto translates only what it can answer.
+// On a resume there is nothing to find: the record says who asked.
+package auto
+
+import (
+	"sync"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "auto"
+
+// Options of the dialect. Warn, which may be nil, is told of what passes although it is a pause; once for each kind.
+type Options struct {
+	Warn func(msg string, args ...any)
+}
+
+// A Dialect implements translate.Dialect.
+type Dialect struct {
+	list           []translate.Dialect
+	warn           func(msg string, args ...any)
+	mastra, crewAI sync.Once
+}
+
+// New makes the dialect of the given ones, in the order in which they are asked.
+func New(list []translate.Dialect, o Options) *Dialect {
+	d := &Dialect{list: list, warn: o.Warn}
+	if d.warn == nil {
+		d.warn = func(string, ...any) {}
+	}
+	return d
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect. Nobody asks auto.
+func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
+
+func (d *Dialect) byName(name string) translate.Dialect {
+	for _, one := range d.list {
+		if one.Name() == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// Answers implements translate.Dialect: the dialect that made the pause or that the route was seen to speak reads
+// them; where neither is known, the first that finds any.
+func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	if one := d.byName(p.Dialect); one != nil {
+		return one.Answers(in, p)
+	}
+	for _, one := range d.list {
+		if answers, err := one.Answers(in, p); answers != nil || err != nil {
+			return answers, err
+		}
+	}
+	return nil, nil
+}
+
+// Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as
+// the dialect of the route would send it, if that is known, and its stream is looked at all the same.
+func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	known := d.byName(r.Pause.Dialect)
+	switch {
+	case r.Pause.ID != "" && known == nil:
+		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "the open question is of a kind (%q) that this Holdpoint does not know", r.Pause.Dialect)
+	case r.Pause.ID != "":
+		return known.Begin(r)
+	case known == nil:
+		return translate.Out{}, &run{d: d, r: r}, nil
+	}
+	out, _, err := known.Begin(r)
+	return out, &run{d: d, r: r}, err
+}
