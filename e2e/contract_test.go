@@ -3,9 +3,9 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -34,7 +34,7 @@ func TestARefusalLeavesAWayOn(t *testing.T) {
 			return step{resume: []entry{accept(c.pending[0].str("id")), accept(stray)}}
 		}), "UNKNOWN_INTERRUPT_ID", true, no},
 		{"the native id", "truthy", opened(1, func(c *client) step {
-			return step{resume: []entry{resolved(strings.SplitN(c.pending[0].str("id"), "~", 2)[0], true)}}
+			return step{resume: []entry{resolved(cmp.Or(nativeID(c.pending[0]), "none"), true)}}
 		}), "UNKNOWN_INTERRUPT_ID", true, false},
 		{"an answer on a thread that waits for nothing", "truthy", func(*testing.T, *client) step {
 			return step{say: "go", resume: []entry{resolved(stray, true)}}

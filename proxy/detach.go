@@ -26,7 +26,6 @@ func (h *Handler) enter(r *run, req *http.Request) bool {
 		return false
 	}
 	h.live[r] = r.cancel
-	h.streams.Add(1)
 	return true
 }
 
@@ -40,9 +39,12 @@ func (r *run) leave() {
 	r.cancel(context.Canceled)
 	h := r.h
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	delete(h.live, r)
-	h.mu.Unlock()
-	h.streams.Done()
+	if len(h.live) == 0 && h.ended != nil {
+		close(h.ended)
+		h.ended = nil
+	}
 }
 
 // detach reads a claimed run on after its client has left, until the outcome is recorded.
@@ -71,11 +73,7 @@ func (r *run) claimedNow() bool { return r.holding.Load() }
 // Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
 // end; a claimed run is in doubt then. New runs are refused from that moment on.
 func (h *Handler) Drain(ctx context.Context) error {
-	ended := make(chan struct{})
-	go func() {
-		h.streams.Wait()
-		close(ended)
-	}()
+	ended := h.allEnded()
 	select {
 	case <-ended:
 		return nil
@@ -93,6 +91,21 @@ func (h *Handler) Drain(ctx context.Context) error {
 	case <-time.After(storeTimeout):
 		return errors.New("proxy: some streams did not end")
 	}
+}
+
+// allEnded is closed when no stream is left.
+func (h *Handler) allEnded() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.live) == 0 {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	if h.ended == nil {
+		h.ended = make(chan struct{})
+	}
+	return h.ended
 }
 
 // beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.

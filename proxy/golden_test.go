@@ -204,7 +204,7 @@ func (s scenario) options(t *testing.T, target string, c *clock) (proxy.Options,
 		t.Fatal(err)
 	}
 	o := proxy.Options{Upstream: up, Store: kept, Now: c.Now}
-	name, lg := "auto", langgraph.Options{Cancel: "false"}
+	name, lg := "auto", langgraph.Options{Cancel: langgraph.JSON("false")}
 	for line := range strings.Lines(s.keys["env"]) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
 		switch k {

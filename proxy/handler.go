@@ -45,7 +45,7 @@ type Handler struct {
 	mu       sync.Mutex
 	live     map[*run]context.CancelCauseFunc
 	draining bool
-	streams  sync.WaitGroup
+	ended    chan struct{} // closed when live gets empty; nil while nobody waits
 }
 
 // New checks the options and makes a Handler.

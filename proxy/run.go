@@ -77,6 +77,7 @@ func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.Run
 	out := newWriter(w, h.opts.Heartbeat)
 	defer out.close()
 	if !h.enter(r, req) {
+		r.unfollow()
 		r.tell(out, r.refusal(decision{err: fault(r.ctx, errDraining)}))
 		return
 	}

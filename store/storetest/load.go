@@ -203,7 +203,7 @@ func copyCases() []testCase {
 		}},
 		{name: "payloads keep their bytes", run: func(x *fixture) {
 			k := x.key("a")
-			raw, big := awkward(1), awkward(1<<20)
+			raw, big := awkward(1), awkward(256<<10)
 			p := pause("p")
 			p.Private, p.Finish, p.NativeFinish, p.Messages, p.State = raw, raw, raw, big, raw
 			p.Native = []json.RawMessage{raw, raw}

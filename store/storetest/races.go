@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -179,14 +180,19 @@ func raceCases() []testCase {
 		}},
 		{name: "a record that is loaded while others step is whole", run: func(x *fixture) {
 			k := x.key("a")
-			const rounds = 100
-			for i, err := range race(4, func(i int) error {
+			const rounds = 30
+			for i, err := range race(3, func(i int) error {
 				for round := range rounds {
 					if i == 0 {
 						p := fmt.Sprint("p", round)
-						x.open(k, pause(p))
-						x.claim(k, p, "t "+p, "d")
-						x.finish(k, "t "+p, result(p), nil)
+						err := errors.Join(
+							x.Open(x.Context(), k, "", pause(p)),
+							x.Claim(x.Context(), k, p, "t", "d", x.long),
+							x.Finish(x.Context(), k, "t", result(p), nil),
+						)
+						if err != nil {
+							return err
+						}
 						continue
 					}
 					rec, err := x.Load(x.Context(), k, "")

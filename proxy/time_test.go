@@ -1,0 +1,355 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest: hours pass in no
+// time, and nothing sleeps.
+type bubble struct {
+	t     *testing.T
+	h     *Handler
+	store store.Store
+	// serve gets the n-th request's context and writes the stream; what it returns ends the stream.
+	serve func(ctx context.Context, n int, w io.Writer) error
+	n     int
+	mu    sync.Mutex
+}
+
+func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer) error, change ...func(*Options)) *bubble {
+	b := &bubble{t: t, serve: serve}
+	up, _ := url.Parse("http://backend/agent")
+	b.store = memory.New(memory.Options{Entries: 10, ReplayTTL: 24 * time.Hour, PauseRetention: 240 * time.Hour})
+	o := Options{Upstream: up, Dialect: &fakeDialect{}, Store: b.store, Client: ClientOutcome, Transport: b, NewID: func() string { return "x" }}
+	for _, c := range change {
+		c(&o)
+	}
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.h = h
+	return b
+}
+
+func (b *bubble) RoundTrip(req *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	b.n++
+	n := b.n
+	b.mu.Unlock()
+	r, w := io.Pipe()
+	stop := context.AfterFunc(req.Context(), func() { r.CloseWithError(req.Context().Err()) })
+	go func() {
+		defer stop()
+		w.CloseWithError(b.serve(req.Context(), n, w))
+	}()
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
+}
+
+// post runs a request to its end.
+func (b *bubble) post(body string) string {
+	w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+	b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	return w.text()
+}
+
+// A recorder is a ResponseWriter that may be read while it is written.
+type recorder struct {
+	*httptest.ResponseRecorder
+	mu   sync.Mutex
+	fail bool // the client has gone
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fail {
+		return 0, errors.New("broken pipe")
+	}
+	return r.ResponseRecorder.Write(p)
+}
+
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Body.String()
+}
+
+func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cancelled := false
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			io.WriteString(w, stream(started))
+			time.Sleep(50 * time.Minute)
+			io.WriteString(w, ": beat\n\n") // the backend's heartbeats count
+			<-ctx.Done()
+			cancelled = true
+			return nil
+		}, func(o *Options) { o.IdleTimeout = time.Hour })
+		begin := time.Now()
+		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
+		if took := time.Since(begin); took != 110*time.Minute {
+			t.Errorf("took %v", took)
+		}
+		synctest.Wait()
+		if !cancelled {
+			t.Error("the upstream was not cancelled")
+		}
+	})
+}
+
+// TestSilentUpstreamOfAResume: the client's stream ends, the action goes on and its end is recorded.
+func TestSilentUpstreamOfAResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			if n == 1 {
+				io.WriteString(w, stream(started, asks))
+				return nil
+			}
+			io.WriteString(w, stream(started))
+			select {
+			case <-time.After(90 * time.Minute):
+			case <-ctx.Done():
+				t.Error("the upstream of a claimed run was cancelled")
+			}
+			io.WriteString(w, stream(hello, finished))
+			return nil
+		}, func(o *Options) { o.IdleTimeout = time.Hour })
+		b.post(input("t", "r1", ""))
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
+		// The same answers again wait for the end and are told it.
+		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+		if b.n != 2 {
+			t.Errorf("%d calls", b.n)
+		}
+	})
+}
+
+func TestClaimIsRenewedWhileTheUpstreamLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			if n == 1 {
+				io.WriteString(w, stream(started, asks))
+				return nil
+			}
+			io.WriteString(w, stream(started))
+			time.Sleep(5 * time.Hour)
+			io.WriteString(w, stream(finished))
+			return nil
+		})
+		b.post(input("t", "r1", ""))
+		go func() {
+			time.Sleep(4 * time.Hour)
+			rec, _ := b.store.Load(context.Background(), recordKey("/", "t"), "")
+			if rec.State != store.Claimed {
+				t.Errorf("after four hours the pause is %q", rec.State)
+			}
+		}()
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED")
+	})
+}
+
+func TestHeartbeatsStandBetweenFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			io.WriteString(w, stream(started))
+			time.Sleep(40 * time.Second)
+			io.WriteString(w, "data: "+hello[:10])
+			time.Sleep(40 * time.Second) // half a frame: it is held back, so heartbeats may go on
+			io.WriteString(w, hello[10:]+"\n\n"+stream(finished))
+			return nil
+		}, func(o *Options) { o.Heartbeat = 15 * time.Second })
+		got := b.post(input("t", "r", ""))
+		want := stream(started) + strings.Repeat(string(heartbeat), 5) + stream(hello, finished)
+		if got != want {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := &recorder{ResponseRecorder: httptest.NewRecorder()}
+		w := newWriter(rec, time.Second)
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(200)
+		w.Write([]byte("data: half of "))
+		time.Sleep(4500 * time.Millisecond)
+		w.Write([]byte("a frame\n\n"))
+		time.Sleep(1500 * time.Millisecond)
+		w.close()
+		time.Sleep(time.Minute)
+		if got := rec.text(); got != "data: half of a frame\n\n"+string(heartbeat) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestClientLeavesAnOrdinaryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cancelled := false
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			io.WriteString(w, stream(started))
+			<-ctx.Done()
+			cancelled = true
+			return ctx.Err()
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(time.Second)
+			leave()
+		}()
+		b.h.ServeHTTP(&recorder{ResponseRecorder: httptest.NewRecorder()}, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r", ""))).WithContext(ctx))
+		synctest.Wait()
+		if !cancelled {
+			t.Error("the upstream was not cancelled")
+		}
+	})
+}
+
+// TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded all the same; a backend that never ends
+// is given up after the bound, in doubt.
+func TestClientLeavesAClaimedRunForGood(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+				if n == 1 {
+					io.WriteString(w, stream(started, asks))
+					return nil
+				}
+				io.WriteString(w, stream(started, hello))
+				time.Sleep(10 * time.Minute)
+				io.WriteString(w, stream(hello))
+				if !ends {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				io.WriteString(w, stream(finished))
+				return nil
+			})
+			b.post(input("t", "r1", ""))
+			gone := &recorder{ResponseRecorder: httptest.NewRecorder()}
+			gone.fail = true
+			func() {
+				defer func() { recover() }() // http.ErrAbortHandler
+				b.h.ServeHTTP(gone, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~x"))))))
+			}()
+			time.Sleep(detachTimeout + time.Minute)
+			synctest.Wait()
+			rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
+			if want := map[bool]store.State{true: store.None, false: store.InDoubt}[ends]; rec.State != want {
+				t.Errorf("ends %v: state %q, want %q", ends, rec.State, want)
+			}
+		})
+	}
+}
+
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			if n == 1 {
+				io.WriteString(w, stream(started, asks))
+				return nil
+			}
+			io.WriteString(w, stream(started))
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		b.post(input("t", "r1", ""))
+		var wg sync.WaitGroup
+		results := make([]string, 3)
+		wg.Go(func() { results[0] = b.post(input("t", "r2", resumeWith(yes("n1~x")))) })
+		wg.Go(func() { results[1] = b.post(input("other", "r3", "")) })
+		time.Sleep(time.Second)
+		wg.Go(func() { results[2] = b.post(input("t", "r4", resumeWith(yes("n1~x")))) }) // waits
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := b.h.Drain(ctx); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		for i, got := range results {
+			if !strings.HasSuffix(types(got), "RUN_ERROR:PROXY_DRAINING") {
+				t.Errorf("stream %d: %s", i, types(got))
+			}
+		}
+		wantTypes(t, b.post(input("new", "r5", "")), "RUN_STARTED RUN_ERROR:PROXY_DRAINING")
+		rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
+		if rec.State != store.InDoubt {
+			t.Errorf("the claimed pause is %q", rec.State)
+		}
+	})
+}
+
+func TestStoreDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := &downStore{}
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			io.WriteString(w, stream(started, asks))
+			return nil
+		}, func(o *Options) { down.Store = o.Store; o.Store = down })
+		down.load = true
+		wantTypes(t, b.post(input("t", "r1", "")), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+		if b.n != 0 {
+			t.Error("the backend was called though nobody knows what the thread waits for")
+		}
+		down.load, down.open = false, true
+		wantTypes(t, b.post(input("t", "r2", "")), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+		down.open, down.full = false, true
+		wantTypes(t, b.post(input("t", "r3", "")), "RUN_STARTED RUN_ERROR:STORE_FULL")
+		down.full = false
+		wantTypes(t, b.post(input("t", "r4", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+		down.finish = true
+		wantTypes(t, b.post(input("t", "r5", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+		down.finish = false
+		time.Sleep(leaseTime + time.Second)
+		wantTypes(t, b.post(input("t", "r6", "")), "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT")
+	})
+}
+
+// A downStore fails as told.
+type downStore struct {
+	store.Store
+	load, open, full, finish bool
+}
+
+var errDown = errors.New("connection refused")
+
+func (d *downStore) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	if d.load {
+		return store.Record{}, errDown
+	}
+	return d.Store.Load(ctx, key, owner)
+}
+
+func (d *downStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	switch {
+	case d.open:
+		return errDown
+	case d.full:
+		return store.ErrFull
+	}
+	return d.Store.Open(ctx, key, owner, p)
+}
+
+func (d *downStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	if d.finish {
+		return errDown
+	}
+	return d.Store.Finish(ctx, key, token, r, next)
+}

@@ -1,0 +1,468 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// objects of a pause, without the ids.
+func objects(p agui.Pause) []string {
+	var list []string
+	for _, i := range p.Interrupts {
+		list = append(list, string(i.Object))
+	}
+	return list
+}
+
+// A plain pause: the CUSTOM event is held until the end, the rest passes with its frame (section 11, row 2; section 3.1).
+func TestPauseIsHeldUntilTheEnd(t *testing.T) {
+	for name, stream := range map[string][]string{
+		"custom before the snapshots (up to 0.0.42)": {started, stepAsk, custom(idA, approval), stepEnd, state, messages, finished},
+		"custom after the snapshots (0.0.43)":        {started, stepAsk, stepEnd, state, messages, custom(idA, approval), finished},
+		"re-emitted, without snapshots (row 9)":      {started, custom(idA, approval), finished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := playPlain(t, newDialect(t, Options{}), stream...)
+			if strings.Contains(p.types(), "CUSTOM") || len(p.emitted) != len(stream)-2 {
+				t.Errorf("emitted %s", p.types())
+			}
+			for _, ev := range p.emitted {
+				if string(ev.Frame) != "data: "+string(ev.JSON)+"\n\n" || ev.Edited {
+					t.Errorf("%s was touched", ev.Type)
+				}
+			}
+			pause := p.result.Pause
+			if pause.Dialect != "langgraph" || len(pause.Interrupts) != 1 || pause.Interrupts[0].Native != idA {
+				t.Fatalf("pause %+v", pause)
+			}
+			want := `{"reason":"langgraph:interrupt","message":"Please confirm","metadata":{"langgraph":{"raw":` + approval + `}}}`
+			if got := objects(pause)[0]; got != want {
+				t.Errorf("object\n%s, want\n%s", got, want)
+			}
+			if string(p.result.Finish.JSON) != finished {
+				t.Errorf("finish %s", p.result.Finish.JSON)
+			}
+			if len(pause.Native) != 1 || string(pause.Native[0]) != custom(idA, approval) || string(pause.NativeFinish) != finished {
+				t.Errorf("native form %s, %s", pause.Native, pause.NativeFinish)
+			}
+		})
+	}
+}
+
+// Row 12: RUN_STARTED and RUN_FINISHED go on with the ids that they came with; proxy writes the client's.
+func TestEndsThatAreNoPause(t *testing.T) {
+	d := newDialect(t, Options{})
+	for name, c := range map[string]struct {
+		stream []string
+		finish string
+	}{
+		"an ordinary run": {[]string{started, stepAsk, finished}, finished},
+		"RUN_ERROR, what was asked goes (section 2)":        {[]string{started, custom(idA, approval), failed}, failed},
+		"no terminal event":                                 {[]string{started, custom(idA, approval)}, ""},
+		"Mastra's announcement passes":                      {[]string{started, custom("", `{"type":"mastra_suspend","toolCallId":"c"}`), finished}, finished},
+		"an outcome without interrupts":                     {[]string{started, withOutcome()}, withOutcome()},
+		"a success outcome":                                 {[]string{started, `{"type":"RUN_FINISHED","outcome":{"type":"success"}}`}, `{"type":"RUN_FINISHED","outcome":{"type":"success"}}`},
+		"an event with two types is opaque":                 {[]string{started, `{"type":"CUSTOM","type":"CUSTOM","name":"on_interrupt","value":"x"}`, finished}, finished},
+		"static breakpoint: nothing to see (section 3.1)":   {[]string{started, stepAsk, stepEnd, state, messages, finished}, finished},
+		"a CUSTOM event of another name":                    {[]string{started, `{"type":"CUSTOM","name":"PredictState","value":[]}`, finished}, finished},
+		"Mastra's announcement as an object":                {[]string{started, `{"type":"CUSTOM","name":"on_interrupt","value":{"type":"mastra_suspend"}}`, finished}, finished},
+		"CrewAI's announcement passes":                      {[]string{started, `{"type":"CUSTOM","name":"on_interrupt","value":{"id":"x","reason":"crewai:human_feedback"}}`, finished}, finished},
+		"subgraph: snapshots in mid-run (row 18, no pause)": {[]string{started, stepAsk, state, messages, stepEnd, state, messages, finished}, finished},
+		"concatenated arguments of parallel calls (row 17)": {[]string{started, `{"type":"TOOL_CALL_ARGS","toolCallId":"a","delta":"{}{}"}`, finished}, finished},
+		"an interrupt outcome of other things than objects": {[]string{started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[null,1]}}`}, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[null,1]}}`},
+		"interrupts missing altogether (row 1)":             {[]string{started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt"}}`}, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt"}}`},
+		"interrupts null (row 1)":                           {[]string{started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":null}}`}, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":null}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := playPlain(t, d, c.stream...)
+			if p.err != nil || len(p.result.Pause.Interrupts) != 0 || p.result.Lost || p.result.Next != nil {
+				t.Fatalf("%+v", p)
+			}
+			if got := string(p.result.Finish.JSON); got != c.finish || p.result.Finish.Edited {
+				t.Errorf("finish %s, want %s", got, c.finish)
+			}
+		})
+	}
+}
+
+// Section 3.2, section 11 rows 1 and 2: CUSTOM events and the outcome are one set, the outcome decides.
+func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
+	a, b := adapters(idA, `{"action":"A"}`, ""), adapters(idB, `{"action":"B"}`, "")
+	two := []string{idA + " A", idB + " B"}
+	for name, c := range map[string]struct {
+		stream []string
+		want   []string // native id and action
+	}{
+		"several customs (row 1)":                      {[]string{custom(idA, `{"action":"A"}`), custom(idB, `{"action":"B"}`), finished}, two},
+		"the first only (section 3.4, up to 0.0.42)":   {[]string{custom(idA, `{"action":"A"}`), finished}, two[:1]},
+		"outcome alone, customs off (row 2)":           {[]string{withOutcome(a, b)}, two},
+		"both":                                         {[]string{custom(idA, `{"action":"A"}`), custom(idB, `{"action":"B"}`), withOutcome(a, b)}, two},
+		"both in another order: the outcome's":         {[]string{custom(idB, `{"action":"B"}`), custom(idA, `{"action":"A"}`), withOutcome(a, b)}, two},
+		"customs without rawEvent beside the outcome":  {[]string{custom("", `{"action":"A"}`), custom("", `{"action":"B"}`), withOutcome(a, b)}, two},
+		"the outcome lacks one":                        {[]string{custom(idA, `{"action":"A"}`), custom(idB, `{"action":"B"}`), withOutcome(a)}, two},
+		"one id twice at once, different values":       {[]string{custom(idA, `{"action":"A"}`), custom(idA, `{"action":"B"}`), finished}, []string{idA + " A", idA + " B"}},
+		"one id twice at once, equal values (#6626)":   {[]string{custom(idA, `{"action":"A"}`), custom(idA, `{"action":"A"}`), finished}, []string{idA + " A", idA + " A"}},
+		"one id twice in both forms, different values": {[]string{custom(idA, `{"action":"A"}`), custom(idA, `{"action":"B"}`), withOutcome(a, adapters(idA, `{"action":"B"}`, ""))}, []string{idA + " A", idA + " B"}},
+		"one id twice in both forms, equal values":     {[]string{custom(idA, `{"action":"A"}`), custom(idA, `{"action":"A"}`), withOutcome(a, a)}, []string{idA + " A", idA + " A"}},
+		"a number written in two ways is one value":    {[]string{custom(idA, `{"action":"A","x":1.0}`), withOutcome(adapters(idA, `{"action":"A","x":1}`, ""))}, two[:1]},
+		"several customs without any id (row 3)":       {[]string{custom("", `{"action":"A"}`), custom("", `{"action":"B"}`), finished}, []string{" A", " B"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := playPlain(t, newDialect(t, Options{}), append([]string{started}, c.stream...)...)
+			var got []string
+			for _, i := range p.result.Pause.Interrupts {
+				got = append(got, i.Native+" "+gjson.GetBytes(i.Object, "metadata.langgraph.raw.action").Str)
+			}
+			if strings.Join(got, ", ") != strings.Join(c.want, ", ") {
+				t.Errorf("interrupts %q, want %q", got, c.want)
+			}
+			if p.result.Finish.Get("outcome").Exists() {
+				t.Errorf("finish %s", p.result.Finish.JSON)
+			}
+		})
+	}
+}
+
+// Section 4: where the native id is, and what is done without one. ns and ids of xxhash 4.1.0 for Python.
+func TestNativeID(t *testing.T) {
+	const value = `,"value":"What?","name":"on_interrupt","type":"CUSTOM"}`
+	ns := `"ns":["ask:6c1e2d3f-0000-4000-8000-000000000000"],"resumable":true,"when":"during"`
+	const computed = "e34244134862b4af482c1fe3e7411347"
+	for name, c := range map[string]struct {
+		raw  string
+		ns   bool
+		id   string
+		way  way
+		meta string
+	}{
+		"rawEvent.id, key order of Python": {`{"value":"What?","id":"` + idA + `"}`, false, idA, byID, ""},
+		"JS 0.3: interrupt_id":             {`{"value":"What?","interrupt_id":"` + idA + `",` + ns + `}`, false, idA, byID, ns},
+		"namespace only: none":             {`{"value":"What?",` + ns + `}`, false, "", byScalar, ns},
+		"namespace only, told to compute":  {`{"value":"What?",` + ns + `}`, true, computed, byID, ns},
+		"two namespaces are joined":        {`{"ns":["a","b:1"]}`, true, "90673035ce3944bd289f6a7b3b8ddd65", byID, `"ns":["a","b:1"]`},
+		"a namespace of something else":    {`{"ns":[1]}`, true, "", byScalar, `"ns":[1]`},
+		"NodeInterrupt has no id":          {`{"value":"What?","id":"placeholder-id"}`, false, "placeholder-id", byScalar, ""},
+		"nulls are left out":               {`{"id":"` + idA + `","ns":null,"when":null}`, false, idA, byID, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{NSIDs: c.ns})
+			pause := pausedBy(t, d, started, `{"rawEvent":`+c.raw+value, finished)
+			n := groups(pause, nil)[0].native
+			if pause.Interrupts[0].Native != c.id || n.Way != c.way {
+				t.Errorf("id %q by %q, want %q by %q", pause.Interrupts[0].Native, n.Way, c.id, c.way)
+			}
+			want := `{"raw":"What?"`
+			if c.meta != "" {
+				want += "," + c.meta
+			}
+			if got := gjson.GetBytes(pause.Interrupts[0].Object, "metadata.langgraph").Raw; got != want+"}" {
+				t.Errorf("metadata %s, want %s}", got, want)
+			}
+		})
+	}
+	t.Run("no rawEvent at all (row 13)", func(t *testing.T) {
+		pause := pausedBy(t, newDialect(t, Options{}), started, custom("", approval), finished)
+		if n := groups(pause, nil)[0]; n.Way != byBareScalar || n.ID != "" {
+			t.Errorf("%+v", n)
+		}
+		if got := objects(pause)[0]; !strings.Contains(got, `"message":"Please confirm"`) {
+			t.Errorf("object %s", got)
+		}
+	})
+}
+
+// Section 3.1: the type of a value is in rawEvent, the whole of it in the text.
+func TestValue(t *testing.T) {
+	event := func(value, typed string) string {
+		if typed != "" {
+			typed = `,"rawEvent":{"id":"` + idA + `","value":` + typed + `}`
+		}
+		return `{"type":"CUSTOM","name":"on_interrupt","value":` + value + typed + `}`
+	}
+	for name, c := range map[string]struct{ event, want string }{
+		"a string":                                           {event(`"What?"`, `"What?"`), `"What?"`},
+		"a string that looks like a number":                  {event(`"42"`, `"42"`), `"42"`},
+		"a number":                                           {event(`"42"`, `42`), `42`},
+		"42 without rawEvent stays a string":                 {event(`"42"`, ``), `"42"`},
+		"a string that looks like an object":                 {event(`"{}"`, `"{}"`), `"{}"`},
+		"{} without rawEvent is read as an object":           {event(`"{}"`, ``), `{}`},
+		"a list without rawEvent":                            {event(`" [1]"`, ``), ` [1]`},
+		"text that only begins like an object":               {event(`"{not JSON"`, ``), `"{not JSON"`},
+		"config stands in the text only (row 14)":            {event(`"{\"a\": 1, \"config\": {\"b\": 2}}"`, `{"a":1}`), `{"a": 1, "config": {"b": 2}}`},
+		"NaN is no JSON":                                     {event(`"{\"a\": NaN}"`, `{"a":null}`), `{"a":null}`},
+		"keys that were UUIDs (row 14)":                      {event(`"{\"0b5e\": 1}"`, `{"0b5e":1}`), `{"0b5e": 1}`},
+		"null":                                               {event(`"null"`, `null`), ``},
+		"the bare value of adapters before 2025-06":          {event(`{"a":1}`, ``), `{"a":1}`},
+		"text and rawEvent of different kinds: the rawEvent": {event(`"[1]"`, `{"a":1}`), `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pause := pausedBy(t, newDialect(t, Options{}), started, c.event, finished)
+			got := gjson.GetBytes(pause.Interrupts[0].Object, "metadata.langgraph.raw")
+			if c.want != "" && got.Raw != strings.TrimSpace(c.want) {
+				t.Errorf("raw %s, want %s", got.Raw, c.want)
+			}
+			if c.want == "" && got.Exists() {
+				t.Errorf("raw %s, want none", got.Raw)
+			}
+		})
+	}
+}
+
+// Section 7.1 and the rows of 7.2; section 11 row 4.
+func TestShapes(t *testing.T) {
+	for name, c := range map[string]struct {
+		value string
+		shape shape
+		want  string // the members before metadata
+	}{
+		"CopilotKit, a text":       {kitText, copilotKit, `{"reason":"langgraph:interrupt","message":"What is your name?"`},
+		"CopilotKit, an action":    {kitTool, copilotKit, `{"reason":"langgraph:interrupt","message":"book"`},
+		"CopilotKit before HITL":   {`{"__copilotkit_interrupt_value__":"x","action_requests":[{"name":"a"}]}`, copilotKit, `{"reason":"langgraph:interrupt","message":"x"`},
+		"a string":                 {`"What is your name?"`, plain, `{"reason":"langgraph:interrupt","message":"What is your name?"`},
+		"an empty string":          {`""`, plain, `{"reason":"langgraph:interrupt","message":""`},
+		"a number":                 {`7`, plain, `{"reason":"langgraph:interrupt"`},
+		"a list":                   {`["x"]`, plain, `{"reason":"langgraph:interrupt"`},
+		"true":                     {`true`, plain, `{"reason":"langgraph:interrupt"`},
+		"question":                 {`{"title":"t","question":"q?"}`, plain, `{"reason":"langgraph:interrupt","message":"q?"`},
+		"prompt":                   {`{"title":"t","description":"d","prompt":"p?"}`, plain, `{"reason":"langgraph:interrupt","message":"p?"`},
+		"description":              {`{"title":"t","description":"d"}`, plain, `{"reason":"langgraph:interrupt","message":"d"`},
+		"title":                    {`{"title":"t","question":1}`, plain, `{"reason":"langgraph:interrupt","message":"t"`},
+		"nothing to say":           {`{"a":1}`, plain, `{"reason":"langgraph:interrupt"`},
+		"empty reason is kept":     {`{"reason":"","message":""}`, plain, `{"reason":"","message":""`},
+		"null reason is none":      {`{"reason":null,"message":null}`, plain, `{"reason":"langgraph:interrupt"`},
+		"a reason that is no text": {`{"reason":1}`, plain, `{"reason":"langgraph:interrupt"`},
+		"schema and expiry, camel wins": {`{"responseSchema":{"a":1},"response_schema":{"b":1},"expiresAt":"2030-01-01T00:00:00Z","expires_at":"x"}`, plain,
+			`{"reason":"langgraph:interrupt","responseSchema":{"a":1},"expiresAt":"2030-01-01T00:00:00Z"`},
+		"schema and expiry, snake":      {`{"responseSchema":null,"response_schema":{},"expires_at":"2030-01-01T00:00:00Z"}`, plain, `{"reason":"langgraph:interrupt","responseSchema":{},"expiresAt":"2030-01-01T00:00:00Z"`},
+		"a schema that is no object":    {`{"responseSchema":true}`, plain, `{"reason":"langgraph:interrupt"`},
+		"a call that nobody saw":        {`{"toolCallId":"nobody","reason":"tool_call"}`, plain, `{"reason":"langgraph:tool_approval"`},
+		"an empty toolCallId":           {`{"tool_call_id":""}`, plain, `{"reason":"langgraph:interrupt"`},
+		"a call that the client saw":    {`{"tool_call_id":"call-1-1","reason":"tool_call"}`, plain, `{"reason":"tool_call","message":"The agent asks to call the tool send_email.","toolCallId":"call-1-1"`},
+		"the same with its own message": {`{"toolCallId":"call-1-1","message":"m"}`, plain, `{"reason":"langgraph:interrupt","message":"m","toolCallId":"call-1-1"`},
+		"HITL without actions":          {`{"action_requests":[]}`, plain, `{"reason":"langgraph:interrupt"`},
+		"HITL with nameless actions":    {`{"action_requests":[{"args":{}}]}`, plain, `{"reason":"langgraph:interrupt"`},
+		"an empty list":                 {`[]`, plain, `{"reason":"langgraph:interrupt"`},
+		"a list of half requests":       {`[{"action_request":{"action":"a"}},{}]`, plain, `{"reason":"langgraph:interrupt"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pause := pausedBy(t, newDialect(t, Options{}), started, pyCalls, custom(idA, c.value), finished)
+			if len(pause.Interrupts) != 1 {
+				t.Fatalf("%d interrupts", len(pause.Interrupts))
+			}
+			object := string(agui.DeleteKey(pause.Interrupts[0].Object, "id"))
+			want := c.want + `,"metadata":{"langgraph":{"raw":` + c.value + `}}}`
+			if object != want {
+				t.Errorf("object\n%s, want\n%s", object, want)
+			}
+			if g := groups(pause, nil); g[0].Shape != c.shape {
+				t.Errorf("shape %q, want %q", g[0].Shape, c.shape)
+			}
+		})
+	}
+}
+
+// Section 3.2: what the backend itself says of an interrupt decides, its nulls go.
+func TestOutcomeDecidesContent(t *testing.T) {
+	for name, c := range map[string]struct{ given, value, want string }{
+		"the adapter's own mapping": {adapters(idA, approval, `,"message":"Please confirm"`), approval,
+			`{"reason":"langgraph:interrupt","message":"Please confirm","metadata":{"langgraph":{"raw":` + approval + `}}}`},
+		"a subclass that adds to it": {`{"id":"` + idA + `","reason":"acme:x","message":"M","toolCallId":"call-1-1","responseSchema":{"type":"string"},"expiresAt":"2030-01-01T00:00:00Z","subagentRunId":"s","metadata":{"acme":{"k":null},"langgraph":{"raw":{"message":"old"},"level":3}}}`, "",
+			`{"reason":"acme:x","message":"M","toolCallId":"call-1-1","responseSchema":{"type":"string"},"expiresAt":"2030-01-01T00:00:00Z","subagentRunId":"s","metadata":{"acme":{"k":null},"langgraph":{"raw":{"message":"old"},"level":3}}}`},
+		"nulls": {`{"id":"` + idA + `","reason":null,"message":null,"toolCallId":null,"responseSchema":null,"expiresAt":null,"metadata":null}`, "",
+			`{"reason":"langgraph:interrupt"}`},
+		"the question of a value that the adapter does not look for": {adapters(idA, `{"question":"q?"}`, ""), "",
+			`{"reason":"langgraph:interrupt","message":"q?","metadata":{"langgraph":{"raw":{"question":"q?"}}}}`},
+		"the value of the CUSTOM event, which has config": {adapters(idA, `{"a":1}`, ""), `{"a":1,"config":{"b":2}}`,
+			`{"reason":"langgraph:interrupt","metadata":{"langgraph":{"raw":{"a":1,"config":{"b":2}}}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := []string{started, pyCalls}
+			if c.value != "" {
+				stream = append(stream, custom(idA, c.value))
+			}
+			p := playPlain(t, newDialect(t, Options{}), append(stream, withOutcome(c.given))...)
+			if got := objects(p.result.Pause); len(got) != 1 || got[0] != c.want {
+				t.Errorf("objects\n%s, want\n%s", got, c.want)
+			}
+			if c.value == "" && p.result.Pause.Native != nil {
+				t.Errorf("native events %s where only the outcome came", p.result.Pause.Native)
+			}
+		})
+	}
+}
+
+// Section 7.3: one interrupt for each action (row 15).
+func TestReviewFansOut(t *testing.T) {
+	const schemaAll = `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"message":{"type":"string"}},"required":["approved"]}`
+	const schemaNoEdit = `{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"}},"required":["approved"]}`
+	meta := func(raw string, index string) string { return `,"metadata":{"langgraph":{"raw":` + raw + index + `}}}` }
+	alpha := `{"action_requests":[{"name":"f","arguments":{"x":1}}],"review_configs":[{"action_name":"f","description":"D","allowed_decisions":["approve"]}]}`
+	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","respond"]}]}`
+	refs := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"],"args_schema":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"type":"integer"}}}}]}`
+	bare := `{"action_requests":[{"name":"f","args":{}}]}`
+	swapped := `{"action_requests":[{"name":"f"},{"name":"g"}],"review_configs":[{"action_name":"g","allowed_decisions":["reject"]},{"action_name":"f","allowed_decisions":["approve"]}]}`
+	for name, c := range map[string]struct {
+		calls, value string
+		want         []string
+	}{
+		"Python, two actions, both calls seen": {pyCalls, pyHITL, []string{
+			`{"reason":"tool_call","message":"Send it?","toolCallId":"call-1-1","responseSchema":` + schemaAll + meta(pyHITL, `,"index":0`),
+			`{"reason":"tool_call","message":"Deleting needs an OK","toolCallId":"call-1-2","responseSchema":` + schemaNoEdit + meta(pyHITL, `,"index":1`),
+		}},
+		"JS, call not seen": {messages, jsHITL, []string{
+			`{"reason":"langgraph:tool_approval","message":"Tool execution requires approval","responseSchema":` + schemaAll + meta(jsHITL, `,"index":0`),
+		}},
+		"1.0 alpha: arguments, description in the config": {messages, alpha, []string{
+			`{"reason":"langgraph:tool_approval","message":"D","responseSchema":` + schemaNoEdit + meta(alpha, `,"index":0`),
+		}},
+		"a decision that a boolean cannot say": {messages, respond, []string{
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"},"type":{"enum":["approve","respond"]}},"anyOf":[{"required":["approved"]},{"required":["type"]}]}` + meta(respond, `,"index":0`),
+		}},
+		"args_schema with references": {messages, refs, []string{
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"type":"integer"}}},"message":{"type":"string"}},"required":["approved"],"$defs":{"X":{"type":"integer"}}}` + meta(refs, `,"index":0`),
+		}},
+		"without review_configs": {messages, bare, []string{
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":` + schemaNoEdit + meta(bare, `,"index":0`),
+		}},
+		"configs in another order go by name": {messages, swapped, []string{
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":` + schemaNoEdit + meta(swapped, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool g.","responseSchema":` + schemaNoEdit + meta(swapped, `,"index":1`),
+		}},
+		"Agent Inbox, one request (7.4)": {pyCalls, inboxOne, []string{
+			`{"reason":"langgraph:human_interrupt","message":"Send this mail?","responseSchema":` + schemaAll + meta(inboxOne, ``),
+		}},
+		"Agent Inbox, a list; config taken out (row 14)": {
+			strings.Replace(pyCalls, `\"body\": \"hi\"`, ``, 1), `[{"action_request":{"action":"delete_file","args":{"path":"/tmp/x"}}}]`, []string{
+				`{"reason":"langgraph:human_interrupt","message":"delete_file","toolCallId":"call-1-2","responseSchema":` + schemaAll + meta(`[{"action_request":{"action":"delete_file","args":{"path":"/tmp/x"}}}]`, `,"index":0`),
+			},
+		},
+		"Agent Inbox that takes little": {messages, `{"action_request":{"action":"f","args":{}},"config":{"allow_accept":true}}`, []string{
+			`{"reason":"langgraph:human_interrupt","message":"f","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}` + meta(`{"action_request":{"action":"f","args":{}},"config":{"allow_accept":true}}`, ``),
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := playPlain(t, newDialect(t, Options{}), started, c.calls, custom(idA, c.value), finished)
+			got := objects(p.result.Pause)
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("objects\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+			for _, i := range p.result.Pause.Interrupts {
+				if i.Native != idA || !json.Valid(i.Object) {
+					t.Errorf("interrupt %+v", i)
+				}
+			}
+		})
+	}
+}
+
+// Section 7.3: which call a review is about.
+func TestReviewedCalls(t *testing.T) {
+	call := func(id, args string) string {
+		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + quoted(args) + `}}`
+	}
+	assistant := func(id string, calls ...string) string {
+		return `{"id":"` + id + `","role":"assistant","toolCalls":[` + strings.Join(calls, ",") + `]}`
+	}
+	tool := func(call string) string {
+		return `{"id":"m-` + call + `","role":"tool","toolCallId":"` + call + `","content":"x"}`
+	}
+	request := func(args ...string) string {
+		var list []string
+		for _, a := range args {
+			list = append(list, `{"name":"f","args":`+a+`}`)
+		}
+		return `{"action_requests":[` + strings.Join(list, ",") + `],"review_configs":[]}`
+	}
+	for name, c := range map[string]struct {
+		messages []string
+		request  string
+		want     string
+	}{
+		"by arguments, deep":                   {[]string{assistant("a", call("1", `{"x":{"y":[1,2]}}`), call("2", `{"x":{"y":[1,3]}}`))}, request(`{"x":{"y":[1,3]}}`), "2"},
+		"key order does not count":             {[]string{assistant("a", call("1", `{"a":1,"b":2}`))}, request(`{"b":2,"a":1}`), "1"},
+		"1.0 is 1":                             {[]string{assistant("a", call("1", `{"a":1.0}`))}, request(`{"a":1}`), "1"},
+		"long whole numbers differ":            {[]string{assistant("a", call("1", `{"a":9007199254740993}`))}, request(`{"a":9007199254740992}`), ""},
+		"no arguments":                         {[]string{assistant("a", call("1", ``))}, request(`{}`), "1"},
+		"two equal calls, each once":           {[]string{assistant("a", call("1", `{}`), call("2", `{}`))}, request(`{}`, `{}`), "1 2"},
+		"more questions than calls":            {[]string{assistant("a", call("1", `{}`))}, request(`{}`, `{}`), "1 "},
+		"the open call before the answered":    {[]string{assistant("a", call("1", `{}`)), tool("1"), assistant("b", call("2", `{}`))}, request(`{}`), "2"},
+		"the last message before an older":     {[]string{assistant("a", call("1", `{}`)), assistant("b", call("2", `{}`))}, request(`{}`), "2"},
+		"an answered one if there is no other": {[]string{assistant("a", call("1", `{}`)), tool("1")}, request(`{}`), "1"},
+		"another tool":                         {[]string{assistant("a", call("1", `{}`))}, `{"action_requests":[{"name":"g","args":{}}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + strings.Join(c.messages, ",") + `]}`
+			p := playPlain(t, newDialect(t, Options{}), started, snapshot, custom(idA, c.request), finished)
+			var got []string
+			for _, i := range p.result.Pause.Interrupts {
+				got = append(got, i.ToolCallID())
+				if want := map[bool]string{true: "tool_call", false: "langgraph:tool_approval"}[i.ToolCallID() != ""]; i.Reason() != want {
+					t.Errorf("reason %q, want %q", i.Reason(), want)
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("calls %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// An outcome whose ids are not LangGraph's is a subclass's own (row 15, "subclass fan-out"): one set, as it has it.
+func TestOutcomeOfASubclass(t *testing.T) {
+	given := func(n string) string {
+		return `{"id":"` + idA + `:` + n + `","reason":"tool_call","message":"m` + n + `","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
+	}
+	p := playPlain(t, newDialect(t, Options{}), started, pyCalls, custom(idA, pyHITL), withOutcome(given("0"), given("1")))
+	if got := p.result.Pause.Interrupts; len(got) != 2 || got[0].Native != idA+":0" || got[1].Native != idA+":1" {
+		t.Fatalf("%+v", got)
+	}
+	want := `{"reason":"langgraph:tool_approval","message":"m0","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
+	if got := objects(p.result.Pause)[0]; got != want {
+		t.Errorf("object %s, want %s", got, want)
+	}
+}
+
+// An opaque terminal event cannot be told, but the question is.
+func TestPauseWithAnOpaqueFinish(t *testing.T) {
+	p := playPlain(t, newDialect(t, Options{}), started, custom(idA, `"x"`), `{"type":"RUN_FINISHED","type":"RUN_FINISHED"}`)
+	if len(p.result.Pause.Interrupts) != 1 || !p.result.Finish.Valid() || p.result.Finish.Get("threadId").Str != "t1" {
+		t.Errorf("%+v", p.result)
+	}
+}
+
+func TestSign(t *testing.T) {
+	uuid4 := "0b5e7c1a2d3f4e5f8a9b0c1d2e3f4a5b"
+	for name, c := range map[string]struct {
+		event string
+		want  translate.Verdict
+	}{
+		"CUSTOM on_interrupt":              {custom(idA, approval), translate.Mine},
+		"a text":                           {custom("", `"What?"`), translate.Mine},
+		"Mastra's":                         {custom("", `{"type":"mastra_suspend"}`), translate.No},
+		"an object":                        {`{"type":"CUSTOM","name":"on_interrupt","value":{"a":1}}`, translate.No},
+		"another name":                     {`{"type":"CUSTOM","name":"x","value":"a"}`, translate.No},
+		"two types":                        {`{"type":"CUSTOM","type":"CUSTOM","name":"on_interrupt","value":"a"}`, translate.No},
+		"metadata.langgraph":               {withOutcome(adapters("x", "1", "")), translate.Mine},
+		"the adapter's reason":             {withOutcome(`{"id":"x","reason":"langgraph:interrupt"}`), translate.Mine},
+		"an id of 32 hex digits":           {withOutcome(`{"id":"` + idA + `","reason":"r"}`), translate.Mine},
+		"a random UUID without its dashes": {withOutcome(`{"id":"` + uuid4 + `","reason":"r"}`), translate.No},
+		"another outcome":                  {withOutcome(`{"id":"x","reason":"r"}`), translate.No},
+		"metadata of another kind":         {withOutcome(`{"id":"x","reason":"r","metadata":{"langgraph":null}}`), translate.No},
+		"a plain end":                      {finished, translate.No},
+		"an error":                         {failed, translate.No},
+		"a tool call":                      {`{"type":"TOOL_CALL_START","toolCallId":"x","toolCallName":"confirm_changes"}`, translate.No},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ev := agui.NewEvent([]byte(c.event))
+			if got := newDialect(t, Options{}).Sign(ev, agui.Call{}, &log{}); got != c.want {
+				t.Errorf("verdict %v, want %v", got, c.want)
+			}
+		})
+	}
+}
