@@ -239,31 +239,45 @@ func calls(messages []event) []string {
 	return all
 }
 
+// The adapter 0.0.42 tells only the first of two when they begin; the other is asked for after that one's answer.
 func TestTwoInterruptsAtOnce(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		if !w.b.showsIDs() {
 			t.Skip("no native ids on the wire: TestTwoInterruptsWithoutNativeIDs")
 		}
-		c := w.paused(t, "parallel", 2)
-		if w.old() && len(c.customs) != 2 {
-			t.Fatalf("%d CUSTOM on_interrupt for two interrupts", len(c.customs))
-		}
-		command := map[string]any{}
-		var entries []entry
-		for _, i := range c.pending {
-			if strings.Contains(i.str("message"), "May a") {
-				entries, command[nativeID(i)] = append(entries, accept(i.str("id"))), yes
-			} else {
-				entries, command[nativeID(i)] = append(entries, reject(i.str("id"))), no
+		c := w.client(t, "parallel")
+		r := c.run(t, step{say: "go"})
+		rounds := 1
+		for ; len(r.answer(t).outcome()) > 0 && rounds < 5; rounds++ {
+			if w.old() && len(c.customs) != len(c.pending) {
+				t.Errorf("%d CUSTOM on_interrupt for %d interrupts", len(c.customs), len(c.pending))
 			}
+			byID := map[string]any{}
+			var entries []entry
+			for _, i := range c.pending {
+				answer := no
+				if i.str("message") == "May a go on?" {
+					answer = yes
+				}
+				entries, byID[nativeID(i)] = append(entries, resolved(i.str("id"), answer)), answer
+			}
+			if len(byID) != len(entries) {
+				t.Fatalf("%d interrupts with %d native ids: %s", len(entries), len(byID), ids(c.pending))
+			}
+			r = c.run(t, c.answer(entries, byID))
 		}
-		if len(command) != 2 {
-			t.Fatalf("two interrupts with %d native ids: %s", len(command), ids(c.pending))
+		if a := r.answer(t); a.code() != "" || a.outcome() != nil {
+			t.Fatalf("not at its end after %d rounds: %s", rounds, terminal(a))
 		}
-		c.finish(t, c.answer(entries, command))
-		w.did(t, c, 2, map[string]int{"a": 1})
+		if rounds > 2 && w.b.name != "0.0.42" {
+			t.Errorf("%d rounds for two interrupts that the backend tells at once", rounds)
+		}
+		w.effects(t, c, map[string]int{"a": 1})
+		if l := w.b.ledger(t, c.thread); !slices.Contains(l.Nodes, "b refused") || !slices.Contains(l.Nodes, "join") {
+			t.Errorf("nodes %v", l.Nodes)
+		}
 		c.goesOn(t, nil)
-		w.did(t, c, 3, map[string]int{"a": 1})
+		w.effects(t, c, map[string]int{"a": 1})
 	})
 }
 
@@ -280,6 +294,11 @@ func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 		if a.code() == "" {
 			t.Errorf("two answers without native ids were taken: %s", terminal(a))
 		}
+		t.Log(terminal(a))
+		a = c.run(t, c.answer(c.answers(cancelled), false)).answer(t)
+		t.Log(terminal(a))
+		a = c.run(t, step{say: "plain x", empty: true}).answer(t)
+		t.Log(terminal(a))
 		w.did(t, c, 1, nil)
 	})
 }

@@ -282,7 +282,11 @@ func (r *run) closeDoubt(d decision) decision {
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	p := r.record.Pause
-	err := r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Doubtful, Digest: r.record.Digest, Seen: p.Seen})
+	told := store.Result{How: store.Doubtful}
+	if r.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
+		told.Seen = p.Seen
+	}
+	err := r.h.opts.Store.Close(ctx, r.key, p.ID, told)
 	switch {
 	case err == nil:
 		return d

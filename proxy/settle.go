@@ -287,6 +287,9 @@ func (r *run) keepError(err error) *agui.RunError {
 		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: too many questions are open (HOLDPOINT_STORE_ENTRIES)")
 	}
 	r.log.Error("pause not kept", "err", err)
+	if errors.Is(err, store.ErrOwner) {
+		return agui.Errorf(agui.ThreadForbidden, "the thread belongs to somebody else")
+	}
 	return agui.Errorf(agui.StoreUnavailable, "the run asks something that cannot be kept at the moment")
 }
 

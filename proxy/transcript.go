@@ -89,7 +89,7 @@ func (t *transcript) add(ev agui.Event) {
 	if ev.Type != agui.RunStarted && ev.Type != agui.Custom {
 		t.streamed = true
 	}
-	if !relevant(ev.Type) {
+	if !relevant(ev.Type) || t.tooLarge && (ev.Type == agui.TextContent || ev.Type == agui.CallArgs) {
 		return
 	}
 	t.raw = binary.LittleEndian.AppendUint32(t.raw, uint32(len(ev.JSON)))
@@ -118,6 +118,8 @@ func (t *transcript) apply(ev agui.Event) {
 		return // opaque: it was passed on, and the client will say what is wrong with it
 	}
 	switch ev.Type {
+	case agui.TextContent, agui.CallArgs:
+		t.applyDelta(ev)
 	case agui.StepStarted:
 		t.begin(agui.StepFinished, ev.Get("stepName").Str)
 	case agui.StepFinished:
@@ -134,9 +136,9 @@ func (t *transcript) apply(ev agui.Event) {
 		t.end(ev.Type, ev.Get("messageId").Str)
 	case agui.ReasoningEncrypted:
 		t.applyEncrypted(ev)
-	case agui.TextStart, agui.TextContent, agui.TextEnd, agui.TextChunk:
+	case agui.TextStart, agui.TextEnd, agui.TextChunk:
 		t.applyText(ev)
-	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk, agui.CallResult:
+	case agui.CallStart, agui.CallEnd, agui.CallChunk, agui.CallResult:
 		t.applyCall(ev)
 	case agui.MessagesSnapshot:
 		t.applyMessages(ev)
@@ -217,6 +219,26 @@ func (t *transcript) forget() {
 	}
 }
 
+// applyDelta appends to a message or a call. These are nearly all events of a stream, so nothing is allocated but for
+// what the text itself needs.
+func (t *transcript) applyDelta(ev agui.Event) {
+	t.messageSent = false
+	root := agui.View(ev.JSON)
+	delta := root.Get("delta").Str
+	if ev.Type == agui.CallArgs {
+		t.appendArgs(t.callByID[root.Get("toolCallId").Str], delta)
+	} else if m := t.byID[root.Get("messageId").Str]; m != nil {
+		t.appendText(m, delta)
+	}
+}
+
+func (t *transcript) appendText(m *message, delta string) {
+	if !t.tooLarge {
+		m.content = append(m.content, delta...)
+	}
+	t.grow(len(delta))
+}
+
 func (t *transcript) applyText(ev agui.Event) {
 	id := ev.Get("messageId").Str
 	switch ev.Type {
@@ -242,12 +264,7 @@ func (t *transcript) applyText(ev agui.Event) {
 		t.messages = append(t.messages, m)
 		t.byID[id] = m
 	}
-	if delta := ev.Get("delta").Str; delta != "" {
-		if !t.tooLarge {
-			m.content = append(m.content, delta...)
-		}
-		t.grow(len(delta))
-	}
+	t.appendText(m, ev.Get("delta").Str)
 }
 
 func (t *transcript) applyCall(ev agui.Event) {
@@ -256,8 +273,6 @@ func (t *transcript) applyCall(ev agui.Event) {
 	case agui.CallStart:
 		t.begin(agui.CallEnd, id)
 		t.startCall(id, ev)
-	case agui.CallArgs:
-		t.appendArgs(t.callByID[id], ev.Get("delta").Str)
 	case agui.CallEnd:
 		t.end(agui.CallEnd, id)
 		if c := t.callByID[id]; c != nil {

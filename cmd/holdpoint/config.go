@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -62,10 +60,7 @@ func load(environ []string) (config, error) {
 	environment := env.ToMap(environ)
 	var c config
 	errs := readVariables(&c, environment)
-	failed := func(name string) bool {
-		return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "config: "+prefix+name+" ") })
-	}
-	if c.Upstream == nil && !failed("UPSTREAM") {
+	if environment[prefix+"UPSTREAM"] == "" {
 		errs = append(errs, errors.New("config: HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
 	}
 	errs = append(errs, c.check()...)

@@ -111,6 +111,7 @@ func TestBadValues(t *testing.T) {
 		{"LANGGRAPH_NS_IDS=2", `HOLDPOINT_LANGGRAPH_NS_IDS "2": want true or false`},
 		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is no variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
 		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is no variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
+		{"UPSTREAM_HEADERS_FILE=Authorization: hush", `HOLDPOINT_UPSTREAM_HEADERS_FILE: want the name of a file, not the headers themselves`},
 		{"UPSTREAM_HEADERS_FILE=/nowhere/h", `HOLDPOINT_UPSTREAM_HEADERS_FILE: open /nowhere/h: `},
 	} {
 		t.Run(tt.set, func(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -67,8 +66,6 @@ func (v variable) of(c *config) string {
 		return shownURL(x)
 	case time.Duration:
 		return shownDuration(x)
-	case json.RawMessage:
-		return string(x)
 	}
 	if value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Uint8 {
 		return string(value.Bytes())

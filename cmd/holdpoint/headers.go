@@ -35,6 +35,9 @@ var notTaken = map[string]string{
 // begin with # say nothing. A name may stand more than once. Every line that is wrong has an error of its own, with
 // file and line; values are secrets and never in one.
 func readHeaders(file string) (http.Header, error) {
+	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // a header in the place of its file: a secret
+		return nil, errors.New("want the name of a file, not the headers themselves")
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err // it holds the name

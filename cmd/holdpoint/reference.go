@@ -33,7 +33,11 @@ func markdownTable() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
 	for _, v := range variables() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", v.name, v.fallbackText(), strings.ReplaceAll(v.text(), "|", `\|`))
+		fallback := v.fallbackText()
+		if v.fallback != "" {
+			fallback = "`" + fallback + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.name, fallback, strings.ReplaceAll(v.text(), "|", `\|`))
 	}
 	return b.String()
 }

@@ -5,8 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
+
+	"holdpoint/translate/dialects"
 )
 
 var update = flag.Bool("update", false, "rewrite the package comment in main.go")
@@ -73,6 +76,19 @@ func TestReferenceIsComplete(t *testing.T) {
 		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS`) {
 		if !strings.Contains(markdownTable(), "| `HOLDPOINT_"+name+"` |") {
 			t.Errorf("HOLDPOINT_%s is gone", name)
+		}
+	}
+}
+
+// TestEveryDialectHasItsVariables finds options of a dialect that the configuration forgot.
+func TestEveryDialectHasItsVariables(t *testing.T) {
+	for f := range reflect.TypeFor[dialects.Options]().Fields() {
+		if f.Type.Kind() != reflect.Struct {
+			continue
+		}
+		want := strings.ToUpper(f.Name) + "_"
+		if got, ok := reflect.TypeFor[config]().FieldByName(f.Name); !ok || got.Type != f.Type || got.Tag.Get("envPrefix") != want {
+			t.Errorf("config has no field %s of type %s with envPrefix:%q", f.Name, f.Type, want)
 		}
 	}
 }

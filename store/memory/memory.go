@@ -141,7 +141,7 @@ func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pa
 			return err
 		}
 		if !waited && !s.room(now) {
-			return fmt.Errorf("%w: %d of %d", store.ErrFull, len(s.waiting), s.entries)
+			return fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, len(s.waiting), s.entries)
 		}
 		return nil
 	})

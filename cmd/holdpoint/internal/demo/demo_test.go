@@ -62,7 +62,11 @@ func TestWithoutHoldpoint(t *testing.T) {
 	var out strings.Builder
 	err := Run(t.Context(), Options{Out: &out, Holdpoint: func(upstream string) (http.Handler, error) {
 		u, err := url.Parse(upstream)
-		return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}, err
+		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.NewResponseController(w).EnableFullDuplex() //nolint:errcheck // golang/go#40747: it would cut fast streams
+			proxy.ServeHTTP(w, r)
+		}), err
 	}})
 	if err == nil {
 		t.Fatal("a proxy that translates nothing passes")

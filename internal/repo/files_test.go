@@ -1,0 +1,101 @@
+package repo
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// generated are folders that .gitignore names too: what is in them was installed or built, not written.
+var generated = []string{".git", ".cache", "node_modules", "__pycache__", "bin"}
+
+// files are the repository's files that keep says yes to, by their slash-separated path below the root.
+func files(t *testing.T, keep func(path string) bool) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains(generated, d.Name()) {
+			return filepath.SkipDir
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && keep(rel) {
+			list = append(list, rel)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Fatal("no file found: the test looks at the wrong folder")
+	}
+	return list
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// documents are the texts for a reader.
+func documents(t *testing.T) []string {
+	t.Helper()
+	return files(t, func(path string) bool { return strings.HasSuffix(path, ".md") })
+}
+
+// somebodysMachine matches the beginnings of paths that exist on one machine only.
+var somebodysMachine = regexp.MustCompile(`(^|[^\w./-])(/work/|/root/|/home/\w|/Users/\w|/tmp/\w|/private/(var|tmp)/|[A-Z]:\\Users\\)`)
+
+// registries are hosts that packages and images come from. Which one is asked is the affair of whoever builds: a mirror
+// in a file of the repository fails everywhere else, and a public one where there is a mirror. Written in two parts, for
+// this file is looked at too.
+var registries = []string{
+	"registry." + "npmjs", "registry." + "yarnpkg", "pypi." + "org", "files." + "pythonhosted", "proxy." + "golang.org", "sum." + "golang.org",
+	"docker." + "io", "gcr." + "io", "ghcr." + "io", "quay." + "io", ".pkg." + "dev", "artifact" + "ory", "index" + "-url", `"resol` + `ved":`,
+}
+
+// named says where a registry may be named, and why.
+var named = map[string]string{
+	"Dockerfile": "an image is named with its host; HOLDPOINT's base is a build argument for who has a mirror",
+}
+
+func TestNoTraceOfAMachine(t *testing.T) {
+	home, _ := os.UserHomeDir()
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files(t, func(string) bool { return true }) {
+		for n, line := range strings.Split(read(t, path), "\n") {
+			if m := somebodysMachine.FindString(line); m != "" && !strings.HasPrefix(path, "internal/repo/") {
+				t.Errorf("%s:%d holds a path of a machine: %q", path, n+1, strings.TrimSpace(m))
+			}
+			for _, own := range []string{home, here} {
+				if strings.Count(own, "/") > 1 && strings.Contains(line, own) {
+					t.Errorf("%s:%d holds a path of this machine: %q", path, n+1, own)
+				}
+			}
+			for _, host := range registries {
+				if strings.Contains(line, host) && named[path] == "" {
+					t.Errorf("%s:%d names a registry: %q", path, n+1, host)
+				}
+			}
+		}
+	}
+}

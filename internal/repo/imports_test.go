@@ -1,0 +1,173 @@
+package repo
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "holdpoint"
+
+// A place is a folder of packages, and what of ours the code in it may import (tests may import more: they put things
+// together). A pattern is one of path.Match, for the whole path; the first that matches counts.
+type place struct {
+	pattern string
+	may     []string
+	why     string // nothing else is imported there
+}
+
+var places = []place{
+	{"internal/agui", nil, "the vocabulary of the wire is below everything: what it imported, everything would import"},
+	{"internal/sse", nil, "framing knows bytes, not what they mean; so it can be read, fuzzed and trusted alone"},
+	{"internal/repo", nil, "it has no code"},
+	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
+	{"translate/dialects", []string{"translate", "translate/*"}, "it lists the dialects and does nothing else"},
+	{"translate/*", []string{"internal/agui", "translate"}, "a dialect that knew another, the store or the contract could not be read alone; auto is handed the others, it does not import them"},
+	{"store", []string{"internal/agui"}, "a pause is opaque to the store; judging requests is proxy's"},
+	{"store/internal/*", []string{"internal/agui", "store"}, "the rules of a record are the same for every engine"},
+	{"store/*", []string{"internal/agui", "store", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
+	{"proxy", []string{"internal/*", "translate", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
+	{"cmd/*", []string{"*", "*/*", "*/*/*"}, ""},
+	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
+	{"e2e", nil, "it tests the binary, so it must not reach into it"},
+}
+
+// confined says which folders may import a package of others, and why nobody else. A path ending in / is a module with
+// all its packages. tests: test files may import it anywhere.
+var confined = []struct {
+	what  string
+	where []string
+	tests bool
+	why   string
+}{
+	{"net/http/", []string{"proxy", "cmd/*", "cmd/*/internal/*", "e2e"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"github.com/caarlos0/env/", []string{"cmd/*"}, false, "configuration is read in one place"},
+	{"github.com/santhosh-tekuri/jsonschema/", []string{"proxy"}, false, "payloads are judged in one place, with remote references off"},
+	{"github.com/evanphx/json-patch/", []string{"proxy"}, false, "state is folded in the transcript only, where its size is bounded"},
+	{"github.com/hashicorp/golang-lru/", []string{"store/memory"}, false, "what an engine is made of stays in its folder"},
+	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
+	{"pgregory.net/rapid/", []string{"store/storetest"}, true, "it is for tests; storetest is a test that engines import"},
+	{"go.uber.org/goleak/", nil, true, "it is for tests"},
+}
+
+// exempt are breaches that stand, each with its reason. One that no longer happens fails the test.
+var exempt = map[string]string{
+	"translate imports net/http": "Out.Header is an http.Header, the type and nothing else (TestTheSeamUsesOnlyAType)",
+}
+
+// A source is a Go file of ours.
+type source struct {
+	path, dir string
+	test      bool
+	file      *ast.File
+}
+
+func sources(t *testing.T, mode parser.Mode) []source {
+	t.Helper()
+	var list []source
+	for _, p := range files(t, func(p string) bool { return strings.HasSuffix(p, ".go") && !strings.Contains(p, "testdata/") }) {
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(p)), nil, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, source{path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: f})
+	}
+	return list
+}
+
+func (s source) imports() []string {
+	var list []string
+	for _, i := range s.file.Imports {
+		list = append(list, strings.Trim(i.Path.Value, `"`))
+	}
+	return list
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+}
+
+func TestImportDirection(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t, parser.ImportsOnly) {
+		at := slices.IndexFunc(places, func(p place) bool { return matches([]string{p.pattern}, s.dir) })
+		if at < 0 {
+			t.Errorf("%s: a new folder: give it a place and a reason here, and in the design", s.path)
+			continue
+		}
+		for _, imported := range s.imports() {
+			breach := s.dir + " imports " + imported
+			if own, ours := strings.CutPrefix(imported, module+"/"); ours && !s.test && !matches(places[at].may, own) {
+				if exempt[breach] == "" {
+					t.Errorf("%s must not import %s: %s", s.path, imported, places[at].why)
+				}
+				used[breach] = true
+			}
+			for _, c := range confined {
+				if !strings.HasPrefix(imported+"/", c.what) || matches(c.where, s.dir) || s.test && c.tests {
+					continue
+				}
+				if exempt[breach] == "" {
+					t.Errorf("%s must not import %s: %s", s.path, imported, c.why)
+				}
+				used[breach] = true
+			}
+		}
+	}
+	for breach := range maps.Keys(exempt) {
+		if !used[breach] {
+			t.Errorf("%s no more: take the exemption away", breach)
+		}
+	}
+}
+
+// TestTheSeamUsesOnlyAType: of net/http the seam has http.Header, which is a map, and nothing that does anything.
+func TestTheSeamUsesOnlyAType(t *testing.T) {
+	for _, s := range sources(t, parser.SkipObjectResolution) {
+		if s.dir != "translate" || s.test || !slices.Contains(s.imports(), "net/http") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "http" && sel.Sel.Name != "Header" {
+					t.Errorf("%s uses http.%s", s.path, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// TestOneCommentPerPackage: it says what the package is for, in one file.
+func TestOneCommentPerPackage(t *testing.T) {
+	comments := map[string][]string{}
+	names := map[string]string{}
+	for _, s := range sources(t, parser.ParseComments|parser.PackageClauseOnly) {
+		if s.test {
+			continue
+		}
+		names[s.dir] = s.file.Name.Name
+		if s.file.Doc == nil || strings.TrimSpace(s.file.Doc.Text()) == "" {
+			continue // a lone //go:build is no comment
+		}
+		comments[s.dir] = append(comments[s.dir], s.path)
+		begin := "Package " + s.file.Name.Name + " "
+		if s.file.Name.Name == "main" {
+			begin = "Holdpoint "
+		}
+		if text := s.file.Doc.Text(); !strings.HasPrefix(text, begin) {
+			t.Errorf("%s: the package comment must begin with %q", s.path, begin)
+		}
+	}
+	for dir := range names {
+		if n := len(comments[dir]); n != 1 {
+			t.Errorf("%s has %d package comments, want one: %v", dir, n, comments[dir])
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package proxy_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+)
+
+// A delivery is a way in which the backend's bytes arrive. Without hops they come through a RoundTripper, where each
+// Read gives exactly one piece; with hops through two real HTTP connections.
+type delivery struct {
+	name  string
+	hops  bool
+	gzip  bool
+	beats bool                       // a comment follows every frame
+	frame func(stream []byte) []byte // how the stream is written; nil: as it is
+	piece func(left []byte) int      // how many bytes come next; nil: all
+}
+
+// deliveries of every scenario; the first one writes the want files.
+func deliveries() []delivery {
+	one := func([]byte) int { return 1 }
+	list := []delivery{
+		{name: "two hops", hops: true},
+		{name: "two hops, frame by frame", hops: true, piece: oneFrame},
+		{name: "two hops, gzip", hops: true, gzip: true},
+		{name: "one byte at a time", piece: one},
+		{name: "CRLF, one byte at a time", piece: one, frame: lineEnd("\r\n")},
+		{name: "CR, one byte at a time", piece: one, frame: lineEnd("\r")},
+		{name: "heartbeats", piece: oneFrame, frame: withBeats, beats: true},
+	}
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		list = append(list, delivery{name: fmt.Sprintf("partition %d", seed), piece: func([]byte) int { return 1 + r.IntN(1<<r.IntN(12)) }})
+	}
+	return list
+}
+
+func lineEnd(end string) func([]byte) []byte {
+	return func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte(end)) }
+}
+
+var blank, beat = []byte("\n\n"), []byte(": beat\n\n")
+
+func oneFrame(left []byte) int {
+	if i := bytes.Index(left, blank); i >= 0 {
+		return i + len(blank)
+	}
+	return len(left)
+}
+
+func withBeats(b []byte) []byte {
+	return bytes.ReplaceAll(b, blank, append(bytes.Clone(blank), beat...))
+}
+
+// A backend answers from a scenario's files and keeps what it was asked. The files of a second exchange in the same turn
+// are N.upstream-2.sse and .json.
+type backend struct {
+	s    scenario
+	d    delivery
+	turn int
+	sent [][]byte
+	over bool // it was called more often than it has answers for
+}
+
+// cutMark at the end of a file stands for a connection that breaks there.
+const cutMark = "<cut>"
+
+func (b *backend) begin(turn int) { b.turn, b.sent, b.over = turn, nil, false }
+
+// complaints about how often it was called.
+func (b *backend) complaints(turn int) (list []string) {
+	has := len(b.s.streams(turn))
+	if b.over {
+		list = append(list, fmt.Sprintf("the backend was called %d times and must be %d times:\n%s", len(b.sent), has, b.sent[len(b.sent)-1]))
+	} else if len(b.sent) < has {
+		list = append(list, fmt.Sprintf("exchange %d never reached the backend", len(b.sent)+1))
+	}
+	return list
+}
+
+// answer takes a request and gives the file for it.
+func (b *backend) answer(r *http.Request) ([]byte, bool) {
+	body, _ := io.ReadAll(r.Body)
+	b.sent = append(b.sent, body)
+	streams := b.s.streams(b.turn)
+	if len(b.sent) > len(streams) {
+		b.over = true
+		return nil, false
+	}
+	return streams[len(b.sent)-1], true
+}
+
+// pieces of a stream as the delivery has them, and whether the connection breaks after the last.
+func (d delivery) pieces(stream []byte) (list [][]byte, cut bool) {
+	stream, cut = bytes.CutSuffix(stream, []byte(cutMark))
+	if d.frame != nil {
+		stream = d.frame(stream)
+	}
+	for len(stream) > 0 {
+		n := len(stream)
+		if d.piece != nil {
+			n = min(n, d.piece(stream))
+		}
+		list = append(list, stream[:n])
+		stream = stream[n:]
+	}
+	return list, cut
+}
+
+// ServeHTTP is the backend behind a socket.
+func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	stream, ok := b.answer(r)
+	if !ok {
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	if status, header, body, ok := plainAnswer(stream); ok {
+		for k, v := range header {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(status)
+		w.Write(body)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	var out io.Writer = w
+	if b.d.gzip {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		defer z.Close()
+		out = z
+	}
+	pieces, cut := b.d.pieces(stream)
+	control := http.NewResponseController(w)
+	for _, p := range pieces {
+		out.Write(p)
+		if z, ok := out.(*gzip.Writer); ok {
+			z.Flush()
+		}
+		control.Flush()
+	}
+	if cut {
+		control.Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// RoundTrip is the backend without a socket.
+func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
+	}
+	res := &http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}},
+	}
+	stream, ok := b.answer(r)
+	if status, header, body, plain := plainAnswer(stream); plain {
+		res.StatusCode, res.Header, res.Body = status, header, io.NopCloser(bytes.NewReader(body))
+		return res, nil
+	}
+	if !ok {
+		res.StatusCode = http.StatusTeapot
+	}
+	pieces, cut := b.d.pieces(stream)
+	res.Body = &pieceReader{pieces, cut}
+	return res, nil
+}
+
+type pieceReader struct {
+	pieces [][]byte
+	cut    bool
+}
+
+func (p *pieceReader) Read(b []byte) (int, error) {
+	switch {
+	case len(p.pieces) > 0:
+	case p.cut:
+		return 0, io.ErrUnexpectedEOF
+	default:
+		return 0, io.EOF
+	}
+	n := copy(b, p.pieces[0])
+	if p.pieces[0] = p.pieces[0][n:]; len(p.pieces[0]) == 0 {
+		p.pieces = p.pieces[1:]
+	}
+	return n, nil
+}
+
+func (p *pieceReader) Close() error { return nil }
+
+// plainAnswer reads a file of an answer that is no stream: "HTTP 429", header lines, an empty line, the body.
+func plainAnswer(file []byte) (status int, header http.Header, body []byte, ok bool) {
+	if !bytes.HasPrefix(file, []byte("HTTP ")) {
+		return 0, nil, nil, false
+	}
+	head, body, _ := bytes.Cut(file, blank)
+	lines := strings.Split(string(head), "\n")
+	fmt.Sscanf(lines[0], "HTTP %d", &status)
+	header = http.Header{}
+	for _, l := range lines[1:] {
+		k, v, _ := strings.Cut(l, ":")
+		header.Set(k, strings.TrimSpace(v))
+	}
+	return status, header, body, true
+}
+
+// httpAnswer writes such a file, with the headers that say what a client may do.
+func httpAnswer(res *http.Response, body []byte) []byte {
+	b := fmt.Appendf(nil, "HTTP %d\n", res.StatusCode)
+	for _, k := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
+		if v := res.Header.Get(k); v != "" {
+			b = fmt.Appendf(b, "%s: %s\n", k, v)
+		}
+	}
+	return append(append(b, '\n'), body...)
+}

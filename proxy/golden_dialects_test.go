@@ -1,0 +1,38 @@
+package proxy_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"holdpoint/translate/auto"
+	"holdpoint/translate/dialects"
+)
+
+// TestScenariosCoverEveryDialect: adding a dialect is a folder, a line in translate/dialects, and scenarios of its own.
+func TestScenariosCoverEveryDialect(t *testing.T) {
+	covered := map[string][]string{}
+	for _, s := range scenarios(t) {
+		covered[s.dialect()] = append(covered[s.dialect()], s.covers...)
+	}
+	names := dialects.Names()
+	for _, name := range names {
+		if name == auto.Name {
+			continue // it has no pause of its own
+		}
+		for _, c := range coverable {
+			if !slices.Contains(covered[name], c) {
+				t.Errorf("testdata/%s: no scenario with `covers: %s`", name, c)
+			}
+		}
+	}
+	folders, err := os.ReadDir("../translate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if f.IsDir() && f.Name() != "dialects" && !slices.Contains(names, f.Name()) {
+			t.Errorf("translate/%s is not in the list of translate/dialects", f.Name())
+		}
+	}
+}

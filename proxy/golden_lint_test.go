@@ -1,0 +1,227 @@
+package proxy_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// lint checks what every client of every version demands of a stream. It knows the protocol from its specification, not
+// from internal/agui: a mistake there must not hide itself here.
+func lint(stream []byte) (complaints []string) {
+	l := linter{open: map[string]bool{}}
+	frames, rest := split(string(stream))
+	if rest != "" {
+		l.complain("the stream ends within a frame: %q", rest)
+	}
+	for _, f := range frames {
+		if strings.Contains(f, "\r") {
+			l.complain("a CR goes out: %q", f)
+		}
+		if data, ok := dataOf(f); ok {
+			l.event(data)
+		}
+	}
+	if l.terminal == "" {
+		l.complain("no terminal event")
+	}
+	return l.complaints
+}
+
+// split cuts a stream into frames, each with its blank line.
+func split(stream string) (frames []string, rest string) {
+	for {
+		i := strings.Index(stream, "\n\n")
+		if i < 0 {
+			return frames, stream
+		}
+		frames, stream = append(frames, stream[:i+2]), stream[i+2:]
+	}
+}
+
+// dataOf reads a frame as the oldest client does (@ag-ui/client 0.0.42), which wants the space after the colon.
+func dataOf(frame string) (string, bool) {
+	var lines []string
+	for line := range strings.Lines(frame) {
+		if v, ok := strings.CutPrefix(line, "data: "); ok {
+			lines = append(lines, strings.TrimSuffix(v, "\n"))
+		}
+	}
+	return strings.Join(lines, "\n"), lines != nil
+}
+
+type linter struct {
+	complaints []string
+	began      bool
+	terminal   string // the last event, if it was a terminal one
+	open       map[string]bool
+}
+
+func (l *linter) complain(format string, args ...any) {
+	l.complaints = append(l.complaints, fmt.Sprintf(format, args...))
+}
+
+// required are the strings that an event must have (agui-protocol.md, section 2.1). A type that is not here is none of
+// AG-UI's, and fatal to clients up to 0.0.59.
+var required = map[string]string{
+	"RUN_STARTED": "threadId runId", "RUN_FINISHED": "threadId runId", "RUN_ERROR": "message",
+	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName",
+	"TEXT_MESSAGE_START": "messageId", "TEXT_MESSAGE_CONTENT": "messageId delta", "TEXT_MESSAGE_END": "messageId", "TEXT_MESSAGE_CHUNK": "",
+	"TOOL_CALL_START": "toolCallId toolCallName", "TOOL_CALL_ARGS": "toolCallId delta", "TOOL_CALL_END": "toolCallId", "TOOL_CALL_CHUNK": "",
+	"TOOL_CALL_RESULT": "messageId toolCallId",
+	"STATE_SNAPSHOT":   "", "STATE_DELTA": "", "MESSAGES_SNAPSHOT": "", "RAW": "", "CUSTOM": "name",
+	"ACTIVITY_SNAPSHOT": "messageId activityType", "ACTIVITY_DELTA": "messageId activityType",
+	"REASONING_START": "messageId", "REASONING_END": "messageId",
+	"REASONING_MESSAGE_START": "messageId role", "REASONING_MESSAGE_CONTENT": "messageId delta", "REASONING_MESSAGE_END": "messageId",
+}
+
+// pairs are what must be closed before RUN_FINISHED, by the key that names it.
+var pairs = []struct{ begin, end, key string }{
+	{"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "messageId"},
+	{"TOOL_CALL_START", "TOOL_CALL_END", "toolCallId"},
+	{"STEP_STARTED", "STEP_FINISHED", "stepName"},
+	{"REASONING_START", "REASONING_END", "messageId"},
+	{"REASONING_MESSAGE_START", "REASONING_MESSAGE_END", "messageId"},
+}
+
+func (l *linter) event(data string) {
+	ev := gjson.Parse(data)
+	kind := ev.Get("type").Str
+	keys, known := required[kind]
+	if !gjson.Valid(data) || !ev.IsObject() || !known {
+		l.complain("no AG-UI event: %s", data)
+		return
+	}
+	for _, k := range strings.Fields(keys) {
+		if ev.Get(k).Type != gjson.String {
+			l.complain("%s without %s: %s", kind, k, data)
+		}
+	}
+	switch {
+	case !l.began && kind != "RUN_STARTED" && kind != "RUN_ERROR":
+		l.complain("the first event is %s", kind)
+	case l.began && kind == "RUN_STARTED" && l.terminal == "":
+		l.complain("a run begins within a run")
+	case l.terminal == "RUN_ERROR" && kind != "RUN_STARTED":
+		l.complain("%s after RUN_ERROR", kind)
+	case l.terminal == "RUN_FINISHED" && kind != "RUN_STARTED" && kind != "RUN_ERROR":
+		l.complain("%s after RUN_FINISHED", kind)
+	}
+	l.began, l.terminal = true, ""
+	for _, p := range pairs {
+		name := p.end + " " + ev.Get(p.key).Str
+		switch kind {
+		case p.begin:
+			if l.open[name] {
+				l.complain("%s begins twice", name)
+			}
+			l.open[name] = true
+		case p.end:
+			if !l.open[name] {
+				l.complain("%s was not begun", name)
+			}
+			delete(l.open, name)
+		}
+	}
+	switch kind {
+	case "RUN_FINISHED":
+		l.terminal = kind
+		if len(l.open) > 0 {
+			l.complain("RUN_FINISHED with %v open", l.open)
+		}
+		l.outcome(ev)
+	case "RUN_ERROR":
+		l.terminal = kind
+		clear(l.open)
+	}
+}
+
+// outcome checks RUN_FINISHED.outcome as the strictest client does (0.0.54 to 0.0.59).
+func (l *linter) outcome(ev gjson.Result) {
+	outcome := ev.Get("outcome")
+	if !outcome.Exists() {
+		return
+	}
+	list := outcome.Get("interrupts").Array()
+	if outcome.Get("type").Str != "interrupt" || len(list) == 0 {
+		l.complain("an outcome that not every client takes: %s", outcome.Raw)
+	}
+	ids := map[string]bool{}
+	for _, i := range list {
+		id := i.Get("id").Str
+		if id == "" || i.Get("reason").Type != gjson.String || ids[id] {
+			l.complain("an interrupt without id or reason, or with an id twice: %s", i.Raw)
+		}
+		ids[id] = true
+		i.ForEach(func(k, v gjson.Result) bool {
+			switch {
+			case v.Type == gjson.Null:
+				l.complain("null in an interrupt: %s", k.Str)
+			case (k.Str == "responseSchema" || k.Str == "metadata") && !v.IsObject():
+				l.complain("%s is no object: %s", k.Str, i.Raw)
+			case i.Get("reason").Str == "tool_call" && i.Get("toolCallId").Str == "":
+				l.complain("reason tool_call without toolCallId: %s", i.Raw)
+			}
+			return true
+		})
+	}
+}
+
+// sanctioned keys of a run input: Holdpoint's to change. Every other one goes to the backend byte for byte.
+var sanctioned = []string{"resume", "messages", "forwardedProps", "protocolVersion"}
+
+var approval = regexp.MustCompile(`"approved"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
+
+// lintRequests compares what went to the backend with what the client sent.
+func lintRequests(request []byte, sent [][]byte) (complaints []string) {
+	complain := func(format string, args ...any) {
+		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
+	}
+	for _, body := range sent {
+		in, out := gjson.ParseBytes(request), gjson.ParseBytes(body)
+		kept := func(in, out gjson.Result, but ...string) {
+			in.ForEach(func(k, v gjson.Result) bool {
+				if !slices.Contains(but, k.Str) && compacted(member(out, k.Str).Raw) != compacted(v.Raw) {
+					complain("%s is not as the client sent it: %s", k.Str, member(out, k.Str).Raw)
+				}
+				return true
+			})
+			out.ForEach(func(k, _ gjson.Result) bool {
+				if !slices.Contains(but, k.Str) && !member(in, k.Str).Exists() {
+					complain("the client did not send %s", k.Str)
+				}
+				return true
+			})
+		}
+		kept(in, out, sanctioned...)
+		kept(in.Get("forwardedProps"), out.Get("forwardedProps"), "command")
+		kept(in.Get("forwardedProps.command"), out.Get("forwardedProps.command"), "resume", "interruptEvent")
+		// Approved means approved: nothing makes more yes than there was.
+		answers := func(v gjson.Result) int {
+			return len(approval.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw, -1))
+		}
+		if answers(out) > answers(in) {
+			complain("an approval that the client did not give:\n%s", body)
+		}
+	}
+	return complaints
+}
+
+// member of an object, without gjson's paths: keys may hold dots.
+func member(object gjson.Result, key string) (found gjson.Result) {
+	object.ForEach(func(k, v gjson.Result) bool {
+		if k.Str == key {
+			found = v
+		}
+		return true
+	})
+	return found
+}
+
+// compacted is JSON without the white space between its tokens.
+func compacted(raw string) string {
+	return gjson.Get(raw, "@ugly").Raw
+}

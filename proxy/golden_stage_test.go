@@ -1,0 +1,208 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+// A stage is one Holdpoint before the scripted backend of a scenario, in a delivery of its own.
+type stage struct {
+	t       *testing.T
+	s       scenario
+	d       delivery
+	clock   *clock
+	kept    *watchedStore
+	backend *backend
+	ids     int
+
+	handler http.Handler
+	server  *httptest.Server // the backend, with delivery.hops
+	front   *httptest.Server
+}
+
+func newStage(t *testing.T, s scenario, d delivery) *stage {
+	t.Helper()
+	st := &stage{t: t, s: s, d: d, clock: &clock{now: s.clock}, backend: &backend{s: s, d: d}}
+	st.kept = &watchedStore{Store: memory.New(memory.Options{Now: st.clock.Now})}
+	if d.hops {
+		st.server = httptest.NewServer(st.backend)
+	}
+	st.start()
+	return st
+}
+
+// start makes the Holdpoint, or a new one before the same store.
+func (st *stage) start() {
+	st.t.Helper()
+	up := &url.URL{Scheme: "http", Host: "backend", Path: "/agent"}
+	o := proxy.Options{Store: st.kept, Now: st.clock.Now, NewID: st.newID}
+	if st.d.hops {
+		up, _ = url.Parse(st.server.URL + "/agent")
+	} else {
+		o.Transport = st.backend
+	}
+	o.Upstream = up
+	st.s.configure(st.t, &o)
+	h, err := proxy.New(o)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	st.handler = h
+	if st.d.hops {
+		if st.front != nil {
+			st.front.Close()
+		}
+		st.front = httptest.NewServer(h)
+	}
+}
+
+func (st *stage) close() {
+	if st.d.hops {
+		st.front.Close()
+		st.server.Close()
+	}
+}
+
+func (st *stage) newID() string {
+	st.ids++
+	if st.ids <= len(st.s.ids) {
+		return st.s.ids[st.ids-1]
+	}
+	return fmt.Sprintf("id%d", st.ids)
+}
+
+// begin sets the stage for a turn.
+func (st *stage) begin(turn int) {
+	if turn == st.s.restart {
+		st.start()
+	}
+	st.clock.add(st.s.wait[turn])
+	st.backend.begin(turn)
+}
+
+// post sends a run and gives the stream, or an answer that is none in the form of the upstream files.
+func (st *stage) post(body []byte) []byte {
+	st.t.Helper()
+	var res *http.Response
+	if st.d.hops {
+		var err error
+		if res, err = http.Post(st.front.URL+"/", "application/json", bytes.NewReader(body)); err != nil {
+			st.t.Fatal(err)
+		}
+	} else {
+		res = serve(st.handler, body)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil {
+		st.t.Fatalf("the stream did not end cleanly: %v", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return httpAnswer(res, got)
+	}
+	if st.d.beats {
+		if len(st.backend.sent) > 0 && !bytes.Contains(got, beat) {
+			st.t.Errorf("turn %d: no comment of the backend came through", st.backend.turn)
+		}
+		got = bytes.ReplaceAll(got, beat, nil)
+	}
+	return got
+}
+
+// serve asks a handler without a socket. The body is compact, as clients send it; over sockets it goes as it is written.
+func serve(h http.Handler, body []byte) *http.Response {
+	var compact bytes.Buffer
+	if json.Compact(&compact, body) != nil {
+		compact.Reset()
+		compact.Write(body)
+	}
+	req := httptest.NewRequest(http.MethodPost, "/", &compact)
+	req.Header.Set("Content-Type", "application/json")
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	return rec.Result()
+}
+
+// record is what the thread waits for after the turn, and how its earlier pauses ended. Nothing for a thread that the
+// store does not know.
+func (st *stage) record() []byte {
+	st.t.Helper()
+	if st.kept.key == "" {
+		return nil
+	}
+	rec, err := st.kept.Store.Load(context.Background(), st.kept.key, "")
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	if rec.State == store.None && len(rec.Results) == 0 {
+		return nil
+	}
+	type question struct {
+		ID     string `json:"id"`
+		Native string `json:"native"`
+		Reason string `json:"reason"`
+	}
+	kept := struct {
+		Pause   string      `json:"pause"`
+		Dialect string      `json:"dialect,omitempty"`
+		Open    []question  `json:"interrupts,omitempty"`
+		Ended   []store.How `json:"ended,omitempty"` // newest first
+	}{Pause: "none"}
+	if rec.State != store.None {
+		kept.Pause, kept.Dialect = string(rec.State), rec.Pause.Dialect
+		for _, i := range rec.Pause.Interrupts {
+			kept.Open = append(kept.Open, question{i.ID, i.Native, i.Reason()})
+		}
+	}
+	for _, r := range rec.Results {
+		kept.Ended = append(kept.Ended, r.How)
+	}
+	pretty, err := indent(agui.MustMarshal(kept))
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return pretty
+}
+
+// watchedStore remembers the key, which proxy makes of the path and the thread.
+type watchedStore struct {
+	store.Store
+	key store.Key
+}
+
+func (w *watchedStore) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	w.key = key
+	return w.Store.Load(ctx, key, owner)
+}
+
+// clock stands still but for a scenario's wait.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}

@@ -1,0 +1,164 @@
+package proxy_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// lintUntouched holds the promise that what no rule concerns passes byte for byte: every frame of the backend is in the
+// output, in order, but for what may be held back or dropped; and every frame of the output is the backend's, or one of
+// the few that Holdpoint makes or edits.
+func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
+	complain := func(format string, args ...any) {
+		complaints = append(complaints, fmt.Sprintf(format, args...))
+	}
+	u := untouched{frames: backendFrames(s, turn)}
+	out, _ := split(string(got))
+	for _, frame := range out {
+		if u.take(frame) {
+			continue
+		}
+		data, ok := dataOf(frame)
+		if !ok {
+			complain("a comment that the backend did not send: %q", frame)
+			continue
+		}
+		ev := gjson.Parse(data)
+		switch kind := ev.Get("type").Str; kind {
+		case "RUN_STARTED", "RUN_FINISHED":
+			for _, c := range u.edited(ev) {
+				complain("%s: %s", kind, c)
+			}
+		case "RUN_ERROR", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
+		case "CUSTOM":
+			if ev.Get("name").Str != "on_interrupt" {
+				complain("made by nobody: %s", frame)
+			}
+		default:
+			if !strings.HasSuffix(kind, "_END") {
+				complain("made by nobody: %s", frame)
+			}
+		}
+	}
+	resumes := gjson.GetBytes(s.request(turn), "resume").Exists() || gjson.GetBytes(s.request(turn), "forwardedProps.command.resume").Exists()
+	for _, f := range u.frames {
+		if f.taken {
+			continue
+		}
+		ev := gjson.Parse(f.data)
+		switch kind := ev.Get("type").Str; kind {
+		case "RUN_STARTED", "RUN_FINISHED": // edited, or between two exchanges
+		case "CUSTOM":
+			if ev.Get("name").Str != "on_interrupt" {
+				complain("lost: %s", f.frame)
+			}
+		case "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK":
+			if !resumes {
+				complain("lost: %s", f.frame)
+			}
+		default:
+			if f.data != "[DONE]" {
+				complain("lost: %s", f.frame)
+			}
+		}
+	}
+	return complaints
+}
+
+type untouched struct {
+	frames []backendFrame
+	next   int // the frames before it were passed by
+}
+
+type backendFrame struct {
+	frame, data string
+	taken       bool
+}
+
+// backendFrames are the frames of a turn's exchanges, less what may not follow a terminal event.
+func backendFrames(s scenario, turn int) (list []backendFrame) {
+	for _, stream := range s.streams(turn) {
+		if bytes.HasPrefix(stream, []byte("HTTP ")) {
+			continue
+		}
+		frames, rest := split(strings.ReplaceAll(string(bytes.TrimSuffix(stream, []byte(cutMark))), "\r\n", "\n"))
+		if rest != "" && !bytes.HasSuffix(stream, []byte(cutMark)) {
+			frames = append(frames, rest+"\n\n") // an end without the last blank line counts
+		}
+		ended := ""
+		for _, f := range frames {
+			data, ok := dataOf(f)
+			kind := gjson.Get(data, "type").Str
+			if ok && ended != "" && kind != "RUN_STARTED" && !(ended == "RUN_FINISHED" && kind == "RUN_ERROR") {
+				break
+			}
+			if ok {
+				ended = ""
+			}
+			if kind == "RUN_FINISHED" || kind == "RUN_ERROR" {
+				ended = kind
+			}
+			list = append(list, backendFrame{frame: f, data: data})
+		}
+	}
+	return list
+}
+
+// take marks the backend's frame that went out as it was. Only the announcements of a pause may move: they are held
+// until it is saved.
+func (u *untouched) take(frame string) bool {
+	for i := range u.frames {
+		f := &u.frames[i]
+		moves := strings.Contains(f.data, `"on_interrupt"`)
+		if f.taken || f.frame != frame || i < u.next && !moves {
+			continue
+		}
+		f.taken = true
+		if !moves {
+			u.next = i + 1
+		}
+		return true
+	}
+	return false
+}
+
+// edited compares a RUN_STARTED or RUN_FINISHED with the backend's, which it is but for the ids, the outcome and what
+// is said about it. One that Holdpoint made has none beside it.
+func (u *untouched) edited(ev gjson.Result) (complaints []string) {
+	may := []string{"threadId", "runId", "protocolVersion", "outcome", "metadata"}
+	for i := range u.frames {
+		f := &u.frames[i]
+		own := gjson.Parse(f.data)
+		if f.taken || own.Get("type").Str != ev.Get("type").Str {
+			continue
+		}
+		f.taken = true
+		var order []string
+		own.ForEach(func(k, v gjson.Result) bool {
+			if k.Str != "outcome" {
+				order = append(order, k.Str)
+			}
+			if !slices.Contains(may, k.Str) && member(ev, k.Str).Raw != v.Raw {
+				complaints = append(complaints, fmt.Sprintf("%s was %s and is %s", k.Str, v.Raw, member(ev, k.Str).Raw))
+			}
+			return true
+		})
+		ev.ForEach(func(k, _ gjson.Result) bool {
+			if len(order) > 0 && k.Str == order[0] {
+				order = order[1:]
+			} else if !slices.Contains(may, k.Str) {
+				complaints = append(complaints, "key "+k.Str+" is new or has moved")
+			}
+			return true
+		})
+		if len(order) > 0 {
+			complaints = append(complaints, fmt.Sprintf("keys %v are gone or have moved", order))
+		}
+		return complaints
+	}
+	return nil
+}

@@ -1,0 +1,486 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+func echo(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, finished)) }
+
+func TestJoinPath(t *testing.T) {
+	for _, tt := range []struct{ base, path, want string }{
+		{"/agent", "/", "/agent"},
+		{"/agent", "", "/agent"},
+		{"/agent/", "/", "/agent/"},
+		{"/agent", "/x", "/agent/x"},
+		{"/agent/", "/x/", "/agent/x/"},
+		{"", "/", "/"},
+		{"/", "/x", "/x"},
+		{"", "/x//y", "/x//y"},
+		{"/a%2Fb", "/c%2Fd", "/a%2Fb/c%2Fd"},
+	} {
+		if got := joinPath(tt.base, tt.path); got != tt.want {
+			t.Errorf("%q + %q = %q, want %q", tt.base, tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestPathAndQueryReachTheBackendByteForByte(t *testing.T) {
+	g := newRig(t, echo)
+	g.h.opts.Upstream.RawQuery = "key=a%20b"
+	for _, tt := range []struct{ target, want string }{
+		{"/", "/agent?key=a%20b"},
+		{"/x%2Fy?q=1;2&z=%zz", "/agent/x%2Fy?key=a%20b&q=1;2&z=%zz"},
+	} {
+		res, err := http.Post(g.front.URL+tt.target, "application/json", strings.NewReader(input("t", "r", "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if got := g.paths[len(g.paths)-1]; got != tt.want {
+			t.Errorf("%s reached the backend as %s, want %s", tt.target, got, tt.want)
+		}
+	}
+}
+
+func TestDotSegmentsAreRefused(t *testing.T) {
+	g := newRig(t, echo)
+	for _, path := range []string{"/a/../b", "/./b", "/a/%2e%2e/b", "/a/.%2E", "/a%2f..%2fb", "/a/..%5cb"} {
+		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
+		req.URL.Opaque = path
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+	if g.called() != 0 {
+		t.Error("the backend was called")
+	}
+}
+
+func TestRequestHeaders(t *testing.T) {
+	g := newRig(t, echo, func(o *Options) { o.UpstreamHeaders = http.Header{"X-Api-Key": {"ours"}} })
+	req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
+	for k, v := range map[string]string{
+		"Accept": "*/*", "Accept-Encoding": "gzip", "Authorization": "Bearer x", "X-Api-Key": "theirs", "Traceparent": "00-1-2-01",
+		"X-Forwarded-For": "10.1.1.1", "X-Forwarded-Proto": "https", "Connection": "X-Api-Key, upgrade", "Upgrade": "h2c", "Expect": "100-continue",
+	} {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	got := g.heads[0]
+	for k, want := range map[string]string{
+		"Accept": "text/event-stream", "Accept-Encoding": "", "Authorization": "Bearer x", "X-Api-Key": "ours", "Traceparent": "00-1-2-01",
+		"X-Forwarded-For": "10.1.1.1, 127.0.0.1", "X-Forwarded-Proto": "https", "X-Forwarded-Host": strings.TrimPrefix(g.front.URL, "http://"), "Upgrade": "",
+	} {
+		if got.Get(k) != want {
+			t.Errorf("%s: %q, want %q", k, got.Get(k), want)
+		}
+	}
+	for k, want := range map[string]string{"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Content-Type": "text/event-stream"} {
+		if res.Header.Get(k) != want {
+			t.Errorf("answer: %s: %q, want %q", k, res.Header.Get(k), want)
+		}
+	}
+}
+
+// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: net/http sends a POST with such a key again by itself when a
+// connection breaks after the request was written; the action would run twice.
+func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var mu sync.Mutex
+	requests, keys := 0, 0
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for {
+					// One good answer on a kept connection, then a close after the next request was read.
+					buf := make([]byte, 64<<10)
+					n, err := conn.Read(buf)
+					if err != nil {
+						return
+					}
+					if !bytes.Contains(buf[:n], []byte("resume")) && !bytes.Contains(buf[:n], []byte("POST")) {
+						continue
+					}
+					mu.Lock()
+					requests++
+					first := requests == 1
+					if bytes.Contains(bytes.ToLower(buf[:n]), []byte("idempotency-key: k")) {
+						keys++
+					}
+					mu.Unlock()
+					if !first {
+						return
+					}
+					body := stream(started, finished)
+					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				}
+			}()
+		}
+	}()
+	g := newRig(t, echo)
+	g.h.opts.Upstream = &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	for range 2 {
+		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
+		req.Header.Set("Idempotency-Key", "k")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if requests != 2 || keys != 2 {
+		t.Errorf("%d requests and %d keys reached the backend for 2 of the client", requests, keys)
+	}
+}
+
+// TestFastPostStreamsAreNotCut is the regression test for golang/go#40747: a plain ReverseProxy cuts up to 4 in 100 of
+// the streams of a backend that answers at once.
+func TestFastPostStreamsAreNotCut(t *testing.T) {
+	long := stream(started) + strings.Repeat(stream(hello), 200) + stream(finished)
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := 0; i < len(long); i += 4096 {
+			io.WriteString(w, long[i:min(i+4096, len(long))])
+			http.NewResponseController(w).Flush()
+		}
+	}, func(o *Options) { o.Logger = nil })
+	body := input("t", "r", `,"state":"`+strings.Repeat("x", 4096)+`"`)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	cut := 0
+	for range 8 {
+		wg.Go(func() {
+			for range 125 {
+				res, err := http.Post(g.front.URL, "application/json", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if err != nil || string(got) != long {
+					mu.Lock()
+					cut++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if cut > 0 {
+		t.Errorf("%d of 1000 streams were cut", cut)
+	}
+}
+
+func TestWhatIsNoRunPassesUntouched(t *testing.T) {
+	var gotBody []byte
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		gotBody, _ = io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Etag", `"1"`)
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"interrupts":true}`)
+	})
+	upload := strings.Repeat("\x00\x01binary", 100)
+	for _, tt := range []struct{ method, contentType, body string }{
+		{"GET", "", ""},
+		{"PUT", "application/json", input("t", "r", "")},
+		{"DELETE", "", ""},
+		{"OPTIONS", "", ""},
+		{"POST", "", ""},
+		{"POST", "application/octet-stream", upload},
+		{"POST", "multipart/form-data; boundary=x", "--x\r\n\r\n{}\r\n--x--"},
+		{"POST", "application/json", `[1,2]`},
+		{"POST", "application/json", `{"query":"{ threadId runId }"}`},
+		{"POST", "application/json", `{"messages":[],"model":"m"}`},
+		{"POST", "text/plain", `{% not json %}`},
+	} {
+		req, _ := http.NewRequest(tt.method, g.front.URL+"/capabilities", strings.NewReader(tt.body))
+		req.Header.Set("Content-Type", tt.contentType)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != http.StatusCreated || string(got) != `{"interrupts":true}` || res.Header.Get("Etag") != `"1"` || string(gotBody) != tt.body {
+			t.Errorf("%s %s: %d %s, the backend got %q", tt.method, tt.contentType, res.StatusCode, got, gotBody)
+		}
+	}
+}
+
+func TestRunsThatMustNotBeGuessedAtAreRefused(t *testing.T) {
+	g := newRig(t, echo, func(o *Options) { o.MaxRequestBytes = 4096 })
+	utf16 := func(s string) string {
+		var b strings.Builder
+		for _, c := range []byte(s) {
+			b.WriteByte(c)
+			b.WriteByte(0)
+		}
+		return b.String()
+	}
+	for _, tt := range []struct {
+		name, body string
+		status     int
+	}{
+		{"thread_id", `{"thread_id":"t","runId":"r","messages":[]}`, 400},
+		{"threadID", `{"threadID":"t","runId":"r","messages":[]}`, 400},
+		{"an escaped key", `{"thread\u0049d":"t","runId":"r","messages":[]}`, 400},
+		{"threadId twice", `{"threadId":"t","threadId":"u","runId":"r","messages":[]}`, 400},
+		{"two spellings", `{"threadId":"t","thread_id":"u","runId":"r","messages":[]}`, 400},
+		{"resume twice", `{"threadId":"t","runId":"r","resume":[],"resume":[{}]}`, 400},
+		{"Resume", `{"threadId":"t","runId":"r","Resume":[]}`, 400},
+		{"forwarded_props", `{"threadId":"t","runId":"r","forwarded_props":{}}`, 400},
+		{"messages with resume and no thread", `{"messages":[],"resume":[]}`, 400},
+		{"a thread that is no string", `{"threadId":7,"runId":"r"}`, 400},
+		{"a thread that is too long", `{"threadId":"` + strings.Repeat("x", 513) + `","runId":"r"}`, 400},
+		{"a thread with half a surrogate pair", `{"threadId":"\ud800","runId":"r"}`, 400},
+		{"invalid UTF-8", "{\"threadId\":\"t\xff\",\"runId\":\"r\"}", 400},
+		{"resume that is an object", `{"threadId":"t","runId":"r","resume":{"interruptId":"x"}}`, 400},
+		{"an entry that is no object", `{"threadId":"t","runId":"r","resume":["x"]}`, 400},
+		{"an entry without interruptId", `{"threadId":"t","runId":"r","resume":[{"status":"resolved"}]}`, 400},
+		{"interrupt_id", `{"threadId":"t","runId":"r","resume":[{"interrupt_id":"x","status":"resolved"}]}`, 400},
+		{"an unknown status", `{"threadId":"t","runId":"r","resume":[{"interruptId":"x","status":"approved"}]}`, 400},
+		{"payload twice", `{"threadId":"t","runId":"r","resume":[{"interruptId":"x","status":"resolved","payload":1,"payload":2}]}`, 400},
+		{"the same id twice", `{"threadId":"t","runId":"r","resume":[` + yes("x") + `,` + no("x") + `]}`, 400},
+		{"Command", `{"threadId":"t","runId":"r","forwardedProps":{"Command":{"resume":true}}}`, 400},
+		{"command.resume twice", `{"threadId":"t","runId":"r","forwardedProps":{"command":{"resume":1,"resume":2}}}`, 400},
+		{"messages that are no array", `{"threadId":"t","runId":"r","messages":{}}`, 400},
+		{"no JSON", `{"threadId":"t",`, 400},
+		{"NaN, which Python takes", `{"threadId":"t","runId":"r","messages":[],"state":{"x":NaN}}`, 400},
+		{"a byte order mark", "\xef\xbb\xbf" + input("t", "r", ""), 400},
+		{"UTF-16", utf16(input("t", "r", "")), 400},
+		{"UTF-16 with a mark", "\xff\xfe" + utf16(input("t", "r", "")), 400},
+		{"UTF-16 behind much white space", utf16(strings.Repeat(" ", 700) + input("t", "r", "")), 400},
+		{"white space before a run", strings.Repeat(" \n", 600) + input("t", "r", ""), 200},
+		{"too large", input("t", "r", `,"state":"`+strings.Repeat("x", 4096)+`"`), 413},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			calls := g.called()
+			res, got := g.answer(tt.body)
+			if res.StatusCode != tt.status {
+				t.Errorf("%d %s", res.StatusCode, got)
+			}
+			if tt.status != 200 && (g.called() != calls || !strings.Contains(got, `"error":`)) {
+				t.Errorf("the backend was called, or no clear error: %s", got)
+			}
+		})
+	}
+	t.Run("NaN as text", func(t *testing.T) {
+		res, err := http.Post(g.front.URL, "text/plain", strings.NewReader(`{"threadId":"t","runId":"r","messages":[],"state":{"x":NaN}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != 400 {
+			t.Error(res.StatusCode)
+		}
+	})
+	t.Run("a Content-Encoding", func(t *testing.T) {
+		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
+		req.Header.Set("Content-Encoding", "gzip")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusUnsupportedMediaType {
+			t.Error(res.StatusCode)
+		}
+	})
+}
+
+func TestOneThreadHasOneRecordUnderEverySpellingOfItsPath(t *testing.T) {
+	g := newRig(t, asksOnce)
+	post := func(path, body string) string {
+		res, err := http.Post(g.front.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		got, _ := io.ReadAll(res.Body)
+		return string(got)
+	}
+	post("/chat", input("t", "r1", ""))
+	for _, path := range []string{"/chat/", "//chat", "/Chat", "/%63hat", "/chat?x=1"} {
+		wantTypes(t, post(path, input("t", "r2", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	}
+	if g.called() != 1 {
+		t.Errorf("%d calls", g.called())
+	}
+	post("/other", input("t", "r3", ""))
+	if g.called() != 2 {
+		t.Error("another path shares the record")
+	}
+}
+
+func TestLocationThatNamesTheUpstream(t *testing.T) {
+	var g *rig
+	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		w.Header().Set("Location", "http://"+r.Host+"/agent/runs/")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Post(g.front.URL+"/runs", "application/json", strings.NewReader(input("t", "r", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if got := res.Header.Get("Location"); got != g.front.URL+"/runs/" {
+		t.Errorf("Location %s", got)
+	}
+}
+
+func TestNotFoundIsExplainedInTheLog(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { w.WriteHeader(404) })
+	res, err := http.Post(g.front.URL+"/agent", "application/json", strings.NewReader(input("t", "r", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	logs := g.logs.String()
+	if !strings.Contains(logs, "/agent/agent") || !strings.Contains(logs, "twice") {
+		t.Errorf("no hint: %s", logs)
+	}
+}
+
+func TestLogsHoldNoPayload(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t\nforged", "r1", `,"state":{"secret":"hunter2"}`))
+	g.do(input("t\nforged", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":"hunter2"}`)))
+	g.do(input("t\nforged", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":"hunter3"}`)))
+	logs := g.logs.String()
+	if strings.Contains(logs, "hunter") {
+		t.Error("a payload is in the log")
+	}
+	if strings.Contains(logs, "t\nforged") {
+		t.Error("a client's newline is in the log")
+	}
+}
+
+// TestPassedFrameCostsNoAllocation is P4 of the performance goals: a frame that passes costs no allocation.
+func TestPassedFrameCostsNoAllocation(t *testing.T) {
+	frame := []byte(stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
+	g := newRig(t, echo)
+	r := &run{h: g.h, log: g.h.log, transcript: newTranscript(64<<20, nil, nil)}
+	_, translation, _ := g.dialect.Begin(translate.Request{})
+	r.exchange = translate.Exchange{Run: translation}
+	b := newBody(r, io.NopCloser(&forever{frame: frame}))
+	b.started = true
+	p := make([]byte, 32<<10)
+	for range 100 {
+		b.Read(p) // warm up
+	}
+	n := testing.AllocsPerRun(200, func() { b.Read(p) })
+	if perFrame := n / float64(len(p)/len(frame)); perFrame > 0.01 {
+		t.Errorf("%.3f allocations per frame", perFrame)
+	}
+}
+
+// forever gives the same frame again and again.
+type forever struct {
+	frame []byte
+	at    int
+}
+
+func (f *forever) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		c := copy(p[n:], f.frame[f.at:])
+		n += c
+		f.at = (f.at + c) % len(f.frame)
+	}
+	return n, nil
+}
+
+func TestTranscriptFollowsTheClientsReducer(t *testing.T) {
+	tr := newTranscript(1<<20, messages(oldUser), []byte(`{"n":12345678901234567890,"list":[1]}`))
+	for _, ev := range []string{
+		`{"type":"TEXT_MESSAGE_START","messageId":"a1","role":"assistant"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"I will "}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"\u003cmail\u003e"}`,
+		`{"type":"TEXT_MESSAGE_END","messageId":"a1"}`,
+		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"mail","parentMessageId":"a1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"to\":"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"\"bob\"}"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
+		`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1","content":"sent"}`,
+		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c2","toolCallName":"log","delta":"{"}`,
+		`{"type":"TOOL_CALL_CHUNK","delta":"}"}`,
+		`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a2","delta":"do"}`,
+		`{"type":"TEXT_MESSAGE_CHUNK","delta":"ne"}`,
+		`{"type":"STATE_DELTA","delta":[{"op":"add","path":"/list/-","value":2},{"op":"add","path":"/x","value":"<&>"}]}`,
+		`{"type":"RAW","event":{}}`,
+	} {
+		tr.add(agui.NewEvent([]byte(ev)))
+	}
+	list, ok := tr.Messages()
+	want := `[` + oldUser + `,{"id":"a1","role":"assistant","content":"I will <mail>","toolCalls":[{"id":"c1","type":"function","function":{"name":"mail","arguments":"{\"to\":\"bob\"}"}}]},` +
+		`{"id":"t1","role":"tool","toolCallId":"c1","content":"sent"},` +
+		`{"id":"c2","role":"assistant","toolCalls":[{"id":"c2","type":"function","function":{"name":"log","arguments":"{}"}}]},` +
+		`{"id":"a2","role":"assistant","content":"done"}]`
+	if got := string(agui.MustMarshal(list)); !ok || got != want {
+		t.Errorf("messages %s\nwant     %s", got, want)
+	}
+	if state, ok := tr.State(); !ok || string(agui.Canonical(state)) != `{"list":[1,2],"n":12345678901234567890,"x":"<&>"}` {
+		t.Errorf("state %s", state)
+	}
+	calls := tr.Calls()
+	if len(calls) != 2 || !calls[0].Answered || calls[1].Answered || calls[0].Args != `{"to":"bob"}` {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
+func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
+	tr := newTranscript(1000, messages(oldUser), nil)
+	for range 100 {
+		tr.add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a1","delta":"` + strings.Repeat("x", 100) + `"}`)))
+	}
+	if _, ok := tr.Messages(); ok {
+		t.Error("messages over the bound are told")
+	}
+	if seen := tr.seen(); len(seen) != 2 || seen[1].ID != "a1" || seen[0].Digest == "" {
+		t.Errorf("ids are not kept: %+v", seen)
+	}
+	tr.add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`)))
+	if list, ok := tr.Messages(); !ok || len(list) != 1 {
+		t.Error("a whole snapshot makes the messages known again")
+	}
+	tr.add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/nothing"}]}`)))
+	if _, ok := tr.State(); ok {
+		t.Error("a patch that does not apply leaves the state unknown")
+	}
+}

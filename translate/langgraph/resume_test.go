@@ -1,0 +1,423 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Sections 6.2 and 6.5: what command.resume becomes.
+func TestResumeCommand(t *testing.T) {
+	d := newDialect(t, Options{})
+	one := pausedBy(t, d, started, custom(idA, approval), finished)
+	two := pausedBy(t, d, started, custom(idA, `{"action":"A"}`), custom(idB, `{"action":"B"}`), finished)
+	same := pausedBy(t, d, started, custom(idA, `"x"`), custom(idA, `"x"`), finished)
+	bare := pausedBy(t, d, started, custom("", approval), finished)
+	old := pausedBy(t, d, started, `{"type":"CUSTOM","name":"on_interrupt","value":"x","rawEvent":{"value":"x","ns":["a:b"]}}`, finished)
+	mixed := pausedBy(t, d, started, custom("", `"x"`), custom(idB, `"y"`), finished)
+	kit := pausedBy(t, d, started, custom(idA, kitText), finished)
+	A, B := idA+"~r1", idB+"~r2"
+	wrapped := func(v string) string { return `{"` + idA + `":` + v + `}` }
+
+	for name, c := range map[string]struct {
+		pause agui.Pause
+		more  string
+		want  string
+		code  agui.Code
+	}{
+		// The rows of 6.2, each in the id map, where every value keeps its type.
+		"object":  {one, resumeArray(entry(A, `{"approved":true}`)), wrapped(`{"approved":true}`), ""},
+		"array":   {one, resumeArray(entry(A, `[1, 2]`)), wrapped(`[1, 2]`), ""},
+		"number":  {one, resumeArray(entry(A, `12345678901234567890`)), wrapped(`12345678901234567890`), ""},
+		"boolean": {one, resumeArray(entry(A, `true`)), wrapped(`true`), ""},
+		"string":  {one, resumeArray(entry(A, `"yes"`)), wrapped(`"yes"`), ""},
+		"string that looks like a number stays a string": {one, resumeArray(entry(A, `"42"`)), wrapped(`"42"`), ""},
+		"false":                               {one, resumeArray(entry(A, `false`)), wrapped(`false`), ""},
+		"zero":                                {one, resumeArray(entry(A, `0`)), wrapped(`0`), ""},
+		"empty string":                        {one, resumeArray(entry(A, `""`)), wrapped(`""`), ""},
+		"no payload is null":                  {one, resumeArray(`{"interruptId":"` + A + `","status":"resolved"}`), wrapped(`null`), ""},
+		"{}":                                  {one, resumeArray(entry(A, `{}`)), wrapped(`{}`), ""},
+		"a payload whose keys look like ids":  {one, resumeArray(entry(A, `{"`+idB+`":1}`)), wrapped(`{"` + idB + `":1}`), ""},
+		"all that is open":                    {two, resumeArray(entry(B, `2`), entry(A, ``)), `{"` + idA + `":false,"` + idB + `":2}`, ""},
+		"one id twice, equal answers (#6626)": {same, resumeArray(entry(A, `1`), entry(idA+"~r2", `1`)), wrapped(`1`), ""},
+		"one id twice, different answers (#6626)": {same, resumeArray(entry(A, `1`), entry(idA+"~r2", `2`)), "", agui.InvalidPayload},
+		"CopilotKit: a string (7.5)":              {kit, resumeArray(entry(A, `"Ann"`)), wrapped(`"Ann"`), ""},
+		"CopilotKit: an object (7.5)":             {kit, resumeArray(entry(A, `{"x":1}`)), wrapped(`{"x":1}`), ""},
+
+		// No native id (section 4, row 3): a scalar, if it is the only one.
+		"no id: object": {bare, resumeArray(entry("~r1", `{"approved":true}`)), `{"approved":true}`, ""},
+		"no id: string": {bare, resumeArray(entry("~r1", `"yes"`)), `"yes"`, ""},
+		"no id: string that is JSON is encoded once more": {bare, resumeArray(entry("~r1", `"42"`)), `"\"42\""`, ""},
+		"no id: NaN is JSON to Python":                    {bare, resumeArray(entry("~r1", `"NaN"`)), `"\"NaN\""`, ""},
+		"no id, no rawEvent: false goes (RAN 0.0.43)":     {bare, resumeArray(entry("~r1", `false`)), `false`, ""},
+		"no id, no rawEvent: empty string goes":           {bare, resumeArray(entry("~r1", `""`)), `""`, ""},
+		"no id, no rawEvent: cancelled":                   {bare, resumeArray(entry("~r1", ``)), `false`, ""},
+		"no id: {} is an empty map to Python":             {bare, resumeArray(entry("~r1", `{}`)), "", agui.InvalidPayload},
+		"no id: keys that look like ids":                  {bare, resumeArray(entry("~r1", `{"`+idB+`":1}`)), "", agui.InvalidPayload},
+		"no id: no payload":                               {bare, resumeArray(entry("~r1", `null`)), "", agui.InvalidPayload},
+		"no id, older backend: false is no answer":        {old, resumeArray(entry("~r1", `false`)), "", agui.InvalidPayload},
+		"no id, older backend: 0.0 is none either":        {old, resumeArray(entry("~r1", `0.0`)), "", agui.InvalidPayload},
+		"no id, older backend: nor is []":                 {old, resumeArray(entry("~r1", `[]`)), "", agui.InvalidPayload},
+		"no id, older backend: cancelled":                 {old, resumeArray(entry("~r1", ``)), "", agui.InvalidPayload},
+		"no id, older backend: true":                      {old, resumeArray(entry("~r1", `true`)), `true`, ""},
+		"one without id beside another":                   {mixed, resumeArray(entry("~r1", `1`), entry(B, `2`)), "", agui.InvalidPayload},
+
+		// The command form (6.5, rule 5).
+		"command: an object goes into the map":               {one, command(`{"approved":true}`), wrapped(`{"approved":true}`), ""},
+		"command: false goes into the map (fact 3)":          {one, command(`false`), wrapped(`false`), ""},
+		"command: 0 goes into the map":                       {one, command(`0`), wrapped(`0`), ""},
+		"command: empty text goes into the map":              {one, command(`""`), wrapped(`""`), ""},
+		"command: {} goes into the map":                      {one, command(`{}`), wrapped(`{}`), ""},
+		"command: a text goes into the map":                  {one, command(`"yes"`), wrapped(`"yes"`), ""},
+		"command: JSON text stays as sent":                   {one, command(`"{\"approved\": true}"`), `"{\"approved\": true}"`, ""},
+		"command: 42 as text stays as sent":                  {one, command(`"42"`), `"42"`, ""},
+		"command: false as text is no yes to an old adapter": {one, command(`"false"`), wrapped(`false`), ""},
+		"command: null as text":                              {one, command(`"null"`), wrapped(`null`), ""},
+		"command: a native id map stays":                     {two, command(`{"` + idB + `": 2, "` + idA + `": 1}`), `{"` + idB + `": 2, "` + idA + `": 1}`, ""},
+		"command: a published id map is mapped":              {two, command(`{"` + B + `":2,"` + A + `":1}`), `{"` + idA + `":1,"` + idB + `":2}`, ""},
+		"command: an id map of one of two":                   {two, command(`{"` + idB + `":2}`), "", agui.PartialResume},
+		"command: a scalar for two (fact 4)":                 {two, command(`"yes"`), "", agui.PartialResume},
+		"command: another question's id map":                 {one, command(`{"` + idB + `":2}`), "", agui.UnknownInterruptID},
+		"command: no id, the value as sent":                  {bare, command(`"{\"a\":1}"`), `"{\"a\":1}"`, ""},
+		"both forms, the same":                               {one, resumeArray(entry(A, `{"a":1}`)) + "," + command(`"{\"a\":1}"`), `"{\"a\":1}"`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, d, c.pause, input(t, c.more))
+			if code(err) != c.code {
+				t.Fatalf("error %v, want %s", err, c.code)
+			}
+			if c.code == "" && (!out.Resumes || sent(out) != c.want) {
+				t.Errorf("command.resume %s, want %s", sent(out), c.want)
+			}
+			if gjson.GetBytes(out.Body, "resume").Exists() {
+				t.Errorf("resume went on: %s", out.Body)
+			}
+		})
+	}
+}
+
+// Section 6.5, rule 2: other keys keep their bytes.
+func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, custom(idA, approval), finished)
+	A := idA + "~r1"
+	for name, c := range map[string]struct{ body, want string }{
+		"no forwardedProps": {`{"threadId":"t", "runId":"r","messages":[],"resume":[` + entry(A, "1") + `]}`,
+			`{"threadId":"t", "runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`},
+		"null": {`{"threadId":"t","runId":"r","messages":[],"forwardedProps":null,"resume":[` + entry(A, "1") + `]}`,
+			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`},
+		"other keys": {`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":null}, "n":1.0},"resume":[` + entry(A, "1") + `],"x":12345678901234567890}`,
+			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":{"` + idA + `":1}}, "n":1.0},"x":12345678901234567890}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, d, p, parse(t, c.body))
+			if err != nil || string(out.Body) != c.want {
+				t.Errorf("body\n%s (%v), want\n%s", out.Body, err, c.want)
+			}
+		})
+	}
+	for _, props := range []string{`"x"`, `[1]`, `{"command":"go"}`, `{"command":[1]}`} {
+		in := parse(t, `{"threadId":"t","runId":"r","messages":[],"forwardedProps":`+props+`,"resume":[`+entry(A, "1")+`]}`)
+		if _, _, err := resumeWith(t, d, p, in); code(err) != agui.InvalidPayload {
+			t.Errorf("forwardedProps %s: %v", props, err)
+		}
+	}
+}
+
+// Section 7.3, the table of decisions, for both key styles and the alpha's.
+func TestDecisions(t *testing.T) {
+	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
+	noReject := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve"]}]}`
+	alpha := `{"action_requests":[{"name":"f","arguments":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"]}]}`
+	for name, c := range map[string]struct {
+		value, payload string // payload "": cancelled
+		want           string // the decision
+		code           agui.Code
+	}{
+		"approved":                        {jsHITL, `{"approved":true}`, `{"type":"approve"}`, ""},
+		"approved with a message":         {jsHITL, `{"approved":true,"message":"ok"}`, `{"type":"approve"}`, ""},
+		"edited, JS":                      {jsHITL, `{"approved":true,"editedArgs":{"to":"x"}}`, `{"type":"edit","editedAction":{"name":"send_email","args":{"to":"x"}}}`, ""},
+		"edited, Python":                  {respond, `{"approved":true,"editedArgs":{"to":1.0}}`, `{"type":"edit","edited_action":{"name":"f","args":{"to":1.0}}}`, ""},
+		"edited, alpha":                   {alpha, `{"approved":true,"editedArgs":{}}`, `{"type":"edit","edited_action":{"name":"f","arguments":{}}}`, ""},
+		"edited with null is not edited":  {jsHITL, `{"approved":true,"editedArgs":null}`, `{"type":"approve"}`, ""},
+		"denied":                          {jsHITL, `{"approved":false}`, `{"type":"reject"}`, ""},
+		"denied with a message":           {jsHITL, `{"approved":false,"message":"no <b>"}`, `{"type":"reject","message":"no <b>"}`, ""},
+		"cancelled":                       {jsHITL, ``, `{"type":"reject","message":"Cancelled by user"}`, ""},
+		"true":                            {jsHITL, `true`, `{"type":"approve"}`, ""},
+		"false":                           {jsHITL, `false`, `{"type":"reject"}`, ""},
+		"one decision":                    {jsHITL, `{"decisions":[{"type":"reject","message":"m"}]}`, `{"type":"reject","message":"m"}`, ""},
+		"an edit in Python's keys for JS": {jsHITL, `{"decisions":[{"type":"edit","edited_action":{"name":"g","args":{"a":1}}}]}`, `{"type":"edit","editedAction":{"name":"g","args":{"a":1}}}`, ""},
+		"an edit in JS's keys for alpha":  {alpha, `{"decisions":[{"type":"edit","editedAction":{"name":"f","args":{"a":1}}}]}`, `{"type":"edit","edited_action":{"name":"f","arguments":{"a":1}}}`, ""},
+		"respond, where it is offered":    {respond, `{"type":"respond","message":"42"}`, `{"message":"42","type":"respond"}`, ""},
+		"type approve, where offered":     {respond, `{"type":"approve"}`, `{"type":"approve"}`, ""},
+		"type edit, where offered":        {respond, `{"type":"edit","editedArgs":{"a":1}}`, `{"type":"edit","edited_action":{"name":"f","args":{"a":1}}}`, ""},
+		"type reject, where offered":      {respond, `{"type":"reject"}`, `{"type":"reject"}`, ""},
+
+		"edit that is not allowed":           {noReject, `{"approved":true,"editedArgs":{}}`, "", agui.InvalidPayload},
+		"reject that is not allowed":         {noReject, `{"approved":false}`, "", agui.InvalidPayload},
+		"cancelled without reject":           {noReject, ``, "", agui.InvalidPayload},
+		"approve that is not allowed":        {alpha, `{"approved":true}`, "", agui.InvalidPayload},
+		"a type that is not allowed":         {respond, `{"type":"ignore"}`, "", agui.InvalidPayload},
+		"a decision of no type":              {jsHITL, `{"decisions":[{}]}`, "", agui.InvalidPayload},
+		"a decision that is no object":       {jsHITL, `{"decisions":["approve"]}`, "", agui.InvalidPayload},
+		"type is not read where not offered": {jsHITL, `{"type":"approve"}`, "", agui.InvalidPayload},
+		"type and approved differ":           {respond, `{"type":"approve","approved":false}`, "", agui.InvalidPayload},
+		"approved and type differ":           {respond, `{"type":"reject","approved":true}`, "", agui.InvalidPayload},
+		"type approve with edits":            {respond, `{"type":"approve","editedArgs":{}}`, "", agui.InvalidPayload},
+		"denied with edits":                  {jsHITL, `{"approved":false,"editedArgs":{"to":"x"}}`, "", agui.InvalidPayload},
+		"the last of two equal keys counts":  {jsHITL, `{"approved":true,"approved":false}`, `{"type":"reject"}`, ""},
+		"approved as text":                   {jsHITL, `{"approved":"true"}`, "", agui.InvalidPayload},
+		"approved as a number":               {jsHITL, `{"approved":1}`, "", agui.InvalidPayload},
+		"Approved in capitals":               {jsHITL, `{"Approved":true}`, "", agui.InvalidPayload},
+		"nothing":                            {jsHITL, `{}`, "", agui.InvalidPayload},
+		"no payload":                         {jsHITL, `null`, "", agui.InvalidPayload},
+		"a text":                             {jsHITL, `"approve"`, "", agui.InvalidPayload},
+		"edited arguments that are a list":   {jsHITL, `{"approved":true,"editedArgs":[]}`, "", agui.InvalidPayload},
+		"an edit without arguments":          {jsHITL, `{"decisions":[{"type":"edit"}]}`, "", agui.InvalidPayload},
+		"a message that is no text":          {jsHITL, `{"approved":false,"message":1}`, "", agui.InvalidPayload},
+		"a reject's message that is no text": {jsHITL, `{"decisions":[{"type":"reject","message":1}]}`, "", agui.InvalidPayload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			p := pausedBy(t, d, started, custom(idA, c.value), finished)
+			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", c.payload))))
+			if code(err) != c.code {
+				t.Fatalf("error %v, want %q", err, c.code)
+			}
+			if want := `{"` + idA + `":{"decisions":[` + c.want + `]}}`; c.code == "" && sent(out) != want {
+				t.Errorf("command.resume %s, want %s", sent(out), want)
+			}
+		})
+	}
+}
+
+// Section 7.3, row 15: several actions of one native interrupt are assembled, in every form of the answer.
+func TestDecisionsAreAssembled(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)
+	bare := pausedBy(t, d, started, pyCalls, custom("", pyHITL), finished)
+	first, second := idA+"~r1", idA+"~r2"
+	for name, c := range map[string]struct {
+		pause      agui.Pause
+		more, want string
+		code       agui.Code
+	}{
+		"entries in any order":        {p, resumeArray(entry(second, `false`), entry(first, `true`)), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"reject"}]}}`, ""},
+		"one cancelled":               {p, resumeArray(entry(first, ``), entry(second, `true`)), `{"` + idA + `":{"decisions":[{"type":"reject","message":"Cancelled by user"},{"type":"approve"}]}}`, ""},
+		"one missing":                 {p, resumeArray(entry(first, `true`)), "", agui.PartialResume},
+		"the whole in command.resume": {p, command(`{"decisions":[{"type":"approve"},{"type":"reject","message":"m"}]}`), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"reject","message":"m"}]}}`, ""},
+		"the whole as text":           {p, command(`"{\"decisions\":[{\"type\":\"approve\"},{\"type\":\"approve\"}]}"`), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"approve"}]}}`, ""},
+		"the whole, too few (fact 5)": {p, command(`{"decisions":[{"type":"approve"}]}`), "", agui.InvalidPayload},
+		"the whole, too many":         {p, command(`{"decisions":[{"type":"approve"},{"type":"approve"},{"type":"approve"}]}`), "", agui.InvalidPayload},
+		"the whole, no list":          {p, command(`{"decisions":{"type":"approve"}}`), "", agui.InvalidPayload},
+		"the whole, one not allowed":  {p, command(`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"name":"delete_file","args":{}}}]}`), "", agui.InvalidPayload},
+		"true for both is for one":    {p, command(`true`), "", agui.PartialResume},
+		"no native id: the value":     {bare, resumeArray(entry("~r1", `true`), entry("~r2", `true`)), `{"decisions":[{"type":"approve"},{"type":"approve"}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, d, c.pause, input(t, c.more))
+			if code(err) != c.code || c.code == "" && sent(out) != c.want {
+				t.Errorf("command.resume %s (%v), want %s (%s)", sent(out), err, c.want, c.code)
+			}
+		})
+	}
+}
+
+// Section 7.4.
+func TestResponses(t *testing.T) {
+	none := `{"action_request":{"action":"f","args":{}},"config":{"allow_accept":false}}`
+	stripped := `{"action_request":{"action":"f","args":{}}}`
+	for name, c := range map[string]struct {
+		value, more string
+		want        string
+		code        agui.Code
+	}{
+		"approved: accept":                      {inboxOne, entry("A", `{"approved":true}`), `{"type":"accept","args":null}`, ""},
+		"a list in, a list out":                 {"[" + inboxOne + "]", entry("A", `{"approved":true}`), `[{"type":"accept","args":null}]`, ""},
+		"edited":                                {inboxOne, entry("A", `{"approved":true,"editedArgs":{"to":"x"}}`), `{"type":"edit","args":{"action":"send_email","args":{"to":"x"}}}`, ""},
+		"denied with a text: response":          {inboxOne, entry("A", `{"approved":false,"message":"why?"}`), `{"type":"response","args":"why?"}`, ""},
+		"denied: ignore":                        {inboxOne, entry("A", `{"approved":false}`), `{"type":"ignore","args":null}`, ""},
+		"cancelled: ignore":                     {inboxOne, entry("A", ``), `{"type":"ignore","args":null}`, ""},
+		"true":                                  {inboxOne, entry("A", `true`), `{"type":"accept","args":null}`, ""},
+		"false":                                 {"[" + inboxOne + "]", entry("A", `false`), `[{"type":"ignore","args":null}]`, ""},
+		"its own form":                          {inboxOne, entry("A", `{"type":"response","args":"x"}`), `{"type":"response","args":"x"}`, ""},
+		"its own form for a list":               {"[" + inboxOne + "]", entry("A", `[{"type":"edit","args":{"action":"a","args":{"b":1}}}]`), `[{"type":"edit","args":{"action":"a","args":{"b":1}}}]`, ""},
+		"config taken out by Python (row 14)":   {stripped, entry("A", `{"approved":true,"editedArgs":{}}`), `{"type":"edit","args":{"action":"f","args":{}}}`, ""},
+		"accept not allowed":                    {none, entry("A", `true`), "", agui.InvalidPayload},
+		"edit not allowed":                      {none, entry("A", `{"approved":true,"editedArgs":{}}`), "", agui.InvalidPayload},
+		"ignore not allowed":                    {none, entry("A", `false`), "", agui.InvalidPayload},
+		"cancelled where ignore is not allowed": {none, entry("A", ``), "", agui.InvalidPayload},
+		"its own form, not allowed":             {none, entry("A", `{"type":"accept","args":null}`), "", agui.InvalidPayload},
+		"its own form, a response of no text":   {inboxOne, entry("A", `{"type":"response","args":1}`), "", agui.InvalidPayload},
+		"its own form, an edit of nothing":      {inboxOne, entry("A", `{"type":"edit","args":null}`), "", agui.InvalidPayload},
+		"two responses for one request":         {inboxOne, entry("A", `[{"type":"accept"},{"type":"accept"}]`), "", agui.InvalidPayload},
+		"a text (agent-chat-ui #85)":            {inboxOne, entry("A", `"yes"`), "", agui.InvalidPayload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			p := pausedBy(t, d, started, custom(idA, c.value), finished)
+			out, _, err := resumeWith(t, d, p, input(t, resumeArray(strings.Replace(c.more, `"A"`, `"`+idA+`~r1"`, 1))))
+			if want := `{"` + idA + `":` + c.want + `}`; code(err) != c.code || c.code == "" && sent(out) != want {
+				t.Errorf("command.resume %s (%v), want %s (%s)", sent(out), err, want, c.code)
+			}
+		})
+	}
+	t.Run("several requests", func(t *testing.T) {
+		d := newDialect(t, Options{})
+		p := pausedBy(t, d, started, custom(idA, "["+inboxOne+","+inboxOne+"]"), finished)
+		for more, want := range map[string]string{
+			resumeArray(entry(idA+"~r1", `true`), entry(idA+"~r2", `false`)): `[{"type":"accept","args":null},{"type":"ignore","args":null}]`,
+			command(`[{"type":"ignore"},{"type":"accept"}]`):                 `[{"type":"ignore","args":null},{"type":"accept","args":null}]`,
+		} {
+			out, _, err := resumeWith(t, d, p, input(t, more))
+			if err != nil || sent(out) != `{"`+idA+`":`+want+`}` {
+				t.Errorf("command.resume %s (%v), want %s", sent(out), err, want)
+			}
+		}
+	})
+}
+
+// Section 7.6: what a cancelled answer becomes where there is no decision for it.
+func TestCancelled(t *testing.T) {
+	withSchema := `{"message":"How many?","responseSchema":{"type":"object"}}`
+	expiring := `{"message":"How many?","responseSchema":{"type":"object"},"expiresAt":"2020-01-01T00:00:00Z"}`
+	never := func(schema, payload json.RawMessage) error {
+		if string(schema) != `{"type":"object"}` || string(payload) != "false" {
+			return errors.New("asked for something else")
+		}
+		return errors.New("does not fit")
+	}
+	for name, c := range map[string]struct {
+		value, cancel string
+		valid         func(schema, payload json.RawMessage) error
+		want          string
+		code          agui.Code
+	}{
+		"false by default":                        {approval, ``, nil, `false`, ""},
+		"null":                                    {approval, `null`, nil, `null`, ""},
+		"JSON of the operator's":                  {approval, `{"approved":false}`, nil, `{"approved":false}`, ""},
+		"the adapter's sentinel gets its id":      {approval, `{"__agui_cancelled__":true}`, nil, `{"__agui_cancelled__":true,"interrupt_id":"` + idA + `"}`, ""},
+		"CopilotKit":                              {kitText, `"no"`, nil, `"no"`, ""},
+		"a schema that it does not fit":           {withSchema, ``, never, "", agui.InvalidPayload},
+		"a schema that it fits":                   {withSchema, `{}`, func(_, p json.RawMessage) error { return nil }, `{}`, ""},
+		"an interrupt that expires, all the same": {expiring, ``, never, `false`, ""},
+		"HITL has a decision of its own":          {jsHITL, `null`, never, `{"decisions":[{"type":"reject","message":"Cancelled by user"}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{Cancel: JSON(c.cancel)})
+			p := pausedBy(t, d, started, custom(idA, c.value), finished)
+			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
+			if want := `{"` + idA + `":` + c.want + `}`; code(err) != c.code || c.code == "" && sent(out) != want {
+				t.Errorf("command.resume %s (%v), want %s (%s)", sent(out), err, want, c.code)
+			}
+		})
+	}
+	t.Run("no payload where null does not fit", func(t *testing.T) {
+		d := newDialect(t, Options{})
+		p := pausedBy(t, d, started, custom(idA, withSchema), finished)
+		_, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", "null"))), func(r *translate.Request) {
+			r.Valid = func(_, p json.RawMessage) error { return map[bool]error{true: errors.New("null")}[p == nil] }
+		})
+		if code(err) != agui.InvalidPayload {
+			t.Error(err)
+		}
+	})
+	t.Run("what an edit in the backend's form must fit", func(t *testing.T) {
+		d := newDialect(t, Options{})
+		p := pausedBy(t, d, started, custom(idA, `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"],"args_schema":{"required":["x"]}}]}`), finished)
+		_, _, err := resumeWith(t, d, p, input(t, command(`{"decisions":[{"type":"edit","edited_action":{"name":"f","args":{}}}]}`)), func(r *translate.Request) {
+			r.Valid = func(schema, _ json.RawMessage) error { return errors.New(string(schema)) }
+		})
+		if code(err) != agui.InvalidPayload || !strings.Contains(err.Error(), "required") {
+			t.Error(err)
+		}
+	})
+}
+
+// A subclass's own ids go back in the array that it reads, and never as keys of a map: that would be the answer itself.
+func TestResumeOfASubclass(t *testing.T) {
+	d := newDialect(t, Options{})
+	given := func(n string) string {
+		return `{"id":"` + idA + `:` + n + `","reason":"x","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
+	}
+	p := pausedBy(t, d, started, custom(idA, pyHITL), withOutcome(given("0"), given("1")))
+	first, second := idA+":0~r1", idA+":1~r2"
+	for name, c := range map[string]struct{ more, want string }{
+		"by array": {resumeArray(entry(second, ``), `{"interruptId":"`+first+`","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}`),
+			`[{"interruptId":"` + idA + `:1","status":"cancelled"},{"interruptId":"` + idA + `:0","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}]`},
+		"by command": {command(`{"` + first + `":{"approved":true},"` + second + `":{"approved":false}}`),
+			`[{"interruptId":"` + idA + `:0","status":"resolved","payload":{"approved":true}},{"interruptId":"` + idA + `:1","status":"resolved","payload":{"approved":false}}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, d, p, input(t, c.more))
+			if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != c.want || sent(out) != "" {
+				t.Errorf("body %s (%v), want resume %s", out.Body, err, c.want)
+			}
+		})
+	}
+}
+
+// Section 6.3 (rows 10 and 16): the messages beside an answer.
+func TestMessagesOfAResume(t *testing.T) {
+	u1, a1, u2 := `{"id":"u1","role":"user","content":"hi"}`, `{"id":"a1","role":"assistant","content":"x"}`, `{"id":"u2","role":"user","content":"and"}`
+	system := `{"id":"s","role":"system","content":"be kind"}`
+	fresh := func(list ...string) []agui.Message {
+		var out []agui.Message
+		for _, m := range list {
+			out = append(out, agui.ParseMessage([]byte(m)))
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		client, kept string
+		fresh        []agui.Message
+		want         string
+	}{
+		"the client has all":                       {u1 + "," + a1, u1 + "," + a1, nil, u1 + "," + a1},
+		"the client has fewer: the record's":       {u1, u1 + "," + a1, nil, u1 + "," + a1},
+		"the client has none":                      {``, u1 + "," + a1, nil, u1 + "," + a1},
+		"system messages do not count":             {system + "," + u1, u1 + "," + a1, nil, u1 + "," + a1},
+		"the client has more":                      {u1 + "," + a1 + "," + a1, u1 + "," + a1, nil, u1 + "," + a1 + "," + a1},
+		"nothing was kept":                         {u1, ``, nil, u1},
+		"the new one goes later":                   {u1 + "," + a1 + "," + u2, u1 + "," + a1, fresh(u2), u1 + "," + a1},
+		"the new one goes later, the client lacks": {u1 + "," + u2, u1 + "," + a1, fresh(u2), u1 + "," + a1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			p := pausedBy(t, d, started, custom(idA, approval), finished)
+			if c.kept != "" {
+				p.Messages = json.RawMessage("[" + c.kept + "]")
+			}
+			in := parse(t, `{"threadId":"t","runId":"r","messages":[`+c.client+`],"resume":[`+entry(idA+"~r1", "1")+`]}`)
+			out, _, err := resumeWith(t, d, p, in, func(r *translate.Request) { r.New = c.fresh })
+			if got := gjson.GetBytes(out.Body, "messages").Raw; err != nil || got != "["+c.want+"]" {
+				t.Errorf("messages %s (%v), want [%s]", got, err, c.want)
+			}
+			if out.TakesNew {
+				t.Error("the answers cannot carry new messages")
+			}
+		})
+	}
+}
+
+// A plain run goes as it came, but for what an old adapter may choke on.
+func TestPlainRun(t *testing.T) {
+	d := newDialect(t, Options{})
+	for body, want := range map[string]string{
+		`{"threadId":"t","runId":"r","messages":[]}`:                                   "",
+		`{"threadId":"t", "runId":"r","protocolVersion":"1.0","messages":[]}`:          `{"threadId":"t", "runId":"r","messages":[]}`,
+		`{"threadId":"t","runId":"r","messages":[],"resume":[]}`:                       `{"threadId":"t","runId":"r","messages":[]}`,
+		`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName":"x"}}`: "",
+	} {
+		out, run, err := d.Begin(translate.Request{Input: parse(t, body), Transcript: &log{}})
+		if err != nil || run == nil || string(out.Body) != want || out.Resumes {
+			t.Errorf("%s became %s (%v), want %s", body, out.Body, err, want)
+		}
+	}
+}
