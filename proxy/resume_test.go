@@ -229,7 +229,7 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	})
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		if n == 1 && e.Event.Get("outcome").Exists() == false && len(g.calls) == 2 {
-			return translate.Result{Next: &translate.Exchange{Out: translate.Out{Body: []byte(`{"second":true}`)}}}, nil
+			return translate.Result{Next: &translate.Exchange{Out: translate.Out{Body: []byte(`{"second":true}`), TakesNew: true}}}, nil
 		}
 		return translate.Result{}, nil
 	}

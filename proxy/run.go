@@ -227,7 +227,7 @@ func (r *run) prepareResume(d decision) decision {
 
 // begin asks the dialect what to send. What it cannot express is refused here, before the claim.
 func (r *run) begin(d decision, p agui.Pause) decision {
-	r.request.Input, r.request.Show, r.request.Transcript, r.request.Pause = r.in, r.show, r.transcript, p
+	r.request.Input, r.request.Show, r.request.Transcript, r.request.Pause, r.request.Valid = r.in, r.show, r.transcript, p, r.valid
 	out, translation, err := r.h.opts.Dialect.Begin(r.request)
 	if err != nil {
 		var refused *agui.RunError

@@ -28,11 +28,11 @@ func (r *run) settle(end translate.End, broken *agui.RunError) (events []agui.Ev
 
 // translationError is what the client is told when a dialect gave up.
 func (r *run) translationError(err error) *agui.RunError {
-	r.log.Error("translation failed", "err", err)
 	var told *agui.RunError
 	if errors.As(err, &told) {
 		return told
 	}
+	r.log.Error("translation failed", "err", err)
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
 }
 
@@ -73,7 +73,8 @@ func untouched(status int) bool {
 
 func (r *run) conclude(res translate.Result, end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
 	if res.Next != nil {
-		r.exchange, r.taken, r.second = *res.Next, true, true
+		r.exchange, r.second = *res.Next, true
+		r.taken = r.taken || res.Next.Out.TakesNew
 		r.wrote.Store(false)
 		return res.Before, true
 	}

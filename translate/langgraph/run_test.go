@@ -1,0 +1,240 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// resumed is a run that answers everything that p asks with the payload, and the transcript beside it.
+func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *log) {
+	t.Helper()
+	var entries []string
+	for _, i := range p.Interrupts {
+		entries = append(entries, entry(i.ID, payload))
+	}
+	l := &log{messages: []json.RawMessage{json.RawMessage(`{"id":"u1","role":"user","content":"hi"}`)}}
+	_, run, err := resumeWith(t, d, p, input(t, resumeArray(entries...)), append(change, func(r *translate.Request) { r.Transcript = l })...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, l
+}
+
+// Section 6.3: "a lost or wrong threadId looks like a restart". What shows it in the stream.
+func TestLostInterrupt(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, custom(idA, approval), finished)
+	startStep := `{"type":"STEP_STARTED","stepName":"__start__"}`
+	text := `{"type":"TEXT_MESSAGE_START","messageId":"m"}`
+	for name, c := range map[string]struct {
+		stream  []string
+		emitted string
+		lost    bool
+		early   bool
+	}{
+		// RAN Python 0.0.42 and 0.0.43: an unknown thread, a graph with a conditional entry.
+		"Python begins anew: ended before it does anything": {[]string{started, startStep, text, custom(idB, approval), finished}, "RUN_STARTED", true, true},
+		// RAN Python 0.0.42 and 0.0.43: the thread waits for nothing.
+		"snapshots alone: nothing took the answer": {[]string{started, state, state, messages, finished}, "RUN_STARTED STATE_SNAPSHOT STATE_SNAPSHOT MESSAGES_SNAPSHOT", true, false},
+		"an ordinary resume":                       {[]string{started, stepAsk, state, stepEnd, state, messages, finished}, "", false, false},
+		"a step of a subgraph's start later on":    {[]string{started, stepAsk, startStep, stepEnd, state, messages, finished}, "", false, false},
+		"no snapshots: not such an adapter":        {[]string{started, finished}, "", false, false},
+		"something was streamed":                   {[]string{started, state, messages, text, finished}, "", false, false},
+		"a repeat without snapshots (3.4)":         {[]string{started, custom(idA, approval), finished}, "", false, false},
+		"an error says for itself":                 {[]string{started, state, messages, failed}, "", false, false},
+		"a cut is not known to be lost":            {[]string{started, state, messages}, "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, l := resumed(t, d, p, "true")
+			got := play(run, l, c.stream...)
+			if got.result.Lost != c.lost || (code(got.err) == agui.BackendLostInterrupt) != c.early {
+				t.Fatalf("%+v", got)
+			}
+			if c.emitted != "" && got.types() != c.emitted {
+				t.Errorf("emitted %s", got.types())
+			}
+			if c.lost && (got.result.Finish.Type != "" || len(got.result.Pause.Interrupts) > 0) {
+				t.Errorf("%+v", got.result)
+			}
+		})
+	}
+	t.Run("a plain run may begin and end as it likes", func(t *testing.T) {
+		for _, stream := range [][]string{{started, startStep, finished}, {started, state, messages, finished}} {
+			if got := playPlain(t, d, stream...); got.result.Lost || got.err != nil {
+				t.Errorf("%+v", got)
+			}
+		}
+	})
+}
+
+// Sections 3.4 and 4: the same native id again, with another or the same value, is a new pause.
+func TestPauseAfterAResume(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, custom(idA, `{"step":1}`), finished)
+	for name, c := range map[string]struct {
+		stream []string
+		again  bool // the backend is asked once more
+	}{
+		"same id, another value":                  {[]string{started, stepAsk, custom(idA, `{"step":2}`), stepEnd, state, messages, finished}, false},
+		"same id, same value, 0.0.43":             {[]string{started, stepAsk, stepEnd, state, messages, custom(idA, `{"step":1}`), finished}, false},
+		"same id, same value, outcome":            {[]string{started, stepAsk, custom(idA, `{"step":1}`), stepEnd, state, messages, withOutcome(adapters(idA, `{"step":1}`, ""))}, false},
+		"same id, same value, nothing executed":   {[]string{started, custom(idA, `{"step":1}`), finished}, false},
+		"another one beside it":                   {[]string{started, stepAsk, custom(idA, `{"step":1}`), custom(idB, `{}`), stepEnd, state, messages, finished}, false},
+		"same id, same value, 0.0.42 (A of A, B)": {[]string{started, stepAsk, custom(idA, `{"step":1}`), state, messages, stepEnd, finished}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, l := resumed(t, d, p, "true")
+			got := play(run, l, c.stream...)
+			if got.err != nil || got.result.Lost || (got.result.Next != nil) != c.again {
+				t.Fatalf("%+v", got)
+			}
+			if !c.again && len(got.result.Pause.Interrupts) == 0 {
+				t.Errorf("no pause: %+v", got.result)
+			}
+		})
+	}
+}
+
+// Section 3.4 and fact 9: Python's adapter up to 0.0.42 shows the second of two parallel questions only when it is
+// asked without an answer (RAN 0.0.42).
+func TestAskedOnceMore(t *testing.T) {
+	d := newDialect(t, Options{})
+	a := custom(idA, `{"action":"A"}`)
+	p := pausedBy(t, d, started, stepAsk, a, state, messages, stepEnd, finished)
+	stale := []string{started, stepAsk, a, state, messages, stepEnd, finished}
+	ask := func(t *testing.T, change ...func(*translate.Request)) *translate.Exchange {
+		run, l := resumed(t, d, p, "true", change...)
+		got := play(run, l, stale...)
+		if got.result.Next == nil {
+			t.Fatalf("%+v", got)
+		}
+		return got.result.Next
+	}
+	t.Run("without an answer, with all messages", func(t *testing.T) {
+		u2 := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"and"}`))
+		next := ask(t, func(r *translate.Request) { r.New = []agui.Message{u2} })
+		want := `{"threadId":"t1","runId":"r1","state":{},"messages":[{"id":"u1","role":"user","content":"hi"}],"tools":[],"context":[]}`
+		if string(next.Out.Body) != want || next.Out.Resumes || next.Out.TakesNew {
+			t.Errorf("%+v %s", next.Out, next.Out.Body)
+		}
+	})
+	t.Run("both are asked then", func(t *testing.T) {
+		got := play(ask(t).Run, &log{}, started, a, custom(idB, `{"action":"B"}`), finished)
+		if len(got.result.Pause.Interrupts) != 2 || got.result.Next != nil {
+			t.Errorf("%+v", got.result)
+		}
+	})
+	t.Run("the same again is the new pause", func(t *testing.T) {
+		got := play(ask(t).Run, &log{}, started, a, finished)
+		if len(got.result.Pause.Interrupts) != 1 || got.result.Next != nil {
+			t.Errorf("%+v", got.result)
+		}
+	})
+	for name, stream := range map[string][]string{"a cut": {started}, "an error": {started, failed}, "no answer": {}} {
+		t.Run(name+" leaves the question as it was", func(t *testing.T) {
+			got := play(ask(t).Run, &log{}, stream...)
+			if len(got.result.Pause.Interrupts) != 1 || got.result.Pause.Interrupts[0].Native != idA || got.result.Finish.Type != agui.RunFinished {
+				t.Errorf("%+v", got.result)
+			}
+		})
+	}
+	t.Run("not where the messages are not known", func(t *testing.T) {
+		run, l := resumed(t, d, p, "true")
+		l.unknown = true
+		if got := play(run, l, stale...); got.result.Next != nil || len(got.result.Pause.Interrupts) != 1 {
+			t.Errorf("%+v", got.result)
+		}
+	})
+}
+
+// Design, section 5: new messages beside the answers go in a run of their own, once the first ended without a pause.
+func TestNewMessages(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, custom(idA, approval), finished)
+	u2 := `{"id":"u2","role":"user","content":"and"}`
+	body := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"hi"},` + u2 + `],"forwardedProps":{"k":1,"command":{"resume":{"a":1},"interruptEvent":` + quoted(approval) + `,"x":2}}}`
+	begin := func(t *testing.T, l *log) translate.Run {
+		out, run, err := resumeWith(t, d, p, parse(t, body), func(r *translate.Request) {
+			r.New, r.Transcript = []agui.Message{agui.ParseMessage([]byte(u2))}, l
+		})
+		if err != nil || strings.Contains(string(out.Body), "u2") {
+			t.Fatalf("%s %v", out.Body, err)
+		}
+		return run
+	}
+	done := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"a9","role":"assistant","content":"done"}]}`
+	t.Run("after an ordinary end", func(t *testing.T) {
+		l := &log{}
+		got := play(begin(t, l), l, started, stepAsk, stepEnd, state, done, finished)
+		if got.result.Next == nil || string(got.result.Finish.JSON) != finished {
+			t.Fatalf("%+v", got.result)
+		}
+		want := `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"a9","role":"assistant","content":"done"},` + u2 + `],"forwardedProps":{"k":1,"command":{"x":2}}}`
+		if out := got.result.Next.Out; string(out.Body) != want || out.Resumes || !out.TakesNew {
+			t.Errorf("%+v %s", out, out.Body)
+		}
+		second := play(got.result.Next.Run, &log{}, started, custom(idB, `"Next?"`), finished)
+		if len(second.result.Pause.Interrupts) != 1 || second.result.Next != nil {
+			t.Errorf("%+v", second.result)
+		}
+	})
+	t.Run("the client's messages where the transcript's are not known", func(t *testing.T) {
+		l := &log{unknown: true}
+		got := play(begin(t, l), l, started, stepAsk, finished)
+		if got.result.Next == nil || len(gjson.GetBytes(got.result.Next.Out.Body, "messages").Array()) != 2 {
+			t.Errorf("%+v", got.result)
+		}
+	})
+	t.Run("not after another pause", func(t *testing.T) {
+		l := &log{}
+		got := play(begin(t, l), l, started, stepAsk, custom(idB, `"Next?"`), finished)
+		if got.result.Next != nil || len(got.result.Pause.Interrupts) != 1 {
+			t.Errorf("%+v", got.result)
+		}
+	})
+	t.Run("not after an error", func(t *testing.T) {
+		l := &log{}
+		if got := play(begin(t, l), l, started, stepAsk, failed); got.result.Next != nil || got.result.Finish.Type != agui.RunErrored {
+			t.Errorf("%+v", got.result)
+		}
+	})
+	t.Run("not where the answer was lost", func(t *testing.T) {
+		l := &log{}
+		if got := play(begin(t, l), l, started, state, done, finished); got.result.Next != nil || !got.result.Lost {
+			t.Errorf("%+v", got.result)
+		}
+	})
+}
+
+// A non-2xx is proxy's to pass on (section 8.4: a 422 in text/plain).
+func TestStatus(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, custom(idA, approval), finished)
+	run, _ := resumed(t, d, p, "true")
+	res, err := run.End(translate.End{Status: 422, Body: []byte("Thread is already running a task...")})
+	if err != nil || res.Lost || res.Finish.Type != "" || len(res.Pause.Interrupts) > 0 || res.Next != nil {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if _, err := New(Options{Cancel: JSON("no")}); err == nil {
+		t.Error("CANCEL that is no JSON was taken")
+	}
+	var j JSON
+	if err := j.UnmarshalText([]byte("{")); err == nil {
+		t.Error("half a JSON text was taken")
+	}
+	if err := j.UnmarshalText([]byte(`{"a": 1}`)); err != nil || j.String() != `{"a": 1}` {
+		t.Errorf("%s %v", j, err)
+	}
+	if d := newDialect(t, Options{}); d.Name() != "langgraph" || string(d.cancel) != "false" {
+		t.Errorf("%+v", d)
+	}
+}
