@@ -294,11 +294,6 @@ func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 		if a.code() == "" {
 			t.Errorf("two answers without native ids were taken: %s", terminal(a))
 		}
-		t.Log(terminal(a))
-		a = c.run(t, c.answer(c.answers(cancelled), false)).answer(t)
-		t.Log(terminal(a))
-		a = c.run(t, step{say: "plain x", empty: true}).answer(t)
-		t.Log(terminal(a))
 		w.did(t, c, 1, nil)
 	})
 }

@@ -1,0 +1,105 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A run without a pause goes through untouched: what the client gets is what the backend sent, but for ids that differ
+// from run to run, and for the protocol version that a client which declared one is told.
+func TestAnOrdinaryRunIsUntouched(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
+		for _, said := range []string{"plain one", "plain ünd “two”"} {
+			one, two := near.run(t, step{say: said}), far.run(t, step{say: said})
+			if a, b := normal(one.answer(t).Text), normal(two.answer(t).Text); a != b {
+				t.Errorf("direct and through Holdpoint differ:\n%s", difference(a, b))
+			}
+		}
+		sameClient(t, near, far)
+	})
+}
+
+// After an approval the client holds the same messages and state as one that talked to the backend itself, whichever
+// way the answer went.
+func TestAnAnswerLeavesTheSameMessages(t *testing.T) {
+	approve := map[string]any{"type": "approve"}
+	for graph, test := range map[string]struct {
+		open    int
+		command any
+	}{
+		"approve": {1, yes},
+		"hitl":    {2, map[string]any{"decisions": []any{approve, approve}}},
+	} {
+		t.Run(graph, func(t *testing.T) {
+			matrix(t, func(t *testing.T, w world) {
+				near, far := bare(t, w.b, w.version, graph), w.client(t, graph)
+				near.run(t, step{say: "go"})
+				far.pause(t, test.open)
+				near.run(t, command(test.command))
+				far.finish(t, far.answer(far.answers(accept), test.command))
+				sameClient(t, near, far)
+				near.run(t, step{say: "plain and even"})
+				far.finish(t, step{say: "plain and even"})
+				sameClient(t, near, far)
+			})
+		})
+	}
+}
+
+func sameClient(t *testing.T, near, far *client) {
+	t.Helper()
+	var a, b struct{ Messages, State any }
+	near.d.call(t, "get", map[string]any{"client": near.name}, &a)
+	far.d.call(t, "get", map[string]any{"client": far.name}, &b)
+	if one, two := normal(indented(a.Messages)), normal(indented(b.Messages)); one != two {
+		t.Errorf("messages differ, direct and through Holdpoint:\n%s", difference(one, two))
+	}
+	if one, two := normal(indented(a.State)), normal(indented(b.State)); one != two {
+		t.Errorf("the state differs, direct and through Holdpoint:\n%s", difference(one, two))
+	}
+}
+
+func indented(v any) string {
+	b, _ := json.MarshalIndent(v, "", " ")
+	return string(b)
+}
+
+var changing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:bare|thread|user|client)-\d+-\d+|[0-9a-f]{32}|,"protocolVersion":"1.0"`)
+
+// normal replaces each id by the number of its first appearance.
+func normal(s string) string {
+	seen := map[string]string{}
+	return changing.ReplaceAllStringFunc(s, func(id string) string {
+		if strings.HasPrefix(id, ",") {
+			return ""
+		}
+		if seen[id] == "" {
+			seen[id] = fmt.Sprintf("#%d", len(seen)+1)
+		}
+		return seen[id]
+	})
+}
+
+// difference shows the first lines that differ.
+func difference(a, b string) string {
+	one, two := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for n := range max(len(one), len(two)) {
+		var x, y string
+		if n < len(one) {
+			x = one[n]
+		}
+		if n < len(two) {
+			y = two[n]
+		}
+		if x != y {
+			return fmt.Sprintf("line %d\n- %.600s\n+ %.600s", n+1, x, y)
+		}
+	}
+	return ""
+}

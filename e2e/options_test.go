@@ -1,0 +1,85 @@
+//go:build e2e
+
+package e2e
+
+import "testing"
+
+// optioned runs test for two backends and every client, behind a Holdpoint with these variables.
+func optioned(t *testing.T, env map[string]string, test func(t *testing.T, w world)) {
+	t.Helper()
+	for _, b := range shared.backends {
+		if b.name == "0.0.43" || b.name == "0.0.43-quiet" {
+			continue // two are enough here: one without the outcome, one with it
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			h := ownHoldpoint(t, b.url(), env)
+			for _, version := range []string{newest, pinned, oldest} {
+				t.Run("client-"+version, func(t *testing.T) { test(t, world{b: b, h: h, version: version}) })
+			}
+		})
+	}
+}
+
+func TestHowAPauseIsTold(t *testing.T) {
+	for _, test := range []struct {
+		client           string
+		outcome, customs int
+	}{
+		{"outcome", 1, 0},
+		{"both", 1, 1},
+		{"native", 0, 1}, // the outcome backend's own form is checked below
+	} {
+		t.Run(test.client, func(t *testing.T) {
+			optioned(t, map[string]string{"HOLDPOINT_CLIENT": test.client}, func(t *testing.T, w world) {
+				c := w.client(t, "approve")
+				a := c.run(t, step{say: "go", loose: test.client == "native"}).answer(t)
+				outcome := test.outcome
+				if test.client == "native" && w.b.mode == "outcome" {
+					outcome = 1
+				}
+				if len(a.outcome()) != outcome || len(a.customs()) != test.customs {
+					t.Fatalf("%d in the outcome and %d CUSTOM, want %d and %d: %s", len(a.outcome()), len(a.customs()), outcome, test.customs, terminal(a))
+				}
+				// However it is told: nothing passes the open pause, and the command form answers it.
+				early := c.run(t, step{say: "plain, but too early", empty: true, loose: true}).answer(t)
+				if early.code() != "PENDING_INTERRUPTS" {
+					t.Errorf("new input was met with %s", terminal(early))
+				}
+				w.did(t, c, 1, nil)
+				end := c.run(t, step{command: yes, empty: true, loose: true}).answer(t)
+				if end.code() != "" || end.outcome() != nil {
+					t.Errorf("the answer was met with %s", terminal(end))
+				}
+				w.effects(t, c, map[string]int{"delete": 1})
+			})
+		})
+	}
+}
+
+func TestHowARefusalIsTold(t *testing.T) {
+	for _, test := range []struct {
+		refusal string
+		outcome int
+		code    string
+	}{
+		{"both", 1, "PENDING_INTERRUPTS"},
+		{"error", 0, "PENDING_INTERRUPTS"},
+		{"reask", 1, ""},
+	} {
+		t.Run(test.refusal, func(t *testing.T) {
+			optioned(t, map[string]string{"HOLDPOINT_REFUSAL": test.refusal}, func(t *testing.T, w world) {
+				c := w.paused(t, "approve", 1)
+				// A re-ask is a refusal too, though it does not look like one: no snapshots.
+				a := c.run(t, step{say: "plain, but too early", empty: true, loose: test.code == ""}).answer(t)
+				if len(a.outcome()) != test.outcome || a.code() != test.code {
+					t.Errorf("%d interrupts and code %q, want %d and %q: %s", len(a.outcome()), a.code(), test.outcome, test.code, terminal(a))
+				}
+				w.did(t, c, 1, nil)
+				c.asked = true // however it was refused, it knows the question
+				c.goesOn(t, no)
+				w.effects(t, c, nil)
+			})
+		})
+	}
+}
