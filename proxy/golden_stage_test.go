@@ -106,6 +106,11 @@ func (st *stage) post(body []byte) []byte {
 	} else {
 		res = serve(st.handler, body)
 	}
+	return st.read(res)
+}
+
+func (st *stage) read(res *http.Response) []byte {
+	st.t.Helper()
 	defer res.Body.Close()
 	got, err := io.ReadAll(res.Body)
 	if err != nil {

@@ -107,6 +107,44 @@ func TestTwoEqualClicks(t *testing.T) {
 	}
 }
 
+// TestEqualClickAfterTheFirstWasTurnedDown: the pause is open again, so the click that waited goes to the backend; its
+// stream has begun, so a status of the backend becomes RUN_ERROR.
+func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
+	arrived, release := make(chan struct{}, 10), make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		arrived <- struct{}{}
+		<-release
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		io.WriteString(w, `{"detail":"no"}`)
+	})
+	g.do(input("t", "r1", ""))
+	first := make(chan int)
+	go func() {
+		res, _ := g.answer(input("t", "r2", resumeWith(yes("n1~id1"))))
+		first <- res.StatusCode
+	}()
+	<-arrived
+	// The header of the second click's stream comes when it has begun to wait.
+	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r3", resumeWith(yes("n1~id1")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	close(release)
+	if status := <-first; status != http.StatusUnprocessableEntity {
+		t.Errorf("the first click got %d", status)
+	}
+	second, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTypes(t, string(second), "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS")
+}
+
 // TestEndsOfAResume: what becomes of the pause, by how the resumed exchange ended.
 func TestEndsOfAResume(t *testing.T) {
 	tests := []struct {

@@ -60,6 +60,7 @@ type run struct {
 	cancel   context.CancelCauseFunc
 	unfollow func() bool // lets the run outlive its request
 	detached bool        // the handler has returned and the run goes on
+	began    bool        // the client has the header of a stream already
 
 	started time.Time
 	status  int
@@ -340,9 +341,13 @@ func (r *run) open(res *http.Response) io.ReadCloser {
 	r.wrote.Store(true)
 	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes)) // what is cut here is cut for the client too
 	events := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
-	if events == nil {
+	if events == nil && !r.began {
 		res.Body = replay(head, res.Body)
 		return nil
+	}
+	if events == nil { // the header went out while the run waited
+		events = []agui.Event{agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode).Event()}
+		r.note(events[0])
 	}
 	res.Body.Close()
 	b := newBody(r, nil)

@@ -29,6 +29,7 @@ func (r *run) beginStream(out *writer) {
 	if out.began {
 		return
 	}
+	r.began = true
 	streamHeader(out.Header())
 	out.WriteHeader(http.StatusOK)
 	out.FlushError()

@@ -39,8 +39,11 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *writer) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.began {
+		return // it went out while the run waited
+	}
 	w.ResponseWriter.WriteHeader(status)
-	if isEventStream(w.Header()) && status >= 200 && !w.began {
+	if isEventStream(w.Header()) && status >= 200 {
 		w.began = true
 		if w.every > 0 {
 			w.timer = time.AfterFunc(w.every, w.beat)
