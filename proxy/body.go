@@ -137,11 +137,11 @@ func (b *body) fillApart() bool {
 
 // fill gathers output: at least one frame unless the stream is over.
 func (b *body) fill() {
-	if b.up == nil {
-		b.finishUnread()
-		return
-	}
 	for !b.over {
+		if b.up == nil { // also where the next exchange of the run got no stream
+			b.finishUnread()
+			return
+		}
 		frame, err := b.frames.Next()
 		if err != nil {
 			b.ended(frame, err)
@@ -357,11 +357,8 @@ func (b *body) next() {
 	}
 	res, err := b.r.send()
 	if err != nil {
-		b.r.log.Warn("the backend did not answer", "err", err)
 		b.read(nil)
-		if b.fault = fault(b.r.ctx, err); b.fault == nil {
-			b.fault = agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
-		}
+		b.fault = b.r.unanswered(b.r.ctx, err)
 		return
 	}
 	up, fault, end := b.r.stream(res)

@@ -279,6 +279,44 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	}
 }
 
+// TestSecondExchangeThatFails: the answers went well before it, so nothing is in doubt.
+func TestSecondExchangeThatFails(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		send func(w http.ResponseWriter)
+		want string
+	}{
+		{"status", func(w http.ResponseWriter) { w.WriteHeader(422) }, "RUN_ERROR:UPSTREAM_STATUS"},
+		{"cut before the header", func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, "RUN_ERROR:UPSTREAM_EOF"},
+		{"cut", func(w http.ResponseWriter) { sendStream(w, stream(started)) }, "RUN_ERROR:UPSTREAM_EOF"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1:
+					sendStream(w, stream(started, asks))
+				case 2:
+					sendStream(w, stream(started, finished))
+				default:
+					tt.send(w)
+				}
+			})
+			g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+				if n == 1 && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
+					return translate.Result{Next: &translate.Exchange{Out: translate.Out{TakesNew: true}}}, nil
+				}
+				return translate.Result{}, nil
+			}
+			g.do(input("t", "r1", ""))
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED "+tt.want)
+			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if rec.State != store.None {
+				t.Errorf("state %q", rec.State)
+			}
+		})
+	}
+}
+
 func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
 	g.do(input("t", "r1", ""))

@@ -374,16 +374,22 @@ func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunErro
 
 // unreachable is the stream for an exchange that got no answer.
 func (r *run) unreachable(ctx context.Context, err error) []byte {
-	r.log.Warn("the backend did not answer", "err", err)
 	b := newBody(r, nil)
-	b.fault = fault(ctx, err)
-	if b.fault == nil && r.wrote.Load() {
-		b.fault = agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
-	} else if b.fault == nil {
-		b.fault = agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
-	}
+	b.fault = r.unanswered(ctx, err)
 	stream, _ := io.ReadAll(b)
 	return stream
+}
+
+// unanswered is what an exchange without an answer is told as.
+func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
+	r.log.Warn("the backend did not answer", "err", err)
+	switch broken := fault(ctx, err); {
+	case broken != nil:
+		return broken
+	case r.wrote.Load():
+		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
+	}
+	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
 }
 
 func (r *run) storeContext() (context.Context, context.CancelFunc) {

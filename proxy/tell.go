@@ -111,7 +111,11 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 		Type       string            `json:"type"`
 		Interrupts []json.RawMessage `json:"interrupts"`
 	}{"interrupt", objects})
-	finish := r.withRunIDs(agui.NewEvent(p.Finish)).JSON
+	finish := p.Finish
+	if gjson.GetBytes(p.NativeFinish, "outcome").Exists() {
+		finish = p.NativeFinish // the outcome keeps its place among the keys
+	}
+	finish = r.withRunIDs(agui.NewEvent(finish)).JSON
 	finish = agui.SetKey(finish, "outcome", outcome)
 	if !r.taken {
 		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))

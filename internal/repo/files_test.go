@@ -12,8 +12,15 @@ import (
 
 const root = "../.."
 
-// generated are folders that .gitignore names too: what is in them was installed or built, not written.
-var generated = []string{".git", ".cache", "node_modules", "__pycache__", "bin"}
+// written says whether a folder or file was written and not installed, built or made by an editor. It follows .gitignore.
+func written(rel string, d fs.DirEntry) bool {
+	name := d.Name()
+	if d.IsDir() {
+		hidden := strings.HasPrefix(name, ".") && rel != "." && rel != ".ci"
+		return !hidden && !slices.Contains([]string{"node_modules", "__pycache__", "bin"}, name)
+	}
+	return d.Type().IsRegular() && rel != "holdpoint" && !strings.HasSuffix(name, ".test") && !strings.HasSuffix(name, ".prof")
+}
 
 // files are the repository's files that keep says yes to, by their slash-separated path below the root.
 func files(t *testing.T, keep func(path string) bool) []string {
@@ -23,14 +30,15 @@ func files(t *testing.T, keep func(path string) bool) []string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains(generated, d.Name()) {
-			return filepath.SkipDir
-		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
-		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && keep(rel) {
+		rel = filepath.ToSlash(rel)
+		switch {
+		case !written(rel, d) && d.IsDir():
+			return filepath.SkipDir
+		case written(rel, d) && !d.IsDir() && keep(rel):
 			list = append(list, rel)
 		}
 		return nil
@@ -60,7 +68,7 @@ func documents(t *testing.T) []string {
 }
 
 // somebodysMachine matches the beginnings of paths that exist on one machine only.
-var somebodysMachine = regexp.MustCompile(`(^|[^\w./-])(/work/|/root/|/home/\w|/Users/\w|/tmp/\w|/private/(var|tmp)/|[A-Z]:\\Users\\)`)
+var somebodysMachine = regexp.MustCompile(`(^|[^\w./-])(/work/|/root/|/home/\w|/Users/\w|/tmp/bash_|/private/(var|tmp)/|[A-Z]:\\Users\\)`)
 
 // registries are hosts that packages and images come from. Which one is asked is the affair of whoever builds: a mirror
 // in a file of the repository fails everywhere else, and a public one where there is a mirror. Written in two parts, for

@@ -53,8 +53,12 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 		}
 		return []agui.Answer{a}, nil
 	}
-	if list, ok, err := fromMap(value, p); ok || err != nil {
-		return list, err
+	list, ok, err := fromMap(value, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return list, nil
 	}
 	// Without an echo it is for what is open; of several it can answer one only, and admit finds the others.
 	id := p.Interrupts[0].ID

@@ -39,13 +39,17 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // failed is the result of a run that ended in RUN_ERROR. On a resume, and only if it was all that came, some codes say
 // that nothing was done: the integrations for Strands (integrations/aws-strands) and Microsoft Agent Framework (issue
-// 7570) check the answers first.
+// 7570) check the answers first. A Holdpoint behind this one says of its own backend that the question is lost.
 func (run *run) failed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
-	if !run.resumes || run.streamed {
+	code := agui.Code(ev.Get("code").Str)
+	switch {
+	case run.resumes && code == agui.BackendLostInterrupt:
+		return translate.Result{Lost: true}
+	case !run.resumes || run.streamed:
 		return res
 	}
-	switch agui.Code(ev.Get("code").Str) {
+	switch code {
 	case agui.UnknownInterruptID, "APPROVAL_RESUME_NOT_FOUND":
 		return translate.Result{Lost: true}
 	case agui.InvalidPayload, agui.PartialResume, agui.ThreadBusy:

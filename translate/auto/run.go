@@ -51,12 +51,12 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if ev.Type == agui.CallArgs {
 			break // of a call that nobody wanted at its start
 		}
-		v, one := run.ask(ev)
+		v, one := run.askOf(ev, agui.Call{})
 		if v == translate.Mine {
 			return run.take(one, ev, emit)
 		}
-		if run.held != nil && run.held.call.Ended {
-			run.release(emit) // an end without a start was held; this is another call
+		if v == translate.Hold && run.held != nil && run.held.call.Ended {
+			run.release(emit) // an end without a start was held; it gives way
 		}
 		if v == translate.Hold && run.held == nil {
 			run.held = &held{call: agui.Call{ID: ev.Get("toolCallId").Str}, chunks: ev.Type == agui.CallChunk}
@@ -73,12 +73,16 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// ask asks the dialects in order: the first "mine", else "hold" if one of them wants to wait.
+// ask asks about an event beside the held call, or of it.
 func (run *run) ask(ev agui.Event) (translate.Verdict, translate.Dialect) {
-	var call agui.Call
-	if run.held != nil {
-		call = run.held.call
+	if run.held == nil {
+		return run.askOf(ev, agui.Call{})
 	}
+	return run.askOf(ev, run.held.call)
+}
+
+// askOf asks the dialects in order: the first "mine", else "hold" if one of them wants to wait.
+func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, translate.Dialect) {
 	verdict := translate.No
 	for _, one := range run.d.list {
 		switch one.Sign(ev, call, run.r.Transcript) {

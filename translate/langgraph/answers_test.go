@@ -73,6 +73,9 @@ func TestAnswers(t *testing.T) {
 		"a response that says approved too":      {box, resumeArray(entry(A, `{"type":"accept","approved":false}`)), A + ` resolved {"type":"accept","approved":false}`, ""},
 		"true for an Agent Inbox":                {box, resumeArray(entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
 
+		// The backend's own id may be an old question's: only the published one is an answer.
+		"by native id": {one, resumeArray(entry(idA, `1`)), idA + ` resolved 1`, ""},
+
 		// command.resume (6.5, rule 5).
 		"one open: the value":                         {one, command(`{"approved":true}`), A + ` resolved {"approved":true} *`, ""},
 		"one open: JSON text (row 8)":                 {one, command(`"{\"approved\": true}"`), A + ` resolved {"approved": true} *`, ""},

@@ -1,0 +1,341 @@
+package repo
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the README's example: go test ./internal/repo -run ReadmeShowsTheExample -update")
+
+// between is what stands between two lines that hold marker, and the texts around it.
+func between(t *testing.T, path, marker string) (before, section, after string) {
+	t.Helper()
+	parts := strings.Split(read(t, path), marker+"\n")
+	if len(parts) != 3 {
+		t.Fatalf("%s: want two lines %s, found %d", path, marker, len(parts)-1)
+	}
+	return parts[0], parts[1], parts[2]
+}
+
+// TestReadmeShowsTheExample: before and after of a stream are the output of an example, which go test compares with what
+// the handler does.
+func TestReadmeShowsTheExample(t *testing.T) {
+	const path, marker = "README.md", "<!-- example -->"
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := ""
+	for _, c := range f.Comments {
+		if text, ok := strings.CutPrefix(c.Text(), "Output:\n"); ok {
+			output = text
+		}
+	}
+	if output == "" {
+		t.Fatal("proxy/example_test.go has no output")
+	}
+	want := "```\n" + strings.TrimSpace(output) + "\n```\n"
+	before, section, after := between(t, path, marker)
+	if section == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from the output of proxy's ExampleHandler: run with -update", path)
+	}
+	text := before + marker + "\n" + want + marker + "\n" + after
+	if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A suite is what a folder's test files have: the functions, and every string that could name a case.
+type suite struct{ funcs, cases map[string]bool }
+
+func suites(t *testing.T) map[string]suite {
+	t.Helper()
+	all := map[string]suite{}
+	for _, s := range sources(t, parser.SkipObjectResolution) {
+		if !s.test {
+			continue
+		}
+		in, ok := all[s.dir]
+		if !ok {
+			in = suite{map[string]bool{}, map[string]bool{}}
+			all[s.dir] = in
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv == nil {
+					in.funcs[n.Name.Name] = true
+				}
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
+					in.cases[strings.ReplaceAll(text, " ", "_")] = true // as package testing does
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+var (
+	code      = regexp.MustCompile("`[^`\n]+`")
+	placed    = regexp.MustCompile(`^([a-z0-9/]+): ((?:Test|Fuzz|Example|Benchmark)\w*)(/.+)?$`)
+	unplaced  = regexp.MustCompile(`^(?:Test|Fuzz|Example|Benchmark)[A-Z]\w*(/.+)?$`)
+	generalOf = []string{"Test/case"} // how the notation itself is explained
+)
+
+// TestNamedTestsExist: a promise names the test that shows it, as `folder: Test/case`, and that test is there.
+func TestNamedTestsExist(t *testing.T) {
+	all := suites(t)
+	named := 0
+	for _, path := range documents(t) {
+		for n, line := range strings.Split(read(t, path), "\n") {
+			for _, span := range code.FindAllString(line, -1) {
+				text := strings.Trim(span, "`")
+				m := placed.FindStringSubmatch(text)
+				switch {
+				case slices.ContainsFunc(generalOf, func(g string) bool { return strings.HasSuffix(text, g) }):
+				case m != nil:
+					named++
+					if complaint := missing(all, m[1], m[2], strings.TrimPrefix(m[3], "/")); complaint != "" {
+						t.Errorf("%s:%d: %s: %s", path, n+1, text, complaint)
+					}
+				case unplaced.MatchString(text) && path != "e2e/README.md":
+					t.Errorf("%s:%d: %s: say in which folder: `proxy: %s`", path, n+1, text, text)
+				}
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("only %d tests are named: the notation has changed, or promises lost their tests", named)
+	}
+}
+
+func missing(all map[string]suite, dir, name, sub string) string {
+	in, ok := all[dir]
+	switch {
+	case !ok:
+		return "no such folder with tests"
+	case !in.funcs[name]:
+		return "no such test"
+	case sub == "" || in.cases[sub]:
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(root, "testdata", filepath.FromSlash(sub))); err == nil {
+		return ""
+	}
+	for part := range strings.SplitSeq(sub, "/") {
+		if !in.cases[part] {
+			return "no such case: " + part
+		}
+	}
+	return ""
+}
+
+// TestSupportedIsShown: what the README calls supported has a test in its row.
+func TestSupportedIsShown(t *testing.T) {
+	_, section, _ := between(t, "README.md", "<!-- supported -->")
+	rows := strings.Split(strings.TrimSpace(section), "\n")[2:]
+	for _, row := range rows {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		shown := 0
+		for _, span := range code.FindAllString(cells[len(cells)-1], -1) {
+			if placed.MatchString(strings.Trim(span, "`")) {
+				shown++
+			}
+		}
+		if shown == 0 {
+			t.Errorf("no test in the row of %s", cells[0])
+		}
+	}
+	if len(rows) < 3 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// TestCodesAreDocumented: docs/contract.md has a row for every code, and for none that does not exist.
+func TestCodesAreDocumented(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/agui/error.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			if typ, ok := spec.Type.(*ast.Ident); ok && typ.Name == "Code" {
+				name, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+				exists[name] = true
+			}
+		}
+		return true
+	})
+	if len(exists) == 0 {
+		t.Fatal("no codes found in internal/agui/error.go")
+	}
+	rows := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|.*\\|.*\\|$").FindAllStringSubmatch(read(t, "docs/contract.md"), -1) {
+		rows[m[1]] = true
+		if !exists[m[1]] {
+			t.Errorf("docs/contract.md: %s is no code", m[1])
+		}
+	}
+	for name := range exists {
+		if !rows[name] {
+			t.Errorf("docs/contract.md has no row for %s: when, and what a client can do", name)
+		}
+	}
+}
+
+// injected are names that Kubernetes makes for a Service called holdpoint; they are spoken of and are none of ours.
+var injected = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_`)
+
+// TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the README's table, which
+// cmd/holdpoint compares with its struct.
+func TestVariablesExist(t *testing.T) {
+	_, table, _ := between(t, "README.md", "<!-- variables -->")
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(HOLDPOINT_\\w+)` \\|").FindAllStringSubmatch(table, -1) {
+		known[m[1]] = true
+	}
+	if len(known) == 0 {
+		t.Fatal("README.md has no table of variables")
+	}
+	name := regexp.MustCompile(`\bHOLDPOINT_[A-Z0-9_]*[A-Z0-9]\b`)
+	for _, path := range files(t, func(path string) bool {
+		return strings.HasSuffix(path, ".md") || strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") ||
+			strings.HasSuffix(path, "scenario.txt") || path == "Dockerfile" || path == "Makefile"
+	}) {
+		for n, line := range strings.Split(read(t, path), "\n") {
+			for _, at := range name.FindAllStringIndex(line, -1) {
+				v := line[at[0]:at[1]]
+				group := strings.HasPrefix(line[at[1]:], "_*") // a group of them, HOLDPOINT_LANGGRAPH_*
+				if group {
+					for k := range known {
+						group = group && !strings.HasPrefix(k, v+"_")
+					}
+					if group {
+						t.Errorf("%s:%d: there is no %s_*", path, n+1, v)
+					}
+					continue
+				}
+				if !known[v] && !injected.MatchString(v) {
+					t.Errorf("%s:%d: there is no %s", path, n+1, v)
+				}
+			}
+		}
+	}
+}
+
+// TestDependenciesAreDocumented: docs/dependencies.md has a row with module, version, licence and reason for every
+// direct requirement of go.mod, and no row for what is not required.
+func TestDependenciesAreDocumented(t *testing.T) {
+	required, direct := map[string]string{}, map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:require\s+)?([\w.-]+\.[\w]+/\S+) (v\S+)( // indirect)?$`).FindAllStringSubmatch(read(t, "go.mod"), -1) {
+		required[m[1]] = m[2]
+		direct[m[1]] = m[3] == ""
+	}
+	for _, s := range sources(t, parser.ImportsOnly) { // go.mod may not have been tidied yet
+		for _, imported := range s.imports() {
+			for module := range required {
+				if imported == module || strings.HasPrefix(imported, module+"/") {
+					direct[module] = true
+				}
+			}
+		}
+	}
+	rows := map[string]string{}
+	for line := range strings.SplitSeq(read(t, "docs/dependencies.md"), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) < 4 || !strings.HasPrefix(cells[0], "`") || !strings.Contains(cells[0], ".") || !strings.HasPrefix(cells[1], "v") {
+			continue
+		}
+		module := strings.Trim(cells[0], "`")
+		rows[module] = cells[1]
+		if slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "" }) {
+			t.Errorf("docs/dependencies.md: an empty cell in the row of %s", module)
+		}
+	}
+	for module, version := range required {
+		if direct[module] && rows[module] == "" {
+			t.Errorf("docs/dependencies.md has no row for %s %s", module, version)
+		}
+	}
+	for module, version := range rows {
+		if required[module] != version {
+			t.Errorf("docs/dependencies.md has %s %s, go.mod has %q", module, version, required[module])
+		}
+	}
+}
+
+// TestPinsOfTheEndToEndTestsAreDocumented: what docs/dependencies.md says of Python and npm packages is what is pinned.
+func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
+	pins := read(t, "e2e/client/package.json")
+	for _, path := range files(t, func(path string) bool {
+		return strings.HasPrefix(path, "e2e/") && strings.Contains(path, "/requirements-") && strings.HasSuffix(path, ".txt")
+	}) {
+		pins += read(t, path)
+	}
+	_, section, _ := strings.Cut(read(t, "docs/dependencies.md"), "## In the end-to-end tests")
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([0-9., ]+) \\|").FindAllStringSubmatch(section, -1)
+	if len(rows) < 3 {
+		t.Fatal("no rows of Python and npm packages found")
+	}
+	for _, m := range rows {
+		for version := range strings.SplitSeq(m[2], ", ") {
+			if !strings.Contains(pins, m[1]+"=="+version+"\n") && !strings.Contains(pins, m[1]+"@"+version+`"`) {
+				t.Errorf("docs/dependencies.md: %s %s is not pinned in e2e", m[1], version)
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`npm:(@?[^@"]+)@([^"]+)"`).FindAllStringSubmatch(pins, -1) {
+		if !regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(m[1]) + "` \\| (.*, )?" + regexp.QuoteMeta(m[2])).MatchString(section) {
+			t.Errorf("docs/dependencies.md has no row for %s %s", m[1], m[2])
+		}
+	}
+}
+
+// TestLinksWithinTheRepository lead somewhere.
+func TestLinksWithinTheRepository(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, path := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			to := filepath.ToSlash(filepath.Join(filepath.Dir(path), target))
+			if target == "" {
+				to = path
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+				t.Errorf("%s: no file %s", path, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, to)), anchor) {
+				t.Errorf("%s: no heading for %s", path, m[1])
+			}
+		}
+	}
+}
+
+// anchors are the anchors of a document's headings, as Git hosts make them.
+func anchors(text string) []string {
+	var list []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		a := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(a, " ", "-"))
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+package auto_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/auto"
+)
+
+// A stub is a dialect that decides by a tool call: it holds calls of the tool "maybe" and claims one as soon as its
+// arguments hold "yes" (when says at what event), and gives it up at "no".
+type stub struct {
+	name string
+	when agui.Type
+	fed  []string
+	err  error
+}
+
+func (s *stub) Name() string                                             { return s.name }
+func (s *stub) Answers(agui.RunInput, agui.Pause) ([]agui.Answer, error) { return nil, nil }
+func (s *stub) Begin(translate.Request) (translate.Out, translate.Run, error) {
+	return translate.Out{Body: []byte("dropped")}, s, s.err
+}
+func (s *stub) Event(ev agui.Event, emit func(agui.Event)) error {
+	s.fed = append(s.fed, string(ev.JSON))
+	if ev.Type != agui.CallStart {
+		emit(ev)
+	}
+	return nil
+}
+
+func (s *stub) End(e translate.End) (translate.Result, error) {
+	s.fed = append(s.fed, string(e.Event.JSON))
+	return translate.Result{
+		Before: []agui.Event{agui.NewEvent([]byte(`{"type":"CUSTOM","name":"last"}`))}, Finish: e.Event,
+		Pause: agui.Pause{Interrupts: []agui.Interrupt{{Native: "n"}}},
+	}, nil
+}
+
+func (s *stub) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	args := held.Args
+	switch {
+	case ev.Type == s.when && strings.Contains(args, "yes"):
+		return translate.Mine
+	case ev.Type == agui.CallStart && held.ID == "" && ev.Get("toolCallName").Str == "maybe",
+		ev.Type == agui.CallChunk && held.ID == "" && ev.Get("toolCallName").Str == "maybe",
+		ev.Type == agui.CallEnd && held.ID == "" && ev.Get("toolCallId").Str == "orphan":
+		return translate.Hold
+	case strings.Contains(args, "no"):
+		return translate.No
+	case held.ID != "" && ev.Get("toolCallId").Str == held.ID:
+		return translate.Hold
+	}
+	return translate.No
+}
+
+func TestHolding(t *testing.T) {
+	start := func(id, tool string) string {
+		return `{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + tool + `"}`
+	}
+	args := func(id, delta string) string {
+		return `{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":"` + delta + `"}`
+	}
+	end := func(id string) string { return `{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}` }
+	chunk := func(id, delta string) string {
+		return `{"type":"TOOL_CALL_CHUNK"` + id + `,"delta":"` + delta + `"}`
+	}
+	result := `{"type":"TOOL_CALL_RESULT","toolCallId":"1","content":"x"}`
+	long := strings.Repeat("a", 1<<20)
+	a := start("1", "maybe")
+	for name, c := range map[string]struct {
+		when   agui.Type
+		stream []string
+		shown  []string // in the order in which the client gets them
+		fed    []string // what the dialect got, if it claimed the stream
+	}{
+		"claimed by its arguments": {agui.CallArgs,
+			[]string{started, a, args("1", "ye"), text, args("1", "s"), end("1"), finished},
+			[]string{started, text, args("1", "ye"), args("1", "s"), end("1"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "ye"), args("1", "s"), end("1"), finished}},
+		"claimed at its end": {agui.CallEnd,
+			[]string{started, a, args("1", "yes"), end("1"), finished},
+			[]string{started, args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "yes"), end("1"), finished}},
+		"claimed by the terminal event": {agui.RunFinished,
+			[]string{started, a, args("1", "yes"), text, finished},
+			[]string{started, text, args("1", "yes"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "yes"), finished}},
+		"claimed by a CUSTOM event": {agui.Custom,
+			[]string{started, a, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, finished},
+			[]string{started, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, finished}},
+		"given up by its arguments": {agui.CallArgs,
+			[]string{started, a, args("1", "x"), text, args("1", "no"), args("1", "more"), end("1"), finished},
+			[]string{started, text, a, args("1", "x"), args("1", "no"), args("1", "more"), end("1")}, nil},
+		"released at its end": {agui.CallArgs,
+			[]string{started, a, args("1", "x"), text, end("1"), text, finished},
+			[]string{started, text, a, args("1", "x"), end("1"), text}, nil},
+		"released at the run's end": {agui.CallArgs,
+			[]string{started, a, args("1", "x"), text, finished},
+			[]string{started, text, a, args("1", "x")}, nil},
+		"released at an error": {agui.CallArgs,
+			[]string{started, a, args("1", "x"), failed},
+			[]string{started, a, args("1", "x")}, nil},
+		"released where the stream ends": {agui.CallArgs,
+			[]string{started, a, args("1", "x")},
+			[]string{started, a, args("1", "x")}, nil},
+		"released before its result": {agui.CallEnd,
+			[]string{started, a, args("1", "x"), result, finished},
+			[]string{started, a, args("1", "x"), result}, nil},
+		"only one call is held": {agui.CallArgs,
+			[]string{started, a, start("2", "maybe"), args("2", "yes"), args("1", "x"), end("2"), end("1"), finished},
+			[]string{started, start("2", "maybe"), args("2", "yes"), end("2"), a, args("1", "x"), end("1")}, nil},
+		"another tool": {agui.CallArgs,
+			[]string{started, start("1", "other"), args("1", "yes"), end("1"), finished},
+			[]string{started, start("1", "other"), args("1", "yes"), end("1")}, nil},
+		"a call in chunks": {agui.CallChunk,
+			[]string{started, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), text, chunk("", "es"), finished},
+			[]string{started, text, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), finished}},
+		"an end without a start waits for the run's": {agui.RunFinished,
+			[]string{started, end("orphan"), text, finished},
+			[]string{started, text, end("orphan")}, nil},
+		"an end without a start, and then a call": {agui.CallArgs,
+			[]string{started, end("orphan"), a, args("1", "yes"), end("1"), finished},
+			[]string{started, end("orphan"), args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "yes"), end("1"), finished}},
+		"a call too long to hold": {agui.CallEnd,
+			[]string{started, a, args("1", long), text, end("1"), finished},
+			[]string{started, a, args("1", long), text, end("1")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, second := &stub{name: "first", when: "never"}, &stub{name: "second", when: c.when}
+			shown, res, err := play(t, auto.New([]translate.Dialect{first, second}, auto.Options{}), agui.Pause{}, c.stream...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, ev := range shown {
+				if ev.Edited {
+					t.Errorf("touched: %s", ev.JSON)
+				}
+				got = append(got, string(ev.JSON))
+			}
+			if !slices.Equal(got, c.shown) {
+				t.Errorf("shown\n%.300s, want\n%.300s", strings.Join(got, "\n"), strings.Join(c.shown, "\n"))
+			}
+			if !slices.Equal(second.fed, c.fed) || first.fed != nil {
+				t.Errorf("fed\n%s, want\n%s", strings.Join(second.fed, "\n"), strings.Join(c.fed, "\n"))
+			}
+			if c.fed != nil && res.Pause.Dialect != "second" {
+				t.Errorf("dialect %q", res.Pause.Dialect)
+			}
+		})
+	}
+	t.Run("a dialect that cannot begin", func(t *testing.T) {
+		s := &stub{name: "s", when: agui.CallArgs, err: errors.New("no")}
+		if _, _, err := play(t, auto.New([]translate.Dialect{s}, auto.Options{}), agui.Pause{}, started, a, args("1", "yes")); !errors.Is(err, s.err) {
+			t.Error(err)
+		}
+	})
+}
