@@ -368,7 +368,7 @@ func (b *body) next() {
 
 // send sends the exchange at hand beside ReverseProxy, with the headers of the request before it.
 func (r *run) send() (*http.Response, error) {
-	req := r.sent.Clone(r.ctx)
+	req := r.sent.Clone(context.WithValue(r.ctx, runKey{}, r))
 	r.address(req, r.exchange.Out)
 	return exchangeTransport{r.h}.RoundTrip(req)
 }
