@@ -333,6 +333,64 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	})
 }
 
+// The question of a subgraph, whose snapshots come in the middle of the run.
+func TestAQuestionInASubgraph(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		for _, test := range []struct {
+			entry   func(string) entry
+			command any
+			want    map[string]int
+		}{{accept, yes, map[string]int{"inside": 1}}, {reject, no, nil}} {
+			c := w.paused(t, "subgraph", 1)
+			c.finish(t, c.answer(c.answers(test.entry), test.command))
+			w.did(t, c, 2, test.want)
+			c.goesOn(t, nil)
+			w.did(t, c, 3, test.want)
+		}
+	})
+}
+
+// A node that is visited again asks again, under a new native id: one pause after the other.
+func TestOnePauseAfterTheOther(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "loop", 1)
+		told := map[string]bool{}
+		for range 3 {
+			id := c.pending[0].str("id")
+			if told[id] {
+				t.Errorf("the id %s was told before", id)
+			}
+			told[id] = true
+			if a := c.run(t, c.answer(c.answers(accept), yes)).answer(t); len(a.outcome()) != 1 {
+				t.Fatalf("no further question: %s", terminal(a))
+			}
+		}
+		c.finish(t, c.answer(c.answers(reject), no))
+		w.did(t, c, 5, map[string]int{"round": 3})
+		c.goesOn(t, nil)
+		w.effects(t, c, map[string]int{"round": 3})
+	})
+}
+
+// Two tools of one node ask, one after the other, both under the node's id. LangGraph runs the node again from its
+// start for the second answer, so the first tool acts twice: without Holdpoint too. The answers must not be mixed up.
+func TestTwoToolsOfOneNode(t *testing.T) {
+	matrix(t, func(t *testing.T, w world) {
+		c := w.paused(t, "tools", 1)
+		if got := c.pending[0].str("message"); got != "Tool a?" {
+			t.Errorf("first question %q", got)
+		}
+		a := c.run(t, c.answer(c.answers(reject), no)).answer(t)
+		if len(a.outcome()) != 1 || a.outcome()[0].str("message") != "Tool b?" {
+			t.Fatalf("second question: %s", terminal(a))
+		}
+		c.finish(t, c.answer(c.answers(accept), yes))
+		w.did(t, c, 3, map[string]int{"b": 1})
+		c.goesOn(t, nil)
+		w.effects(t, c, map[string]int{"b": 1})
+	})
+}
+
 // CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload.
 func TestCopilotKitsResume(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {

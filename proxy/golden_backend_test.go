@@ -66,12 +66,14 @@ type backend struct {
 	turn int
 	sent [][]byte
 	over bool // it was called more often than it has answers for
+
+	streamed bool // an answer was a stream
 }
 
 // cutMark at the end of a file stands for a connection that breaks there.
 const cutMark = "<cut>"
 
-func (b *backend) begin(turn int) { b.turn, b.sent, b.over = turn, nil, false }
+func (b *backend) begin(turn int) { b.turn, b.sent, b.over, b.streamed = turn, nil, false, false }
 
 // complaints about how often it was called.
 func (b *backend) complaints(turn int) (list []string) {
@@ -93,7 +95,9 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 		b.over = true
 		return nil, false
 	}
-	return streams[len(b.sent)-1], true
+	stream := streams[len(b.sent)-1]
+	b.streamed = b.streamed || bytes.Contains(stream, blank) && !bytes.HasPrefix(stream, []byte("HTTP "))
+	return stream, true
 }
 
 // pieces of a stream as the delivery has them, and whether the connection breaks after the last.

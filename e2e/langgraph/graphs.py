@@ -24,6 +24,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 
 
@@ -349,11 +350,78 @@ def agent_script(messages: list) -> list[AIMessageChunk]:
     ])
 
 
+async def inner(state: State, config: RunnableConfig) -> dict:
+    return await asking({"message": "Inside?"}, "inside", says_approved)(state, config)
+
+
+def subgraph_graph() -> StateGraph:
+    """The question is asked in a subgraph."""
+    sub = StateGraph(State)
+    sub.add_node("inner", inner)
+    sub.add_edge(START, "inner")
+    sub.add_edge("inner", END)
+    return line(scene(plan=plan, sub=sub.compile()), "plan", "sub")
+
+
+subgraph = subgraph_graph()
+
+
+async def round_of(state: State, config: RunnableConfig) -> dict:
+    """Asks once more each time round, for as long as the answer is yes: a new task, hence a new id."""
+    thread = thread_of(config)
+    number = len(state.get("log") or []) + 1
+    LEDGER.add("nodes", thread, "round")
+    answer = interrupt({"message": f"Round {number}?"})
+    if not says_approved(answer):
+        return {"log": [*(state.get("log") or []), "end"]}
+    LEDGER.add("effects", thread, {"name": "round", "answer": answer, "type": "dict"})
+    return {"log": [*(state.get("log") or []), "yes"]}
+
+
+def loop_graph() -> StateGraph:
+    graph = scene(round_of=round_of)
+    graph.add_conditional_edges("round_of", lambda s: END if s["log"][-1] == "end" else "round_of", ["round_of", END])
+    return graph
+
+
+loop = loop_graph()
+
+
+@tool
+async def ask_a(x: int, config: RunnableConfig) -> str:
+    """Asks before it acts."""
+    if says_approved(interrupt({"message": "Tool a?", "x": x})):
+        LEDGER.add("effects", thread_of(config), {"name": "a", "answer": x, "type": "tool"})
+        return "a did it"
+    return "a did not"
+
+
+@tool
+async def ask_b(y: int, config: RunnableConfig) -> str:
+    """Asks before it acts."""
+    if says_approved(interrupt({"message": "Tool b?", "y": y})):
+        LEDGER.add("effects", thread_of(config), {"name": "b", "answer": y, "type": "tool"})
+        return "b did it"
+    return "b did not"
+
+
+async def two_calls(state: State, config: RunnableConfig) -> dict:
+    turn = next_id(state)
+    return {"messages": [AIMessage(id=turn, content="", tool_calls=[
+        {"id": f"{turn}-a", "name": "ask_a", "args": {"x": 1}, "type": "tool_call"},
+        {"id": f"{turn}-b", "name": "ask_b", "args": {"y": 2}, "type": "tool_call"}])]}
+
+
+# Two tools of one node ask: both questions come from one task, hence with one id.
+tools = line(scene(model=two_calls, tools=ToolNode([ask_a, ask_b])), "model", "tools")
+
+
 def compiled() -> dict[str, Any]:
     """name -> graph, each with its own in-memory checkpointer."""
     graphs = {name: builder.compile(checkpointer=InMemorySaver()) for name, builder in {
         "approve": approve, "truthy": truthy, "text": text, "schema": schema, "copilot": copilot, "chat": chat,
-        "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel}.items()}
+        "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel, "subgraph": subgraph, "loop": loop,
+        "tools": tools}.items()}
     graphs["hitl"] = create_agent(
         model=Scripted(script=agent_script),
         tools=[send_email, delete_file],

@@ -2,8 +2,10 @@
 
 Run it with the Python of one environment; it starts server.py with the same Python:
 
-    .cache/venv-.../bin/python record.py recordings
+    .cache/venv-.../bin/python record.py recordings [scenario...]
 
+Native ids differ from run to run, so every recording that is made again changes; without names, only those that are
+missing are made.
 scenario.txt of each folder names the path, and per step the status, how the body ended (clean, or cut: no last chunk)
 and what the graph had really done by then. An answer in the list below names the open interrupts by position.
 """
@@ -62,6 +64,8 @@ QUIET = {
     "hitl": ("hitl", [{}, {"props": bare({"decisions": [EDIT, REJECT]})}]),
     "error": ("boom", [{}]),
     "lost": ("truthy", [{"props": lambda open: {"command": {"resume": True}}}]),
+    "lost-hitl": ("hitl", [{"props": lambda open: {"command": {"resume": True}}}]),
+    "subgraph": ("subgraph", [{}, {"props": bare(YES)}]),
 }
 VALUES = {
     "schema": ("schema", [{}, {"props": ids({"count": 2})}]),
@@ -70,6 +74,10 @@ VALUES = {
     "text": ("text", [{}, {"props": ids("42")}]),
 }
 ODD = {
+    "subgraph": ("subgraph", [{}, {}, {"props": ids(YES)}, NEXT]),
+    "loop": ("loop", [{}, {"props": ids(YES)}, {"props": ids(NO)}]),
+    "tools": ("tools", [{}, {"props": ids(YES)}, {"props": ids(YES)}]),
+    "lost-hitl": ("hitl", [{"props": lambda open: {"command": {"resume": {"a" * 32: {"decisions": [APPROVE, APPROVE]}}}}}]),
     "text-bare-42": ("text", [{}, {"props": bare("42")}]),
     "falsy-in-map": ("text", [{}, {"props": ids(False)}]),
     "falsy-bare": ("text", [{}, {"props": bare("")}]),
@@ -147,14 +155,18 @@ def record(port, mode, name, graph, steps, folder):
 
 def main():
     out = pathlib.Path(sys.argv[1]) / importlib.metadata.version("ag-ui-langgraph")
+    wanted = sys.argv[2:]
     server = subprocess.Popen([sys.executable, HERE / "server.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL)
     ready = json.loads(server.stdout.readline())
     try:
-        shutil.rmtree(out, ignore_errors=True)
         for mode in ready["modes"]:
             for name, (graph, steps) in MODES[mode].items():
-                record(ready["port"], mode, name, graph, steps, out / mode / name)
+                folder = out / mode / name
+                if name in wanted:
+                    shutil.rmtree(folder, ignore_errors=True)
+                if not folder.exists():
+                    record(ready["port"], mode, name, graph, steps, folder)
     finally:
         server.stdin.close()
         server.wait(10)

@@ -125,8 +125,10 @@ func command(value string) string { return `"forwardedProps":{"command":{"resume
 
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct{ given, native, want string }{
-		"as it is but for the id": {`{"id":"a","reason":"tool_call","toolCallId":"c","responseSchema":{"x":12345678901234567890,"y":"<&>"},"metadata":{"k":null}}`, "a",
-			`{"reason":"tool_call","toolCallId":"c","responseSchema":{"x":12345678901234567890,"y":"<&>"},"metadata":{"k":null}}`},
+		"as it is but for the id": {
+			`{"id":"a","reason":"tool_call","toolCallId":"c","responseSchema":{"x":12345678901234567890,"y":"<&>"},"metadata":{"k":null}}`, "a",
+			`{"reason":"tool_call","toolCallId":"c","responseSchema":{"x":12345678901234567890,"y":"<&>"},"metadata":{"k":null}}`,
+		},
 		"nulls go":                     {`{"message":null,"id":"a","expiresAt":null,"reason":"r","own":null}`, "a", `{"reason":"r"}`},
 		"a missing reason":             {`{"id":"a"}`, "a", `{"reason":"agui:interrupt"}`},
 		"a null reason":                {`{"id":"a","reason":null,"message":"m"}`, "a", `{"message":"m","reason":"agui:interrupt"}`},
@@ -230,12 +232,18 @@ func TestAnswers(t *testing.T) {
 func TestResume(t *testing.T) {
 	two := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"b","reason":"r"}`)
 	for name, c := range map[string]struct{ more, want string }{
-		"entries keep their order and bytes": {`"forwardedProps":{"k":1},"resume":[{"interruptId":"b~r2","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}}, ` + entry("a~r1", "") + `]`,
-			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}},{"interruptId":"a","status":"cancelled"}]`},
-		"command.resume becomes entries": {`"forwardedProps":{"k":1,"command":{"resume":{"a~r1":true,"b":null},"interruptEvent":"{\"interrupts\":[{\"id\":\"a~r1\"}]}"}}`,
-			`"forwardedProps":{"k":1},"resume":[{"interruptId":"a","status":"resolved","payload":true},{"interruptId":"b","status":"resolved"}]`},
-		"both forms: the array": {array(entry("a~r1", "1"), entry("b~r2", "2")) + `,"forwardedProps":{"command":{"resume":{"a":1,"b":2},"goto":1}}`,
-			`"resume":[{"interruptId":"a","status":"resolved","payload":1},{"interruptId":"b","status":"resolved","payload":2}],"forwardedProps":{"command":{"goto":1}}`},
+		"entries keep their order and bytes": {
+			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b~r2","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}}, ` + entry("a~r1", "") + `]`,
+			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}},{"interruptId":"a","status":"cancelled"}]`,
+		},
+		"command.resume becomes entries": {
+			`"forwardedProps":{"k":1,"command":{"resume":{"a~r1":true,"b":null},"interruptEvent":"{\"interrupts\":[{\"id\":\"a~r1\"}]}"}}`,
+			`"forwardedProps":{"k":1},"resume":[{"interruptId":"a","status":"resolved","payload":true},{"interruptId":"b","status":"resolved"}]`,
+		},
+		"both forms: the array": {
+			array(entry("a~r1", "1"), entry("b~r2", "2")) + `,"forwardedProps":{"command":{"resume":{"a":1,"b":2},"goto":1}}`,
+			`"resume":[{"interruptId":"a","status":"resolved","payload":1},{"interruptId":"b","status":"resolved","payload":2}],"forwardedProps":{"command":{"goto":1}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resume(t, two, parse(t, c.more))

@@ -140,8 +140,12 @@ func TestWarnsOnceOfEachKind(t *testing.T) {
 	d := both(t, func(msg string, _ ...any) { told = append(told, strings.Fields(msg)[0]) })
 	for range 3 {
 		for _, stream := range [][]string{
-			{started, suspend, finished}, {started, crew, finished}, {started, custom, finished},
-			{started, suspend, outcome(`{"id":"x","reason":"r"}`)}, {started, suspend, failed}, {started, suspend},
+			{started, suspend, finished},
+			{started, crew, finished},
+			{started, custom, finished},
+			{started, suspend, outcome(`{"id":"x","reason":"r"}`)},
+			{started, suspend, failed},
+			{started, suspend},
 		} {
 			if _, _, err := play(t, d, agui.Pause{}, stream...); err != nil {
 				t.Fatal(err)
@@ -192,8 +196,10 @@ func TestBegin(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	d := both(t, nil)
 	mastra := `"forwardedProps":{"command":{"resume":1,"interruptEvent":"{\"type\":\"mastra_suspend\"}"}}`
-	hitl := agui.Pause{ID: "p", Interrupts: []agui.Interrupt{{ID: "a", Native: "x", Object: json.RawMessage(`{}`), Private: json.RawMessage(`{"n":0}`)}},
-		Private: json.RawMessage(`{"natives":[{"id":"x","shape":"hitl","value":{"action_requests":[{"name":"f"}]}}]}`)}
+	hitl := agui.Pause{
+		ID: "p", Interrupts: []agui.Interrupt{{ID: "a", Native: "x", Object: json.RawMessage(`{}`), Private: json.RawMessage(`{"n":0}`)}},
+		Private: json.RawMessage(`{"natives":[{"id":"x","shape":"hitl","value":{"action_requests":[{"name":"f"}]}}]}`),
+	}
 	as := func(dialect string) agui.Pause { p := hitl; p.Dialect = dialect; return p }
 	for name, c := range map[string]struct {
 		more  string

@@ -25,6 +25,7 @@ func (s *stub) Answers(agui.RunInput, agui.Pause) ([]agui.Answer, error) { retur
 func (s *stub) Begin(translate.Request) (translate.Out, translate.Run, error) {
 	return translate.Out{Body: []byte("dropped")}, s, s.err
 }
+
 func (s *stub) Event(ev agui.Event, emit func(agui.Event)) error {
 	s.fed = append(s.fed, string(ev.JSON))
 	if ev.Type != agui.CallStart {
@@ -78,60 +79,102 @@ func TestHolding(t *testing.T) {
 		shown  []string // in the order in which the client gets them
 		fed    []string // what the dialect got, if it claimed the stream
 	}{
-		"claimed by its arguments": {agui.CallArgs,
+		"claimed by its arguments": {
+			agui.CallArgs,
 			[]string{started, a, args("1", "ye"), text, args("1", "s"), end("1"), finished},
 			[]string{started, text, args("1", "ye"), args("1", "s"), end("1"), `{"type":"CUSTOM","name":"last"}`},
-			[]string{started, a, args("1", "ye"), args("1", "s"), end("1"), finished}},
-		"claimed at its end": {agui.CallEnd,
+			[]string{started, a, args("1", "ye"), args("1", "s"), end("1"), finished},
+		},
+		"claimed at its end": {
+			agui.CallEnd,
 			[]string{started, a, args("1", "yes"), end("1"), finished},
 			[]string{started, args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
-			[]string{started, a, args("1", "yes"), end("1"), finished}},
-		"claimed by the terminal event": {agui.RunFinished,
+			[]string{started, a, args("1", "yes"), end("1"), finished},
+		},
+		"claimed by the terminal event": {
+			agui.RunFinished,
 			[]string{started, a, args("1", "yes"), text, finished},
 			[]string{started, text, args("1", "yes"), `{"type":"CUSTOM","name":"last"}`},
-			[]string{started, a, args("1", "yes"), finished}},
-		"claimed by a CUSTOM event": {agui.Custom,
+			[]string{started, a, args("1", "yes"), finished},
+		},
+		"claimed by a CUSTOM event": {
+			agui.Custom,
 			[]string{started, a, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, finished},
 			[]string{started, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, `{"type":"CUSTOM","name":"last"}`},
-			[]string{started, a, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, finished}},
-		"given up by its arguments": {agui.CallArgs,
+			[]string{started, a, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, finished},
+		},
+		"given up by its arguments": {
+			agui.CallArgs,
 			[]string{started, a, args("1", "x"), text, args("1", "no"), args("1", "more"), end("1"), finished},
-			[]string{started, text, a, args("1", "x"), args("1", "no"), args("1", "more"), end("1")}, nil},
-		"released at its end": {agui.CallArgs,
+			[]string{started, text, a, args("1", "x"), args("1", "no"), args("1", "more"), end("1")},
+			nil,
+		},
+		"released at its end": {
+			agui.CallArgs,
 			[]string{started, a, args("1", "x"), text, end("1"), text, finished},
-			[]string{started, text, a, args("1", "x"), end("1"), text}, nil},
-		"released at the run's end": {agui.CallArgs,
+			[]string{started, text, a, args("1", "x"), end("1"), text},
+			nil,
+		},
+		"released at the run's end": {
+			agui.CallArgs,
 			[]string{started, a, args("1", "x"), text, finished},
-			[]string{started, text, a, args("1", "x")}, nil},
-		"released at an error": {agui.CallArgs,
+			[]string{started, text, a, args("1", "x")},
+			nil,
+		},
+		"released at an error": {
+			agui.CallArgs,
 			[]string{started, a, args("1", "x"), failed},
-			[]string{started, a, args("1", "x")}, nil},
-		"released where the stream ends": {agui.CallArgs,
 			[]string{started, a, args("1", "x")},
-			[]string{started, a, args("1", "x")}, nil},
-		"released before its result": {agui.CallEnd,
+			nil,
+		},
+		"released where the stream ends": {
+			agui.CallArgs,
+			[]string{started, a, args("1", "x")},
+			[]string{started, a, args("1", "x")},
+			nil,
+		},
+		"released before its result": {
+			agui.CallEnd,
 			[]string{started, a, args("1", "x"), result, finished},
-			[]string{started, a, args("1", "x"), result}, nil},
-		"only one call is held": {agui.CallArgs,
+			[]string{started, a, args("1", "x"), result},
+			nil,
+		},
+		"only one call is held": {
+			agui.CallArgs,
 			[]string{started, a, start("2", "maybe"), args("2", "yes"), args("1", "x"), end("2"), end("1"), finished},
-			[]string{started, start("2", "maybe"), args("2", "yes"), end("2"), a, args("1", "x"), end("1")}, nil},
-		"another tool": {agui.CallArgs,
+			[]string{started, start("2", "maybe"), args("2", "yes"), end("2"), a, args("1", "x"), end("1")},
+			nil,
+		},
+		"another tool": {
+			agui.CallArgs,
 			[]string{started, start("1", "other"), args("1", "yes"), end("1"), finished},
-			[]string{started, start("1", "other"), args("1", "yes"), end("1")}, nil},
-		"a call in chunks": {agui.CallChunk,
+			[]string{started, start("1", "other"), args("1", "yes"), end("1")},
+			nil,
+		},
+		"a call in chunks": {
+			agui.CallChunk,
 			[]string{started, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), text, chunk("", "es"), finished},
 			[]string{started, text, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), `{"type":"CUSTOM","name":"last"}`},
-			[]string{started, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), finished}},
-		"an end without a start waits for the run's": {agui.RunFinished,
+			[]string{started, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), finished},
+		},
+		"an end without a start waits for the run's": {
+			agui.RunFinished,
 			[]string{started, end("orphan"), text, finished},
-			[]string{started, text, end("orphan")}, nil},
-		"an end without a start, and then a call": {agui.CallArgs,
+			[]string{started, text, end("orphan")},
+			nil,
+		},
+		"an end without a start, and then a call": {
+			agui.CallArgs,
 			[]string{started, end("orphan"), a, args("1", "yes"), end("1"), finished},
 			[]string{started, end("orphan"), args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
-			[]string{started, a, args("1", "yes"), end("1"), finished}},
-		"a call too long to hold": {agui.CallEnd,
+			[]string{started, a, args("1", "yes"), end("1"), finished},
+		},
+		"a call too long to hold": {
+			agui.CallEnd,
 			[]string{started, a, args("1", long), text, end("1"), finished},
-			[]string{started, a, args("1", long), text, end("1")}, nil},
+			[]string{started, a, args("1", long), text, end("1")},
+			nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := &stub{name: "first", when: "never"}, &stub{name: "second", when: c.when}

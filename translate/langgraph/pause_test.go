@@ -236,8 +236,10 @@ func TestShapes(t *testing.T) {
 		"empty reason is kept":     {`{"reason":"","message":""}`, plain, `{"reason":"","message":""`},
 		"null reason is none":      {`{"reason":null,"message":null}`, plain, `{"reason":"langgraph:interrupt"`},
 		"a reason that is no text": {`{"reason":1}`, plain, `{"reason":"langgraph:interrupt"`},
-		"schema and expiry, camel wins": {`{"responseSchema":{"a":1},"response_schema":{"b":1},"expiresAt":"2030-01-01T00:00:00Z","expires_at":"x"}`, plain,
-			`{"reason":"langgraph:interrupt","responseSchema":{"a":1},"expiresAt":"2030-01-01T00:00:00Z"`},
+		"schema and expiry, camel wins": {
+			`{"responseSchema":{"a":1},"response_schema":{"b":1},"expiresAt":"2030-01-01T00:00:00Z","expires_at":"x"}`, plain,
+			`{"reason":"langgraph:interrupt","responseSchema":{"a":1},"expiresAt":"2030-01-01T00:00:00Z"`,
+		},
 		"schema and expiry, snake":      {`{"responseSchema":null,"response_schema":{},"expires_at":"2030-01-01T00:00:00Z"}`, plain, `{"reason":"langgraph:interrupt","responseSchema":{},"expiresAt":"2030-01-01T00:00:00Z"`},
 		"a schema that is no object":    {`{"responseSchema":true}`, plain, `{"reason":"langgraph:interrupt"`},
 		"a call that nobody saw":        {`{"toolCallId":"nobody","reason":"tool_call"}`, plain, `{"reason":"langgraph:tool_approval"`},
@@ -269,16 +271,26 @@ func TestShapes(t *testing.T) {
 // Section 3.2: what the backend itself says of an interrupt decides, its nulls go.
 func TestOutcomeDecidesContent(t *testing.T) {
 	for name, c := range map[string]struct{ given, value, want string }{
-		"the adapter's own mapping": {adapters(idA, approval, `,"message":"Please confirm"`), approval,
-			`{"reason":"langgraph:interrupt","message":"Please confirm","metadata":{"langgraph":{"raw":` + approval + `}}}`},
-		"a subclass that adds to it": {`{"id":"` + idA + `","reason":"acme:x","message":"M","toolCallId":"call-1-1","responseSchema":{"type":"string"},"expiresAt":"2030-01-01T00:00:00Z","subagentRunId":"s","metadata":{"acme":{"k":null},"langgraph":{"raw":{"message":"old"},"level":3}}}`, "",
-			`{"reason":"acme:x","message":"M","toolCallId":"call-1-1","responseSchema":{"type":"string"},"expiresAt":"2030-01-01T00:00:00Z","subagentRunId":"s","metadata":{"acme":{"k":null},"langgraph":{"raw":{"message":"old"},"level":3}}}`},
-		"nulls": {`{"id":"` + idA + `","reason":null,"message":null,"toolCallId":null,"responseSchema":null,"expiresAt":null,"metadata":null}`, "",
-			`{"reason":"langgraph:interrupt"}`},
-		"the question of a value that the adapter does not look for": {adapters(idA, `{"question":"q?"}`, ""), "",
-			`{"reason":"langgraph:interrupt","message":"q?","metadata":{"langgraph":{"raw":{"question":"q?"}}}}`},
-		"the value of the CUSTOM event, which has config": {adapters(idA, `{"a":1}`, ""), `{"a":1,"config":{"b":2}}`,
-			`{"reason":"langgraph:interrupt","metadata":{"langgraph":{"raw":{"a":1,"config":{"b":2}}}}}`},
+		"the adapter's own mapping": {
+			adapters(idA, approval, `,"message":"Please confirm"`), approval,
+			`{"reason":"langgraph:interrupt","message":"Please confirm","metadata":{"langgraph":{"raw":` + approval + `}}}`,
+		},
+		"a subclass that adds to it": {
+			`{"id":"` + idA + `","reason":"acme:x","message":"M","toolCallId":"call-1-1","responseSchema":{"type":"string"},"expiresAt":"2030-01-01T00:00:00Z","subagentRunId":"s","metadata":{"acme":{"k":null},"langgraph":{"raw":{"message":"old"},"level":3}}}`, "",
+			`{"reason":"acme:x","message":"M","toolCallId":"call-1-1","responseSchema":{"type":"string"},"expiresAt":"2030-01-01T00:00:00Z","subagentRunId":"s","metadata":{"acme":{"k":null},"langgraph":{"raw":{"message":"old"},"level":3}}}`,
+		},
+		"nulls": {
+			`{"id":"` + idA + `","reason":null,"message":null,"toolCallId":null,"responseSchema":null,"expiresAt":null,"metadata":null}`, "",
+			`{"reason":"langgraph:interrupt"}`,
+		},
+		"the question of a value that the adapter does not look for": {
+			adapters(idA, `{"question":"q?"}`, ""), "",
+			`{"reason":"langgraph:interrupt","message":"q?","metadata":{"langgraph":{"raw":{"question":"q?"}}}}`,
+		},
+		"the value of the CUSTOM event, which has config": {
+			adapters(idA, `{"a":1}`, ""), `{"a":1,"config":{"b":2}}`,
+			`{"reason":"langgraph:interrupt","metadata":{"langgraph":{"raw":{"a":1,"config":{"b":2}}}}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream := []string{started, pyCalls}

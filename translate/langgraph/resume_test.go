@@ -108,12 +108,18 @@ func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
 	A := idA + "~r1"
 	for name, c := range map[string]struct{ body, want string }{
-		"no forwardedProps": {`{"threadId":"t", "runId":"r","messages":[],"resume":[` + entry(A, "1") + `]}`,
-			`{"threadId":"t", "runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`},
-		"null": {`{"threadId":"t","runId":"r","messages":[],"forwardedProps":null,"resume":[` + entry(A, "1") + `]}`,
-			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`},
-		"other keys": {`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":null}, "n":1.0},"resume":[` + entry(A, "1") + `],"x":12345678901234567890}`,
-			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":{"` + idA + `":1}}, "n":1.0},"x":12345678901234567890}`},
+		"no forwardedProps": {
+			`{"threadId":"t", "runId":"r","messages":[],"resume":[` + entry(A, "1") + `]}`,
+			`{"threadId":"t", "runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`,
+		},
+		"null": {
+			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":null,"resume":[` + entry(A, "1") + `]}`,
+			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`,
+		},
+		"other keys": {
+			`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":null}, "n":1.0},"resume":[` + entry(A, "1") + `],"x":12345678901234567890}`,
+			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":{"` + idA + `":1}}, "n":1.0},"x":12345678901234567890}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resumeWith(t, d, p, parse(t, c.body))
@@ -196,10 +202,14 @@ func TestResumeOfASubclass(t *testing.T) {
 	p := pausedBy(t, d, started, custom(idA, pyHITL), withOutcome(given("0"), given("1")))
 	first, second := idA+":0~r1", idA+":1~r2"
 	for name, c := range map[string]struct{ more, want string }{
-		"by array": {resumeArray(entry(second, ``), `{"interruptId":"`+first+`","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}`),
-			`[{"interruptId":"` + idA + `:1","status":"cancelled"},{"interruptId":"` + idA + `:0","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}]`},
-		"by command": {command(`{"` + first + `":{"approved":true},"` + second + `":{"approved":false}}`),
-			`[{"interruptId":"` + idA + `:0","status":"resolved","payload":{"approved":true}},{"interruptId":"` + idA + `:1","status":"resolved","payload":{"approved":false}}]`},
+		"by array": {
+			resumeArray(entry(second, ``), `{"interruptId":"`+first+`","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}`),
+			`[{"interruptId":"` + idA + `:1","status":"cancelled"},{"interruptId":"` + idA + `:0","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}]`,
+		},
+		"by command": {
+			command(`{"` + first + `":{"approved":true},"` + second + `":{"approved":false}}`),
+			`[{"interruptId":"` + idA + `:0","status":"resolved","payload":{"approved":true}},{"interruptId":"` + idA + `:1","status":"resolved","payload":{"approved":false}}]`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resumeWith(t, d, p, input(t, c.more))

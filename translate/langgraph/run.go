@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -152,9 +154,10 @@ func (run *run) finished(finish agui.Event) translate.Result {
 		return translate.Result{Finish: finish}
 	}
 	// A graph that took an answer has run at least the node that asked, and the adapters show every node as a step
-	// (RAN, all versions). Snapshots alone are what they send where nothing waited for an answer (RAN Python 0.0.42
-	// and 0.0.43): the thread was resumed, or taken on, behind our back.
-	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 {
+	// (RAN, all versions), unless the client chose another streamMode. Snapshots alone are what they send where nothing
+	// waited for an answer (RAN Python 0.0.42 and 0.0.43): the thread was resumed, or taken on, behind our back.
+	chosen := gjson.GetBytes(run.r.Input.ForwardedProps, "streamMode").Exists()
+	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 && !chosen {
 		return translate.Result{Lost: true}
 	}
 	res := translate.Result{Finish: finish}

@@ -64,6 +64,13 @@ func TestLostInterrupt(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a client that chose its streamMode gets no steps", func(t *testing.T) {
+		in := input(t, resumeArray(entry(idA+"~r1", "true"))+`,"forwardedProps":{"streamMode":["values"]}`)
+		_, run, err := resumeWith(t, d, p, in)
+		if got := play(run, &log{}, started, state, messages, finished); err != nil || got.result.Lost {
+			t.Errorf("%+v %v", got, err)
+		}
+	})
 	t.Run("a plain run may begin and end as it likes", func(t *testing.T) {
 		for _, stream := range [][]string{{started, startStep, finished}, {started, state, messages, finished}} {
 			if got := playPlain(t, d, stream...); got.result.Lost || got.err != nil {

@@ -1,0 +1,93 @@
+# make test is what CI runs (.ci/run). make unit is what one runs while writing.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+# How long each fuzz target runs under make test and make fuzz.
+FUZZTIME ?= 5s
+# The race detector needs a C compiler. Without one the same tests run without it, and make test says so.
+RACE := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+
+# golangci-lint is pinned here and not by a tool line in go.mod: it would put some 200 modules there, and their versions
+# over those that the binary is built of.
+LINT_VERSION := v2.15.0
+LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+.PHONY: help demo run-demo test tools unit race fuzz golden lint fmt cover image e2e update
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## a pause and its answer in this terminal; needs nothing but Go
+	@$(GO) run ./cmd/holdpoint demo
+
+run-demo: demo ## the same
+
+test: tools lint race fuzz e2e ## everything; installs what it needs into ignored folders
+
+tools: # says in one line what is missing on this machine
+	@missing=(); \
+	[[ "$$($(GO) env GOVERSION 2>/dev/null)" =~ ^go1\.(2[6-9]|[3-9][0-9]) ]] || missing+=("Go >= 1.26"); \
+	python=; for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	  if [[ "$$($$p -c 'import sys, venv, ensurepip; print(sys.version_info >= (3, 11))' 2>/dev/null)" == True ]]; then python=$$p; break; fi; done; \
+	[[ -n "$$python" ]] || missing+=("python3 >= 3.11 with venv"); \
+	node=$$(node --version 2>/dev/null || true); node=$${node#v}; node=$${node%%.*}; \
+	[[ "$${node:-0}" -ge 20 ]] || missing+=("node >= 20"); \
+	command -v npm >/dev/null || missing+=("npm"); \
+	if (( $${#missing[@]} )); then printf -v list '%s, ' "$${missing[@]}"; echo "make test: missing on this machine: $${list%, }" >&2; exit 1; fi
+ifeq ($(RACE),)
+	@echo "make test: no C compiler on this machine, so the tests run without the race detector"
+endif
+
+unit: ## Go only, quick
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race: ## the same tests under the race detector
+	$(GO) test $(RACE) -count=1 ./...
+
+# golang/go#75804: up to Go 1.26 the end of the time can be reported as a failure. A real one names its input.
+fuzz: ## each fuzz target for FUZZTIME (5s)
+	@mkdir -p .cache; $(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/{target[++n]=$$1} /^ok/{for(i=1;i<=n;i++)print $$2, target[i]; n=0}' | \
+	while read -r package target; do \
+	  echo "$$target in $$package"; \
+	  if ! $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" 2>&1 | tee .cache/fuzz.log; then \
+	    grep -q '^ *context deadline exceeded$$' .cache/fuzz.log && ! grep -q -e 'Failing input' -e '^panic' .cache/fuzz.log || exit 1; \
+	    echo "  no input failed: golang/go#75804"; \
+	  fi; \
+	done
+
+golden: ## the scenarios of testdata, in every delivery
+	$(GO) test -count=1 -run Golden ./proxy
+
+lint: $(LINT) ## golangci-lint; what is excluded, and why, is in .golangci.yml
+	$(LINT) run ./...
+
+fmt: $(LINT) ## format as lint wants it
+	$(LINT) fmt
+
+$(LINT):
+	@mkdir -p $(@D)
+	GOBIN=$(CURDIR)/.cache/lint $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv .cache/lint/golangci-lint $@
+
+cover: ## coverage of the unit tests, as a total and in .cache/cover.html
+	@mkdir -p .cache
+	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./...
+	$(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
+	$(GO) tool cover -func=.cache/cover.out | tail -1
+
+e2e: ## real backends (Python) and real clients (Node) with the built binary between them
+	$(GO) test -tags e2e -count=1 -timeout 20m ./e2e/...
+
+image: ## a container image, holdpoint:<git describe>; needs Docker
+	docker build -t holdpoint:$(VERSION) .
+
+update: ## write anew what tests compare with: golden files, the package comment, the README's example; look at the diff
+	$(GO) test ./proxy -run 'TestGolden$$' -update
+	$(GO) test ./cmd/holdpoint -run PackageComment -update
+	$(GO) test ./internal/repo -run ReadmeShowsTheExample -update
