@@ -114,7 +114,11 @@ func (q question) withoutAnswers() decision {
 	case q.allExpired():
 		// Nobody can approve any of them any more, so new input counts as cancelling them. This is no silence taken
 		// for a yes: every answer is "cancelled".
-		return decision{do: actResume, answers: cancelAll(p), fresh: q.fresh(p.Seen, p)}
+		answers := cancelAll(p)
+		if i, stuck := q.stuck(answers); stuck {
+			return q.refuseStuck(i)
+		}
+		return decision{do: actResume, answers: answers, fresh: q.fresh(p.Seen, p)}
 	case len(q.fresh(p.Seen, p)) == 0:
 		return decision{do: actAgain}
 	default:
@@ -212,6 +216,9 @@ func (q question) forOpen() decision {
 			return d
 		}
 	}
+	if i, stuck := q.stuck(ordered); stuck {
+		return q.refuseStuck(i)
+	}
 	return decision{do: actResume, answers: ordered, fresh: q.fresh(p.Seen, p)}
 }
 
@@ -294,17 +301,71 @@ func isError(event json.RawMessage) bool {
 }
 
 // digestAnswers is the same for answers that say the same: the order of entries and of keys does not count, and a
-// payload of null is none.
+// payload of null is none. It is a list of `<id> <hash>`, so that what one interrupt was answered can be compared later.
 func digestAnswers(answers []agui.Answer) string {
 	lines := make([]string, len(answers))
 	for n, a := range answers {
-		line := agui.MustMarshal([]string{a.ID, string(a.Status)})
-		if len(a.Payload) > 0 {
-			line = append(line, agui.Canonical(a.Payload)...)
-		}
-		lines[n] = string(line)
+		lines[n] = a.ID + " " + digestAnswer(a)
 	}
 	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-	return hex.EncodeToString(sum[:])
+	return strings.Join(lines, "\n")
+}
+
+func digestAnswer(a agui.Answer) string {
+	line := []byte(a.Status)
+	if len(a.Payload) > 0 {
+		line = append(append(line, ' '), agui.Canonical(a.Payload)...)
+	}
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:16])
+}
+
+// stuck finds an answer that the backend would replace by the one that it keeps, see agui.Pause.Sticky. The newest
+// resume of the same question decides; one that ended well is over.
+func (q question) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
+	p := q.record.Pause
+	if !p.Sticky {
+		return agui.Interrupt{}, false
+	}
+	for n, i := range p.Interrupts {
+		if kept := q.keptAnswer(i); kept != "" && kept != digestAnswer(answers[n]) {
+			return i, true
+		}
+	}
+	return agui.Interrupt{}, false
+}
+
+// keptAnswer is the digest of the answer with which the same question was resumed last, if that failed; else "".
+func (q question) keptAnswer(i agui.Interrupt) string {
+	for _, r := range q.record.Results {
+		if r.Pause == nil || r.Digest == "" {
+			continue
+		}
+		for _, old := range r.Pause.Interrupts {
+			if !sameQuestion(old, i) {
+				continue
+			}
+			if r.How != store.Doubtful && !isError(r.Finish) {
+				return ""
+			}
+			for line := range strings.SplitSeq(r.Digest, "\n") {
+				if id, digest, _ := strings.Cut(line, " "); id == old.ID {
+					return digest
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// sameQuestion compares what the backend asked: its own id and the interrupt but for the published one.
+func sameQuestion(a, b agui.Interrupt) bool {
+	strip := func(i agui.Interrupt) string { return string(agui.Canonical(agui.DeleteKey(i.Object, "id"))) }
+	return a.Native == b.Native && strip(a) == strip(b)
+}
+
+func (q question) refuseStuck(i agui.Interrupt) decision {
+	d := refuse(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+	d.reask = true
+	return d
 }

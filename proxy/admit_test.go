@@ -52,6 +52,17 @@ func endedRecord(how store.How, finish string) store.Record {
 	}}}
 }
 
+// comesBack is endedRecord with the same question open again, under another published id, at a backend that keeps
+// answers.
+func comesBack(how store.How, finish string) store.Record {
+	r := endedRecord(how, finish)
+	again := interrupt("x", "")
+	again.ID, again.Object = "x2", withID(again.Object, "x2")
+	r.State, r.Pause = store.Open, testPause(again)
+	r.Pause.Sticky = true
+	return r
+}
+
 const (
 	endedWell  = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 	endedBadly = `{"type":"RUN_ERROR","message":"no"}`
@@ -154,6 +165,12 @@ func TestAdmit(t *testing.T) {
 		{name: "cancelling what nobody knows ends quietly", answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, do: actQuiet},
 		{name: "cancelling what nobody knows beside a message is an ordinary run", answers: []agui.Answer{cancelled("x")}, messages: []string{assistant, newUser}, do: actPass, strip: true},
 		{name: "a tombstone is unknown", record: tomb, answers: []agui.Answer{resolved("x", "true")}, do: actRefuse, code: agui.UnknownInterruptID},
+
+		// a backend that keeps the first answer
+		{name: "a question that comes back after a doubt takes the same answer", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "true")}, do: actResume},
+		{name: "and no other, which would carry the first one out again", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: actRefuse, code: agui.ResumeConflict, reask: true},
+		{name: "nor a cancel", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: actRefuse, code: agui.ResumeConflict, reask: true},
+		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: actResume},
 
 		// strangers
 		{name: "a stranger's resume", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true")}, stranger: true, do: actRefuse, code: agui.UnknownInterruptID},

@@ -113,9 +113,9 @@ func random128() string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if hasDotSegment(r.URL.EscapedPath()) {
-		// The backend would resolve it to another path, whose record nobody asked.
-		badRequest(w, http.StatusBadRequest, "dot segments in the path are not taken")
+	if misleading(r.URL.EscapedPath()) {
+		// The backend would take it for another path, whose record nobody asked.
+		badRequest(w, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
 		return
 	}
 	if isLangGraphServerCall(r.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {

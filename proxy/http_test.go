@@ -53,9 +53,9 @@ func TestPathAndQueryReachTheBackendByteForByte(t *testing.T) {
 	}
 }
 
-func TestDotSegmentsAreRefused(t *testing.T) {
+func TestMisleadingPathsAreRefused(t *testing.T) {
 	g := newRig(t, echo)
-	for _, path := range []string{"/a/../b", "/./b", "/a/%2e%2e/b", "/a/.%2E", "/a%2f..%2fb", "/a/..%5cb"} {
+	for _, path := range []string{"/a/../b", "/./b", "/a/%2e%2e/b", "/a/.%2E", "/a%2f..%2fb", "/a/..%5cb", "/agent%0a", "/agent%00", "/%7fagent"} {
 		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
 		req.URL.Opaque = path
 		res, err := http.DefaultTransport.RoundTrip(req)

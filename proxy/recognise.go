@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -149,8 +150,12 @@ func pythonNumber(b []byte) int {
 	return 0
 }
 
-// hasDotSegment says whether an escaped path holds a segment . or .., escaped or not.
-func hasDotSegment(escaped string) bool {
+// misleading says whether an escaped path holds what some backends read as another path: a segment . or .., escaped or
+// not, or a control character (Starlette's ^/agent$ matches "/agent\n").
+func misleading(escaped string) bool {
+	if plain, err := url.PathUnescape(escaped); err == nil && strings.ContainsFunc(plain, unicode.IsControl) {
+		return true
+	}
 	for segment := range strings.SplitSeq(escaped, "/") {
 		plain, err := url.PathUnescape(segment)
 		if err != nil {

@@ -64,6 +64,11 @@ type Pause struct {
 	Native       []json.RawMessage `json:"nativeEvents,omitempty"`
 	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
 
+	// Sticky says that the backend keeps the first answer to a question and replays it whenever the question comes
+	// back after a resume that failed: another answer, a denial too, would carry out the first one again. admit lets
+	// only the same answer through then.
+	Sticky bool `json:"sticky,omitempty"`
+
 	// What follows is proxy's to fill.
 
 	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect gave them
