@@ -76,6 +76,8 @@ var required = map[string]string{
 	"ACTIVITY_SNAPSHOT": "messageId activityType", "ACTIVITY_DELTA": "messageId activityType",
 	"REASONING_START": "messageId", "REASONING_END": "messageId",
 	"REASONING_MESSAGE_START": "messageId role", "REASONING_MESSAGE_CONTENT": "messageId delta", "REASONING_MESSAGE_END": "messageId",
+	"REASONING_MESSAGE_CHUNK": "", "REASONING_ENCRYPTED_VALUE": "subtype entityId encryptedValue",
+	"SUBAGENT_STARTED": "subagentRunId name", "SUBAGENT_FINISHED": "subagentRunId", "SUBAGENT_ERROR": "subagentRunId message",
 }
 
 // pairs are what must be closed before RUN_FINISHED, by the key that names it.
@@ -85,6 +87,7 @@ var pairs = []struct{ begin, end, key string }{
 	{"STEP_STARTED", "STEP_FINISHED", "stepName"},
 	{"REASONING_START", "REASONING_END", "messageId"},
 	{"REASONING_MESSAGE_START", "REASONING_MESSAGE_END", "messageId"},
+	{"SUBAGENT_STARTED", "SUBAGENT_FINISHED", "subagentRunId"},
 }
 
 func (l *linter) event(data string) {

@@ -36,7 +36,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			}
 		case "RUN_ERROR":
 			broken = true
-		case "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
+		case "SUBAGENT_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
 		case "CUSTOM":
 			if ev.Get("name").Str != "on_interrupt" {
 				complain("made by nobody: %s", frame)
@@ -161,7 +161,27 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 		if len(order) > 0 {
 			complaints = append(complaints, fmt.Sprintf("keys %v are gone or have moved", order))
 		}
-		return complaints
+		return append(complaints, editedInterrupts(own, ev)...)
 	}
 	return nil
+}
+
+// editedInterrupts compares what the backend's own outcome says of an interrupt with what the client is told. Nulls go;
+// the id is minted; the reason may be supplied; a toolCallId goes if the client does not know the call; a dialect has a
+// key in metadata.
+func editedInterrupts(own, ev gjson.Result) (complaints []string) {
+	told := ev.Get("outcome.interrupts").Array()
+	for n, i := range own.Get("outcome.interrupts").Array() {
+		if n >= len(told) {
+			return append(complaints, "an interrupt is not told: "+i.Raw)
+		}
+		i.ForEach(func(k, v gjson.Result) bool {
+			free := slices.Contains([]string{"id", "reason", "toolCallId", "metadata"}, k.Str) || v.Type == gjson.Null
+			if got := member(told[n], k.Str).Raw; !free && compacted(got) != compacted(v.Raw) {
+				complaints = append(complaints, fmt.Sprintf("an interrupt's %s was %s and is %s", k.Str, v.Raw, got))
+			}
+			return true
+		})
+	}
+	return complaints
 }

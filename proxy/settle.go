@@ -222,7 +222,9 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		i.ID = i.Native
-		if r.h.opts.IDs == MintIDs || i.Native == "" || natives[i.Native] > 1 {
+		// A client that is shown the backend's own form answers with the backend's own ids.
+		keep := r.h.opts.IDs == KeepIDs || r.show == translate.ShowNative
+		if !keep || i.Native == "" || natives[i.Native] > 1 {
 			i.ID = i.Native + "~" + r.h.opts.NewID()
 		}
 		i.Object = withID(i.Object, i.ID)

@@ -16,7 +16,10 @@ type run struct {
 	found translate.Run // nil until somebody claimed the stream
 	name  string
 
-	started agui.Event // RUN_STARTED, for the dialect that will claim the stream
+	// How the stream began, for the dialect that will claim it: RUN_STARTED and the first STEP_STARTED, by which
+	// LangGraph tells later whether a graph goes on or begins anew.
+	began   []agui.Event
+	stepped bool
 	held    *held
 	foreign translate.Announcer // Mastra's or CrewAI's announcement was seen
 }
@@ -36,7 +39,12 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	switch ev.Type {
 	case agui.RunStarted:
-		run.started = ev.Clone()
+		run.began = append(run.began, ev.Clone())
+	case agui.StepStarted:
+		if !run.stepped {
+			run.stepped = true
+			run.began = append(run.began, ev.Clone())
+		}
 	case agui.Custom:
 		if who := translate.Announced(ev); who == translate.Mastra || who == translate.CrewAI {
 			run.foreign = who
@@ -119,7 +127,7 @@ func (run *run) release(emit func(agui.Event)) {
 	run.held = nil
 }
 
-// take gives the stream to the dialect that claimed it: from RUN_STARTED on, which the client has seen already, then
+// take gives the stream to the dialect that claimed it: how it began, which the client has seen already, then
 // what was held, then the event at hand, unless that is the terminal one.
 func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)) error {
 	_, found, err := one.Begin(run.r)
@@ -127,8 +135,8 @@ func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)
 		return err
 	}
 	run.found, run.name = found, one.Name()
-	if run.started.Type != agui.Unknown {
-		if err := found.Event(run.started, func(agui.Event) {}); err != nil {
+	for _, b := range run.began {
+		if err := found.Event(b, func(agui.Event) {}); err != nil {
 			return err
 		}
 	}

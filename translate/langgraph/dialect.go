@@ -115,7 +115,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, &run{d: d, r: r, answered: answered}, nil
+	return out, &run{d: d, r: r, answered: answered, before: keptOf(r.Pause)}, nil
 }
 
 func (d *Dialect) plainRun(r translate.Request) *run {

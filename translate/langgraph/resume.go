@@ -21,9 +21,8 @@ type group struct {
 // groups sorts a pause's interrupts by their native ones. answers may be nil, or the pause's in its order. A pause
 // that another dialect made (the operator named this one meanwhile) is read by its native ids alone.
 func groups(p agui.Pause, answers []agui.Answer) []group {
-	var kept private
-	if json.Unmarshal(p.Private, &kept) != nil || len(kept.Natives) == 0 {
-		kept.Natives = nil
+	kept := keptOf(p)
+	if len(kept.Natives) == 0 {
 		for _, i := range p.Interrupts {
 			n := native{ID: i.Native, Way: byScalar}
 			if isID(n.ID) {
@@ -144,12 +143,14 @@ func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
 	schema := i.Schema()
 	_, expires := i.Expires()
 	if a.Status == agui.Cancelled {
-		v := d.cancelled(g.ID)
-		// An expired interrupt can be cancelled only, so that must be possible, whatever its schema is.
-		if schema != nil && !expires && r.Valid != nil && r.Valid(schema, v) != nil {
-			return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: what a cancelled answer becomes (HOLDPOINT_LANGGRAPH_CANCEL) does not fit its responseSchema", a.ID)
+		if v := d.cancelFor(g.ID, schema, r.Valid); v != nil {
+			return v, nil
 		}
-		return v, nil
+		// An expired interrupt can be cancelled only, so that must be possible, whatever its schema is.
+		if expires {
+			return d.cancelled(g.ID), nil
+		}
+		return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_LANGGRAPH_CANCEL)", a.ID)
 	}
 	if isNull(a.Payload) {
 		if schema != nil && r.Valid != nil {
@@ -167,6 +168,24 @@ func unreadable() *agui.RunError {
 }
 
 const sentinel = "__agui_cancelled__"
+
+// cancelFor is what a cancelled answer becomes under a schema: the configured value, else a no that the schema itself
+// offers; nil if there is none.
+func (d *Dialect) cancelFor(id string, schema json.RawMessage, valid func(schema, payload json.RawMessage) error) json.RawMessage {
+	values := []json.RawMessage{d.cancelled(id)}
+	if schema == nil || valid == nil {
+		return values[0]
+	}
+	if gjson.GetBytes(schema, "properties.approved").Exists() {
+		values = append(values, json.RawMessage(`{"approved":false}`))
+	}
+	for _, v := range append(values, json.RawMessage("null")) {
+		if valid(schema, v) == nil {
+			return v
+		}
+	}
+	return nil
+}
 
 func (d *Dialect) cancelled(id string) json.RawMessage {
 	if gjson.GetBytes(d.cancel, sentinel).Exists() {

@@ -140,12 +140,16 @@ func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	withSchema := `{"message":"How many?","responseSchema":{"type":"object"}}`
 	expiring := `{"message":"How many?","responseSchema":{"type":"object"},"expiresAt":"2020-01-01T00:00:00Z"}`
-	never := func(schema, payload json.RawMessage) error {
-		if string(schema) != `{"type":"object"}` || string(payload) != "false" {
-			return errors.New("asked for something else")
+	withApproved := `{"message":"May I?","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}`
+	only := func(fits string) func(schema, payload json.RawMessage) error {
+		return func(_, payload json.RawMessage) error {
+			if string(payload) != fits {
+				return errors.New("does not fit")
+			}
+			return nil
 		}
-		return errors.New("does not fit")
 	}
+	never := only("nothing")
 	for name, c := range map[string]struct {
 		value, cancel string
 		valid         func(schema, payload json.RawMessage) error
@@ -159,6 +163,8 @@ func TestCancelled(t *testing.T) {
 		"CopilotKit":                              {kitText, `"no"`, nil, `"no"`, ""},
 		"a schema that it does not fit":           {withSchema, ``, never, "", agui.InvalidPayload},
 		"a schema that it fits":                   {withSchema, `{}`, func(_, p json.RawMessage) error { return nil }, `{}`, ""},
+		"a no that the schema has":                {withApproved, ``, only(`{"approved":false}`), `{"approved":false}`, ""},
+		"null where the schema takes it":          {withSchema, ``, only(`null`), `null`, ""},
 		"an interrupt that expires, all the same": {expiring, ``, never, `false`, ""},
 		"HITL has a decision of its own":          {jsHITL, `null`, never, `{"decisions":[{"type":"reject","message":"Cancelled by user"}]}`, ""},
 	} {

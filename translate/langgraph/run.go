@@ -24,8 +24,11 @@ type run struct {
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
+	first    string            // the first step
 	answered []native          // on a resume: what the answers were for
+	before   private           // on a resume: what the pause kept
 	again    *translate.Result // the pause that made us ask once more, see askAgain
+	stale    []native          // what was answered before we asked once more
 	lost     bool
 }
 
@@ -43,9 +46,12 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		run.others++
 	case agui.StepStarted:
 		run.steps++
-		if run.answered != nil && run.steps == 1 && run.others == 0 && ev.Get("stepName").Str == startNode {
-			run.lost = true
-			return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
+		if run.steps > 1 {
+			break
+		}
+		run.first = ev.Get("stepName").Str
+		if run.answered != nil && run.others == 0 && run.first == startNode {
+			return run.forgotten()
 		}
 	case agui.StateSnapshot:
 		run.states++
@@ -57,12 +63,47 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if run.customs != nil {
 			run.messagesAfter++
 		}
+		if run.answered != nil && run.beganAnew(ev) {
+			return run.forgotten()
+		}
 	case agui.RunStarted, agui.StepFinished, agui.Raw:
 	default:
 		run.others++
 	}
 	emit(ev)
 	return nil
+}
+
+// forgotten ends a resume that the backend took for a new run. Nothing more of it is wanted: it runs without the
+// conversation, and its snapshot would delete the client's.
+func (run *run) forgotten() error {
+	run.lost = true
+	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
+}
+
+// beganAnew says whether a snapshot on a resume shows that the graph runs from its beginning though no __start__ told
+// so, as a graph whose START has a plain edge does (create_agent, RAN 0.0.42 and 0.0.43 after a restart): it begins
+// with the step that the paused run began with, and knows no message of the person's. Graphs may trim their messages;
+// the person's last one goes last, and a resume that really goes on begins elsewhere.
+func (run *run) beganAnew(snapshot agui.Event) bool {
+	if run.first == "" || run.before.First != "" && run.before.First != run.first {
+		return false
+	}
+	held := map[string]bool{}
+	for _, m := range snapshot.Get("messages").Array() {
+		held[m.Get("id").Str] = true
+	}
+	person := false
+	for _, s := range run.r.Pause.Seen {
+		if s.ID == "" || s.Digest == "" { // only what a person said has a digest
+			continue
+		}
+		if held[s.ID] {
+			return false
+		}
+		person = true
+	}
+	return person
 }
 
 // End implements translate.Run.
@@ -81,10 +122,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if len(natives) == 0 {
 		return run.finished(e.Event), nil
 	}
+	natives = run.withoutStale(natives)
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
 		next := run.d.plainRun(run.r)
-		next.again = &res
+		next.again, next.stale, next.first, next.before = &res, run.answered, run.first, run.before
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
 	return res, nil
@@ -114,6 +156,25 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 	return translate.Out{Body: unanswered(run.r.Input, messages)}, true
 }
 
+// withoutStale leaves out, of what the backend says when it is asked once more, the questions that were answered just
+// before: a finished task's interrupt stays in the state beside the open ones (langgraph.md, section 1, fact 10). If
+// one of them was asked anew all the same, the next run reports it.
+func (run *run) withoutStale(natives []native) []native {
+	if run.again == nil {
+		return natives
+	}
+	var open []native
+	for _, n := range natives {
+		if !slices.ContainsFunc(run.stale, func(a native) bool { return a.ID == n.ID && equalJSON(a.Value, n.Value) }) {
+			open = append(open, n)
+		}
+	}
+	if len(open) == 0 {
+		return natives
+	}
+	return open
+}
+
 func (run *run) natives(finish agui.Event) []native {
 	var customs, outcome []native
 	for _, c := range run.customs {
@@ -131,8 +192,10 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	p := agui.Pause{Dialect: Name, Interrupts: publish(natives, calls), Native: run.customs}
-	p.Private = agui.MustMarshal(private{natives})
+	// Sticky: LangGraph keeps the first value that a task was resumed with and replays it (RAN 0.0.42 and 0.0.43,
+	// e2e TestDirectFirstAnswerSticks).
+	p := agui.Pause{Dialect: Name, Interrupts: publish(natives, calls), Native: run.announced(natives), Sticky: true}
+	p.Private = agui.MustMarshal(private{Natives: natives, First: run.beginning()})
 	p.NativeFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
 		// Opaque, so it cannot be what the client is told. What was asked is known all the same.
@@ -167,7 +230,36 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	return res
 }
 
+// announced are the backend's own events for what is told, without those for what is stale.
+func (run *run) announced(natives []native) []json.RawMessage {
+	if run.again == nil {
+		return run.customs
+	}
+	return slices.DeleteFunc(slices.Clone(run.customs), func(c json.RawMessage) bool {
+		own := readCustom(c, run.d.nsIDs)
+		return !slices.ContainsFunc(natives, func(n native) bool { return n.ID == own.ID && equalJSON(n.Value, own.Value) })
+	})
+}
+
+// beginning is the step that the thread's run began with: of a resumed run the paused one's.
+func (run *run) beginning() string {
+	if run.before.First != "" {
+		return run.before.First
+	}
+	return run.first
+}
+
 // private is what a pause keeps for its resume.
 type private struct {
 	Natives []native `json:"natives"`
+	First   string   `json:"first,omitempty"` // the step that the run began with
+}
+
+// keptOf is what the pause keeps; zero where another dialect made it.
+func keptOf(p agui.Pause) private {
+	var kept private
+	if json.Unmarshal(p.Private, &kept) != nil {
+		return private{}
+	}
+	return kept
 }

@@ -71,6 +71,40 @@ func TestLostInterrupt(t *testing.T) {
 			t.Errorf("%+v %v", got, err)
 		}
 	})
+	t.Run("a graph that begins anew without __start__ is known by its snapshot", func(t *testing.T) {
+		step := func(name string) string { return `{"type":"STEP_STARTED","stepName":"` + name + `"}` }
+		p := pausedBy(t, d, started, step("model"), step("review"), custom(idA, approval), finished)
+		p.Seen = []agui.SeenMessage{{ID: "u1", Digest: "said"}, {ID: "a1"}}
+		without, with := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"a1","role":"assistant"}]}`, `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user"}]}`
+		for name, c := range map[string]struct {
+			stream []string
+			lost   bool
+		}{
+			// RAN Python 0.0.42 and 0.0.43: create_agent after a restart of the backend.
+			"the first step, and nothing that the person said":           {[]string{started, step("model"), text, without, finished}, true},
+			"the first step, but the conversation is there":              {[]string{started, step("model"), text, with, finished}, false},
+			"the step that asked, and a graph that forgets its messages": {[]string{started, step("review"), text, without, finished}, false},
+			"a snapshot before the first step, as subgraphs send":        {[]string{started, without, step("review"), with, finished}, false},
+		} {
+			run, l := resumed(t, d, p, "true")
+			got := play(run, l, c.stream...)
+			if got.result.Lost != c.lost || (code(got.err) == agui.BackendLostInterrupt) != c.lost {
+				t.Errorf("%s: %+v", name, got)
+			}
+			if c.lost && strings.Contains(got.types(), "MESSAGES_SNAPSHOT") {
+				t.Errorf("%s: the snapshot would delete the conversation", name)
+			}
+		}
+	})
+	t.Run("the first step of a resumed run that asks again is the paused one's", func(t *testing.T) {
+		step := func(name string) string { return `{"type":"STEP_STARTED","stepName":"` + name + `"}` }
+		p := pausedBy(t, d, started, step("model"), step("review"), custom(idA, approval), finished)
+		run, l := resumed(t, d, p, "true")
+		again := play(run, l, started, step("review"), custom(idB, approval), finished)
+		if kept := keptOf(again.result.Pause); kept.First != "model" || !again.result.Pause.Sticky {
+			t.Errorf("%+v", kept)
+		}
+	})
 	t.Run("a plain run may begin and end as it likes", func(t *testing.T) {
 		for _, stream := range [][]string{{started, startStep, finished}, {started, state, messages, finished}} {
 			if got := playPlain(t, d, stream...); got.result.Lost || got.err != nil {
@@ -131,9 +165,10 @@ func TestAskedOnceMore(t *testing.T) {
 			t.Errorf("%+v %s", next.Out, next.Out.Body)
 		}
 	})
-	t.Run("both are asked then", func(t *testing.T) {
+	t.Run("the other is asked then, and the one that was answered is not", func(t *testing.T) {
 		got := play(ask(t).Run, &log{}, started, a, custom(idB, `{"action":"B"}`), finished)
-		if len(got.result.Pause.Interrupts) != 2 || got.result.Next != nil {
+		list := got.result.Pause.Interrupts
+		if len(list) != 1 || list[0].Native != idB || len(got.result.Pause.Native) != 1 || got.result.Next != nil {
 			t.Errorf("%+v", got.result)
 		}
 	})
