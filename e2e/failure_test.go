@@ -214,8 +214,17 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 					s.empty = true
 					c.refused(t, s, "RESUME_IN_DOUBT", false)
 					w.did(t, c, 1, nil)
-					c.recovers(t, false)
+					// The backend, which waits still, asks again. Nobody here can know that it never saw the first answer,
+					// and if it did, it would carry that one out again whatever is said now: only the same one is taken.
+					a = c.run(t, c.denying(step{say: "plain and patient"}, nil)).answer(t)
+					if len(c.pending) != 1 {
+						t.Fatalf("not asked again: %s", terminal(a))
+					}
+					c.refused(t, c.answer(c.answers(func(id string) entry { return resolved(id, false) }), false), "RESUME_CONFLICT", true)
 					w.effects(t, c, nil)
+					c.finish(t, c.answer(c.answers(func(id string) entry { return resolved(id, true) }), true))
+					w.effects(t, c, map[string]int{"delete": 1})
+					c.goesOn(t, nil)
 				})
 			})
 		})
