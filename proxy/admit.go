@@ -44,6 +44,14 @@ func refuse(code agui.Code, format string, args ...any) decision {
 	return decision{do: actRefuse, err: agui.Errorf(code, format, args...)}
 }
 
+// refuseUnknown: an answer in the backend's own form may name no interrupt at all.
+func refuseUnknown(id string) decision {
+	if id == "" {
+		return refuse(agui.UnknownInterruptID, "forwardedProps.command.resume answers no open interrupt of this thread")
+	}
+	return refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", id)
+}
+
 // A question is all that admit judges by.
 type question struct {
 	in       agui.RunInput
@@ -161,7 +169,7 @@ func (q question) noneOpen() decision {
 		}
 		return d
 	}
-	d := refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", q.answers[0].ID)
+	d := refuseUnknown(q.answers[0].ID)
 	if ended {
 		switch result.How {
 		case store.Finished:
@@ -182,7 +190,7 @@ func (q question) forOpen() decision {
 	byID := make(map[string]agui.Answer, len(q.answers))
 	for _, a := range q.answers {
 		if p.Interrupt(a.ID) == nil {
-			d := refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", a.ID)
+			d := refuseUnknown(a.ID)
 			d.reask = true
 			return d
 		}

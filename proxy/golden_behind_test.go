@@ -18,7 +18,7 @@ import (
 )
 
 // TestGoldenBehindHoldpoint: what leaves Holdpoint is AG-UI, so a Holdpoint behind a Holdpoint changes nothing. The outer
-// one speaks agui, keeps the ids and shows the outcome alone.
+// one speaks agui, keeps the ids and shows the outcome, and a CUSTOM event beside it where the inner one does.
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range scenarios(t) {
@@ -34,14 +34,14 @@ func TestGoldenBehindHoldpoint(t *testing.T) {
 }
 
 // outer is a Holdpoint before what inner answers.
-func outer(t *testing.T, s scenario, c *clock, inner http.RoundTripper) http.Handler {
+func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.RoundTripper) http.Handler {
 	t.Helper()
 	o := proxy.Options{
 		Upstream: &url.URL{Scheme: "http", Host: "inner", Path: "/"}, Transport: inner,
 		Store: memory.New(memory.Options{Now: c.Now}), Now: c.Now,
 	}
 	s.configure(t, &o)
-	o.Client, o.IDs, o.InterruptTTL = proxy.ClientOutcome, proxy.KeepIDs, 0
+	o.Client, o.IDs, o.InterruptTTL = client, proxy.KeepIDs, 0
 	var err error
 	if o.Dialect, err = dialects.New("agui", dialects.Options{}); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,11 @@ func feedOuter(t *testing.T, s scenario) {
 		if bytes.HasPrefix(want, []byte("HTTP ")) {
 			continue
 		}
-		h := outer(t, s, &clock{now: s.clock}, roundTrip(func(r *http.Request) (*http.Response, error) {
+		client := proxy.ClientOutcome
+		if bytes.Contains(want, []byte(agui.OnInterrupt)) {
+			client = proxy.ClientBoth
+		}
+		h := outer(t, s, &clock{now: s.clock}, client, roundTrip(func(r *http.Request) (*http.Response, error) {
 			header := http.Header{"Content-Type": {"text/event-stream"}}
 			return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader(want)), Request: r}, nil
 		}))
@@ -96,7 +100,7 @@ func playChain(t *testing.T, s scenario) {
 	s.env["HOLDPOINT_CLIENT"] = "outcome"
 	alone, inner := newStage(t, s, delivery{}), newStage(t, s, delivery{})
 	asked := false
-	h := outer(t, s, inner.clock, roundTrip(func(r *http.Request) (*http.Response, error) {
+	h := outer(t, s, inner.clock, proxy.ClientOutcome, roundTrip(func(r *http.Request) (*http.Response, error) {
 		asked = true
 		body, _ := io.ReadAll(r.Body)
 		res := serve(inner.handler, body)

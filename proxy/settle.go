@@ -72,6 +72,9 @@ func untouched(status int) bool {
 }
 
 func (r *run) conclude(res translate.Result, end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
+	for _, ev := range res.Before {
+		r.transcript.add(ev)
+	}
 	if res.Next != nil {
 		r.exchange, r.second = *res.Next, true
 		r.taken = r.taken || res.Next.Out.TakesNew
@@ -171,7 +174,7 @@ func (r *run) unclaim() {
 // snapshots are what is kept of messages and state at the end, as far as they are known.
 func (r *run) snapshots(messages, state *json.RawMessage) {
 	if list, ok := r.transcript.Messages(); ok && len(list) > 0 {
-		*messages = agui.MustMarshal(list)
+		*messages = agui.MustMarshal(slices.DeleteFunc(list, func(m json.RawMessage) bool { return r.untaken(agui.See(agui.ParseMessage(m))) }))
 	}
 	if s, ok := r.transcript.State(); ok {
 		*state = s
@@ -180,13 +183,12 @@ func (r *run) snapshots(messages, state *json.RawMessage) {
 
 // seen are the messages that count as known from now on. A message that the backend did not take comes again.
 func (r *run) seen() []agui.SeenMessage {
-	seen := r.transcript.seen()
-	if r.taken {
-		return seen
-	}
-	return slices.DeleteFunc(seen, func(s agui.SeenMessage) bool {
-		return slices.ContainsFunc(r.request.New, func(m agui.Message) bool { return agui.See(m) == s })
-	})
+	return slices.DeleteFunc(r.transcript.seen(), r.untaken)
+}
+
+// untaken says whether a message came beside the answers and did not go to the backend.
+func (r *run) untaken(s agui.SeenMessage) bool {
+	return !r.taken && slices.ContainsFunc(r.request.New, func(m agui.Message) bool { return agui.See(m) == s })
 }
 
 // concludePause saves a pause and tells it then: a resume can arrive before the write returns.
@@ -201,11 +203,11 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 		return append(res.Before, refused.Event())
 	}
 	r.outcome, r.paused = "interrupt", told
-	events := res.Before
-	if r.show != translate.ShowNative {
-		events = append(events, r.transcript.unclosed()...)
+	more := res.Before
+	if r.show != translate.ShowNative { // nothing is made for such a client
+		more = append(append(more, r.transcript.unclosed()...), r.snapshotEvents(r.transcript)...)
 	}
-	return append(events, r.tellPause(told, r.snapshotEvents(r.transcript))...)
+	return r.tellPause(told, more)
 }
 
 // mint gives the interrupts the ids that the client sees.

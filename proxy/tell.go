@@ -84,21 +84,23 @@ func (r *run) finishEvent() agui.Event {
 	}{agui.RunFinished, r.in.ThreadID, r.in.RunID}))
 }
 
-// tellPause tells an open pause in the form that the client is shown: snapshots, then the end.
-func (r *run) tellPause(p *agui.Pause, snapshots []agui.Event) []agui.Event {
+// tellPause tells an open pause in the form that the client is shown: the backend's announcement, what else there is
+// to tell, the end.
+func (r *run) tellPause(p *agui.Pause, more []agui.Event) []agui.Event {
 	var events []agui.Event
 	if r.show != translate.ShowOutcome {
 		for _, own := range p.Native {
 			events = append(events, agui.NewEvent(own))
 		}
 	}
-	if r.show == translate.ShowNative {
-		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
-	}
 	if r.show == translate.ShowBoth && len(p.Native) == 0 {
 		events = append(events, customInterrupt(p))
 	}
-	return append(append(events, snapshots...), r.outcomeEvent(p))
+	events = append(events, more...)
+	if r.show == translate.ShowNative {
+		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
+	}
+	return append(events, r.outcomeEvent(p))
 }
 
 // outcomeEvent is RUN_FINISHED with the interrupt outcome.
@@ -180,17 +182,20 @@ func messagesEvent(list json.RawMessage) agui.Event {
 // so they go only to one that holds a message of that run; and only if they hold every message of the request, for a
 // MESSAGES_SNAPSHOT deletes what it leaves out.
 func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
-	known, held := map[string]bool{}, map[string]bool{}
+	if r.show == translate.ShowNative {
+		return nil // nothing is made for such a client
+	}
+	known, held := map[string]bool{}, map[agui.SeenMessage]bool{}
 	for _, s := range seen {
 		known[s.ID] = s.ID != ""
 	}
 	for _, m := range gjson.ParseBytes(messages).Array() {
-		held[m.Get("id").Str] = true
+		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
 	}
 	shares, whole := false, len(messages) > 0
 	for _, m := range r.in.Messages {
 		shares = shares || known[m.ID]
-		whole = whole && held[m.ID]
+		whole = whole && held[identity(m)]
 	}
 	var events []agui.Event
 	if shares && len(state) > 0 && len(gjson.ParseBytes(state).Map()) > 0 {
@@ -200,6 +205,14 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 		events = append(events, messagesEvent(messages))
 	}
 	return events
+}
+
+// identity is by what a client tells messages apart: the id; the content where there is none.
+func identity(m agui.Message) agui.SeenMessage {
+	if m.ID != "" {
+		return agui.SeenMessage{ID: m.ID}
+	}
+	return agui.See(m)
 }
 
 // again tells the open pause to a request that brings nothing new: a reloaded page, the same POST once more.

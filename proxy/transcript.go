@@ -42,28 +42,39 @@ type transcript struct {
 	messageSent bool // the last event about messages was a whole snapshot
 }
 
-// A message is one of the request's or of a snapshot (json set), or made from the stream.
-type message struct {
-	id, role, name string
-	json           json.RawMessage
-	content        []byte // streamed text, appended to what json has
-	streamed       bool
-	calls          []*call
-	result         json.RawMessage // TOOL_CALL_RESULT's content, of a tool message
-	callID         string
-	encrypted      string
-}
-
-type call struct {
-	agui.Call
-	args      []byte
-	encrypted string
-}
-
 // opened is something that must be closed before RUN_FINISHED: clients fail a run that ends with it open.
 type opened struct {
 	end agui.Type // the event that closes it
 	key string    // messageId, toolCallId or stepName
+}
+
+// close is the event that closes it.
+func (o opened) close() []byte {
+	switch o.end {
+	case agui.StepFinished:
+		return agui.MustMarshal(struct {
+			Type agui.Type `json:"type"`
+			Name string    `json:"stepName"`
+		}{o.end, o.key})
+	case agui.CallEnd:
+		return agui.MustMarshal(struct {
+			Type agui.Type `json:"type"`
+			ID   string    `json:"toolCallId"`
+		}{o.end, o.key})
+	case agui.SubagentFinished:
+		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with the answers.
+		return agui.MustMarshal(struct {
+			Type    agui.Type         `json:"type"`
+			ID      string            `json:"subagentRunId"`
+			Outcome map[string]string `json:"outcome"`
+		}{o.end, o.key, map[string]string{"type": "suspended"}})
+	case agui.ThinkingEnd, agui.ThinkingTextEnd:
+		return agui.MustMarshal(map[string]agui.Type{"type": o.end})
+	}
+	return agui.MustMarshal(struct {
+		Type agui.Type `json:"type"`
+		ID   string    `json:"messageId"`
+	}{o.end, o.key})
 }
 
 func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *transcript {
@@ -134,6 +145,10 @@ func (t *transcript) apply(ev agui.Event) {
 		t.begin(agui.ThinkingTextEnd, "")
 	case agui.ReasoningEnd, agui.ReasoningMsgEnd, agui.ThinkingEnd, agui.ThinkingTextEnd:
 		t.end(ev.Type, ev.Get("messageId").Str)
+	case agui.SubagentStarted:
+		t.begin(agui.SubagentFinished, ev.Get("subagentRunId").Str)
+	case agui.SubagentFinished, agui.SubagentErrored:
+		t.end(agui.SubagentFinished, ev.Get("subagentRunId").Str)
 	case agui.ReasoningEncrypted:
 		t.applyEncrypted(ev)
 	case agui.TextStart, agui.TextEnd, agui.TextChunk:
@@ -226,9 +241,14 @@ func (t *transcript) applyDelta(ev agui.Event) {
 	root := agui.View(ev.JSON)
 	delta := root.Get("delta").Str
 	if ev.Type == agui.CallArgs {
-		t.appendArgs(t.callByID[root.Get("toolCallId").Str], delta)
+		c := t.callByID[root.Get("toolCallId").Str]
+		t.appendArgs(c, delta)
+		if c != nil {
+			c.meta.merge(root.Get("metadata"))
+		}
 	} else if m := t.byID[root.Get("messageId").Str]; m != nil {
 		t.appendText(m, delta)
+		m.meta.merge(root.Get("metadata"))
 	}
 }
 
@@ -246,6 +266,9 @@ func (t *transcript) applyText(ev agui.Event) {
 		t.begin(agui.TextEnd, id)
 	case agui.TextEnd:
 		t.end(agui.TextEnd, id)
+		if m := t.byID[id]; m != nil {
+			m.meta.merge(ev.Get("metadata"))
+		}
 		return
 	case agui.TextChunk:
 		if id == "" {
@@ -260,10 +283,11 @@ func (t *transcript) applyText(ev agui.Event) {
 		if role == "" {
 			role = "assistant"
 		}
-		m = &message{id: id, role: role, name: ev.Get("name").Str, streamed: true}
+		m = &message{id: id, role: role, name: ev.Get("name").Str, subagent: ev.Get("subagentRunId").Str, streamed: true}
 		t.messages = append(t.messages, m)
 		t.byID[id] = m
 	}
+	m.meta.merge(ev.Get("metadata"))
 	t.appendText(m, ev.Get("delta").Str)
 }
 
@@ -277,6 +301,7 @@ func (t *transcript) applyCall(ev agui.Event) {
 		t.end(agui.CallEnd, id)
 		if c := t.callByID[id]; c != nil {
 			c.Ended = true
+			c.meta.merge(ev.Get("metadata"))
 		}
 		return
 	case agui.CallChunk:
@@ -293,31 +318,50 @@ func (t *transcript) applyCall(ev agui.Event) {
 		}
 	case agui.CallResult:
 		content := slices.Clone([]byte(ev.Get("content").Raw))
-		m := &message{id: ev.Get("messageId").Str, role: "tool", callID: id, result: content, streamed: true}
-		t.messages = append(t.messages, m)
-		t.byID[m.id] = m
+		m := &message{id: ev.Get("messageId").Str, role: "tool", callID: id, result: content, subagent: ev.Get("subagentRunId").Str, streamed: true}
+		m.meta.merge(ev.Get("metadata"))
+		t.insertResult(m)
 		t.answered(id)
 		t.grow(len(content))
 	}
 	t.messageSent = false
 }
 
+// insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
+func (t *transcript) insertResult(m *message) {
+	at := slices.IndexFunc(t.messages, func(a *message) bool {
+		return slices.ContainsFunc(a.calls, func(c *call) bool { return c.ID == m.callID })
+	})
+	if at < 0 {
+		at = len(t.messages) - 1
+	}
+	for at++; at < len(t.messages) && t.messages[at].role == "tool"; at++ {
+	}
+	t.messages = slices.Insert(t.messages, min(at, len(t.messages)), m)
+	t.byID[m.id] = m
+}
+
 // startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
 func (t *transcript) startCall(id string, ev agui.Event) {
-	if t.callByID[id] != nil {
+	if c := t.callByID[id]; c != nil {
+		c.meta.merge(ev.Get("metadata"))
 		return
 	}
 	parent := ev.Get("parentMessageId").Str
 	m := t.byID[parent]
-	if m == nil {
-		if parent == "" {
-			parent = id
-		}
-		m = &message{id: parent, role: "assistant", streamed: true}
+	if parent == "" || m != nil && m.role != "assistant" {
+		// A message that is not the assistant's cannot have calls: the client makes one under the call's own id.
+		parent = id
+		m = t.byID[parent]
+	}
+	if m == nil || m.role != "assistant" {
+		m = &message{id: parent, role: "assistant", subagent: ev.Get("subagentRunId").Str, streamed: true}
 		t.messages = append(t.messages, m)
 		t.byID[parent] = m
 	}
-	t.addCall(m, &call{Call: agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: parent}})
+	c := &call{Call: agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: parent}}
+	c.meta.merge(ev.Get("metadata"))
+	t.addCall(m, c)
 }
 
 func (t *transcript) appendArgs(c *call, delta string) {
@@ -435,67 +479,7 @@ func (t *transcript) unclosed() []agui.Event {
 	var list []agui.Event
 	for i := len(t.open) - 1; i >= 0; i-- {
 		o := t.open[i]
-		event := map[string]string{"type": string(o.end)}
-		switch o.end {
-		case agui.StepFinished:
-			event["stepName"] = o.key
-		case agui.CallEnd:
-			event["toolCallId"] = o.key
-		case agui.ThinkingEnd, agui.ThinkingTextEnd:
-		default:
-			event["messageId"] = o.key
-		}
-		list = append(list, agui.NewEvent(agui.MustMarshal(event)))
+		list = append(list, agui.NewEvent(o.close()))
 	}
 	return list
-}
-
-// render is the message as a MESSAGES_SNAPSHOT holds it.
-func (m *message) render() json.RawMessage {
-	out := m.json
-	if out == nil {
-		out = agui.MustMarshal(struct {
-			ID   string `json:"id"`
-			Role string `json:"role"`
-			Name string `json:"name,omitempty"`
-		}{m.id, m.role, m.name})
-	}
-	if m.role == "tool" && m.streamed {
-		out = agui.SetString(out, "toolCallId", m.callID)
-		if m.result != nil {
-			out = agui.SetKey(out, "content", m.result)
-		}
-		return out
-	}
-	if len(m.content) > 0 || m.streamed && len(m.calls) == 0 {
-		out = agui.SetString(out, "content", gjson.GetBytes(out, "content").Str+string(m.content))
-	}
-	if m.encrypted != "" {
-		out = agui.SetString(out, "encryptedValue", m.encrypted)
-	}
-	if known := len(gjson.GetBytes(out, "toolCalls").Array()); known < len(m.calls) {
-		out = m.renderCalls(out, known)
-	}
-	return out
-}
-
-// renderCalls adds the calls that were streamed to those that the message came with.
-func (m *message) renderCalls(out []byte, known int) []byte {
-	for _, c := range m.calls[known:] {
-		type function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		}
-		one := agui.MustMarshal(struct {
-			ID        string   `json:"id"`
-			Type      string   `json:"type"`
-			Function  function `json:"function"`
-			Encrypted string   `json:"encryptedValue,omitempty"`
-		}{c.ID, "function", function{c.Name, string(c.args)}, c.encrypted})
-		if !gjson.GetBytes(out, "toolCalls").IsArray() {
-			out = agui.SetKey(out, "toolCalls", []byte("[]"))
-		}
-		out = agui.SetKey(out, "toolCalls.-1", one)
-	}
-	return out
 }

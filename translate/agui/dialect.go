@@ -30,10 +30,18 @@ func New() *Dialect { return &Dialect{} }
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect: an interrupt outcome that is an object.
+// Sign implements translate.Dialect: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
+// (which is asked before), for the outcome may stand beside it. Without one the stream passes untouched here too.
 func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Verdict {
-	if ev.Type == agui.RunFinished && len(interrupts(ev)) > 0 {
-		return translate.Mine
+	switch ev.Type {
+	case agui.RunFinished:
+		if len(interrupts(ev)) > 0 {
+			return translate.Mine
+		}
+	case agui.Custom:
+		if translate.Announced(ev) != translate.Nobody {
+			return translate.Mine
+		}
 	}
 	return translate.No
 }

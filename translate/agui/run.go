@@ -9,10 +9,20 @@ import (
 	"holdpoint/translate"
 )
 
-// A run translates one exchange. Nothing is held: the outcome is in the terminal event.
+// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run; one that goes on for
+// longer meant something else by it.
+const maxHeld = 1 << 20
+
+// A run translates one exchange. The outcome is in the terminal event, but some backends (Mastra, CrewAI) announce the
+// pause by a CUSTOM on_interrupt before it: no client may learn of a question before it is saved, so that event is held,
+// and what follows it too, for the order is the backend's.
 type run struct {
 	resumes  bool
 	streamed bool // anything but RUN_STARTED was seen
+
+	held []agui.Event // from the first announcement on
+	size int
+	late bool // too much came after it: nothing is held any more
 }
 
 // Event implements translate.Run.
@@ -20,21 +30,40 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if ev.Type != agui.RunStarted {
 		run.streamed = true
 	}
-	emit(ev)
+	if run.late || run.held == nil && translate.Announced(ev) == translate.Nobody {
+		emit(ev)
+		return nil
+	}
+	run.held = append(run.held, ev.Clone())
+	if run.size += len(ev.JSON); run.size > maxHeld {
+		run.late = true
+		for _, h := range run.held {
+			emit(h)
+		}
+		run.held = nil
+	}
 	return nil
 }
 
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
 	switch e.Event.Type {
 	case agui.RunFinished:
 		if list := interrupts(e.Event); len(list) > 0 {
-			return paused(list, e.Event), nil
+			res = paused(list, e.Event)
 		}
 	case agui.RunErrored:
-		return run.failed(e.Event), nil
+		res = run.failed(e.Event)
 	}
-	return translate.Result{Finish: e.Event}, nil
+	for _, h := range run.held {
+		if len(res.Pause.Interrupts) > 0 && translate.Announced(h) != translate.Nobody {
+			res.Pause.Native = append(res.Pause.Native, h.JSON)
+		} else {
+			res.Before = append(res.Before, h)
+		}
+	}
+	return res, nil
 }
 
 // failed is the result of a run that ended in RUN_ERROR. On a resume, and only if it was all that came, some codes say

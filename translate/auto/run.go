@@ -174,6 +174,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res.Before = append(before, res.Before...)
 	if len(res.Pause.Interrupts) > 0 {
 		res.Pause.Dialect = run.name
+	} else {
+		run.warn(e)
 	}
 	return res, err
 }

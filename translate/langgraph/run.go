@@ -86,8 +86,8 @@ func (run *run) forgotten() error {
 // with the step that the paused run began with, and knows no message of the person's. Graphs may trim their messages;
 // the person's last one goes last, and a resume that really goes on begins elsewhere.
 func (run *run) beganAnew(snapshot agui.Event) bool {
-	if run.first == "" || run.before.First != "" && run.before.First != run.first {
-		return false
+	if run.first == "" || run.before.First != run.first {
+		return false // or the pause's own run was not seen: then a thread without the conversation may be as it should
 	}
 	held := map[string]bool{}
 	for _, m := range snapshot.Get("messages").Array() {
