@@ -37,7 +37,10 @@ type decision struct {
 	answers []agui.Answer  // with actResume: one for each interrupt, in the pause's order
 	fresh   []agui.Message // with actResume: the messages beside the answers that the record lacks
 	result  *store.Result  // with actReplay
-	strip   bool           // with actPass: the request's answers do not go to the backend
+	strip   bool           // with actPass: the resume array does not go to the backend
+	command bool           // with actPass: nor does an answer in forwardedProps.command
+	// withdraw: the open pause is closed first, for nothing that may be said to it can be handed on.
+	withdraw bool
 }
 
 func refuse(code agui.Code, format string, args ...any) decision {
@@ -122,11 +125,7 @@ func (q question) withoutAnswers() decision {
 	case q.allExpired():
 		// Nobody can approve any of them any more, so new input counts as cancelling them. This is no silence taken
 		// for a yes: every answer is "cancelled".
-		answers := cancelAll(p)
-		if i, stuck := q.stuck(answers); stuck {
-			return q.refuseStuck(i)
-		}
-		return decision{do: actResume, answers: answers, fresh: q.fresh(p.Seen, p)}
+		return q.cancelExpired()
 	case len(q.fresh(p.Seen, p)) == 0:
 		return decision{do: actAgain}
 	default:
@@ -136,12 +135,26 @@ func (q question) withoutAnswers() decision {
 	}
 }
 
+// cancelExpired: nothing of the pause can be approved any more. Where a cancel cannot be handed on either, because the
+// backend would carry out the approval that it keeps, the pause is given up; the backend asks again, with a new expiry.
+func (q question) cancelExpired() decision {
+	p := q.record.Pause
+	answers, fresh := cancelAll(p), q.fresh(p.Seen, p)
+	if _, stuck := q.stuck(answers); !stuck {
+		return decision{do: actResume, answers: answers, fresh: fresh}
+	}
+	if len(fresh) == 0 {
+		return decision{do: actQuiet, withdraw: true}
+	}
+	return decision{do: actPass, withdraw: true, strip: true, command: true}
+}
+
 // stripped judges the request as if it had no answers.
 func (q question) stripped() decision {
 	q.answers, q.unread, q.in.HasResume = nil, nil, false
 	d := q.withoutAnswers()
 	if d.do == actPass {
-		d.strip = true
+		d.strip, d.command = true, true
 	}
 	return d
 }
@@ -225,6 +238,9 @@ func (q question) forOpen() decision {
 		}
 	}
 	if i, stuck := q.stuck(ordered); stuck {
+		if q.allExpired() && allCancelled(ordered) {
+			return q.cancelExpired()
+		}
 		return q.refuseStuck(i)
 	}
 	return decision{do: actResume, answers: ordered, fresh: q.fresh(p.Seen, p)}
@@ -350,10 +366,10 @@ func (q question) keptAnswer(i agui.Interrupt) string {
 			continue
 		}
 		for _, old := range r.Pause.Interrupts {
-			if !sameQuestion(old, i) {
+			if old.Native != i.Native || old.Question != i.Question {
 				continue
 			}
-			if r.How != store.Doubtful && !isError(r.Finish) {
+			if !r.Failed && r.How != store.Doubtful && !isError(r.Finish) {
 				return ""
 			}
 			for line := range strings.SplitSeq(r.Digest, "\n") {
@@ -364,12 +380,6 @@ func (q question) keptAnswer(i agui.Interrupt) string {
 		}
 	}
 	return ""
-}
-
-// sameQuestion compares what the backend asked: its own id and the interrupt but for the published one.
-func sameQuestion(a, b agui.Interrupt) bool {
-	strip := func(i agui.Interrupt) string { return string(agui.Canonical(agui.DeleteKey(i.Object, "id"))) }
-	return a.Native == b.Native && strip(a) == strip(b)
 }
 
 func (q question) refuseStuck(i agui.Interrupt) decision {

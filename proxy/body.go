@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"net/http"
+	"runtime/debug"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -28,7 +29,6 @@ type body struct {
 
 	out   []byte // whole frames for the client, read up to at
 	at    int
-	data  []byte // scratch for data of several lines
 	lf    []byte // scratch for frames with other line ends
 	emits func(agui.Event)
 
@@ -40,11 +40,13 @@ type body struct {
 	terminal agui.Type      // the last terminal event told, Unknown while a run is open
 	chunk    string         // the call that chunks without an id belong to
 	over     bool           // nothing follows what is in out
+	asked    bool           // Run.End was called for the exchange at hand
 
 	idle   *time.Timer   // runs while the upstream is waited for
 	silent chan struct{} // gets a value from idle on a claimed run
 	filled chan struct{} // gets a value when a fill of a claimed run has ended; nil while none runs
 	left   bool          // the client's stream has ended, the exchange has not
+	last   []byte        // what the client's stream ends with then; out may be the fill's still
 }
 
 // newBody reads up, which may be nil.
@@ -57,7 +59,7 @@ func newBody(r *run, up io.ReadCloser) *body {
 
 // read makes up the stream to read.
 func (b *body) read(up io.ReadCloser) {
-	b.up, b.frames = up, nil
+	b.up, b.frames, b.asked, b.none = up, nil, false, false
 	if up == nil {
 		return
 	}
@@ -99,31 +101,65 @@ func (b *body) idled() {
 
 // Read implements io.Reader: whole frames, as many as are in memory.
 func (b *body) Read(p []byte) (int, error) {
-	for b.at == len(b.out) {
-		if b.over || b.left {
+	for !b.left && b.at == len(b.out) {
+		if b.over {
 			return 0, io.EOF
 		}
-		b.out, b.at = b.out[:0], 0
+		b.rewind()
 		if !b.r.claimedNow() {
-			b.fill()
-			continue
-		}
-		if !b.fillApart() {
+			b.guarded()
+		} else if !b.fillApart() {
 			b.left = true
-			b.out = appendEvent(nil, fault(b.r.ctx, errIdle).Event())
+			b.last = appendEvent(nil, fault(b.r.ctx, errIdle).Event())
 		}
+	}
+	if b.left {
+		n := copy(p, b.last)
+		if b.last = b.last[n:]; n == 0 {
+			return 0, io.EOF
+		}
+		return n, nil
 	}
 	n := copy(p, b.out[b.at:])
 	b.at += n
 	return n, nil
 }
 
+// rewind makes room for the next frames. The memory of a huge one goes back: streams live for hours.
+func (b *body) rewind() {
+	if cap(b.out) > 2*readAhead {
+		b.out = nil
+	}
+	if cap(b.lf) > 2*readAhead {
+		b.lf = nil
+	}
+	b.out, b.at = b.out[:0], 0
+}
+
+// guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine of its own, where
+// net/http does not recover.
+func (b *body) guarded() {
+	defer func() {
+		if p := recover(); p != nil {
+			b.r.log.Error("translation panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.out, b.at, b.over = b.out[:0], 0, true
+			b.start()
+			b.tell([]agui.Event{b.r.panicked().Event()})
+		}
+	}()
+	b.fill()
+}
+
 // fillApart is fill in a goroutine of its own, so that the client's stream can end while the upstream of a claimed run
 // is silent. It returns false if that happened; the fill goes on then.
 func (b *body) fillApart() bool {
 	b.filled = make(chan struct{}, 1)
+	select {
+	case <-b.silent: // of a fill before this one
+	default:
+	}
 	go func(filled chan<- struct{}) {
-		b.fill()
+		b.guarded()
 		filled <- struct{}{}
 	}(b.filled)
 	select {
@@ -189,6 +225,7 @@ func (b *body) tell(events []agui.Event) {
 
 // settle ends the exchange and goes on with the next one, if there is one.
 func (b *body) settle(end translate.End, broken *agui.RunError) {
+	b.asked = true
 	events, next := b.r.settle(end, broken)
 	b.tell(events)
 	switch {
@@ -204,7 +241,11 @@ func (b *body) ended(rest sse.Frame, err error) {
 	clean := errors.Is(err, io.EOF)
 	if data, ok := rest.Data(nil); clean && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
+		reading := b.frames
 		b.event(agui.NewEvent(bytes.Clone(data)))
+		if b.frames != reading {
+			return // it ended the exchange, and another one is read now
+		}
 	}
 	if b.over {
 		return
@@ -239,7 +280,7 @@ func (b *body) frame(f sse.Frame) {
 		b.lf = f.AppendLF(b.lf[:0])
 		lf = b.lf
 	}
-	data, ok := f.Data(b.data)
+	data, ok := f.Data(nil)
 	if !ok {
 		b.out = append(b.out, lf...)
 		return
@@ -255,22 +296,21 @@ func (b *body) frame(f sse.Frame) {
 			ev.Type = agui.Unknown // opaque: the client says what is wrong with it
 		}
 	}
-	if !bytes.HasPrefix(lf, dataPrefix) {
-		ev = spaced(ev)
+	if !bytes.HasPrefix(lf, []byte("data: ")) {
+		ev.Edited = lacksSpace(lf)
 	}
 	b.event(ev)
 }
 
-var dataPrefix = []byte("data: ")
-
-// spaced makes the frame anew where its data line lacks the space after the colon: @ag-ui/client 0.0.42 and the Go SDK
-// skip such a line without a word. A frame that begins with another line keeps it.
-func spaced(ev agui.Event) agui.Event {
-	if bytes.Contains(ev.Frame, dataPrefix) {
-		return ev
+// lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client 0.0.42 and the Go SDK skip
+// such a line without a word, so the frame is made anew.
+func lacksSpace(frame []byte) bool {
+	for line := range bytes.SplitSeq(frame, []byte("\n")) {
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(value) > 0 && value[0] != ' ' {
+			return true
+		}
 	}
-	ev.Edited = true
-	return ev
+	return false
 }
 
 // event takes one event, of whatever framing.
@@ -287,7 +327,6 @@ func (b *body) event(ev agui.Event) {
 		b.close()
 		b.start()
 		b.settle(translate.End{Cut: true}, b.r.translationError(err))
-		b.over = true
 	}
 }
 
@@ -355,7 +394,7 @@ func (b *body) next() {
 		b.none = true
 		return
 	}
-	res, err := b.r.send()
+	res, err := exchangeTransport{b.r.h}.RoundTrip(b.r.outgoing())
 	if err != nil {
 		b.read(nil)
 		b.fault = b.r.unanswered(b.r.ctx, err)
@@ -364,13 +403,6 @@ func (b *body) next() {
 	up, fault, end := b.r.stream(res)
 	b.read(up)
 	b.fault, b.end = fault, end
-}
-
-// send sends the exchange at hand beside ReverseProxy, with the headers of the request before it.
-func (r *run) send() (*http.Response, error) {
-	req := r.sent.Clone(context.WithValue(r.ctx, runKey{}, r))
-	r.address(req, r.exchange.Out)
-	return exchangeTransport{r.h}.RoundTrip(req)
 }
 
 // close gives the upstream back.
@@ -394,9 +426,11 @@ func (b *body) Close() error {
 		return nil
 	}
 	b.over = true
-	b.r.outcome = "client left"
 	b.r.cancel(context.Canceled)
 	b.close()
-	b.r.exchange.Run.End(translate.End{Cut: true})
+	if !b.asked {
+		b.r.outcome = "client left"
+		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
+	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -125,7 +126,7 @@ func (w *world) drawMode(t *rapid.T) string { return rapid.SampledFrom(modes).Dr
 func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	if w.mode == "unreachable" {
-		return nil, errors.New("dial: refused")
+		return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
 	}
 	w.called++
 	rec, _ := w.store.Load(req.Context(), recordKey("/", "t"), "")

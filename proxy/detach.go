@@ -31,11 +31,13 @@ func (h *Handler) enter(r *run, req *http.Request) bool {
 
 // leave ends a run for good.
 func (r *run) leave() {
-	if r.renewal != nil {
-		r.renewal.Stop()
-	}
+	r.renewal.stop()
 	r.report()
 	r.unfollow()
+	if r.unwatch != nil {
+		r.unwatch()
+	}
+	r.alone.stop()
 	r.cancel(context.Canceled)
 	h := r.h
 	h.mu.Lock()
@@ -52,19 +54,45 @@ func (r *run) detach(b *body) {
 	r.detached = true
 	b.left = true
 	r.log.Info("client left a claimed run: reading on")
-	limit := time.AfterFunc(detachTimeout, func() { r.cancel(errIdle) })
+	r.goOnAlone()
 	go func() {
 		defer r.leave()
-		defer limit.Stop()
 		if b.filled != nil {
 			<-b.filled
 		}
-		for !b.over {
-			b.out, b.at = b.out[:0], 0
-			b.fill()
+		for !b.over && r.claimedNow() {
+			b.rewind()
+			b.guarded()
 		}
 		b.close()
 	}()
+}
+
+// goOnAlone bounds how long a claimed run goes on without its client, wherever it is by then.
+func (r *run) goOnAlone() {
+	r.alone.start(detachTimeout, func(context.Context) bool {
+		r.cancel(errIdle)
+		return false
+	})
+}
+
+// bound gives up the exchange if its answer's header, or what stands in place of a stream, does not come within the idle
+// time. It returns what ends the watch.
+func (r *run) bound() (done func()) {
+	limit := r.h.opts.IdleTimeout
+	if limit == 0 {
+		return func() {}
+	}
+	t := time.AfterFunc(limit, func() { r.cancel(errIdle) })
+	return func() { t.Stop() }
+}
+
+// reached notes that the backend has the exchange at hand, or a part of it.
+func (r *run) reached() {
+	r.wrote.Store(true)
+	if r.exchange.Out.Resumes {
+		r.carried.Store(true)
+	}
 }
 
 // claimedNow says whether the run holds a claim, so that its end must be seen.
@@ -112,7 +140,7 @@ func (h *Handler) allEnded() <-chan struct{} {
 func (r *run) beginLater() error {
 	r.withdraw()
 	r.laterRuns++
-	r.known = nil
+	r.known, r.taken = nil, true
 	r.request = translate.Request{Input: r.in, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.h.routeDialect(r.path)}}
 	_, translation, err := r.h.opts.Dialect.Begin(r.request)
 	if err != nil {

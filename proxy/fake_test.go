@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -256,5 +255,3 @@ func wantTypes(t *testing.T, got, want string) {
 		t.Errorf("got  %s\nwant %s\n%s", types(got), want, got)
 	}
 }
-
-var _ = json.Valid

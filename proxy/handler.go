@@ -21,6 +21,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"holdpoint/internal/agui"
 )
 
@@ -29,6 +31,9 @@ const (
 	defaultRequestBytes    = 16 << 20
 	defaultFrameBytes      = 8 << 20
 	defaultTranscriptBytes = 4 << 20
+
+	maxRoutes   = 4096
+	bodyTimeout = 5 * time.Minute // for the body of a run: a slow one holds memory
 )
 
 // A Handler is the proxy. Make it with New.
@@ -39,8 +44,8 @@ type Handler struct {
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see newTransports
 
-	routes sync.Map // path → dialect that it was seen to speak (string → string)
-	warned sync.Map // what is logged once
+	routes *lru.Cache[string, string] // path → dialect that it was seen to speak; clients choose paths
+	warned sync.Map                   // what is logged once
 
 	mu       sync.Mutex
 	live     map[*run]context.CancelCauseFunc
@@ -54,6 +59,7 @@ func New(opts Options) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}}
+	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
 	o := &h.opts
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -128,7 +134,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.reverse.ServeHTTP(w, r)
 		return
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // it fails where there is no connection, as in tests
 	in, isRun, err := h.readRun(r)
+	_ = control.SetReadDeadline(time.Time{})
 	var refused *requestError
 	switch {
 	case errors.As(err, &refused):
@@ -166,10 +175,8 @@ func (h *Handler) routeDialect(path string) string {
 	if name := h.opts.Dialect.Name(); name != "auto" {
 		return name
 	}
-	if name, ok := h.routes.Load(path); ok {
-		return name.(string)
-	}
-	return ""
+	name, _ := h.routes.Get(path)
+	return name
 }
 
 func badRequest(w http.ResponseWriter, status int, reason string) {

@@ -67,7 +67,7 @@ type Options struct {
 	PreserveHost    bool        // the client's Host goes to the backend
 
 	Logger    *slog.Logger      // nil: discarded
-	Transport http.RoundTripper // nil: made for the purpose
+	Transport http.RoundTripper // nil: made for the purpose. Another than *http.Transport must fail with a "dial" net.OpError where nothing was sent
 
 	Now   func() time.Time // nil: time.Now. Only for what the store's clock does not decide
 	NewID func() string    // nil: 72 random bits in base64url; the random part of ids

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
@@ -9,8 +10,6 @@ import (
 	"path"
 	"strings"
 	"unicode"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 )
@@ -34,6 +33,9 @@ func (h *Handler) readRun(r *http.Request) (in agui.RunInput, isRun bool, err er
 	}
 	if r.Body == nil || r.Body == http.NoBody {
 		return in, false, nil
+	}
+	if charset := declaredCharset(r); charset != "" {
+		return in, false, &requestError{http.StatusUnsupportedMediaType, "a JSON body must be UTF-8"}
 	}
 	head, first, err := readHead(r.Body, h.opts.MaxRequestBytes)
 	if err != nil {
@@ -64,9 +66,9 @@ func (h *Handler) readRun(r *http.Request) (in agui.RunInput, isRun bool, err er
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
-	if !gjson.ValidBytes(body) {
-		if declaresJSON(r) || runForPython(body) {
-			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON"}
+	if !agui.ValidJSON(body) {
+		if declaresJSON(r) || agui.TooDeep(body) || runForSomebody(body) {
+			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON, or nested too deep"}
 		}
 		return in, false, nil
 	}
@@ -111,9 +113,35 @@ func declaresJSON(r *http.Request) bool {
 	return t == "application/json" || strings.HasSuffix(t, "+json")
 }
 
-// runForPython says whether body, which is no JSON, is a run for Python's json.loads, which takes NaN, Infinity and
-// -Infinity for numbers. It is refused then like other input that must not be guessed at.
-func runForPython(body []byte) bool {
+// declaredCharset is the charset that a JSON body is said to have, "" if none or one in which UTF-8 reads the same.
+// express decodes UTF-7 and Spring EBCDIC when it is asked to; nothing of a run could be seen in either here.
+func declaredCharset(r *http.Request) string {
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := strings.ToLower(params["charset"])
+	switch charset {
+	case "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1":
+		return ""
+	}
+	if err != nil || !declaresJSON(r) {
+		return ""
+	}
+	return charset
+}
+
+// runForSomebody says whether body, which is no JSON, is a run for some backend all the same: Python's json.loads takes
+// NaN, Infinity and -Infinity for numbers, and Go's json.Decoder reads the first value and leaves the rest. It is
+// refused then like other input that must not be guessed at.
+func runForSomebody(body []byte) bool {
+	var first json.RawMessage
+	if json.NewDecoder(bytes.NewReader(withoutNaN(body))).Decode(&first) != nil {
+		return false
+	}
+	_, isRun, _ := agui.ParseInput(first)
+	return isRun
+}
+
+// withoutNaN has a 0 for each of Python's words for numbers.
+func withoutNaN(body []byte) []byte {
 	var out []byte
 	inString := false
 	for i := 0; i < len(body); i++ {
@@ -134,11 +162,7 @@ func runForPython(body []byte) bool {
 		}
 		out = append(out, c)
 	}
-	if !gjson.ValidBytes(out) {
-		return false
-	}
-	_, isRun, _ := agui.ParseInput(out)
-	return isRun
+	return out
 }
 
 func pythonNumber(b []byte) int {
@@ -173,4 +197,10 @@ func misleading(escaped string) bool {
 
 // recordPath is the path as it goes into a record's key. Spellings that a backend may take for the same path have one
 // record: doubled and closing slashes, percent-encoding, case.
-func recordPath(p string) string { return strings.ToLower(path.Clean("/" + p)) }
+func recordPath(p string) string {
+	segments := strings.Split(p, "/")
+	for i, s := range segments {
+		segments[i], _, _ = strings.Cut(s, ";") // servlet containers route /chat;x as /chat
+	}
+	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 var (
 	errDraining = errors.New("proxy: draining")
 	errIdle     = errors.New("proxy: upstream idle")
+	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 
 // A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely two. It is used
@@ -41,17 +43,22 @@ type run struct {
 	transcript *transcript
 	known      map[string]bool // calls that the client knew before the resume
 
+	req      *http.Request // the client's
 	exchange translate.Exchange
 	request  translate.Request
-	sent     *http.Request // the last request to the backend, for its headers
-	wrote    atomic.Bool   // a connection for the exchange at hand was there: bytes may have gone out
+	wrote    atomic.Bool // a connection for the exchange at hand was there: bytes may have gone out
+	// carried says that an exchange with the answers may have gone out, earlier that one before the exchange at hand
+	// did. Answers that were sent are never given back but by the only exchange that carried them.
+	carried atomic.Bool
+	earlier bool
 
 	token     string      // of the claim, "" if there is none
 	holding   atomic.Bool // token is set; for other goroutines' eyes
 	claimed   agui.Pause
 	byArray   bool
-	renewal   *time.Timer
-	taken     bool // the messages beside the answers went to the backend, or there were none
+	renewal   renewal
+	opened    string // id of the pause that this run opened
+	taken     bool   // the messages beside the answers went to the backend, or there were none
 	paused    *agui.Pause
 	second    bool // the exchange at hand is the second one
 	laterRuns int  // runs of this stream after the first
@@ -59,6 +66,8 @@ type run struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	unfollow func() bool // lets the run outlive its request
+	unwatch  func() bool // ends the watch on a client that may leave
+	alone    renewal     // gives a claimed run up that its client has left
 	detached bool        // the handler has returned and the run goes on
 	began    bool        // the client has the header of a stream already
 
@@ -71,7 +80,7 @@ type run struct {
 // serveRun judges a run and does what the judgement says.
 func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.RunInput) {
 	r := &run{
-		h: h, in: in, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
+		h: h, in: in, req: req, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
 		log: h.log.With("thread_id", in.ThreadID, "run_id", in.RunID),
 	}
 	r.key = recordKey(r.path, in.ThreadID)
@@ -187,6 +196,11 @@ func (r *run) namedPause() agui.Pause {
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A decision of actWait
 // means that the record has changed.
 func (r *run) prepare(d decision) decision {
+	if d.withdraw {
+		if changed := r.giveUp(); changed.do != actPass {
+			return changed
+		}
+	}
 	switch d.do {
 	case actPass:
 		return r.preparePass(d)
@@ -203,7 +217,10 @@ func (r *run) prepare(d decision) decision {
 func (r *run) preparePass(d decision) decision {
 	r.in = withoutLeftovers(r.in)
 	if d.strip {
-		r.in = r.in.WithoutResume().WithoutCommand()
+		r.in = r.in.WithoutResume()
+	}
+	if d.command {
+		r.in = r.in.WithoutCommand()
 	}
 	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 	return r.begin(d, agui.Pause{Dialect: r.h.routeDialect(r.path)})
@@ -246,36 +263,72 @@ func (r *run) begin(d decision, p agui.Pause) decision {
 // claim takes the pause. Claim before send: of two equal clicks one reaches the backend.
 func (r *run) claim(d decision, p agui.Pause) decision {
 	token := random128()
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	err := r.h.opts.Store.Claim(ctx, r.key, p.ID, token, digestAnswers(d.answers), leaseTime)
+	// A lost reply is made good by the same claim again: the token says that it is the same.
+	err := r.twice(func(ctx context.Context) error {
+		return r.h.opts.Store.Claim(ctx, r.key, p.ID, token, digestAnswers(d.answers), leaseTime)
+	}, store.ErrReplay, store.ErrConflict, store.ErrNotFound)
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
 		return decision{do: actWait}
 	default:
 		r.log.Error("claim not taken by the store", "err", err)
+		r.token = token
+		_ = r.release() // if it was taken after all: nothing was sent
 		return storeDown()
 	}
 	r.token, r.claimed = token, p
 	r.holding.Store(true)
-	r.unfollow()
-	r.renewal = time.AfterFunc(time.Hour, func() { r.renew(token) })
-	r.renewal.Reset(leaseRenew) // not before the field is set
+	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
+	if !r.unfollow() {
+		_ = r.release() // the client left just now; nothing was sent
+		return refuse(agui.ResumeInProgress, "the request was given up")
+	}
+	r.unwatch = context.AfterFunc(r.req.Context(), r.goOnAlone)
 	return d
 }
 
-// renew prolongs the claim while the run lives. A failure needs no act: the lease lapses, and that reads as in doubt.
-func (r *run) renew(token string) {
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	if err := r.h.opts.Store.Renew(ctx, r.key, token, leaseTime); err != nil {
-		r.log.Warn("claim not renewed", "err", err)
-		if errors.Is(err, store.ErrStale) {
-			return
+// twice does a step of the store once more if its reply was lost; the steps are made for that. known are the store's
+// own answers, which are no lost reply.
+func (r *run) twice(step func(ctx context.Context) error, known ...error) error {
+	var err error
+	for range 2 {
+		ctx, cancel := r.storeContext()
+		err = step(ctx)
+		cancel()
+		if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+			return err
 		}
 	}
-	r.renewal.Reset(leaseRenew)
+	return err
+}
+
+// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the lease lapses, and
+// that reads as in doubt.
+func (r *run) renew(ctx context.Context, token string) bool {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := r.h.opts.Store.Renew(ctx, r.key, token, leaseTime)
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn("claim not renewed", "err", err)
+	}
+	return !errors.Is(err, store.ErrStale)
+}
+
+// giveUp closes the open pause: nothing that can be said to it can be handed on. actPass says that it is done.
+func (r *run) giveUp() decision {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	p := r.record.Pause
+	err := r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+	switch {
+	case err == nil:
+		return decision{do: actPass}
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+		return decision{do: actWait}
+	}
+	r.log.Error("pause not given up by the store", "err", err)
+	return storeDown()
 }
 
 // closeDoubt tells a doubt once: the pause ends with it, so that the thread can go on.
@@ -320,26 +373,41 @@ func (r *run) forward(out *writer, req *http.Request) {
 	if r.exchange.Out.None {
 		body := newBody(r, nil)
 		body.none = true
-		streamHeader(out.Header())
-		out.WriteHeader(http.StatusOK)
-		io.Copy(out, body)
-		body.Close()
+		r.beginStream(out)
+		r.copyTo(out, body)
 		return
 	}
 	r.h.reverse.ServeHTTP(out, req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
 }
 
+// copyTo is what ReverseProxy does with a body, for one that comes from elsewhere.
+func (r *run) copyTo(out *writer, body *body) {
+	defer body.Close()
+	p := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(p)
+		if n > 0 {
+			if _, err := out.Write(p[:n]); err != nil {
+				return
+			}
+			_ = out.FlushError()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // open looks at an answer's header. A nil body means that the answer goes to the client as it is.
 func (r *run) open(res *http.Response) io.ReadCloser {
-	r.sent = res.Request
 	if res.StatusCode/100 == 2 {
 		up, fault, end := r.stream(res)
 		b := newBody(r, up)
 		b.fault, b.end = fault, end
 		return b
 	}
-	r.wrote.Store(true)
-	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes)) // what is cut here is cut for the client too
+	r.reached()
+	head := r.head(res) // what is cut here is cut for the client too
 	events := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
 	if events == nil && !r.began {
 		res.Body = replay(head, res.Body)
@@ -355,9 +423,16 @@ func (r *run) open(res *http.Response) io.ReadCloser {
 	return b
 }
 
+// head is the start of an answer that is no stream.
+func (r *run) head(res *http.Response) []byte {
+	defer r.bound()()
+	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
+	return head
+}
+
 // stream is the event stream of an answer, or why there is none.
 func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunError, end translate.End) {
-	r.wrote.Store(true)
+	r.reached()
 	if res.StatusCode/100 == 2 && isEventStream(res.Header) {
 		plain, err := decoded(res)
 		if err == nil {
@@ -366,7 +441,7 @@ func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunErro
 		res.Body.Close()
 		return nil, agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read"), translate.End{}
 	}
-	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
+	head := r.head(res)
 	res.Body.Close()
 	broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
 	return nil, broken, translate.End{Status: res.StatusCode, Body: head}
@@ -376,7 +451,7 @@ func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunErro
 func (r *run) unreachable(ctx context.Context, err error) []byte {
 	b := newBody(r, nil)
 	b.fault = r.unanswered(ctx, err)
-	stream, _ := io.ReadAll(b)
+	stream, _ := io.ReadAll(b) // it ends with io.EOF always
 	return stream
 }
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -36,6 +37,25 @@ func (r *run) translationError(err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
 }
 
+// panicked ends a run whose translation had a bug: nobody knows what it would have said of the end.
+func (r *run) panicked() *agui.RunError {
+	r.outcome, r.code = "error", agui.UpstreamStatus
+	told := agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
+	if r.token == "" {
+		return told
+	}
+	var err error
+	if r.carried.Load() {
+		err = r.save(store.Result{How: store.Doubtful}, nil)
+	} else {
+		err = r.release()
+	}
+	if err != nil {
+		return storeDown().err
+	}
+	return told
+}
+
 // endStatus is settle for an answer that is no stream and no success. No events: it goes to the client as it is.
 func (r *run) endStatus(end translate.End) []agui.Event {
 	res, err := r.exchange.Run.End(end)
@@ -50,14 +70,19 @@ func (r *run) endStatus(end translate.End) []agui.Event {
 	r.outcome = "http status"
 	switch {
 	case r.token == "":
+	case !r.carried.Load(), r.exchange.Out.Resumes && !r.earlier && untouched(end.Status):
+		err = r.release()
 	case !r.exchange.Out.Resumes:
 		// A later exchange was turned down; the answers themselves went well before it.
 		failed := agui.Errorf(agui.UpstreamStatus, "the backend answered %d", end.Status)
-		r.save(store.Result{How: store.Finished, Finish: failed.Event().JSON}, nil)
-	case untouched(end.Status):
-		r.release()
+		err = r.save(store.Result{How: store.Finished, Finish: failed.Event().JSON}, nil)
 	default:
-		r.save(store.Result{How: store.Doubtful}, nil)
+		err = r.save(store.Result{How: store.Doubtful}, nil)
+	}
+	if err != nil {
+		down := storeDown().err.Event()
+		r.note(down)
+		return []agui.Event{down}
 	}
 	return nil
 }
@@ -78,6 +103,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	if res.Next != nil {
 		r.exchange, r.second = *res.Next, true
 		r.taken = r.taken || res.Next.Out.TakesNew
+		r.earlier = r.carried.Load()
 		r.wrote.Store(false)
 		return res.Before, true
 	}
@@ -88,6 +114,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	if finish.Type == agui.Unknown {
 		finish = end.Event
 	}
+	var err error
 	result := store.Result{How: store.Finished}
 	switch {
 	case res.Lost:
@@ -105,23 +132,38 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	finish = r.withRunIDs(finish)
 	if r.token != "" {
 		result.Finish = slices.Clone(finish.JSON)
-		switch {
-		case res.Nothing, result.How == store.Doubtful && !r.wrote.Load():
-			r.release()
-		default:
-			if err := r.save(result, nil); err != nil {
-				finish = storeDown().err.Event()
-			}
+		if r.givesBack(res, end, finish) {
+			err = r.release()
+		} else {
+			err = r.save(result, nil)
+		}
+		if err != nil {
+			finish = storeDown().err.Event()
 		}
 	}
 	r.note(finish)
 	return append(res.Before, finish), false
 }
 
+// givesBack says whether the pause is open again after such an end: no exchange with the answers has gone out and this
+// one failed, or the only one that did says that nothing was done, or it was not reached.
+func (r *run) givesBack(res translate.Result, end translate.End, finish agui.Event) bool {
+	switch {
+	case res.Lost, end.None:
+		return false
+	case !r.carried.Load():
+		return finish.Type == agui.RunErrored
+	}
+	return res.Nothing && r.exchange.Out.Resumes && !r.earlier
+}
+
 // note remembers for the log how the run ended.
 func (r *run) note(finish agui.Event) {
 	r.outcome = "finished"
-	if finish.Type == agui.RunErrored {
+	switch {
+	case errors.Is(context.Cause(r.ctx), context.Canceled):
+		r.outcome = "client left"
+	case finish.Type == agui.RunErrored:
 		r.outcome = "error"
 		r.code = agui.Code(finish.Get("code").Str)
 	}
@@ -140,10 +182,10 @@ func (r *run) save(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
 	}
-	r.renewal.Stop()
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	err := r.h.opts.Store.Finish(ctx, r.key, r.token, result, next)
+	r.renewal.stop()
+	err := r.twice(func(ctx context.Context) error {
+		return r.h.opts.Store.Finish(ctx, r.key, r.token, result, next)
+	}, store.ErrStale)
 	r.unclaim()
 	if err == nil {
 		return nil
@@ -156,14 +198,15 @@ func (r *run) save(result store.Result, next *agui.Pause) error {
 }
 
 // release gives the pause back: the backend did nothing.
-func (r *run) release() {
-	r.renewal.Stop()
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	if err := r.h.opts.Store.Release(ctx, r.key, r.token); err != nil {
-		r.log.Error("release not taken by the store", "err", err)
-	}
+func (r *run) release() error {
+	r.renewal.stop()
+	err := r.twice(func(ctx context.Context) error { return r.h.opts.Store.Release(ctx, r.key, r.token) }, store.ErrStale)
 	r.unclaim()
+	if err == nil || errors.Is(err, store.ErrStale) { // something else began: there is nothing to give back
+		return nil
+	}
+	r.log.Error("release not taken by the store", "err", err)
+	return err
 }
 
 func (r *run) unclaim() {
@@ -196,7 +239,7 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 	p := r.mint(res)
 	r.snapshots(&p.Messages, &p.State)
 	p.Seen = r.seen()
-	r.h.routes.Store(r.path, p.Dialect)
+	r.h.routes.Add(r.path, p.Dialect)
 	told, refused := r.keep(p)
 	if refused != nil {
 		r.outcome, r.code = "error", refused.Code
@@ -216,6 +259,7 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 	p.ID = random128()
 	p.Interrupts = slices.Clone(p.Interrupts)
 	p.Digest = digestInterrupts(p.Interrupts)
+	r.opened = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
 	natives := map[string]int{}
 	for _, i := range p.Interrupts {
@@ -223,6 +267,9 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 	}
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
+		if i.Question == "" {
+			i.Question = digestInterrupts(p.Interrupts[n : n+1])
+		}
 		i.ID = i.Native
 		// A client that is shown the backend's own form answers with the backend's own ids.
 		keep := r.h.opts.IDs == KeepIDs || r.show == translate.ShowNative
@@ -267,12 +314,13 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 		}
 		// The claim was given up for lost and something else began; the question is new all the same.
 	}
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	err = r.h.opts.Store.Open(ctx, r.key, "", *p)
+	err = r.twice(func(ctx context.Context) error { return r.h.opts.Store.Open(ctx, r.key, "", *p) },
+		store.ErrExists, store.ErrFull, store.ErrOwner)
 	if !errors.Is(err, store.ErrExists) {
 		return p, r.keepError(err)
 	}
+	ctx, cancel := r.storeContext()
+	defer cancel()
 	standing, err := r.h.opts.Store.Load(ctx, r.key, "")
 	switch {
 	case err != nil:
@@ -298,13 +346,16 @@ func (r *run) keepError(err error) *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, "the run asks something that cannot be kept at the moment")
 }
 
-// withdraw closes the pause that this stream told: the backend went on without an answer.
+// withdraw closes the pause that this stream opened, if it is open still: the backend went on without an answer.
 func (r *run) withdraw() {
-	if r.paused == nil {
+	if r.paused == nil || r.paused.ID != r.opened {
 		return
 	}
 	ctx, cancel := r.storeContext()
 	defer cancel()
+	if rec, err := r.h.opts.Store.Load(ctx, r.key, ""); err == nil && rec.State != store.Open {
+		return // it was answered meanwhile, and that has an end of its own
+	}
 	err := r.h.opts.Store.Close(ctx, r.key, r.paused.ID, store.Result{How: store.Withdrawn, Seen: r.paused.Seen})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("pause not withdrawn", "err", err)

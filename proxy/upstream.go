@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -55,11 +54,24 @@ type exchangeTransport struct{ h *Handler }
 
 func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := runOf(req.Context())
-	if r == nil || r.token == "" {
+	if r == nil {
 		return t.h.transport.RoundTrip(req)
 	}
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { r.wrote.Store(true) }}
-	return t.h.single.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	defer r.bound()()
+	via := t.h.single
+	if r.token == "" {
+		via = t.h.transport
+	}
+	if _, std := via.(*http.Transport); !std {
+		res, err := via.RoundTrip(req)
+		if dial := (*net.OpError)(nil); !errors.As(err, &dial) || dial.Op != "dial" {
+			r.reached() // it says nothing of connections
+		}
+		return res, err
+	}
+	// From the moment of a connection on, bytes may have gone out.
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { r.reached() }}
+	return via.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 }
 
 // rewrite makes the request to the backend. Rewrite and not Director: hop-by-hop headers are gone before it runs, so
@@ -74,10 +86,16 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	}
 	out.Header["X-Forwarded-For"] = in.Header["X-Forwarded-For"]
 	pr.SetXForwarded()
-	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
+	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
 		if v, ok := in.Header[name]; ok {
 			out.Header[name] = v // an outer proxy knows better
 		}
+	}
+	if up := out.Header.Get("Upgrade"); up != "" && !strings.EqualFold(up, "websocket") {
+		// Behind an upgrade to HTTP/2 a client would talk to the backend itself.
+		out.Header.Del("Upgrade")
+		out.Header.Del("Connection")
+		out.Header.Del("Http2-Settings")
 	}
 	for name, values := range h.opts.UpstreamHeaders {
 		out.Header[name] = values
@@ -94,7 +112,7 @@ func (r *run) address(out *http.Request, want translate.Out) {
 		out.Method = want.Method
 	}
 	if want.Path != "" {
-		out.URL = r.h.target(&url.URL{Path: want.Path})
+		out.URL = r.h.target(&url.URL{Path: want.Path, RawQuery: r.req.URL.RawQuery})
 	}
 	body := want.Body
 	if body == nil {
@@ -122,6 +140,29 @@ func (r *run) address(out *http.Request, want translate.Out) {
 			out.Header[strings.ToLower(name)] = v
 		}
 	}
+}
+
+// outgoing makes the request of a further exchange, of the client's own as ReverseProxy makes the first.
+func (r *run) outgoing() *http.Request {
+	ctx := context.WithValue(r.ctx, runKey{}, r)
+	out := r.req.Clone(ctx)
+	out.RequestURI, out.Close = "", false
+	for _, list := range out.Header["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			out.Header.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range hopByHop {
+		out.Header.Del(name)
+	}
+	r.h.rewrite(&httputil.ProxyRequest{In: r.req.WithContext(ctx), Out: out})
+	return out
+}
+
+// hopByHop are the headers that belong to one connection (RFC 9110, section 7.6.1, and httputil.ReverseProxy).
+var hopByHop = []string{
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded",
 }
 
 // target is the upstream's address for a request's: its path below the upstream's, without a slash added or doubled,
@@ -157,9 +198,10 @@ func joinPath(base, path string) string {
 	return strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")
 }
 
+// isEventStream goes by the type alone: every client reads a stream whose parameters are broken.
 func isEventStream(header http.Header) bool {
-	t, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	return err == nil && t == "text/event-stream"
+	t, _, _ := strings.Cut(header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(t), "text/event-stream")
 }
 
 // modifyResponse puts the translation into the answer.
@@ -170,6 +212,9 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		return nil
 	}
 	r.status = res.StatusCode
+	if res.StatusCode < http.StatusOK {
+		return errSwitched // nothing of a run can be read there
+	}
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		h.explainNotFound(res)
 	}
@@ -211,16 +256,21 @@ func (h *Handler) relocate(res *http.Response) {
 	}
 	out := res.Request.Header
 	to.Scheme, to.Host = out.Get("X-Forwarded-Proto"), out.Get("X-Forwarded-Host")
-	if base := strings.TrimSuffix(up.Path, "/"); base != "" {
-		if rest, ok := strings.CutPrefix(to.Path, base); ok && (rest == "" || rest[0] == '/') {
-			to.Path, to.RawPath = "/"+strings.TrimPrefix(rest, "/"), ""
+	if base := strings.TrimSuffix(up.EscapedPath(), "/"); base != "" {
+		rest, ok := strings.CutPrefix(to.EscapedPath(), base)
+		if plain, err := url.PathUnescape(rest); ok && err == nil && (rest == "" || rest[0] == '/') {
+			to.Path, to.RawPath = "/"+strings.TrimPrefix(plain, "/"), "/"+strings.TrimPrefix(rest, "/")
 		}
 	}
 	res.Header.Set("Location", to.String())
 }
 
 func (h *Handler) explainNotFound(res *http.Response) {
-	args := []any{"status", res.StatusCode, "upstream_url", res.Request.URL.Redacted()}
+	address := *res.Request.URL
+	if address.RawQuery != "" {
+		address.RawQuery = "..." // it may hold a key, the client's or the operator's
+	}
+	args := []any{"status", res.StatusCode, "upstream_url", address.Redacted()}
 	if half := doubledPath(res.Request.URL.Path); half != "" {
 		args = append(args, "hint", fmt.Sprintf("the path holds %q twice: HOLDPOINT_UPSTREAM ends with it and the client's address does too", half))
 	}

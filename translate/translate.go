@@ -7,7 +7,6 @@ package translate
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"holdpoint/internal/agui"
 )
@@ -72,11 +71,11 @@ type Request struct {
 
 // Out is a request to the backend. The zero value sends the client's request as it came.
 type Out struct {
-	Method  string      // "": the client's
-	Path    string      // "": the client's; else below the upstream's address
-	Header  http.Header // set on top of the client's
-	Body    []byte      // nil: the client's
-	Resumes bool        // it carries the answers: only such an exchange can be in doubt
+	Method  string              // "": the client's
+	Path    string              // "": the client's; else below the upstream's address
+	Header  map[string][]string // canonical names; set on top of the client's
+	Body    []byte              // nil: the client's
+	Resumes bool                // it carries the answers: only such an exchange can be in doubt
 	// TakesNew says that Request.New travel in it. Else proxy tells MESSAGES_NOT_TAKEN if the run pauses again.
 	TakesNew bool
 	None     bool // nothing is sent: RUN_STARTED and Run.End follow at once

@@ -176,7 +176,7 @@ func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, p
 // Valid says whether the object may be acted on: it is JSON, an object, and has one `type` only. JSON.parse takes
 // the last of two equal keys and gjson the first, so an event with two types is opaque: it passes and does nothing.
 func (ev Event) Valid() bool {
-	if !gjson.ValidBytes(ev.JSON) {
+	if !ValidJSON(ev.JSON) {
 		return false
 	}
 	types := 0
@@ -191,6 +191,35 @@ func (ev Event) Valid() bool {
 		return true
 	})
 	return types == 1
+}
+
+// MaxDepth is how deep JSON may be nested that is looked into. gjson recurses, and a stack overflow ends the process;
+// encoding/json fails above 10,000; Python's json.loads gives up at about 1,000.
+const MaxDepth = 1000
+
+// ValidJSON says whether b is JSON of no more than MaxDepth. Ask it before anything is made of bytes from outside.
+func ValidJSON(b []byte) bool { return !TooDeep(b) && gjson.ValidBytes(b) }
+
+// TooDeep says whether b nests deeper than MaxDepth.
+func TooDeep(b []byte) bool {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // View parses b without a copy. The result and all that is read from it live in b: who keeps a string clones it.

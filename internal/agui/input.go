@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -69,8 +70,20 @@ func keySet(names ...string) map[string]string {
 	return m
 }
 
-// foldKey makes the spellings of a key equal: case and underscores are gone.
-func foldKey(k string) string { return strings.ToLower(strings.ReplaceAll(k, "_", "")) }
+// foldKey makes the spellings of a key equal: case and underscores are gone. Case is Unicode's simple folding, by which
+// Go's encoding/json matches keys: U+017F is an s to it.
+func foldKey(k string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '_' {
+			return -1
+		}
+		least := c
+		for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, k)
+}
 
 // readKeys reads the named keys of an object, and says which other spelling or which repetition is in it. A key
 // written with escapes is another spelling: sjson would not find it and the backend would.
@@ -102,7 +115,8 @@ func isRun(root gjson.Result) bool {
 		has[foldKey(k.Str)] = true
 		return true
 	})
-	return has["threadid"] && has["runid"] || has["messages"] && (has["resume"] || has["forwardedprops"])
+	is := func(name string) bool { return has[foldKey(name)] }
+	return is("threadId") && (is("runId") || is("resume")) || is("messages") && (is("resume") || is("forwardedProps"))
 }
 
 // ParseInput reads body, which must be valid JSON. ok is false if it is no run: it is none of Holdpoint's business

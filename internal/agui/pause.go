@@ -17,6 +17,9 @@ type Interrupt struct {
 	Object json.RawMessage `json:"object"`
 	// Private is what the dialect wants back at the resume; nobody else reads it.
 	Private json.RawMessage `json:"private,omitempty"`
+	// Question is equal for the same question asked again. A dialect may set it; else proxy makes it of Native and
+	// Object.
+	Question string `json:"question,omitempty"`
 }
 
 // InterruptObject is the AG-UI Interrupt as Holdpoint writes it. Optional fields without a value are omitted, never

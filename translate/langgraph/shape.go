@@ -1,6 +1,8 @@
 package langgraph
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -75,10 +77,17 @@ func publish(natives []native, calls []agui.Call) []agui.Interrupt {
 			objects = []json.RawMessage{n.object(n.fields(&find), -1)}
 		}
 		for i, object := range objects {
-			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i})})
+			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: n.question(i)})
 		}
 	}
 	return list
+}
+
+// question is equal when the graph asks the same again, whatever else the interrupt says: the call that it is bound to
+// depends on what the client of the run had seen.
+func (n native) question(action int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, agui.Canonical(withoutConfig(n.Value))))
+	return hex.EncodeToString(sum[:12])
 }
 
 // fields of an Interrupt, without id and metadata. They are strings of JSON text; "" is an absent field.

@@ -108,10 +108,19 @@ func bury(results []store.Result, dead func(*store.Result) bool) []store.Result 
 }
 
 func tombstone(r store.Result) store.Result {
-	return store.Result{
+	t := store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
 		Tombstone: true,
 	}
+	if p := r.Pause; p != nil && p.Sticky {
+		t.Digest = r.Digest
+		t.Failed = r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored
+		t.Pause = &agui.Pause{ID: p.ID, Sticky: true}
+		for _, i := range p.Interrupts {
+			t.Pause.Interrupts = append(t.Pause.Interrupts, agui.Interrupt{ID: i.ID, Native: i.Native, Question: i.Question})
+		}
+	}
+	return t
 }
 
 // bound keeps the newest results, of each kind so many. It writes into results, which must be the caller's own.

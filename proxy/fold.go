@@ -1,0 +1,317 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// apply folds one event into messages, calls, state and what is open.
+func (t *transcript) apply(ev agui.Event) {
+	if !ev.Valid() {
+		// Opaque: it was passed on, and what a client makes of it is not known.
+		t.forget()
+		t.state, t.stateLost = nil, true
+		return
+	}
+	switch ev.Type {
+	case agui.TextContent, agui.CallArgs:
+		t.applyDelta(ev)
+	case agui.StepStarted:
+		t.begin(agui.StepFinished, ev.Get("stepName").Str)
+	case agui.StepFinished:
+		t.end(agui.StepFinished, ev.Get("stepName").Str)
+	case agui.ReasoningStart:
+		t.begin(agui.ReasoningEnd, ev.Get("messageId").Str)
+	case agui.ReasoningMsgStart:
+		t.begin(agui.ReasoningMsgEnd, ev.Get("messageId").Str)
+	case agui.ThinkingStart:
+		t.begin(agui.ThinkingEnd, "")
+	case agui.ThinkingTextStart:
+		t.begin(agui.ThinkingTextEnd, "")
+	case agui.ReasoningEnd, agui.ReasoningMsgEnd, agui.ThinkingEnd, agui.ThinkingTextEnd:
+		t.end(ev.Type, ev.Get("messageId").Str)
+	case agui.SubagentStarted:
+		t.begin(agui.SubagentFinished, ev.Get("subagentRunId").Str)
+	case agui.SubagentFinished, agui.SubagentErrored:
+		t.end(agui.SubagentFinished, ev.Get("subagentRunId").Str)
+	case agui.ReasoningEncrypted:
+		t.applyEncrypted(ev)
+	case agui.TextStart, agui.TextEnd, agui.TextChunk:
+		t.applyText(ev)
+	case agui.CallStart, agui.CallEnd, agui.CallChunk, agui.CallResult:
+		t.applyCall(ev)
+	case agui.MessagesSnapshot:
+		t.applyMessages(ev)
+	case agui.StateSnapshot:
+		t.stateSent, t.stateSeen, t.stateLost = true, true, false
+		t.setState(json.RawMessage(slices.Clone([]byte(ev.Get("snapshot").Raw))))
+	case agui.StateDelta:
+		t.stateSent, t.stateSeen = false, true
+		t.patchState(ev.Get("delta").Raw)
+	}
+}
+
+func (t *transcript) begin(end agui.Type, key string) { t.open = append(t.open, opened{end, key}) }
+
+func (t *transcript) end(end agui.Type, key string) {
+	for i := len(t.open) - 1; i >= 0; i-- {
+		if t.open[i] == (opened{end, key}) {
+			t.open = slices.Delete(t.open, i, i+1)
+			return
+		}
+	}
+}
+
+// addMessage takes a whole message, of the request or of a snapshot.
+func (t *transcript) addMessage(raw json.RawMessage) {
+	m := agui.ParseMessage(raw)
+	msg := &message{id: m.ID, role: m.Role, json: raw, callID: m.ToolCallID}
+	t.messages = append(t.messages, msg)
+	if m.ID != "" {
+		t.byID[m.ID] = msg
+	}
+	for _, c := range gjson.GetBytes(raw, "toolCalls").Array() {
+		id := c.Get("id").Str
+		if known := t.callByID[id]; known != nil {
+			msg.calls = append(msg.calls, known)
+			continue
+		}
+		t.addCall(msg, &call{Call: agui.Call{ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true}, args: []byte(c.Get("function.arguments").Str)})
+	}
+	if m.Role == "tool" {
+		t.answered(m.ToolCallID)
+	}
+	t.grow(len(raw))
+}
+
+func (t *transcript) addCall(m *message, c *call) {
+	m.calls = append(m.calls, c)
+	t.calls = append(t.calls, c)
+	t.callByID[c.ID] = c
+	t.grow(len(c.args) + len(c.ID) + len(c.Name))
+}
+
+func (t *transcript) answered(callID string) {
+	if c := t.callByID[callID]; c != nil {
+		c.Answered = true
+	}
+}
+
+// grow counts what is kept; over the bound the contents go and only the ids stay.
+func (t *transcript) grow(n int) {
+	t.size += n
+	if t.size > t.limit && !t.tooLarge {
+		t.forget()
+	}
+}
+
+// forget drops the contents of the messages: they are not known whole any more.
+func (t *transcript) forget() {
+	t.tooLarge = true
+	for _, m := range t.messages {
+		if m.json != nil && m.role == "user" {
+			continue // its content tells an edited message from the old one; See is asked for it
+		}
+		m.json, m.content, m.result = nil, nil, nil
+	}
+	for _, c := range t.calls {
+		c.args = nil
+	}
+}
+
+// applyDelta appends to a message or a call. These are nearly all events of a stream, so nothing is allocated but for
+// what the text itself needs.
+func (t *transcript) applyDelta(ev agui.Event) {
+	t.messageSent = false
+	root := agui.View(ev.JSON)
+	delta := root.Get("delta").Str
+	if ev.Type == agui.CallArgs {
+		c := t.callByID[root.Get("toolCallId").Str]
+		t.appendArgs(c, delta)
+		if c != nil {
+			c.meta.merge(root.Get("metadata"))
+		}
+	} else if m := t.byID[root.Get("messageId").Str]; m != nil {
+		t.appendText(m, delta)
+		m.meta.merge(root.Get("metadata"))
+	}
+}
+
+func (t *transcript) appendText(m *message, delta string) {
+	if !t.tooLarge {
+		m.content = append(m.content, delta...)
+	}
+	t.grow(len(delta))
+}
+
+func (t *transcript) applyText(ev agui.Event) {
+	id := ev.Get("messageId").Str
+	switch ev.Type {
+	case agui.TextStart:
+		t.begin(agui.TextEnd, id)
+	case agui.TextEnd:
+		t.end(agui.TextEnd, id)
+		if m := t.byID[id]; m != nil {
+			m.meta.merge(ev.Get("metadata"))
+		}
+		return
+	case agui.TextChunk:
+		if id == "" {
+			id = t.lastText
+		}
+		t.lastText = id
+	}
+	t.messageSent = false
+	m := t.byID[id]
+	if m == nil {
+		role := ev.Get("role").Str
+		if role == "" {
+			role = "assistant"
+		}
+		m = &message{id: id, role: role, name: ev.Get("name").Str, subagent: ev.Get("subagentRunId").Str, streamed: true}
+		t.messages = append(t.messages, m)
+		t.byID[id] = m
+	}
+	m.meta.merge(ev.Get("metadata"))
+	t.appendText(m, ev.Get("delta").Str)
+}
+
+func (t *transcript) applyCall(ev agui.Event) {
+	id := ev.Get("toolCallId").Str
+	switch ev.Type {
+	case agui.CallStart:
+		t.begin(agui.CallEnd, id)
+		t.startCall(id, ev)
+	case agui.CallEnd:
+		t.end(agui.CallEnd, id)
+		if c := t.callByID[id]; c != nil {
+			c.Ended = true
+			c.meta.merge(ev.Get("metadata"))
+		}
+		return
+	case agui.CallChunk:
+		if id == "" {
+			id = t.lastCall
+		}
+		t.lastCall = id
+		if t.callByID[id] == nil {
+			t.startCall(id, ev)
+		}
+		if c := t.callByID[id]; c != nil {
+			t.appendArgs(c, ev.Get("delta").Str)
+			c.Ended = true // a chunk needs no end
+		}
+	case agui.CallResult:
+		content := slices.Clone([]byte(ev.Get("content").Raw))
+		m := &message{id: ev.Get("messageId").Str, role: "tool", callID: id, result: content, subagent: ev.Get("subagentRunId").Str, streamed: true}
+		m.meta.merge(ev.Get("metadata"))
+		t.insertResult(m)
+		t.answered(id)
+		t.grow(len(content))
+	}
+	t.messageSent = false
+}
+
+// insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
+func (t *transcript) insertResult(m *message) {
+	at := slices.IndexFunc(t.messages, func(a *message) bool {
+		return slices.ContainsFunc(a.calls, func(c *call) bool { return c.ID == m.callID })
+	})
+	if at < 0 {
+		at = len(t.messages) - 1
+	}
+	for at++; at < len(t.messages) && t.messages[at].role == "tool"; at++ {
+	}
+	t.messages = slices.Insert(t.messages, min(at, len(t.messages)), m)
+	t.byID[m.id] = m
+}
+
+// startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
+func (t *transcript) startCall(id string, ev agui.Event) {
+	if c := t.callByID[id]; c != nil {
+		c.meta.merge(ev.Get("metadata"))
+		return
+	}
+	parent := ev.Get("parentMessageId").Str
+	m := t.byID[parent]
+	if parent == "" || m != nil && m.role != "assistant" {
+		// A message that is not the assistant's cannot have calls: the client makes one under the call's own id.
+		parent = id
+		m = t.byID[parent]
+	}
+	if m == nil || m.role != "assistant" {
+		m = &message{id: parent, role: "assistant", subagent: ev.Get("subagentRunId").Str, streamed: true}
+		t.messages = append(t.messages, m)
+		t.byID[parent] = m
+	}
+	c := &call{Call: agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: parent}}
+	c.meta.merge(ev.Get("metadata"))
+	t.addCall(m, c)
+}
+
+func (t *transcript) appendArgs(c *call, delta string) {
+	if c == nil {
+		return
+	}
+	if !t.tooLarge {
+		c.args = append(c.args, delta...)
+	}
+	t.grow(len(delta))
+}
+
+func (t *transcript) applyEncrypted(ev agui.Event) {
+	id, value := ev.Get("entityId").Str, ev.Get("encryptedValue").Str
+	if c := t.callByID[id]; c != nil && ev.Get("subtype").Str == "tool-call" {
+		c.encrypted = value
+	} else if m := t.byID[id]; m != nil {
+		m.encrypted = value
+	}
+	t.grow(len(value))
+}
+
+// applyMessages replaces the messages, as the client does; the calls stay known.
+func (t *transcript) applyMessages(ev agui.Event) {
+	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
+	list := slices.Clone(ev.JSON)
+	gjson.GetBytes(list, "messages").ForEach(func(_, m gjson.Result) bool {
+		if m.IsObject() {
+			t.addMessage(json.RawMessage(m.Raw))
+		}
+		return true
+	})
+}
+
+func (t *transcript) setState(state json.RawMessage) {
+	t.state, t.stateSize = state, len(state)
+	if t.stateSize > t.limit {
+		t.state, t.stateLost = nil, true
+	}
+}
+
+// patchState applies an RFC 6902 patch. One that does not apply leaves the state unknown, as a state that was never
+// sent does.
+func (t *transcript) patchState(delta string) {
+	if t.stateLost {
+		return
+	}
+	patch, err := jsonpatch.DecodePatch([]byte(delta))
+	if err == nil {
+		base := t.state
+		if base == nil {
+			base = json.RawMessage("{}")
+		}
+		options := jsonpatch.NewApplyOptions()
+		options.EscapeHTML = false
+		var next []byte
+		if next, err = patch.ApplyWithOptions(base, options); err == nil {
+			t.setState(next)
+			return
+		}
+	}
+	t.state, t.stateLost = nil, true
+}
