@@ -348,8 +348,7 @@ func TestOneThreadHasOneRecordUnderEverySpellingOfItsPath(t *testing.T) {
 }
 
 func TestLocationThatNamesTheUpstream(t *testing.T) {
-	var g *rig
-	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Location", "http://"+r.Host+"/agent/runs/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	})

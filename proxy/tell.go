@@ -20,8 +20,11 @@ func (r *run) tell(out *writer, events []agui.Event) {
 	for _, ev := range events {
 		b = appendEvent(b, ev)
 	}
-	out.Write(b)
-	out.FlushError()
+	if _, err := out.Write(b); err != nil {
+		r.log.Debug("the client is gone", "err", err)
+		return
+	}
+	_ = out.FlushError() // a client that is gone is seen at the next write
 }
 
 // beginStream sends the header of a stream of our own, once.
@@ -32,7 +35,7 @@ func (r *run) beginStream(out *writer) {
 	r.began = true
 	streamHeader(out.Header())
 	out.WriteHeader(http.StatusOK)
-	out.FlushError()
+	_ = out.FlushError()
 }
 
 // appendEvent appends an event's frame: its own bytes if it is untouched.

@@ -151,7 +151,7 @@ func start(t *testing.T, environ ...string) (p *process, addr string) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Process.Kill(); p.Wait() }) //nolint:errcheck // it may have ended
+	t.Cleanup(func() { p.Process.Kill(); p.Wait() })
 	p.log = json.NewDecoder(stderr)
 	return p, p.wait(t, "listening")["addr"].(string)
 }
@@ -172,9 +172,9 @@ func (p *process) wait(t *testing.T, msg string) map[string]any {
 
 // exit waits for the end and returns the code.
 func (p *process) exit() int {
-	for p.log.Decode(new(map[string]any)) == nil { //nolint:revive // only to empty the pipe
+	for p.log.Decode(new(map[string]any)) == nil {
 	}
-	p.Wait() //nolint:errcheck // the code tells
+	p.Wait()
 	return p.ProcessState.ExitCode()
 }
 
@@ -218,18 +218,18 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	defer backend.Close()
 	defer close(release)
 	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL)
-	go http.Get("http://" + addr + "/slow") //nolint:errcheck,bodyclose // it is cut
+	go http.Get("http://" + addr + "/slow")
 	select {
 	case <-reached:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the request did not reach the backend")
 	}
-	p.Process.Signal(os.Interrupt) //nolint:errcheck // the log tells
+	p.Process.Signal(os.Interrupt)
 	p.wait(t, "draining")
-	p.Process.Signal(os.Interrupt)     //nolint:errcheck // at the same moment: the same signal, to the process and its group
+	p.Process.Signal(os.Interrupt)
 	time.Sleep(300 * time.Millisecond) // a human's second thought
 	begun := time.Now()
-	p.Process.Signal(os.Interrupt) //nolint:errcheck // as above
+	p.Process.Signal(os.Interrupt)
 	if code := p.exit(); code != 1 {
 		t.Errorf("exit %d after a second signal, want 1", code)
 	}

@@ -21,7 +21,7 @@ func check(environ []string, t terminal) int {
 	for _, s := range c.settings() {
 		fmt.Fprintf(w, "%s\t%s\n", s.name, s)
 	}
-	w.Flush() //nolint:errcheck // standard output is gone
+	w.Flush()
 	for _, name := range c.ignored {
 		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
 	}

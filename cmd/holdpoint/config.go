@@ -108,7 +108,7 @@ func split(err error) []error {
 	if err == nil {
 		return nil
 	}
-	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // one level only
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return all.Unwrap()
 	}
 	return []error{err}

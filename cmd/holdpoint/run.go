@@ -111,7 +111,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
 	s.logger.Info("listening", "addr", listener.Addr().String())
-	defer s.http.Close() //nolint:errcheck // the process ends
+	defer s.http.Close()
 
 	select {
 	case err := <-failed:

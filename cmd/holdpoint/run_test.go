@@ -26,10 +26,10 @@ func newStream() *stream {
 }
 
 func (s *stream) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	http.NewResponseController(w).Flush() //nolint:errcheck // the test reads it
+	http.NewResponseController(w).Flush()
 	close(s.begun)
 	<-s.drained
-	io.WriteString(w, "the end") //nolint:errcheck // as above
+	io.WriteString(w, "the end")
 	close(s.ended)
 }
 
@@ -93,7 +93,7 @@ func TestAStreamThatEndsByItselfEndsTheDrain(t *testing.T) {
 	h := newStream()
 	url, signals, code, s := serving(t, h, func(context.Context) error { <-h.ended; return nil })
 	s.deadline = time.Hour
-	go http.Get(url) //nolint:errcheck,bodyclose // only to hold the server
+	go http.Get(url)
 	<-h.begun
 	signals <- syscall.SIGTERM
 	time.AfterFunc(50*time.Millisecond, func() { close(h.drained) })
@@ -111,7 +111,7 @@ func TestADrainThatHangsIsCut(t *testing.T) {
 	h := newStream()
 	defer close(h.drained)
 	url, signals, code, _ := serving(t, h, func(context.Context) error { select {} })
-	go http.Get(url) //nolint:errcheck,bodyclose // it is cut
+	go http.Get(url)
 	<-h.begun
 	signals <- syscall.SIGTERM
 	select {
@@ -128,10 +128,10 @@ func TestADrainThatHangsIsCut(t *testing.T) {
 func TestARunIsDrained(t *testing.T) {
 	reached := make(chan struct{})
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) //nolint:errcheck // a cut shows below
+		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n") //nolint:errcheck // as above
-		http.NewResponseController(w).Flush()                                               //nolint:errcheck // as above
+		io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n")
+		http.NewResponseController(w).Flush()
 		close(reached)
 		<-r.Context().Done()
 	}))

@@ -86,7 +86,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(&script{thread: t, in: in, emit: func(frame string) {
 		e.frames = append(e.frames, frame)
 		fmt.Fprintf(w, "data: %s\n\n", frame)
-		http.NewResponseController(w).Flush() //nolint:errcheck // the client is gone
+		http.NewResponseController(w).Flush()
 	}}).run()
 }
 

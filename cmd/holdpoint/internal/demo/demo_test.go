@@ -64,7 +64,7 @@ func TestWithoutHoldpoint(t *testing.T) {
 		u, err := url.Parse(upstream)
 		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.NewResponseController(w).EnableFullDuplex() //nolint:errcheck // golang/go#40747: it would cut fast streams
+			http.NewResponseController(w).EnableFullDuplex()
 			proxy.ServeHTTP(w, r)
 		}), err
 	}})
