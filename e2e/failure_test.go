@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -93,6 +94,13 @@ var (
 		sendStream(w, started+"data: {\"ty")
 		panic(http.ErrAbortHandler)
 	}
+	sendsTooMuch = func(w http.ResponseWriter, r *http.Request) {
+		sendStream(w, started+`data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 9<<20)+"\"}\n\n")
+	}
+	compresses = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "zstd")
+		sendStream(w, "????")
+	}
 	hangsUp     = func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }
 	unavailable = func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not now", http.StatusServiceUnavailable) }
 	notFound    = func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
@@ -133,6 +141,8 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 		{"answers JSON", answersJSON, "UPSTREAM_STATUS"},
 		{"ends early", endsEarly, "UPSTREAM_EOF"},
 		{"breaks off", breaksOff, "UPSTREAM_EOF"},
+		{"sends a frame over the limit", sendsTooMuch, "FRAME_TOO_LARGE"},
+		{"compresses in a way that is not read", compresses, "UNSUPPORTED_ENCODING"},
 		{"unavailable", unavailable, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

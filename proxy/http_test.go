@@ -376,6 +376,26 @@ func TestNotFoundIsExplainedInTheLog(t *testing.T) {
 	}
 }
 
+// TestLangGraphServerCallsAreLoggedOnce: they pass, and the operator is told why nothing is translated.
+func TestLangGraphServerCallsAreLoggedOnce(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") })
+	for range 3 {
+		for _, path := range []string{"/threads/t1/runs/stream", "/api/threads/t1/runs/wait"} {
+			res, err := http.Post(g.front.URL+path, "application/json", strings.NewReader(`{"assistant_id":"a","input":{"messages":[]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := io.ReadAll(res.Body); string(got) != "theirs" {
+				t.Errorf("%s: %s", path, got)
+			}
+			res.Body.Close()
+		}
+	}
+	if n := strings.Count(g.logs.String(), "LangGraph Server"); n != 1 {
+		t.Errorf("logged %d times", n)
+	}
+}
+
 func TestLogsHoldNoPayload(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t\nforged", "r1", `,"state":{"secret":"hunter2"}`))

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -85,6 +86,26 @@ func timeCases() []testCase {
 			x.same("the results before", x.load(k).Results, before)
 			x.clock.advance(1)
 			x.same("the results", x.load(k).Results, []store.Result{tombstone(before[0])})
+		}},
+		{name: "a tombstone of a sticky pause keeps what was answered, and whether that failed", elapses: true, exact: true, run: func(x *fixture) {
+			for name, r := range map[string]store.Result{
+				"error":    {How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_ERROR","message":"no"}`)},
+				"finished": {How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`)},
+			} {
+				k, p := x.key(name), pause("p")
+				p.Sticky, p.Interrupts[0].Question = true, "what"
+				x.open(k, p)
+				x.claim(k, "p", "t", "digest")
+				x.finish(k, "t", r, nil)
+				x.clock.advance(x.replay)
+				got := x.load(k).Results[0]
+				if !got.Tombstone || got.Digest != "digest" || got.Failed != (name == "error") || got.Finish != nil {
+					x.Errorf("%s: %s", name, asJSON(got))
+				}
+				if got.Pause == nil || !got.Pause.Sticky || got.Pause.Interrupts[0].Question != "what" || got.Pause.Interrupts[0].ID != p.Interrupts[0].ID || got.Pause.Interrupts[0].Object != nil {
+					x.Errorf("%s: %s", name, asJSON(got))
+				}
+			}
 		}},
 		{name: "results become tombstones one by one, under an open pause too", elapses: true, exact: true, run: func(x *fixture) {
 			k := x.key("a")

@@ -1,0 +1,204 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"unicode/utf16"
+)
+
+const whole = `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"hi"}],` +
+	`"state":{"n":1},"tools":[{"name":"f"}],"resume":[{"interruptId":"x","status":"resolved","payload":{"a":1},"metadata":{}}],` +
+	`"forwardedProps":{"command":{"resume":{"id":true},"interruptEvent":"{\"id\":\"y~1\"}"}}}`
+
+func TestParseInput(t *testing.T) {
+	in, ok, err := ParseInput([]byte(whole))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if in.ThreadID != "t" || in.RunID != "r" || in.ProtocolVersion != "1.0" || len(in.Messages) != 1 || string(in.State) != `{"n":1}` || !in.Declares("f") || in.Declares("g") {
+		t.Errorf("%+v", in)
+	}
+	if !in.HasResume || len(in.Resume) != 1 || in.Resume[0].InterruptID != "x" || in.Resume[0].Status != Resolved || string(in.Resume[0].Payload) != `{"a":1}` {
+		t.Errorf("%+v", in.Resume)
+	}
+	if v, ok := in.CommandResume(); !ok || string(v) != `{"id":true}` {
+		t.Errorf("%s", v)
+	}
+	if ids := in.NamedIDs(); !slices.Equal(ids, []string{"x", "id", "y~1"}) {
+		t.Errorf("%q", ids)
+	}
+}
+
+func TestNullIsAbsent(t *testing.T) {
+	in, ok, err := ParseInput([]byte(`{"threadId":"t","runId":"r","protocolVersion":null,"messages":null,"state":null,"resume":null,"forwardedProps":{"command":{"resume":null}}}`))
+	if _, answered := in.CommandResume(); err != nil || !ok || in.HasResume || in.State != nil || answered {
+		t.Errorf("%+v %v", in, err)
+	}
+	in, _, _ = ParseInput([]byte(`{"threadId":"t","runId":"r","resume":[{"interruptId":"x","status":"resolved","payload":null}]}`))
+	if in.Resume[0].Payload != nil {
+		t.Errorf("%s", in.Resume[0].Payload)
+	}
+}
+
+func TestWhatIsARun(t *testing.T) {
+	for in, want := range map[string]bool{
+		`{"threadId":"t","runId":"r"}`:           true,
+		`{"thread_id":"t","run_id":"r"}`:         true,
+		`{"THREADID":"t","RunId":"r"}`:           true,
+		`{"messages":[],"resume":[]}`:            true,
+		`{"messages":[],"forwarded_props":{}}`:   true,
+		`{"threadId":"t","resume":[]}`:           true,
+		`{"messages":[],"model":"m"}`:            false,
+		`{"threadId":"t"}`:                       false,
+		`{"input":{"threadId":"t","runId":"r"}}`: false,
+		`[{"threadId":"t","runId":"r"}]`:         false,
+		`"threadId runId"`:                       false,
+	} {
+		if _, got, _ := ParseInput([]byte(in)); got != want {
+			t.Errorf("%s: %v", in, got)
+		}
+	}
+}
+
+// TestEditsKeepEveryOtherByte: what is set or taken out leaves the rest as it was.
+func TestEditsKeepEveryOtherByte(t *testing.T) {
+	body := `{ "threadId":"t", "big":12345678901234567890, "runId":"r", "resume":[{"interruptId":"x","status":"cancelled"}], "messages":[], "odd":1.0, "forwardedProps":{"a":1.50,"command":{"resume":1,"keep":2}} }`
+	in, _, err := ParseInput([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(in.WithoutResume().WithoutCommand().Raw)
+	for _, kept := range []string{`"big":12345678901234567890`, `"odd":1.0`, `"a":1.50`, `"keep":2`} {
+		if !bytes.Contains([]byte(got), []byte(kept)) {
+			t.Errorf("%s is gone: %s", kept, got)
+		}
+	}
+	for _, gone := range []string{"interruptId", `"resume"`} {
+		if bytes.Contains([]byte(got), []byte(gone)) {
+			t.Errorf("%s is there: %s", gone, got)
+		}
+	}
+	if all := string(in.WithoutResume().WithMessages([]Message{ParseMessage([]byte(`{"id":"m"}`))}).Raw); !json.Valid([]byte(all)) || !bytes.Contains([]byte(all), []byte(`"messages":[{"id":"m"}]`)) {
+		t.Error(all)
+	}
+}
+
+func TestNewMessages(t *testing.T) {
+	m := func(s string) Message { return ParseMessage([]byte(s)) }
+	old := []Message{m(`{"id":"u1","role":"user","content":"hi"}`), m(`{"id":"a1","role":"assistant","content":"?"}`), m(`{"role":"system","content":"be nice"}`)}
+	var seen []SeenMessage
+	for _, o := range old {
+		seen = append(seen, See(o))
+	}
+	for in, want := range map[string]bool{
+		`{"id":"u1","role":"user","content":"hi"}`:              false,
+		`{"id":"u1","role":"user","content":"hi there"}`:        true,
+		`{"id":"u2","role":"user","content":"hi"}`:              true,
+		`{"id":"a1","role":"assistant","content":"longer now"}`: false,
+		`{"role":"system","content":"be nice"}`:                 false,
+		`{"role":"system","content":"be nasty"}`:                true,
+	} {
+		if got := len(NewMessages([]Message{m(in)}, seen)) == 1; got != want {
+			t.Errorf("%s: new %v", in, got)
+		}
+	}
+}
+
+func TestObjectElsewhere(t *testing.T) {
+	encode := func(s string, little bool, width int) []byte {
+		var out []byte
+		for _, c := range utf16.Encode([]rune(s)) {
+			unit := make([]byte, width)
+			if little {
+				unit[0], unit[1] = byte(c), byte(c>>8)
+			} else {
+				unit[width-1], unit[width-2] = byte(c), byte(c>>8)
+			}
+			out = append(out, unit...)
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		body []byte
+		want Beginning
+	}{
+		"UTF-8":                        {[]byte(`{"a":1}`), Plain},
+		"UTF-8 with a mark":            {[]byte("\xef\xbb\xbf {"), Elsewhere},
+		"UTF-16 LE":                    {encode(` {"a":1}`, true, 2), Elsewhere},
+		"UTF-16 BE":                    {encode(`{"a":1}`, false, 2), Elsewhere},
+		"UTF-16 LE with a mark":        {append([]byte{0xff, 0xfe}, encode(`{`, true, 2)...), Elsewhere},
+		"UTF-32 LE":                    {encode(`{"`, true, 4), Elsewhere},
+		"UTF-32 BE":                    {encode("\n{", false, 4), Elsewhere},
+		"UTF-32 with a mark":           {append([]byte{0, 0, 0xfe, 0xff}, encode(`{`, false, 4)...), Elsewhere},
+		"an array":                     {encode(`[{}]`, true, 2), Plain},
+		"white space, and nothing yet": {encode(`    `, true, 2), Undecided},
+		"a PNG":                        {[]byte("\x89PNG\r\n\x1a\n"), Plain},
+		"an MP4":                       {[]byte("\x00\x00\x00\x20ftypisom"), Plain},
+		"nothing":                      {nil, Plain},
+	} {
+		if got := ObjectElsewhere(tt.body); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	if got := string(Canonical([]byte(` {"b": 1.0, "a":[12345678901234567890, "<"]} `))); got != `{"a":[12345678901234567890,"<"],"b":1.0}` {
+		t.Error(got)
+	}
+	if got := string(Canonical([]byte(`no JSON`))); got != `no JSON` {
+		t.Error(got)
+	}
+}
+
+// FuzzParseInput: never a panic; what is taken has the keys that are acted on once, in the one spelling, and says the same
+// to encoding/json, which takes the last of two equal keys and folds case.
+func FuzzParseInput(f *testing.F) {
+	for _, s := range []string{whole, `{"threadId":"t","thread_id":"u","runId":"r"}`, `{"threadId":"t","runId":"r","resume":[{}]}`, `{"messages":[],"Resume":1}`, "{\"threadId\":\"\\ud800\",\"runId\":\"r\"}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !ValidJSON(body) {
+			return
+		}
+		in, ok, err := ParseInput(body)
+		var refused *InputError
+		if err != nil {
+			if !errors.As(err, &refused) || !ok {
+				t.Fatalf("%v %v", ok, err)
+			}
+			return
+		}
+		if !ok {
+			return
+		}
+		var other struct {
+			ThreadID string            `json:"threadId"`
+			RunID    string            `json:"runId"`
+			Messages []json.RawMessage `json:"messages"`
+			Resume   []struct {
+				InterruptID string `json:"interruptId"`
+				Status      string `json:"status"`
+			} `json:"resume"`
+		}
+		if err := json.Unmarshal(body, &other); err != nil {
+			t.Fatalf("taken, and encoding/json does not: %v", err)
+		}
+		if other.ThreadID != in.ThreadID || other.RunID != in.RunID || len(other.Messages) != len(in.Messages) || len(other.Resume) != len(in.Resume) {
+			t.Fatalf("read %+v, encoding/json reads %+v", in, other)
+		}
+		for i, e := range in.Resume {
+			if other.Resume[i].InterruptID != e.InterruptID || other.Resume[i].Status != string(e.Status) {
+				t.Fatalf("entry %d: %+v and %+v", i, e, other.Resume[i])
+			}
+		}
+		for _, edited := range []RunInput{in.WithoutResume(), in.WithoutCommand(), in.WithMessages(nil)} {
+			if !json.Valid(edited.Raw) {
+				t.Fatalf("an edit made %s", edited.Raw)
+			}
+		}
+	})
+}
