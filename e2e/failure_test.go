@@ -76,6 +76,22 @@ func (f *front) on(t *testing.T) {
 	f.fails.Store(false)
 }
 
+// forgets makes Holdpoint notice that its kept connections to a backend that went away are dead: on one of those a run
+// is cut, not turned away. A GET is tried on each, and at last on a new one.
+func (h *holdpoint) forgets(t *testing.T) {
+	t.Helper()
+	if !eventually(func() bool {
+		res, err := http.Get(h.address + "/")
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusBadGateway
+	}) {
+		t.Fatal("the backend is reached though it went away")
+	}
+}
+
 func sendStream(w http.ResponseWriter, frames string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	io.WriteString(w, frames)
@@ -150,6 +166,9 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 				both(t, func(t *testing.T, next func(*client) *client) {
 					c := w.client(t, "chat")
 					f.off(t)
+					if test.ends == nil {
+						w.h.forgets(t)
+					}
 					if test.code != "" {
 						c.refused(t, step{say: "plain and unheard"}, test.code, false)
 					} else if a := c.run(t, step{say: "plain and unheard", loose: true}).answer(t); a.Status != http.StatusServiceUnavailable || a.Text != "not now\n" {
