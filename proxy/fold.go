@@ -12,6 +12,10 @@ import (
 
 // apply folds one event into messages, calls, state and what is open.
 func (t *transcript) apply(ev agui.Event) {
+	if ev.Type == agui.TextContent || ev.Type == agui.CallArgs {
+		t.applyDelta(ev)
+		return
+	}
 	if !ev.Valid() {
 		// Opaque: it was passed on, and what a client makes of it is not known.
 		t.forget()
@@ -19,8 +23,6 @@ func (t *transcript) apply(ev agui.Event) {
 		return
 	}
 	switch ev.Type {
-	case agui.TextContent, agui.CallArgs:
-		t.applyDelta(ev)
 	case agui.StepStarted:
 		t.begin(agui.StepFinished, ev.Get("stepName").Str)
 	case agui.StepFinished:
@@ -124,21 +126,40 @@ func (t *transcript) forget() {
 	}
 }
 
-// applyDelta appends to a message or a call. These are nearly all events of a stream, so nothing is allocated but for
-// what the text itself needs.
+// applyDelta appends to a message or a call. These are nearly all events of a stream, so each is read once, and nothing is
+// allocated but for what the text itself needs. One that is no JSON is not found out here; every client fails on it.
 func (t *transcript) applyDelta(ev agui.Event) {
 	t.messageSent = false
-	root := agui.View(ev.JSON)
-	delta := root.Get("delta").Str
+	key := "messageId"
 	if ev.Type == agui.CallArgs {
-		c := t.callByID[root.Get("toolCallId").Str]
-		t.appendArgs(c, delta)
-		if c != nil {
-			c.meta.merge(root.Get("metadata"))
+		key = "toolCallId"
+	}
+	var id, delta string
+	var meta gjson.Result
+	types := 0
+	agui.View(ev.JSON).ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "type":
+			types++
+		case key:
+			id = v.Str
+		case "delta":
+			delta = v.Str
+		case "metadata":
+			meta = v
 		}
-	} else if m := t.byID[root.Get("messageId").Str]; m != nil {
+		return true
+	})
+	if types != 1 {
+		t.forget() // opaque
+	} else if ev.Type == agui.CallArgs {
+		if c := t.callByID[id]; c != nil {
+			t.appendArgs(c, delta)
+			c.meta.merge(meta)
+		}
+	} else if m := t.byID[id]; m != nil {
 		t.appendText(m, delta)
-		m.meta.merge(root.Get("metadata"))
+		m.meta.merge(meta)
 	}
 }
 
