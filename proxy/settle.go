@@ -268,7 +268,9 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		if i.Question == "" {
-			i.Question = digestInterrupts(p.Interrupts[n : n+1])
+			asks := *i
+			asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // asked again, it has another
+			i.Question = digestInterrupts([]agui.Interrupt{asks})
 		}
 		i.ID = i.Native
 		// A client that is shown the backend's own form answers with the backend's own ids.

@@ -86,7 +86,11 @@ func publish(natives []native, calls []agui.Call) []agui.Interrupt {
 // question is equal when the graph asks the same again, whatever else the interrupt says: the call that it is bound to
 // depends on what the client of the run had seen.
 func (n native) question(action int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, agui.Canonical(withoutConfig(n.Value))))
+	value := []byte(withoutConfig(n.Value))
+	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again
+		value = agui.DeleteKey(agui.DeleteKey(value, "expiresAt"), "expires_at")
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, agui.Canonical(value)))
 	return hex.EncodeToString(sum[:12])
 }
 
