@@ -59,6 +59,7 @@ func refuseUnknown(id string) decision {
 type question struct {
 	in       agui.RunInput
 	answers  []agui.Answer  // what Dialect.Answers read; nil if the request has none
+	readFor  string         // id of the pause that they were read for, "" if none was known
 	unread   *agui.RunError // Dialect.Answers could not read them
 	record   store.Record
 	stranger bool                                        // the record is another principal's
@@ -101,7 +102,7 @@ func admit(q question) decision {
 func (q question) whileClaimed() decision {
 	p := q.record.Pause
 	for _, a := range q.answers {
-		if p.Interrupt(a.ID) == nil {
+		if p.Interrupt(a.ID) == nil || !q.meant(p.ID) {
 			continue
 		}
 		if digestAnswers(q.answers) == q.record.Digest {
@@ -125,7 +126,11 @@ func (q question) withoutAnswers() decision {
 	case q.allExpired():
 		// Nobody can approve any of them any more, so new input counts as cancelling them. This is no silence taken
 		// for a yes: every answer is "cancelled".
-		return q.cancelExpired()
+		answers := cancelAll(p)
+		if _, stuck := q.stuck(answers); stuck {
+			return q.giveUp()
+		}
+		return decision{do: actResume, answers: answers, fresh: q.fresh(p.Seen, p)}
 	case len(q.fresh(p.Seen, p)) == 0:
 		return decision{do: actAgain}
 	default:
@@ -135,15 +140,12 @@ func (q question) withoutAnswers() decision {
 	}
 }
 
-// cancelExpired: nothing of the pause can be approved any more. Where a cancel cannot be handed on either, because the
-// backend would carry out the approval that it keeps, the pause is given up; the backend asks again, with a new expiry.
-func (q question) cancelExpired() decision {
+// giveUp: every question is cancelled, and that cannot be handed on: the backend would carry out the approval that it
+// keeps, or knows no value that means no. Nothing is sent to it; the pause is closed, and if the backend insists it asks
+// again at its next run.
+func (q question) giveUp() decision {
 	p := q.record.Pause
-	answers, fresh := cancelAll(p), q.fresh(p.Seen, p)
-	if _, stuck := q.stuck(answers); !stuck {
-		return decision{do: actResume, answers: answers, fresh: fresh}
-	}
-	if len(fresh) == 0 {
+	if len(q.fresh(p.Seen, p)) == 0 {
 		return decision{do: actQuiet, withdraw: true}
 	}
 	return decision{do: actPass, withdraw: true, strip: true, command: true}
@@ -238,22 +240,33 @@ func (q question) forOpen() decision {
 		}
 	}
 	if i, stuck := q.stuck(ordered); stuck {
-		if q.allExpired() && allCancelled(ordered) {
-			return q.cancelExpired()
+		if allCancelled(ordered) {
+			return q.giveUp()
 		}
 		return q.refuseStuck(i)
 	}
 	return decision{do: actResume, answers: ordered, fresh: q.fresh(p.Seen, p)}
 }
 
+// meant says whether the answers were read for that pause. Ids alone do not tell: a request that has waited may find
+// another question open, and an answer in the backend's own form names none.
+func (q question) meant(pauseID string) bool { return q.readFor == "" || q.readFor == pauseID }
+
 func (q question) namesOpen() bool {
-	return q.record.Pause != nil && slices.ContainsFunc(q.answers, func(a agui.Answer) bool {
+	return q.record.Pause != nil && q.meant(q.record.Pause.ID) && slices.ContainsFunc(q.answers, func(a agui.Answer) bool {
 		return q.record.Pause.Interrupt(a.ID) != nil
 	})
 }
 
 // ended is how the pause ended that the answers name.
 func (q question) ended() *store.Result {
+	for i := range q.record.Results {
+		r := &q.record.Results[i] // with kept ids, two pauses may have the same
+		named := func(a agui.Answer) bool { return slices.Contains(r.IDs, a.ID) }
+		if q.readFor != "" && r.PauseID == q.readFor && slices.ContainsFunc(q.answers, named) {
+			return r
+		}
+	}
 	for _, a := range q.answers {
 		if r := q.record.ResultOf(a.ID); r != nil {
 			return r
@@ -275,7 +288,7 @@ func (q question) allExpired() bool {
 // the assistant is none: clients rename those.
 func (q question) fresh(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(q.in.Messages, seen))
-	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || repeatsAnswer(m, p) })
+	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) })
 }
 
 func isInput(m agui.Message) bool {
@@ -299,11 +312,11 @@ func (q question) freshAfter(r *store.Result) bool {
 	}
 	var p *agui.Pause
 	var seen []agui.SeenMessage
-	if r != nil {
+	if r != nil && !r.Tombstone { // of whose pause only the questions are left
 		p, seen = r.Pause, r.Seen
 	}
 	if len(seen) == 0 {
-		return !repeatsAnswer(list[len(list)-1], p)
+		return !repeatsAnswer(list[len(list)-1], p, q.in.Resume)
 	}
 	return len(q.fresh(seen, p)) > 0
 }

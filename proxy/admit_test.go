@@ -63,6 +63,13 @@ func comesBack(how store.How, finish string) store.Record {
 	return r
 }
 
+// endedAs is a record whose pause "x" ended well with the answer.
+func endedAs(a agui.Answer) store.Record {
+	r := endedRecord(store.Finished, endedWell)
+	r.Results[0].Digest = digestAnswers([]agui.Answer{a})
+	return r
+}
+
 const (
 	endedWell  = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 	endedBadly = `{"type":"RUN_ERROR","message":"no"}`
@@ -169,7 +176,9 @@ func TestAdmit(t *testing.T) {
 		// a backend that keeps the first answer
 		{name: "a question that comes back after a doubt takes the same answer", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "true")}, do: actResume},
 		{name: "and no other, which would carry the first one out again", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: actRefuse, code: agui.ResumeConflict, reask: true},
-		{name: "nor a cancel", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: actRefuse, code: agui.ResumeConflict, reask: true},
+		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: actQuiet},
+		{name: "beside a new message that is an ordinary run", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: actPass, strip: true},
+		{name: "a cancel is not what an answer without payload was", record: endedAs(resolved("x", "")), answers: []agui.Answer{cancelled("x")}, do: actRefuse, code: agui.ResumeConflict},
 		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: actResume},
 
 		// strangers

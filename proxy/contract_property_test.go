@@ -34,7 +34,7 @@ import (
 //   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out against a later one;
 //
 // and at the end of every sequence that the thread can go on: a client that keeps its list reaches an ordinary run in
-// at most two requests (where the backend keeps an answer, only that answer helps).
+// at most two requests.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -55,9 +55,7 @@ func TestContract(t *testing.T) {
 			"list is lost":        func(t *rapid.T) { w.pending = nil },
 			"":                    func(t *rapid.T) { w.check() },
 		})
-		if !w.sticky {
-			w.goesOn()
-		}
+		w.goesOn()
 	})
 }
 

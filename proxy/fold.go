@@ -328,6 +328,7 @@ func (t *transcript) patchState(delta string) {
 		}
 		options := jsonpatch.NewApplyOptions()
 		options.EscapeHTML = false
+		options.AccumulatedCopySizeLimit = int64(t.limit) // some copies of copies are gigabytes
 		var next []byte
 		if next, err = patch.ApplyWithOptions(base, options); err == nil {
 			t.setState(next)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -13,21 +14,32 @@ import (
 // none (packages/react-core/src/v2/hooks/use-interrupt.tsx). A backend that rebuilds its run from the history would
 // take it for the tool's result, and find the held call answered.
 
-// repeatsAnswer says whether m is such a message for a call that the pause is about. p nil: for any call.
-func repeatsAnswer(m agui.Message, p *agui.Pause) bool {
+// repeatsAnswer says whether m is such a message, for a call that the pause is about (nil: any call). entries are the
+// request's, as they came.
+func repeatsAnswer(m agui.Message, p *agui.Pause, entries []agui.ResumeEntry) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false
 	}
-	if p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.ToolCallID() == m.ToolCallID }) {
-		return false
+	content := gjson.GetBytes(m.JSON, "content")
+	if p == nil {
+		return looksLikeAnswer(content)
 	}
-	return looksLikeAnswer(m)
+	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+		return i.ToolCallID() == m.ToolCallID && (looksLikeAnswer(content) || saysPayload(content, i.ID, entries))
+	})
+}
+
+// saysPayload says whether the content is the payload with which an entry answers the interrupt.
+func saysPayload(content gjson.Result, id string, entries []agui.ResumeEntry) bool {
+	return content.Type == gjson.String && slices.ContainsFunc(entries, func(e agui.ResumeEntry) bool {
+		return e.InterruptID == id && len(e.Payload) > 0 &&
+			string(agui.Canonical(json.RawMessage(content.Str))) == string(agui.Canonical(e.Payload))
+	})
 }
 
 // looksLikeAnswer judges by the content alone: an object that decides something, not a result.
-func looksLikeAnswer(m agui.Message) bool {
-	content := gjson.GetBytes(m.JSON, "content")
-	if content.Type != gjson.String || !gjson.Valid(content.Str) {
+func looksLikeAnswer(content gjson.Result) bool {
+	if content.Type != gjson.String || !agui.ValidJSON([]byte(content.Str)) {
 		return false
 	}
 	v := gjson.Parse(content.Str)
@@ -40,29 +52,9 @@ func looksLikeAnswer(m agui.Message) bool {
 	return v.Get("approved").IsBool()
 }
 
-// withoutAnswers is the input of a resume without the messages that repeat its answers.
-func withoutRepeatedAnswers(in agui.RunInput, p *agui.Pause, answers []agui.Answer) agui.RunInput {
-	isPayload := func(m agui.Message) bool {
-		if m.Role != "tool" {
-			return false
-		}
-		for n, i := range p.Interrupts {
-			if i.ToolCallID() == "" || i.ToolCallID() != m.ToolCallID {
-				continue
-			}
-			content := gjson.GetBytes(m.JSON, "content").Str
-			if n < len(answers) && len(answers[n].Payload) > 0 &&
-				string(agui.Canonical([]byte(content))) == string(agui.Canonical(answers[n].Payload)) {
-				return true
-			}
-			return looksLikeAnswer(m)
-		}
-		return false
-	}
-	if !slices.ContainsFunc(in.Messages, isPayload) {
-		return in
-	}
-	return in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), isPayload))
+// withoutRepeatedAnswers is the input of a resume without the messages that repeat its answers.
+func withoutRepeatedAnswers(in agui.RunInput, p *agui.Pause) agui.RunInput {
+	return without(in, func(m agui.Message) bool { return repeatsAnswer(m, p, in.Resume) })
 }
 
 // withoutLeftovers is the input of a later run: where a call has several tool messages, the one that only repeats an
@@ -74,13 +66,17 @@ func withoutLeftovers(in agui.RunInput) agui.RunInput {
 			results[m.ToolCallID]++
 		}
 	}
-	goes := func(m agui.Message) bool {
-		if m.Role == "tool" && results[m.ToolCallID] > 1 && looksLikeAnswer(m) {
-			results[m.ToolCallID]--
-			return true
+	return without(in, func(m agui.Message) bool {
+		if m.Role != "tool" || results[m.ToolCallID] < 2 || !looksLikeAnswer(gjson.GetBytes(m.JSON, "content")) {
+			return false
 		}
-		return false
-	}
+		results[m.ToolCallID]--
+		return true
+	})
+}
+
+// without is the input without some messages, untouched if it has none of them.
+func without(in agui.RunInput, goes func(agui.Message) bool) agui.RunInput {
 	kept := slices.DeleteFunc(slices.Clone(in.Messages), goes)
 	if len(kept) == len(in.Messages) {
 		return in

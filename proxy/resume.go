@@ -8,6 +8,25 @@ import (
 	"holdpoint/internal/agui"
 )
 
+// withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with those: a client
+// deletes what a snapshot leaves out, and they would never come again.
+func (r *run) withUntaken(ev agui.Event) agui.Event {
+	if r.taken || len(r.request.New) == 0 || !ev.Valid() {
+		return ev
+	}
+	held := map[agui.SeenMessage]bool{}
+	for _, m := range ev.Get("messages").Array() {
+		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
+	}
+	out := ev.JSON
+	for _, m := range r.request.New {
+		if !held[identity(m)] {
+			out = agui.SetKey(out, "messages.-1", m.JSON)
+		}
+	}
+	return ev.With(out)
+}
+
 // resumeTranscript is the transcript that a resumed run begins with: the record's messages merged with the request's
 // by id, for a resume may come with fewer (messages: [] is legal) or with new ones.
 func (r *run) resumeTranscript(p *agui.Pause) *transcript {

@@ -34,12 +34,15 @@ var (
 type run struct {
 	h    *Handler
 	log  *slog.Logger
+	came agui.RunInput // as the client sent it
 	in   agui.RunInput // as it goes to the dialect
 	key  store.Key
 	path string
 	show translate.Show
 
 	record     store.Record
+	readFor    string // id of the pause that the answers were read for at first
+	judged     bool
 	transcript *transcript
 	known      map[string]bool // calls that the client knew before the resume
 
@@ -80,7 +83,7 @@ type run struct {
 // serveRun judges a run and does what the judgement says.
 func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.RunInput) {
 	r := &run{
-		h: h, in: in, req: req, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
+		h: h, came: in, in: in, req: req, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
 		log: h.log.With("thread_id", in.ThreadID, "run_id", in.RunID),
 	}
 	r.key = recordKey(r.path, in.ThreadID)
@@ -124,6 +127,8 @@ func storeDown() decision {
 
 // judge loads the record, reads the answers and asks the contract.
 func (r *run) judge() (decision, error) {
+	// Whatever an attempt before this one has made of the request is gone.
+	r.in, r.request, r.taken, r.known, r.byArray = r.came, translate.Request{}, true, nil, false
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	record, err := r.h.opts.Store.Load(ctx, r.key, "")
@@ -133,11 +138,15 @@ func (r *run) judge() (decision, error) {
 	r.record = record
 	r.show = r.showFor()
 	q := question{in: r.in, record: record, valid: r.valid}
-	answers, err := r.h.opts.Dialect.Answers(r.in, r.namedPause())
+	p := r.namedPause()
+	answers, err := r.h.opts.Dialect.Answers(r.in, p)
 	if err != nil && !errors.As(err, &q.unread) {
 		return decision{}, err
 	}
-	q.answers = answers
+	if !r.judged {
+		r.judged, r.readFor = true, p.ID
+	}
+	q.answers, q.readFor = answers, r.readFor
 	return admit(q), nil
 }
 
@@ -174,12 +183,35 @@ func (r *run) showFor() translate.Show {
 
 // namedPause is the pause whose ids the request names, open or ended; else the open one; else the one that ended last,
 // for an answer that names none; else none, but for the dialect that the route was seen to speak.
+//
+// A request that has waited is read for the pause that it was read for at first: the question that is open by now was
+// asked after it came, and cannot be what it answers.
 func (r *run) namedPause() agui.Pause {
+	p := r.findPause()
+	if p.Dialect == "" {
+		p.Dialect = r.h.routeDialect(r.path)
+	}
+	return p
+}
+
+func (r *run) findPause() agui.Pause {
 	rec := &r.record
-	for _, id := range r.in.NamedIDs() {
-		if rec.Pause != nil && rec.Pause.Interrupt(id) != nil {
+	if r.readFor != "" {
+		if rec.Pause != nil && rec.Pause.ID == r.readFor {
 			return *rec.Pause
 		}
+		for _, result := range rec.Results {
+			if result.PauseID == r.readFor && result.Pause != nil {
+				return *result.Pause
+			}
+		}
+		return agui.Pause{}
+	}
+	ids := r.in.NamedIDs()
+	if rec.Pause != nil && slices.ContainsFunc(ids, func(id string) bool { return rec.Pause.Interrupt(id) != nil }) {
+		return *rec.Pause
+	}
+	for _, id := range ids {
 		if result := rec.ResultOf(id); result != nil && result.Pause != nil {
 			return *result.Pause
 		}
@@ -190,7 +222,7 @@ func (r *run) namedPause() agui.Pause {
 	if len(rec.Results) > 0 && rec.Results[0].Pause != nil {
 		return *rec.Results[0].Pause
 	}
-	return agui.Pause{Dialect: r.h.routeDialect(r.path)}
+	return agui.Pause{}
 }
 
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A decision of actWait
@@ -228,7 +260,7 @@ func (r *run) preparePass(d decision) decision {
 
 func (r *run) prepareResume(d decision) decision {
 	p := *r.record.Pause
-	r.in = withoutRepeatedAnswers(r.in, &p, d.answers)
+	r.in = withoutRepeatedAnswers(r.in, &p)
 	r.byArray = r.in.HasResume
 	r.transcript = r.resumeTranscript(&p)
 	r.known = map[string]bool{}
@@ -237,10 +269,18 @@ func (r *run) prepareResume(d decision) decision {
 	}
 	r.request.Answers, r.request.New = d.answers, d.fresh
 	r.taken = len(d.fresh) == 0
-	if d = r.begin(d, p); d.do != actResume {
-		return d
+	begun := r.begin(d, p)
+	if begun.do == actResume {
+		return r.claim(begun, p)
 	}
-	return r.claim(d, p)
+	if allCancelled(d.answers) {
+		// A cancel that cannot be said to the backend: nothing is sent, and the thread goes on.
+		r.log.Warn("the backend cannot be told that its question is cancelled", "code", begun.err.Code)
+		r.in, r.request, r.taken, r.known = r.came, translate.Request{}, true, nil
+		q := question{in: r.in, record: r.record}
+		return r.prepare(q.giveUp())
+	}
+	return begun
 }
 
 // begin asks the dialect what to send. What it cannot express is refused here, before the claim.

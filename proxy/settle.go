@@ -154,7 +154,8 @@ func (r *run) givesBack(res translate.Result, end translate.End, finish agui.Eve
 	case !r.carried.Load():
 		return finish.Type == agui.RunErrored
 	}
-	return res.Nothing && r.exchange.Out.Resumes && !r.earlier
+	only := r.exchange.Out.Resumes && !r.earlier
+	return only && (res.Nothing || end.Status != 0 && untouched(end.Status))
 }
 
 // note remembers for the log how the run ended.
@@ -318,11 +319,16 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	}
 	err = r.twice(func(ctx context.Context) error { return r.h.opts.Store.Open(ctx, r.key, "", *p) },
 		store.ErrExists, store.ErrFull, store.ErrOwner)
-	if !errors.Is(err, store.ErrExists) {
-		return p, r.keepError(err)
-	}
 	ctx, cancel := r.storeContext()
 	defer cancel()
+	if !errors.Is(err, store.ErrExists) {
+		refused := r.keepError(err)
+		if refused != nil && refused.Code == agui.StoreUnavailable {
+			// It may have been opened after all: nobody is told of it, so it is undone.
+			_ = r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn})
+		}
+		return p, refused
+	}
 	standing, err := r.h.opts.Store.Load(ctx, r.key, "")
 	switch {
 	case err != nil:

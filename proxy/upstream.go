@@ -155,6 +155,9 @@ func (r *run) outgoing() *http.Request {
 	for _, name := range hopByHop {
 		out.Header.Del(name)
 	}
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header.Set("User-Agent", "") // net/http would put its own
+	}
 	r.h.rewrite(&httputil.ProxyRequest{In: r.req.WithContext(ctx), Out: out})
 	return out
 }

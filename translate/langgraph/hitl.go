@@ -138,8 +138,8 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	}
 	switch kind {
 	case "approve":
-		if !isNull(m["editedArgs"]) {
-			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q approves and has editedArgs: its type is edit", id)
+		if edits(m) > 0 {
+			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q approves and has an edit: its type is edit", id)
 		}
 		return json.RawMessage(`{"type":"approve"}`), nil
 	case "edit":
@@ -164,7 +164,21 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	return out, nil
 }
 
+// edits counts the forms in which an edit is given.
+func edits(m map[string]json.RawMessage) int {
+	n := 0
+	for _, key := range []string{"editedArgs", "edited_action", "editedAction"} {
+		if !isNull(m[key]) {
+			n++
+		}
+	}
+	return n
+}
+
 func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
+	if edits(m) > 1 {
+		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has more than one edit", id)
+	}
 	name, args := json.RawMessage(agui.MustMarshal(ask.tool)), m["editedArgs"]
 	for _, key := range []string{"edited_action", "editedAction"} {
 		action, ok := members(m[key])

@@ -141,14 +141,9 @@ func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
 	}
 	a, i := g.answers[0], r.Pause.Interrupts[g.at[0]]
 	schema := i.Schema()
-	_, expires := i.Expires()
 	if a.Status == agui.Cancelled {
 		if v := d.cancelFor(g.ID, schema, r.Valid); v != nil {
 			return v, nil
-		}
-		// An expired interrupt can be cancelled only, so that must be possible, whatever its schema is.
-		if expires {
-			return d.cancelled(g.ID), nil
 		}
 		return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_LANGGRAPH_CANCEL)", a.ID)
 	}
@@ -249,20 +244,17 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// asSent says whether the client's own command.resume can stay, for it brings the graph just what value would: a
-// string of JSON text, which adapters of before 2026-01 give to the graph as text. Whatever else goes into the id map:
-// as a scalar it would answer every question that is open, also those that the adapter did not report.
+// asSent says whether the client's own command.resume can stay as it is: it is the value, or the JSON text of the value
+// where no id map can be sent (adapters of before 2026-01 give the text to the graph). Wherever there is an id, the map
+// goes: as a scalar the answer would be one to every question that is open, also those that the adapter did not report
+// (RAN on the JavaScript server).
 func asSent(sent, value json.RawMessage, list []group) bool {
 	if equalJSON(sent, value) {
 		return true
 	}
 	s, isText := text(sent)
-	if !isText || len(list) != 1 || list[0].Shape == hitl || list[0].Shape == inbox {
+	if !isText || len(list) != 1 || list[0].Way == byID || list[0].Shape == hitl || list[0].Shape == inbox {
 		return false
-	}
-	if list[0].Way == byID {
-		m, _ := members(value)
-		value = m[list[0].ID]
 	}
 	return json.Valid([]byte(s)) && !falsy(json.RawMessage(s)) && !isIDMap(json.RawMessage(s)) && equalJSON(json.RawMessage(s), value)
 }

@@ -75,8 +75,8 @@ func TestResumeCommand(t *testing.T) {
 		"command: empty text goes into the map":              {one, command(`""`), wrapped(`""`), ""},
 		"command: {} goes into the map":                      {one, command(`{}`), wrapped(`{}`), ""},
 		"command: a text goes into the map":                  {one, command(`"yes"`), wrapped(`"yes"`), ""},
-		"command: JSON text stays as sent":                   {one, command(`"{\"approved\": true}"`), `"{\"approved\": true}"`, ""},
-		"command: 42 as text stays as sent":                  {one, command(`"42"`), `"42"`, ""},
+		"command: JSON text goes into the map":               {one, command(`"{\"approved\": true}"`), wrapped(`{"approved": true}`), ""},
+		"command: 42 as text is the number that it becomes":  {one, command(`"42"`), wrapped(`42`), ""},
 		"command: false as text is no yes to an old adapter": {one, command(`"false"`), wrapped(`false`), ""},
 		"command: null as text":                              {one, command(`"null"`), wrapped(`null`), ""},
 		"command: a native id map stays":                     {two, command(`{"` + idB + `": 2, "` + idA + `": 1}`), `{"` + idB + `": 2, "` + idA + `": 1}`, ""},
@@ -85,7 +85,7 @@ func TestResumeCommand(t *testing.T) {
 		"command: a scalar for two (fact 4)":                 {two, command(`"yes"`), "", agui.PartialResume},
 		"command: another question's id map":                 {one, command(`{"` + idB + `":2}`), "", agui.UnknownInterruptID},
 		"command: no id, the value as sent":                  {bare, command(`"{\"a\":1}"`), `"{\"a\":1}"`, ""},
-		"both forms, the same":                               {one, resumeArray(entry(A, `{"a":1}`)) + "," + command(`"{\"a\":1}"`), `"{\"a\":1}"`, ""},
+		"both forms, the same":                               {one, resumeArray(entry(A, `{"a":1}`)) + "," + command(`"{\"a\":1}"`), wrapped(`{"a":1}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resumeWith(t, d, c.pause, input(t, c.more))
@@ -156,17 +156,17 @@ func TestCancelled(t *testing.T) {
 		want          string
 		code          agui.Code
 	}{
-		"false by default":                        {approval, ``, nil, `false`, ""},
-		"null":                                    {approval, `null`, nil, `null`, ""},
-		"JSON of the operator's":                  {approval, `{"approved":false}`, nil, `{"approved":false}`, ""},
-		"the adapter's sentinel gets its id":      {approval, `{"__agui_cancelled__":true}`, nil, `{"__agui_cancelled__":true,"interrupt_id":"` + idA + `"}`, ""},
-		"CopilotKit":                              {kitText, `"no"`, nil, `"no"`, ""},
-		"a schema that it does not fit":           {withSchema, ``, never, "", agui.InvalidPayload},
-		"a schema that it fits":                   {withSchema, `{}`, func(_, p json.RawMessage) error { return nil }, `{}`, ""},
-		"a no that the schema has":                {withApproved, ``, only(`{"approved":false}`), `{"approved":false}`, ""},
-		"null where the schema takes it":          {withSchema, ``, only(`null`), `null`, ""},
-		"an interrupt that expires, all the same": {expiring, ``, never, `false`, ""},
-		"HITL has a decision of its own":          {jsHITL, `null`, never, `{"decisions":[{"type":"reject","message":"Cancelled by user"}]}`, ""},
+		"false by default":                   {approval, ``, nil, `false`, ""},
+		"null":                               {approval, `null`, nil, `null`, ""},
+		"JSON of the operator's":             {approval, `{"approved":false}`, nil, `{"approved":false}`, ""},
+		"the adapter's sentinel gets its id": {approval, `{"__agui_cancelled__":true}`, nil, `{"__agui_cancelled__":true,"interrupt_id":"` + idA + `"}`, ""},
+		"CopilotKit":                         {kitText, `"no"`, nil, `"no"`, ""},
+		"a schema that it does not fit":      {withSchema, ``, never, "", agui.InvalidPayload},
+		"a schema that it fits":              {withSchema, `{}`, func(_, p json.RawMessage) error { return nil }, `{}`, ""},
+		"a no that the schema has":           {withApproved, ``, only(`{"approved":false}`), `{"approved":false}`, ""},
+		"null where the schema takes it":     {withSchema, ``, only(`null`), `null`, ""},
+		"an interrupt that expires, no more": {expiring, ``, never, "", agui.InvalidPayload},
+		"HITL has a decision of its own":     {jsHITL, `null`, never, `{"decisions":[{"type":"reject","message":"Cancelled by user"}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{Cancel: JSON(c.cancel)})

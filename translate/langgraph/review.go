@@ -111,7 +111,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 	if err != nil {
 		return nil, err
 	}
-	if edited := r.editedArgs(d); edited != nil && a.Own && r.asks[i].edits != nil && valid != nil {
+	if edited := r.editedArgs(d); edited != nil && r.asks[i].edits != nil && valid != nil {
 		if err := valid(r.asks[i].edits, edited); err != nil {
 			return nil, agui.Errorf(agui.InvalidPayload, "the edited arguments for interrupt %q do not fit: %v", a.ID, err)
 		}
@@ -145,9 +145,15 @@ type verdict struct {
 	message  *string
 }
 
-// readVerdict reads a payload. Only approved:true is an approval; whatever is not understood is refused.
+// readVerdict reads a payload. Only approved:true is an approval; whatever is not understood, or says a thing twice in
+// two ways, is refused.
 func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
 	var v verdict
+	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {
+		if !isNull(m[key]) {
+			return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has both approved and %s", id, key)
+		}
+	}
 	switch string(m["approved"]) {
 	case "true":
 		v.approved = true

@@ -29,6 +29,7 @@ type run struct {
 	before   private           // on a resume: what the pause kept
 	again    *translate.Result // the pause that made us ask once more, see askAgain
 	stale    []native          // what was answered before we asked once more
+	beside   []agui.Message    // and what came beside the answers
 	lost     bool
 }
 
@@ -126,7 +127,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
 		next := run.d.plainRun(run.r)
-		next.again, next.stale, next.first, next.before = &res, run.answered, run.first, run.before
+		next.again, next.stale, next.first, next.before, next.beside = &res, run.answered, run.first, run.before, run.r.New
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
 	return res, nil
@@ -213,6 +214,11 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 
 // finished is the result of a run that ended without asking: the backend's own end, then what came beside the answers.
 func (run *run) finished(finish agui.Event) translate.Result {
+	if len(run.beside) > 0 { // nothing was open any more when we asked once more
+		r := run.r
+		r.New = run.beside
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: run.d.newMessages(r), Run: run.d.plainRun(r)}}
+	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
 	}

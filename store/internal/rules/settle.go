@@ -115,7 +115,7 @@ func tombstone(r store.Result) store.Result {
 	if p := r.Pause; p != nil && p.Sticky {
 		t.Digest = r.Digest
 		t.Failed = r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored
-		t.Pause = &agui.Pause{ID: p.ID, Sticky: true}
+		t.Pause = &agui.Pause{ID: p.ID, Dialect: p.Dialect, Sticky: true}
 		for _, i := range p.Interrupts {
 			t.Pause.Interrupts = append(t.Pause.Interrupts, agui.Interrupt{ID: i.ID, Native: i.Native, Question: i.Question})
 		}
