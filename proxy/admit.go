@@ -52,7 +52,7 @@ func refuseUnknown(id string) decision {
 	if id == "" {
 		return refuse(agui.UnknownInterruptID, "forwardedProps.command.resume answers no open interrupt of this thread")
 	}
-	return refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", id)
+	return refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", agui.Cut(id))
 }
 
 // A question is all that admit judges by.
@@ -108,7 +108,7 @@ func (q question) whileClaimed() decision {
 		if digestAnswers(q.answers) == q.record.Digest {
 			return decision{do: actWait}
 		}
-		return refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", a.ID)
+		return refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", agui.Cut(a.ID))
 	}
 	return refuse(agui.ResumeInProgress, "a resume of this thread is running")
 }
@@ -188,7 +188,7 @@ func (q question) noneOpen() decision {
 	if ended {
 		switch result.How {
 		case store.Finished:
-			d = refuse(agui.ResumeConflict, "interrupt %q was resumed with other answers", q.answers[0].ID)
+			d = refuse(agui.ResumeConflict, "interrupt %q was resumed with other answers", agui.Cut(q.answers[0].ID))
 		case store.Doubtful:
 			d = refuse(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the action may or may not have run", q.answers[0].ID)
 		case store.Lost:

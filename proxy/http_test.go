@@ -299,6 +299,29 @@ func TestRunsThatMustNotBeGuessedAtAreRefused(t *testing.T) {
 			}
 		})
 	}
+	for name, body := range map[string]string{
+		"a byte order mark": "\xef\xbb\xbf" + input("t", "r", ""), "UTF-16": utf16(input("t", "r", "")), "UTF-16 behind much white space": utf16(strings.Repeat(" ", 700) + input("t", "r", "")),
+	} {
+		for _, contentType := range []string{"text/plain", "application/octet-stream"} { // what is declared does not count
+			t.Run(name+" as "+contentType, func(t *testing.T) {
+				calls := g.called()
+				res, err := http.Post(g.front.URL, contentType, strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != 400 || g.called() != calls {
+					t.Errorf("%d, and it reached the backend %d times", res.StatusCode, g.called()-calls)
+				}
+			})
+		}
+	}
+	t.Run("white space without an end", func(t *testing.T) {
+		calls := g.called()
+		if res, _ := g.answer(strings.Repeat(" ", 8<<10)); res.StatusCode != 413 || g.called() != calls {
+			t.Error(res.StatusCode)
+		}
+	})
 	t.Run("NaN as text", func(t *testing.T) {
 		res, err := http.Post(g.front.URL, "text/plain", strings.NewReader(`{"threadId":"t","runId":"r","messages":[],"state":{"x":NaN}}`))
 		if err != nil {

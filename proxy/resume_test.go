@@ -11,6 +11,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate"
+	outcome "holdpoint/translate/agui"
 )
 
 // asksOnce asks at the first call and finishes at every other.
@@ -157,6 +158,8 @@ func TestEndsOfAResume(t *testing.T) {
 		{"a 500 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(500) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 409 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(409) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 200 that is no stream is in doubt", func(w http.ResponseWriter) { io.WriteString(w, "{}") }, store.InDoubt, "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a 408 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(408) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a 425 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(425) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 422 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(422) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
 		{"a 429 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(429) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
 		{"a 307 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(307) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
@@ -329,6 +332,60 @@ func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 	}
 	// It is new input still: with the next answers it goes along.
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r3","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
+}
+
+// TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: a real LangGraph adapter ends each run with one, and a client
+// deletes what it leaves out.
+func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
+	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, snapshot, asks)) })
+	g.do(input("t", "r1", ""))
+	got := g.do(`{"threadId":"t","runId":"r2","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(yes("n1~id1")) + `}`)
+	if !strings.Contains(got, `"messages":[`+oldUser+`,`+newUser+`]`) {
+		t.Errorf("the client would delete its message: %s", got)
+	}
+}
+
+// TestAnswersGoOverAConnectionOfTheirOwn: on a kept one that the backend closes at that moment nobody can tell whether it
+// read the request.
+func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
+	var from []string
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		from = append(from, r.RemoteAddr)
+		asksOnce(w, r, n)
+	})
+	g.do(input("t", "r1", ""))
+	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	g.do(input("t", "r3", ""))
+	if from[1] == from[0] || from[1] == from[2] {
+		t.Errorf("connections %v", from)
+	}
+}
+
+// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: they were given, and are no part of the ordinary run.
+func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
+	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = outcome.New(), ClientBoth })
+	g.do(input("t", "r1", ""))
+	const props = `,"forwardedProps":{"keep":1,"command":{"resume":true}}`
+	g.do(input("t", "r2", props))
+	g.do(`{"threadId":"t","runId":"r3","messages":[` + oldUser + `,{"id":"m1","role":"assistant","content":"hello"},` + newUser + `]` + props + `}`)
+	if got := string(g.calls[2]); strings.Contains(got, "command") || !strings.Contains(got, `"keep":1`) {
+		t.Errorf("the backend got %s", got)
+	}
+}
+
+func TestNativeClientGetsNothingMadeOnAReload(t *testing.T) {
+	g := newRig(t, asksOnce, func(o *Options) { o.Client = ClientNative })
+	g.do(input("t", "r1", ""))
+	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED RUN_FINISHED+interrupt")
+}
+
+func TestProtocolVersionOfTheBackendStays(t *testing.T) {
+	own := `{"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.1"}`
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(own, finished)) })
+	if got := g.do(input("t", "r", `,"protocolVersion":"1.0"`)); got != stream(own, finished) {
+		t.Error(got)
+	}
 }
 
 func TestReannouncedCallsAreDropped(t *testing.T) {

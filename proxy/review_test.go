@@ -87,6 +87,12 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	g.do(input("t", "r1", ""))
 	g.dialect.event = func(agui.Event, func(agui.Event)) error { panic("a bug") }
 	post(t, g.front.URL, "application/json", input("t", "r2", resumeWith(yes("n1~id1"))))
+	g.dialect.event = nil
+	_, got := post(t, g.front.URL, "application/json", input("t", "r3", resumeWith(yes("n1~id1"))))
+	wantTypes(t, got, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT") // the answers went out
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
 }
 
 // TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and the upstream wakes up.

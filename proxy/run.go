@@ -84,7 +84,7 @@ type run struct {
 func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.RunInput) {
 	r := &run{
 		h: h, came: in, in: in, req: req, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
-		log: h.log.With("thread_id", in.ThreadID, "run_id", in.RunID),
+		log: h.log.With("thread_id", agui.Cut(in.ThreadID), "run_id", agui.Cut(in.RunID)),
 	}
 	r.key = recordKey(r.path, in.ThreadID)
 	out := newWriter(w, h.opts.Heartbeat)

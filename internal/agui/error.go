@@ -1,6 +1,9 @@
 package agui
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no vocabulary; the names are those of
 // ag-ui's integrations/aws-strands where they fit.
@@ -43,6 +46,15 @@ func (e *RunError) Error() string { return string(e.Code) + ": " + e.Message }
 // Errorf is a RunError with a formatted message.
 func Errorf(code Code, format string, args ...any) *RunError {
 	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Cut is a client's text, an id for example, as it may stand in a message or in a log line: its beginning, if it is long.
+func Cut(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 // Event is the RUN_ERROR event.

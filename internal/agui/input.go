@@ -96,7 +96,7 @@ func readKeys(object gjson.Result, keys map[string]string, where string) (map[st
 		case !known:
 			return true
 		case k.Raw != `"`+name+`"`:
-			err = badInput("key %q%s must be spelled %q", k.Str, where, name)
+			err = badInput("key %q%s must be spelled %q", Cut(k.Str), where, name)
 		default:
 			if _, twice := found[name]; twice {
 				err = badInput("key %q%s stands twice", name, where)
@@ -226,7 +226,7 @@ func (in *RunInput) readResume(list gjson.Result) error {
 		case id.Type != gjson.String || id.Str == "":
 			return badInput("resume[%d] has no interruptId", i)
 		case ids[id.Str]:
-			return badInput("resume[%d] answers interrupt %q a second time", i, id.Str)
+			return badInput("resume[%d] answers interrupt %q a second time", i, Cut(id.Str))
 		case status != Resolved && status != Cancelled:
 			return badInput("resume[%d].status must be %q or %q", i, Resolved, Cancelled)
 		}
