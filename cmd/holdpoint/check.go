@@ -22,6 +22,9 @@ func check(environ []string, t terminal) int {
 		fmt.Fprintf(w, "%s\t%s\n", s.name, s)
 	}
 	w.Flush()
+	if warning := c.LangGraph.Warning(); warning != "" {
+		fmt.Fprintf(t.out, "HOLDPOINT_LANGGRAPH_CANCEL: %s\n", warning)
+	}
 	for _, name := range c.ignored {
 		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -63,6 +64,9 @@ func logStart(c config, logger *slog.Logger) {
 	}
 	logger.Info("configuration", attrs...)
 	logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message")
+	if w := c.LangGraph.Warning(); w != "" {
+		logger.Warn(w, "variable", "HOLDPOINT_LANGGRAPH_CANCEL")
+	}
 	logger.Warn("threads belong to nobody, for no principal is read: whoever knows a thread id can see and answer its open questions")
 }
 
@@ -118,7 +122,7 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		s.logger.Error("cannot serve", "err", err)
 		return exitError
 	case sig := <-signals:
-		s.logger.Info("draining", "signal", sig.String(), "deadline", s.deadline.String())
+		s.logger.Info("draining", "signal", sig.String(), "deadline", s.deadline.String(), "hint", "a second signal ends it at once")
 	}
 	first := time.Now()
 	ended := make(chan struct{})
@@ -158,7 +162,8 @@ func (s *server) end(ctx context.Context) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		if err := s.http.Shutdown(all); err != nil { // closes the listener first and waits for connections then
+		err := s.http.Shutdown(all) // closes the listener first and waits for connections then
+		if errors.Is(err, context.DeadlineExceeded) {
 			s.logger.Warn("connections were cut at the deadline", "err", err)
 		}
 	}()

@@ -44,6 +44,14 @@ type Options struct {
 	NSIDs bool `env:"NS_IDS" envDefault:"false" doc:"compute the ids of interrupts that have a namespace only; right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones"`
 }
 
+// Warning is what an operator should know of the options, "" for nothing.
+func (o Options) Warning() string {
+	if len(o.Cancel) == 0 || falsy(json.RawMessage(o.Cancel)) {
+		return ""
+	}
+	return "a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it"
+}
+
 // JSON is a JSON value in a variable.
 type JSON json.RawMessage
 

@@ -38,3 +38,11 @@ func TestReviewConfigsAreFoundByName(t *testing.T) {
 		t.Errorf("a may not be rejected: %v", err)
 	}
 }
+
+func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
+	for cancel, want := range map[string]bool{``: false, `false`: false, `null`: false, `""`: false, `0`: false, `true`: true, `"no"`: true, `{"approved":false}`: true} {
+		if got := (Options{Cancel: JSON(cancel)}).Warning() != ""; got != want {
+			t.Errorf("%s: %v", cancel, got)
+		}
+	}
+}
