@@ -32,7 +32,6 @@ type transcript struct {
 	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order
 	lastText    string   // for chunks without an id
 	lastCall    string
-	streamed    bool // anything but RUN_STARTED and CUSTOM was seen
 	stateSent   bool // the last event about the state was a whole snapshot
 	stateSeen   bool
 	messageSent bool // the last event about messages was a whole snapshot
@@ -93,9 +92,6 @@ func relevant(t agui.Type) bool {
 
 // add takes an event that the client was shown. It costs a copy.
 func (t *transcript) add(ev agui.Event) {
-	if ev.Type != agui.RunStarted && ev.Type != agui.Custom {
-		t.streamed = true
-	}
 	if !relevant(ev.Type) || t.tooLarge && (ev.Type == agui.TextContent || ev.Type == agui.CallArgs) {
 		return
 	}
@@ -149,9 +145,6 @@ func (t *transcript) State() (json.RawMessage, bool) {
 	t.fold()
 	return t.state, !t.stateLost
 }
-
-// Streamed implements agui.Transcript.
-func (t *transcript) Streamed() bool { return t.streamed }
 
 // seen is what tells the messages of this run from new ones, also where their contents were too large to keep.
 func (t *transcript) seen() []agui.SeenMessage {

@@ -65,22 +65,3 @@ func ParseText(value gjson.Result) gjson.Result {
 	}
 	return value
 }
-
-// EchoedIDs are the interrupt ids inside an echoed interruptEvent: the CUSTOM event that Holdpoint makes for clients
-// that know no other form holds the Interrupt, or {"interrupts":[..]}, as JSON text.
-func EchoedIDs(in agui.RunInput) []string {
-	event := ParseText(gjson.ParseBytes(in.InterruptEvent()))
-	if !event.IsObject() {
-		return nil
-	}
-	var ids []string
-	if id := event.Get("id"); id.Type == gjson.String {
-		ids = append(ids, id.Str)
-	}
-	for _, i := range event.Get("interrupts").Array() {
-		if id := i.Get("id"); id.Type == gjson.String {
-			ids = append(ids, id.Str)
-		}
-	}
-	return ids
-}

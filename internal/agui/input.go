@@ -295,15 +295,24 @@ func (in RunInput) NamedIDs() []string {
 			return true
 		})
 	}
+	return append(ids, in.EchoedIDs()...)
+}
+
+// EchoedIDs are the interrupt ids inside an echoed interruptEvent: the CUSTOM event that Holdpoint makes for clients that
+// know no other form holds the Interrupt, or {"interrupts":[..]}, as JSON text.
+func (in RunInput) EchoedIDs() []string {
 	event := gjson.ParseBytes(in.InterruptEvent())
-	if event.Type == gjson.String && gjson.Valid(event.Str) {
+	if event.Type == gjson.String && ValidJSON([]byte(event.Str)) {
 		event = gjson.Parse(event.Str)
 	}
-	if id := event.Get("id"); id.Type == gjson.String {
-		ids = append(ids, id.Str)
+	if !event.IsObject() {
+		return nil
 	}
-	for _, i := range event.Get("interrupts").Array() {
-		ids = append(ids, i.Get("id").Str)
+	var ids []string
+	for _, i := range append([]gjson.Result{event}, event.Get("interrupts").Array()...) {
+		if id := i.Get("id"); id.Type == gjson.String {
+			ids = append(ids, id.Str)
+		}
 	}
 	return ids
 }

@@ -22,18 +22,6 @@ type Interrupt struct {
 	Question string `json:"question,omitempty"`
 }
 
-// InterruptObject is the AG-UI Interrupt as Holdpoint writes it. Optional fields without a value are omitted, never
-// null: null is fatal to clients from 0.0.54 on. ResponseSchema is an object or absent (`true` is fatal too).
-type InterruptObject struct {
-	ID             string          `json:"id,omitempty"`
-	Reason         string          `json:"reason"`
-	Message        *string         `json:"message,omitempty"`
-	ToolCallID     *string         `json:"toolCallId,omitempty"`
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
-	ExpiresAt      *string         `json:"expiresAt,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`
-}
-
 // Reason of the interrupt.
 func (i Interrupt) Reason() string { return gjson.GetBytes(i.Object, "reason").Str }
 

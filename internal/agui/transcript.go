@@ -11,8 +11,6 @@ type Transcript interface {
 	Messages() ([]json.RawMessage, bool)
 	// State is what a STATE_SNAPSHOT would hold now; nil if none was seen or sent; false if it is not known.
 	State() (json.RawMessage, bool)
-	// Streamed says whether anything but RUN_STARTED and CUSTOM was seen in the backend's stream.
-	Streamed() bool
 }
 
 // A Call is a tool call as the client has seen it.

@@ -63,7 +63,7 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	// Without an echo it is for what is open; of several it can answer one only, and admit finds the others.
 	id := p.Interrupts[0].ID
 	if in.InterruptEvent() != nil {
-		ids := translate.EchoedIDs(in)
+		ids := in.EchoedIDs()
 		at := slices.IndexFunc(ids, func(id string) bool { return p.Interrupt(id) != nil })
 		if at < 0 {
 			return nowhere, nil

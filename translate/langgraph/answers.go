@@ -167,7 +167,7 @@ func echo(in agui.RunInput, p agui.Pause, list []group) int {
 			return at
 		}
 	}
-	for _, id := range translate.EchoedIDs(in) {
+	for _, id := range in.EchoedIDs() {
 		for at, g := range list {
 			if slices.ContainsFunc(g.at, func(i int) bool { return p.Interrupts[i].ID == id }) {
 				return at

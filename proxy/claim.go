@@ -1,0 +1,149 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// claim takes the pause. Claim before send: of two equal clicks one reaches the backend.
+func (r *run) claim(d decision, p agui.Pause) decision {
+	token := random128()
+	// A lost reply is made good by the same claim again: the token says that it is the same.
+	err := r.twice(func(ctx context.Context) error {
+		return r.h.opts.Store.Claim(ctx, r.key, p.ID, token, digestAnswers(d.answers), leaseTime)
+	}, store.ErrReplay, store.ErrConflict, store.ErrNotFound)
+	switch {
+	case err == nil:
+	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
+		return decision{do: actWait}
+	default:
+		r.log.Error("claim not taken by the store", "err", err)
+		r.token = token
+		_ = r.release() // if it was taken after all: nothing was sent
+		return storeDown()
+	}
+	r.token, r.claimed = token, p
+	r.holding.Store(true)
+	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
+	if !r.unfollow() {
+		_ = r.release() // the client left just now; nothing was sent
+		return refuse(agui.ResumeInProgress, "the request was given up")
+	}
+	r.unwatch = context.AfterFunc(r.req.Context(), r.goOnAlone)
+	return d
+}
+
+// twice does a step of the store once more if its reply was lost; the steps are made for that. known are the store's
+// own answers, which are no lost reply.
+func (r *run) twice(step func(ctx context.Context) error, known ...error) error {
+	var err error
+	for range 2 {
+		ctx, cancel := r.storeContext()
+		err = step(ctx)
+		cancel()
+		if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+			return err
+		}
+	}
+	return err
+}
+
+// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the lease lapses, and
+// that reads as in doubt.
+func (r *run) renew(ctx context.Context, token string) bool {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := r.h.opts.Store.Renew(ctx, r.key, token, leaseTime)
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn("claim not renewed", "err", err)
+	}
+	return !errors.Is(err, store.ErrStale)
+}
+
+// claimedNow says whether the run holds a claim, so that its end must be seen.
+func (r *run) claimedNow() bool { return r.holding.Load() }
+
+// save ends the claim. The end of a run of somebody else's making is told all the same: only the record has gone on.
+func (r *run) save(result store.Result, next *agui.Pause) error {
+	if r.token == "" {
+		return nil
+	}
+	result.ByArray = r.byArray
+	if result.How != store.Doubtful {
+		r.snapshots(&result.Messages, &result.State)
+	}
+	result.Seen = r.seen()
+	if next != nil {
+		result.Next = next.ID
+	}
+	r.renewal.stop()
+	err := r.twice(func(ctx context.Context) error {
+		return r.h.opts.Store.Finish(ctx, r.key, r.token, result, next)
+	}, store.ErrStale)
+	r.unclaim()
+	if err == nil {
+		return nil
+	}
+	r.log.Error("end of the resume not taken by the store", "err", err)
+	if errors.Is(err, store.ErrStale) && next == nil {
+		return nil
+	}
+	return err
+}
+
+// release gives the pause back: the backend did nothing.
+func (r *run) release() error {
+	r.renewal.stop()
+	err := r.twice(func(ctx context.Context) error { return r.h.opts.Store.Release(ctx, r.key, r.token) }, store.ErrStale)
+	r.unclaim()
+	if err == nil || errors.Is(err, store.ErrStale) { // something else began: there is nothing to give back
+		return nil
+	}
+	r.log.Error("release not taken by the store", "err", err)
+	return err
+}
+
+func (r *run) unclaim() {
+	r.token = ""
+	r.holding.Store(false)
+}
+
+// closeDoubt tells a doubt once: the pause ends with it, so that the thread can go on.
+func (r *run) closeDoubt(d decision) decision {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	p := r.record.Pause
+	told := store.Result{How: store.Doubtful}
+	if r.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
+		told.Seen = p.Seen
+	}
+	err := r.h.opts.Store.Close(ctx, r.key, p.ID, told)
+	switch {
+	case err == nil:
+		return d
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+		return decision{do: actWait} // another request was told, or the run ended after all
+	}
+	r.log.Error("doubt not closed by the store", "err", err)
+	return storeDown()
+}
+
+// giveUp closes the open pause: nothing that can be said to it can be handed on. actPass says that it is done.
+func (r *run) giveUp() decision {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	p := r.record.Pause
+	err := r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+	switch {
+	case err == nil:
+		return decision{do: actPass}
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+		return decision{do: actWait}
+	}
+	r.log.Error("pause not given up by the store", "err", err)
+	return storeDown()
+}

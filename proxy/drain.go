@@ -1,0 +1,82 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// enter takes the run into the books. It fails when the proxy drains.
+//
+// The run's context does not end with the request's: a claimed run goes on without its client, so that the outcome of
+// what was approved is recorded. For any other run the client's leaving cancels the upstream, see follow.
+func (h *Handler) enter(r *run, req *http.Request) bool {
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(req.Context()))
+	r.unfollow = context.AfterFunc(req.Context(), func() { r.cancel(context.Canceled) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.draining {
+		return false
+	}
+	h.live[r] = r.cancel
+	return true
+}
+
+// leave ends a run for good.
+func (r *run) leave() {
+	r.renewal.stop()
+	r.report()
+	r.unfollow()
+	if r.unwatch != nil {
+		r.unwatch()
+	}
+	r.alone.stop()
+	r.cancel(context.Canceled)
+	h := r.h
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.live, r)
+	if len(h.live) == 0 && h.ended != nil {
+		close(h.ended)
+		h.ended = nil
+	}
+}
+
+// Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
+// end; a claimed run is in doubt then. New runs are refused from that moment on.
+func (h *Handler) Drain(ctx context.Context) error {
+	ended := h.allEnded()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	h.draining = true
+	for _, cancel := range h.live {
+		cancel(errDraining)
+	}
+	h.mu.Unlock()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(storeTimeout):
+		return errors.New("proxy: some streams did not end")
+	}
+}
+
+// allEnded is closed when no stream is left.
+func (h *Handler) allEnded() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.live) == 0 {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	if h.ended == nil {
+		h.ended = make(chan struct{})
+	}
+	return h.ended
+}

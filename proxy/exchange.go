@@ -1,0 +1,143 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// forward sends the exchange through ReverseProxy.
+func (r *run) forward(out *writer, req *http.Request) {
+	if r.exchange.Out.None {
+		body := newBody(r, nil)
+		body.none = true
+		r.beginStream(out)
+		r.copyTo(out, body)
+		return
+	}
+	r.h.reverse.ServeHTTP(out, req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
+}
+
+// copyTo is what ReverseProxy does with a body, for one that comes from elsewhere.
+func (r *run) copyTo(out *writer, body *body) {
+	defer body.Close()
+	p := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(p)
+		if n > 0 {
+			if _, err := out.Write(p[:n]); err != nil {
+				return
+			}
+			_ = out.FlushError()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// open looks at an answer's header. A nil body means that the answer goes to the client as it is.
+func (r *run) open(res *http.Response) io.ReadCloser {
+	if res.StatusCode/100 == 2 {
+		up, fault, end := r.stream(res)
+		b := newBody(r, up)
+		b.fault, b.end = fault, end
+		return b
+	}
+	r.reached()
+	head := r.head(res) // what is cut here is cut for the client too
+	events := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
+	if events == nil && !r.began {
+		res.Body = replay(head, res.Body)
+		return nil
+	}
+	if events == nil { // the header went out while the run waited
+		events = []agui.Event{agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode).Event()}
+		r.note(events[0])
+	}
+	res.Body.Close()
+	b := newBody(r, nil)
+	b.preset = events
+	return b
+}
+
+// head is the start of an answer that is no stream.
+func (r *run) head(res *http.Response) []byte {
+	defer r.bound()()
+	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
+	return head
+}
+
+// stream is the event stream of an answer, or why there is none.
+func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunError, end translate.End) {
+	r.reached()
+	if res.StatusCode/100 == 2 && isEventStream(res.Header) {
+		plain, err := decoded(res)
+		if err == nil {
+			return plain, nil, translate.End{}
+		}
+		res.Body.Close()
+		return nil, agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read"), translate.End{}
+	}
+	head := r.head(res)
+	res.Body.Close()
+	broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
+	return nil, broken, translate.End{Status: res.StatusCode, Body: head}
+}
+
+// unreachable is the stream for an exchange that got no answer.
+func (r *run) unreachable(ctx context.Context, err error) []byte {
+	b := newBody(r, nil)
+	b.fault = r.unanswered(ctx, err)
+	stream, _ := io.ReadAll(b) // it ends with io.EOF always
+	return stream
+}
+
+// unanswered is what an exchange without an answer is told as.
+func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
+	r.log.Warn("the backend did not answer", "err", err)
+	switch broken := fault(ctx, err); {
+	case broken != nil:
+		return broken
+	case r.wrote.Load():
+		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
+	}
+	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
+}
+
+// bound gives up the exchange if its answer's header, or what stands in place of a stream, does not come within the idle
+// time. It returns what ends the watch.
+func (r *run) bound() (done func()) {
+	limit := r.h.opts.IdleTimeout
+	if limit == 0 {
+		return func() {}
+	}
+	t := time.AfterFunc(limit, func() { r.cancel(errIdle) })
+	return func() { t.Stop() }
+}
+
+// reached notes that the backend has the exchange at hand, or a part of it.
+func (r *run) reached() {
+	r.wrote.Store(true)
+	if r.exchange.Out.Resumes {
+		r.carried.Store(true)
+	}
+}
+
+// beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
+func (r *run) beginLater() error {
+	r.withdraw()
+	r.laterRuns++
+	r.known, r.taken = nil, true
+	r.request = translate.Request{Input: r.in, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.h.routeDialect(r.path)}}
+	_, translation, err := r.h.opts.Dialect.Begin(r.request)
+	if err != nil {
+		return err
+	}
+	r.exchange = translate.Exchange{Run: translation}
+	return nil
+}

@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// concludePause saves a pause and tells it then: a resume can arrive before the write returns.
+func (r *run) concludePause(res translate.Result) []agui.Event {
+	p := r.mint(res)
+	r.snapshots(&p.Messages, &p.State)
+	p.Seen = r.seen()
+	r.h.routes.Add(r.path, p.Dialect)
+	told, refused := r.keep(p)
+	if refused != nil {
+		r.outcome, r.code = "error", refused.Code
+		return append(res.Before, refused.Event())
+	}
+	r.outcome, r.paused = "interrupt", told
+	more := res.Before
+	if r.show != translate.ShowNative { // nothing is made for such a client
+		more = append(append(more, r.transcript.unclosed()...), r.snapshotEvents(r.transcript)...)
+	}
+	return r.tellPause(told, more)
+}
+
+// mint gives the interrupts the ids that the client sees.
+func (r *run) mint(res translate.Result) *agui.Pause {
+	p := res.Pause
+	p.ID = random128()
+	p.Interrupts = slices.Clone(p.Interrupts)
+	p.Digest = digestInterrupts(p.Interrupts)
+	r.opened = p.ID
+	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
+	natives := map[string]int{}
+	for _, i := range p.Interrupts {
+		natives[i.Native]++
+	}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		if i.Question == "" {
+			asks := *i
+			asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // asked again, it has another
+			i.Question = digestInterrupts([]agui.Interrupt{asks})
+		}
+		i.ID = i.Native
+		// A client that is shown the backend's own form answers with the backend's own ids.
+		keep := r.h.opts.IDs == KeepIDs || r.show == translate.ShowNative
+		if !keep || i.Native == "" || natives[i.Native] > 1 {
+			i.ID = i.Native + "~" + r.h.opts.NewID()
+		}
+		i.Object = withID(i.Object, i.ID)
+		if _, expires := i.Expires(); !expires && r.h.opts.InterruptTTL > 0 && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
+			i.Object = agui.SetString(i.Object, "expiresAt", r.h.opts.Now().Add(r.h.opts.InterruptTTL).UTC().Format(time.RFC3339))
+		}
+	}
+	return &p
+}
+
+// withID puts the id first, where every producer has it.
+func withID(object json.RawMessage, id string) json.RawMessage {
+	object = agui.DeleteKey(object, "id")
+	out := append([]byte(`{"id":`), agui.MustMarshal(id)...)
+	rest := object[1:]
+	if !gjson.ParseBytes(object).IsObject() || len(gjson.ParseBytes(object).Map()) == 0 {
+		return append(out, '}')
+	}
+	return append(append(out, ','), rest...)
+}
+
+// digestInterrupts is the same for the same questions, whatever ids were minted for them.
+func digestInterrupts(list []agui.Interrupt) string {
+	h := sha256.New()
+	for _, i := range list {
+		h.Write(agui.MustMarshal([]string{i.Native, string(agui.Canonical(agui.DeleteKey(i.Object, "id")))}))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// keep saves the pause. If one with the same questions stands already, that one is told.
+func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
+	var err error
+	if r.token != "" {
+		err = r.save(store.Result{How: store.Finished, Finish: p.Finish}, p)
+		if !errors.Is(err, store.ErrStale) {
+			return p, r.keepError(err)
+		}
+		// The claim was given up for lost and something else began; the question is new all the same.
+	}
+	err = r.twice(func(ctx context.Context) error { return r.h.opts.Store.Open(ctx, r.key, "", *p) },
+		store.ErrExists, store.ErrFull, store.ErrOwner)
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	if !errors.Is(err, store.ErrExists) {
+		refused := r.keepError(err)
+		if refused != nil && refused.Code == agui.StoreUnavailable {
+			// It may have been opened after all: nobody is told of it, so it is undone.
+			_ = r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn})
+		}
+		return p, refused
+	}
+	standing, err := r.h.opts.Store.Load(ctx, r.key, "")
+	switch {
+	case err != nil:
+		return nil, r.keepError(err)
+	case standing.State == store.Open && standing.Pause.Digest == p.Digest:
+		return standing.Pause, nil
+	}
+	return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
+}
+
+func (r *run) keepError(err error) *agui.RunError {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrFull):
+		r.log.Error("pause not kept", "err", err)
+		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: too many questions are open (HOLDPOINT_STORE_ENTRIES)")
+	}
+	r.log.Error("pause not kept", "err", err)
+	if errors.Is(err, store.ErrOwner) {
+		return agui.Errorf(agui.ThreadForbidden, "the thread belongs to somebody else")
+	}
+	return agui.Errorf(agui.StoreUnavailable, "the run asks something that cannot be kept at the moment")
+}
+
+// withdraw closes the pause that this stream opened, if it is open still: the backend went on without an answer.
+func (r *run) withdraw() {
+	if r.paused == nil || r.paused.ID != r.opened {
+		return
+	}
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	if rec, err := r.h.opts.Store.Load(ctx, r.key, ""); err == nil && rec.State != store.Open {
+		return // it was answered meanwhile, and that has an end of its own
+	}
+	err := r.h.opts.Store.Close(ctx, r.key, r.paused.ID, store.Result{How: store.Withdrawn, Seen: r.paused.Seen})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		r.log.Warn("pause not withdrawn", "err", err)
+	}
+	r.paused = nil
+}
+
+// snapshots are what is kept of messages and state at the end, as far as they are known.
+func (r *run) snapshots(messages, state *json.RawMessage) {
+	if list, ok := r.transcript.Messages(); ok && len(list) > 0 {
+		*messages = agui.MustMarshal(slices.DeleteFunc(list, func(m json.RawMessage) bool { return r.untaken(agui.See(agui.ParseMessage(m))) }))
+	}
+	if s, ok := r.transcript.State(); ok {
+		*state = s
+	}
+}
+
+// seen are the messages that count as known from now on. A message that the backend did not take comes again.
+func (r *run) seen() []agui.SeenMessage {
+	return slices.DeleteFunc(r.transcript.seen(), r.untaken)
+}
+
+// untaken says whether a message came beside the answers and did not go to the backend.
+func (r *run) untaken(s agui.SeenMessage) bool {
+	return !r.taken && slices.ContainsFunc(r.request.New, func(m agui.Message) bool { return agui.See(m) == s })
+}
