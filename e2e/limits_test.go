@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"syscall"
 	"testing"
 	"time"
 )
@@ -45,6 +46,52 @@ func TestNoRoomForAQuestion(t *testing.T) {
 					})
 				})
 			}
+		})
+	}
+}
+
+// A backend that is silent in a resume: the client's stream ends, the action goes on, and the same answers are told its end.
+func TestASilentResume(t *testing.T) {
+	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "1s"}, func(t *testing.T, w world) {
+		t.Parallel()
+		c := w.paused(t, "approve", 1)
+		gate := fresh("gate")
+		held := map[string]any{"approved": true, "hold": gate}
+		s := c.answer(c.answers(func(id string) entry { return resolved(id, held) }), held)
+		c.refused(t, s, "UPSTREAM_IDLE", false)
+		w.b.reached(t, gate)
+		w.b.open(t, gate)
+		s.empty = true
+		c.finish(t, s)
+		w.did(t, c, 2, map[string]int{"delete": 1})
+		c.goesOn(t, nil)
+	})
+}
+
+// A shutdown in mid-resume: the stream ends in order. Another Holdpoint takes over, and the thread goes on.
+func TestAShutdownInMidResume(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{newest, oldest} {
+		t.Run("client-"+version, func(t *testing.T) {
+			t.Parallel()
+			b := shared.backends[1]
+			w := world{b: b, h: ownHoldpoint(t, b.url(), nil), version: version}
+			c := w.paused(t, "approve", 1)
+			gate := fresh("gate")
+			held := map[string]any{"approved": true, "hold": gate}
+			done := c.start(t, c.answer(c.answers(func(id string) entry { return resolved(id, held) }), held))
+			w.b.reached(t, gate)
+			if err := syscall.Kill(-w.h.cmd.Process.Pid, syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if a := (<-done).answer(t); a.code() != "PROXY_DRAINING" {
+				t.Errorf("told %s", terminal(a))
+			}
+			w.b.open(t, gate)
+			after := ownHoldpoint(t, b.url(), nil)
+			c.d.call(t, "new", map[string]any{"client": c.name, "version": version, "url": after.address + "/approve", "threadId": c.thread, "messages": c.messages}, &struct{}{})
+			c.pending, c.asked = nil, false
+			c.recovers(t, yes) // the backend may ask again; it keeps the approval that it has
 		})
 	}
 }
