@@ -12,7 +12,7 @@ import (
 func BenchmarkPassedFrame(b *testing.B) {
 	frame := stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes}}
-	r := &run{h: h, transcript: newTranscript(defaultTranscriptBytes, nil, nil)}
+	r := &run{h: h, attempt: attempt{transcript: newTranscript(defaultTranscriptBytes, nil, nil)}}
 	_, translation, err := (&fakeDialect{}).Begin(translate.Request{})
 	if err != nil {
 		b.Fatal(err)

@@ -26,7 +26,7 @@ func (r *run) claim(d decision, p agui.Pause) decision {
 		_ = r.release() // if it was taken after all: nothing was sent
 		return storeDown()
 	}
-	r.token, r.claimed = token, p
+	r.token = token
 	r.holding.Store(true)
 	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
 	if !r.unfollow() {

@@ -437,7 +437,7 @@ func TestLogsHoldNoPayload(t *testing.T) {
 func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	frame := []byte(stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
 	g := newRig(t, echo)
-	r := &run{h: g.h, log: g.h.log, transcript: newTranscript(64<<20, nil, nil)}
+	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: newTranscript(64<<20, nil, nil)}}
 	_, translation, _ := g.dialect.Begin(translate.Request{})
 	r.exchange = translate.Exchange{Run: translation}
 	b := newBody(r, io.NopCloser(&forever{frame: frame}))

@@ -434,7 +434,7 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	// A second run that was admitted before the first paused: put in place by hand.
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
-		r := &run{h: g.h, in: agui.RunInput{ThreadID: "t", RunID: "r"}, key: key, path: "/", taken: true, log: g.h.log, ctx: t.Context()}
+		r := &run{h: g.h, attempt: newAttempt(agui.RunInput{ThreadID: "t", RunID: "r"}), key: key, path: "/", log: g.h.log, ctx: t.Context()}
 		r.transcript = newTranscript(1<<20, nil, nil)
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})

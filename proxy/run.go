@@ -33,37 +33,31 @@ var (
 type run struct {
 	h    *Handler
 	log  *slog.Logger
+	req  *http.Request
 	came agui.RunInput // as the client sent it
-	in   agui.RunInput // as it goes to the dialect
-	key  store.Key
 	path string
-	show translate.Show
+	key  store.Key
 
-	record     store.Record
-	readFor    string // id of the pause that the answers were read for at first
-	judged     bool
-	transcript *transcript
-	known      map[string]bool // calls that the client knew before the resume
+	record  store.Record
+	readFor string // id of the pause that the answers were read for at first
+	judged  bool
+	show    translate.Show
+	attempt
 
-	req      *http.Request // the client's
-	exchange translate.Exchange
-	request  translate.Request
-	wrote    atomic.Bool // a connection for the exchange at hand was there: bytes may have gone out
+	exchange  translate.Exchange // the one at hand
+	second    bool               // it is the second one
+	laterRuns int                // runs of this stream after the first
+	wrote     atomic.Bool        // a connection for it was there: bytes may have gone out
 	// carried says that an exchange with the answers may have gone out, earlier that one before the exchange at hand
 	// did. Answers that were sent are never given back but by the only exchange that carried them.
 	carried atomic.Bool
 	earlier bool
 
-	token     string      // of the claim, "" if there is none
-	holding   atomic.Bool // token is set; for other goroutines' eyes
-	claimed   agui.Pause
-	byArray   bool
-	renewal   renewal
-	opened    string // id of the pause that this run opened
-	taken     bool   // the messages beside the answers went to the backend, or there were none
-	paused    *agui.Pause
-	second    bool // the exchange at hand is the second one
-	laterRuns int  // runs of this stream after the first
+	token   string      // of the claim, "" if there is none
+	holding atomic.Bool // token is set; for other goroutines' eyes
+	renewal renewal
+	paused  *agui.Pause // the pause that was told
+	opened  string      // id of the pause that this run opened
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -73,16 +67,30 @@ type run struct {
 	detached bool        // the handler has returned and the run goes on
 	began    bool        // the client has the header of a stream already
 
+	// For the one line in the log.
 	started time.Time
 	status  int
 	outcome string
 	code    agui.Code
 }
 
+// An attempt is what one judgement makes of the request. A request that waited is judged anew, and nothing of the
+// attempt before is left then.
+type attempt struct {
+	in         agui.RunInput // as it goes to the dialect
+	request    translate.Request
+	transcript *transcript
+	known      map[string]bool // calls that the client knew before the resume
+	byArray    bool            // the answers came in a resume array
+	taken      bool            // the messages beside the answers went to the backend, or there were none
+}
+
+func newAttempt(in agui.RunInput) attempt { return attempt{in: in, taken: true} }
+
 // serveRun judges a run and does what the judgement says.
 func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.RunInput) {
 	r := &run{
-		h: h, came: in, in: in, req: req, path: recordPath(req.URL.Path), started: h.opts.Now(), taken: true,
+		h: h, req: req, came: in, path: recordPath(req.URL.Path), attempt: newAttempt(in), started: h.opts.Now(),
 		log: h.log.With("thread_id", agui.Cut(in.ThreadID), "run_id", agui.Cut(in.RunID)),
 	}
 	r.key = recordKey(r.path, in.ThreadID)
@@ -126,8 +134,7 @@ func storeDown() decision {
 
 // judge loads the record, reads the answers and asks the contract.
 func (r *run) judge() (decision, error) {
-	// Whatever an attempt before this one has made of the request is gone.
-	r.in, r.request, r.taken, r.known, r.byArray = r.came, translate.Request{}, true, nil, false
+	r.attempt = newAttempt(r.came)
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	record, err := r.h.opts.Store.Load(ctx, r.key, "")
@@ -275,7 +282,7 @@ func (r *run) prepareResume(d decision) decision {
 	if allCancelled(d.answers) {
 		// A cancel that cannot be said to the backend: nothing is sent, and the thread goes on.
 		r.log.Warn("the backend cannot be told that its question is cancelled", "code", begun.err.Code)
-		r.in, r.request, r.taken, r.known = r.came, translate.Request{}, true, nil
+		r.attempt = newAttempt(r.came)
 		q := question{in: r.in, record: r.record}
 		return r.prepare(q.giveUp())
 	}
