@@ -50,7 +50,13 @@ func (r *run) open(res *http.Response) io.ReadCloser {
 	}
 	r.reached()
 	head := r.head(res) // what is cut here is cut for the client too
-	events := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
+	events, next := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
+	if next {
+		res.Body.Close()
+		b := newBody(r, nil)
+		b.next()
+		return b
+	}
 	if events == nil && !r.began {
 		res.Body = replay(head, res.Body)
 		return nil

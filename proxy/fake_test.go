@@ -103,7 +103,7 @@ type rig struct {
 	front   *httptest.Server
 	store   store.Store
 	dialect *fakeDialect
-	logs    *bytes.Buffer
+	logs    *lockedBuffer
 
 	mu    sync.Mutex
 	calls [][]byte // bodies that reached the backend
@@ -114,7 +114,7 @@ type rig struct {
 // newRig serves every call of the backend with serve; n counts them from 1.
 func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
-	g := &rig{t: t, dialect: &fakeDialect{}, logs: &bytes.Buffer{}}
+	g := &rig{t: t, dialect: &fakeDialect{}, logs: &lockedBuffer{}}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		g.mu.Lock()
@@ -133,7 +133,7 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	o := Options{
 		Upstream: up, Dialect: g.dialect, Store: g.store, Client: ClientOutcome,
 		NewID:  func() string { n++; return fmt.Sprintf("id%d", n) },
-		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: g.logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger: slog.New(slog.NewTextHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
 		c(&o)
@@ -157,15 +157,22 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	return g
 }
 
-type lockedWriter struct {
+// A lockedBuffer may be read while it is written: a run's line in the log comes after its answer.
+type lockedBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *lockedWriter) Write(p []byte) (int, error) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(p)
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func (g *rig) called() int {

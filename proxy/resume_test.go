@@ -282,6 +282,31 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	}
 }
 
+// TestSecondExchangeAfterAStatus: a dialect may try another way where the backend turned the first one down.
+func TestSecondExchangeAfterAStatus(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch n {
+		case 1:
+			sendStream(w, stream(started, asks))
+		case 2:
+			w.WriteHeader(http.StatusUnprocessableEntity)
+		default:
+			sendStream(w, stream(started, hello, finished))
+		}
+	})
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		if e.Status == http.StatusUnprocessableEntity {
+			return translate.Result{Next: &translate.Exchange{Out: translate.Out{Resumes: true, TakesNew: true}}}, nil
+		}
+		return translate.Result{}, nil
+	}
+	g.do(input("t", "r1", ""))
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 3 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
 // TestSecondExchangeThatFails: the answers went well before it, so nothing is in doubt.
 func TestSecondExchangeThatFails(t *testing.T) {
 	for _, tt := range []struct {

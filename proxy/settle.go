@@ -50,35 +50,21 @@ func (r *run) panicked() *agui.RunError {
 	return told
 }
 
-// endStatus is settle for an answer that is no stream and no success. No events: it goes to the client as it is.
-func (r *run) endStatus(end translate.End) []agui.Event {
+// endStatus is settle for an answer that is no stream and no success. No events and no next exchange: it goes to the client
+// as it is.
+func (r *run) endStatus(end translate.End) (events []agui.Event, next bool) {
 	res, err := r.exchange.Run.End(end)
+	broken := agui.Errorf(agui.UpstreamStatus, "the backend answered %d", end.Status)
 	if err != nil {
-		events, _ := r.conclude(translate.Result{}, translate.End{}, r.translationError(err))
-		return events
+		res, broken = translate.Result{}, r.translationError(err)
 	}
-	if res.Lost || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0 {
-		events, _ := r.conclude(res, end, nil)
-		return events
+	events, next = r.conclude(res, end, broken)
+	said := err != nil || res.Lost || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0
+	if next || said || r.code == agui.StoreUnavailable {
+		return events, next
 	}
-	r.outcome = "http status"
-	switch {
-	case r.token == "":
-	case !r.carried.Load(), r.exchange.Out.Resumes && !r.earlier && untouched(end.Status):
-		err = r.release()
-	case !r.exchange.Out.Resumes:
-		// A later exchange was turned down; the answers themselves went well before it.
-		failed := agui.Errorf(agui.UpstreamStatus, "the backend answered %d", end.Status)
-		err = r.save(store.Result{How: store.Finished, Finish: failed.Event().JSON}, nil)
-	default:
-		err = r.save(store.Result{How: store.Doubtful}, nil)
-	}
-	if err != nil {
-		down := storeDown().err.Event()
-		r.note(down)
-		return []agui.Event{down}
-	}
-	return nil
+	r.outcome, r.code = "http status", ""
+	return nil, false
 }
 
 // untouched says whether an HTTP status means that the backend did not take the answers at all.
