@@ -80,6 +80,8 @@ func (c *config) check() []error {
 	}
 	if err := checkListen(c.Listen); err != nil {
 		wrong("LISTEN", c.Listen, err)
+	} else if isOwn(c.Upstream, c.Listen) {
+		wrong("UPSTREAM", shownURL(c.Upstream), fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen))
 	}
 	if c.Store != memoryStore {
 		wrong("STORE", c.Store, errors.New("no such store yet, want "+memoryStore))

@@ -85,6 +85,7 @@ func TestBadValues(t *testing.T) {
 		{"UPSTREAM=http://me:hu sh@x y", `HOLDPOINT_UPSTREAM "http://xxxxx@x y": no address, want something like http://localhost:8000/agent`},
 		{"UPSTREAM=me:hush@x", `HOLDPOINT_UPSTREAM "xxxxx@x": scheme missing, want http:// or https://`},
 		{"UPSTREAM=ftp://x?key=hush", `HOLDPOINT_UPSTREAM "ftp://x?xxxxx": scheme "ftp" is not spoken, want http:// or https://`},
+		{"UPSTREAM=http://localhost:7080/agent", `HOLDPOINT_UPSTREAM "http://localhost:7080/agent": this is where Holdpoint itself listens (HOLDPOINT_LISTEN :7080), want the backend's address`},
 		{"LISTEN=7080", `HOLDPOINT_LISTEN "7080": want host:port, such as :7080`},
 		{"LISTEN=:http", `HOLDPOINT_LISTEN ":http": port "http" is out of range, want 0 to 65535`},
 		{"LISTEN=localhost", `HOLDPOINT_LISTEN "localhost": want host:port, such as :7080 or 127.0.0.1:7080`},

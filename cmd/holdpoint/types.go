@@ -145,6 +145,18 @@ func checkListen(v string) error {
 	return nil
 }
 
+// isOwn says whether an address of this machine's own is the one to listen on: each run would go round until the files
+// run out. Other names of this machine are not known.
+func isOwn(upstream *url.URL, listen string) bool {
+	host, port, err := net.SplitHostPort(listen)
+	if upstream == nil || err != nil || port == "0" || upstream.Port() != port {
+		return false
+	}
+	up := upstream.Hostname()
+	local := up == "localhost" || net.ParseIP(up).IsLoopback() || net.ParseIP(up).IsUnspecified()
+	return up == host || local && (host == "" || host == "localhost" || net.ParseIP(host).IsLoopback() || net.ParseIP(host).IsUnspecified())
+}
+
 // shownURL is an address as logs may hold it: user info and the values of the query are cut.
 func shownURL(u *url.URL) string {
 	if u == nil {
