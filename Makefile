@@ -17,7 +17,7 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools unit race fuzz golden lint fmt cover image e2e update
+.PHONY: help demo run-demo test tools modules unit race fuzz golden lint fmt cover image e2e update
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ demo: ## a pause and its answer in this terminal; needs nothing but Go
 
 run-demo: demo ## the same
 
-test: tools lint race fuzz e2e ## everything; installs what it needs into ignored folders
+test: tools modules lint race fuzz e2e ## everything; installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
@@ -42,6 +42,12 @@ tools: # says in one line what is missing on this machine
 ifeq ($(RACE),)
 	@echo "make test: no C compiler on this machine, so the tests run without the race detector"
 endif
+
+# Registries fail now and then; a red run must not come from that.
+retry = for try in 1 2 3; do if $(1); then break; elif (( try == 3 )); then exit 1; fi; sleep $$((5 * try)); done
+
+modules: # what the rest is built of
+	@$(call retry,$(GO) mod download)
 
 unit: ## Go only, quick
 	$(GO) vet ./...
@@ -72,7 +78,7 @@ fmt: $(LINT) ## format as lint wants it
 
 $(LINT):
 	@mkdir -p $(@D)
-	GOBIN=$(CURDIR)/.cache/lint $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	$(call retry,GOBIN=$(CURDIR)/.cache/lint $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
 	@mv .cache/lint/golangci-lint $@
 
 cover: ## coverage of the unit tests, as a total and in .cache/cover.html
