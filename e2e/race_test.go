@@ -60,7 +60,7 @@ func TestTwoRunsAskAtOnce(t *testing.T) {
 						next(late).goesOn(t, nil)
 
 						// The same, but nobody answers: who lost is told what is open, and denies it.
-						late, first = race(t, w)
+						late, _ = race(t, w)
 						next(late).goesOn(t, no)
 						w.effects(t, late, nil)
 					})
