@@ -1,16 +1,20 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/translate"
 )
 
 // TestLostReplyOfFinishIsAskedForAgain: one blip of the store must not make a finished action doubtful.
@@ -92,5 +96,403 @@ func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
 	if rec.State != store.Open || len(rec.Results) != 0 {
 		t.Errorf("state %q, results %+v", rec.State, rec.Results)
+	}
+}
+
+// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: such a run is translated in a goroutine of its own, where net/http
+// does not recover.
+func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
+	if !child(t) {
+		return
+	}
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	g.dialect.event = func(agui.Event, func(agui.Event)) error { panic("a bug") }
+	post(t, g.front.URL, "application/json", input("t", "r2", resumeWith(yes("n1~id1"))))
+	g.dialect.event = nil
+	_, got := post(t, g.front.URL, "application/json", input("t", "r3", resumeWith(yes("n1~id1"))))
+	wantTypes(t, got, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT") // the answers went out
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and the upstream wakes up.
+func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			if n == 1 {
+				io.WriteString(w, stream(started, asks))
+				return nil
+			}
+			io.WriteString(w, stream(started))
+			time.Sleep(time.Hour + 5*time.Second)
+			io.WriteString(w, stream(hello))
+			time.Sleep(time.Minute)
+			io.WriteString(w, stream(finished))
+			return nil
+		}, func(o *Options) { o.IdleTimeout = time.Hour })
+		b.post(input("t", "r1", ""))
+		w := &slowRecorder{recorder{ResponseRecorder: httptest.NewRecorder()}}
+		b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~x"))))))
+		time.Sleep(2 * time.Hour)
+		wantTypes(t, w.text(), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
+	})
+}
+
+// A slowRecorder takes ten seconds for what holds an error.
+type slowRecorder struct{ recorder }
+
+func (s *slowRecorder) Write(p []byte) (int, error) {
+	n, err := s.recorder.Write(p)
+	if bytes.Contains(p, []byte("RUN_ERROR")) {
+		time.Sleep(10 * time.Second)
+	}
+	return n, err
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// hanging is a body that ends with its request only.
+type hanging struct{ ctx context.Context }
+
+func (h hanging) Read([]byte) (int, error) { <-h.ctx.Done(); return 0, h.ctx.Err() }
+
+func (h hanging) Close() error { return nil }
+
+// TestClaimedRunIsGivenUpWhereverTheBackendHangs: without a bound the claim is renewed for ever, and the thread can never
+// go on.
+func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
+	for name, answer := range map[string]roundTripper{
+		"before the header": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		},
+		"in the body of a status": func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 500, Header: http.Header{}, Body: hanging{req.Context()}, Request: req}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var b *bubble
+				b = newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+					io.WriteString(w, stream(started, asks))
+					return nil
+				}, func(o *Options) {
+					o.IdleTimeout = time.Hour
+					inner := o.Transport
+					o.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
+						if b.n == 0 {
+							return inner.RoundTrip(req)
+						}
+						return answer(req)
+					})
+				})
+				b.post(input("t", "r1", ""))
+				ctx, leave := context.WithCancel(t.Context())
+				go func() {
+					defer func() { recover() }()
+					gone := &recorder{ResponseRecorder: httptest.NewRecorder(), fail: true}
+					b.h.ServeHTTP(gone, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~x"))))).WithContext(ctx))
+				}()
+				time.Sleep(time.Second)
+				leave()
+				time.Sleep(detachTimeout + 2*time.Hour)
+				if rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State != store.InDoubt {
+					t.Errorf("three hours after the client has left the pause is %q", rec.State)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				b.h.Drain(ctx)
+			})
+		})
+	}
+}
+
+// A scriptedStore lets a test stand in the way of single steps.
+type scriptedStore struct {
+	store.Store
+	claim   func(err error) error // after the step
+	release func() error          // instead of it
+	renew   func(ctx context.Context) error
+	finish  func() error
+}
+
+func (s *scriptedStore) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	err := s.Store.Claim(ctx, key, pauseID, token, digest, lease)
+	if s.claim != nil {
+		return s.claim(err)
+	}
+	return err
+}
+
+func (s *scriptedStore) Release(ctx context.Context, key store.Key, token string) error {
+	if s.release != nil {
+		return s.release()
+	}
+	return s.Store.Release(ctx, key, token)
+}
+
+func (s *scriptedStore) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	if s.renew != nil {
+		if err := s.renew(ctx); err != nil {
+			return err
+		}
+	}
+	return s.Store.Renew(ctx, key, token, lease)
+}
+
+func (s *scriptedStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	if s.finish != nil {
+		if err := s.finish(); err != nil {
+			return err
+		}
+	}
+	return s.Store.Finish(ctx, key, token, r, next)
+}
+
+// TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is under way; it must not begin the
+// renewals anew, or the thread is claimed for ever.
+func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		s := &scriptedStore{}
+		s.renew = func(ctx context.Context) error {
+			if down.Load() {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		s.finish = func() error {
+			if down.Load() {
+				return errDown
+			}
+			return nil
+		}
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			if n == 1 {
+				io.WriteString(w, stream(started, asks))
+				return nil
+			}
+			io.WriteString(w, stream(started))
+			time.Sleep(12 * time.Second)
+			io.WriteString(w, stream(finished))
+			return nil
+		}, func(o *Options) { s.Store = o.Store; o.Store = s })
+		b.post(input("t", "r1", ""))
+		down.Store(true)
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+		time.Sleep(13 * time.Second)
+		down.Store(false)
+		time.Sleep(time.Hour)
+		if rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State != store.InDoubt {
+			t.Errorf("an hour after its run the pause is %q", rec.State)
+		}
+		s.renew = func(context.Context) error { return store.ErrStale }
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestClaimWithALostReplyIsGivenBack: nothing was sent, so nothing is in doubt and the question is not lost.
+func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedStore{}
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			if n == 1 {
+				io.WriteString(w, stream(started, asks))
+				return nil
+			}
+			io.WriteString(w, stream(started, finished))
+			return nil
+		}, func(o *Options) { s.Store = o.Store; o.Store = s })
+		b.post(input("t", "r1", ""))
+		lost := 1
+		s.claim = func(err error) error {
+			if lost--; lost >= 0 {
+				return errDown
+			}
+			return err
+		}
+		b.post(input("t", "r2", resumeWith(yes("n1~x")))) // either tells STORE_UNAVAILABLE or tries the same claim again
+		time.Sleep(leaseTime + time.Second)
+		if got := b.post(input("t", "r3", resumeWith(yes("n1~x")))); strings.Contains(got, "RESUME_IN_DOUBT") {
+			t.Errorf("%s, but the backend was called %d times", types(got), b.n)
+		}
+	})
+}
+
+// TestReleaseThatTheStoreDidNotTakeIsToldSo: the thread is claimed until the lease ends, and in doubt then.
+func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
+	s := &scriptedStore{}
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	}, func(o *Options) { s.Store = o.Store; o.Store = s })
+	g.do(input("t", "r1", ""))
+	s.release = func() error { return errDown }
+	if _, got := post(t, g.front.URL, "application/json", input("t", "r2", resumeWith(yes("n1~id1")))); !strings.Contains(got, "STORE_UNAVAILABLE") {
+		t.Errorf("a status: %q", got)
+	}
+	g = newRig(t, asksOnce, func(o *Options) { s = &scriptedStore{Store: o.Store}; o.Store = s })
+	g.do(input("t", "r1", ""))
+	s.release = func() error { return errDown }
+	g.h.opts.Upstream.Host = "127.0.0.1:1"
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+}
+
+// A prepDialect makes a preparatory call before the one that carries the answers.
+type prepDialect struct{ *fakeDialect }
+
+func (d prepDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		return d.fakeDialect.Begin(r)
+	}
+	return translate.Out{Path: "/prepare", Header: http.Header{"X-Step": {"prepare"}}, Body: []byte(`{"prepare":true}`)}, prepRun{d}, nil
+}
+
+type prepRun struct{ d prepDialect }
+
+func (prepRun) Event(agui.Event, func(agui.Event)) error { return nil }
+
+func (r prepRun) End(e translate.End) (translate.Result, error) {
+	if e.Event.Type != agui.RunFinished {
+		return translate.Result{}, nil
+	}
+	return translate.Result{Next: &translate.Exchange{Out: translate.Out{Resumes: true}, Run: &fakeRun{d: r.d.fakeDialect, n: 2}}}, nil
+}
+
+// TestPreparatoryCallThatFailsLeavesThePauseOpen: no byte of the answers was written.
+func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
+	for name, fail := range map[string]func(w http.ResponseWriter){
+		"status": func(w http.ResponseWriter) { w.WriteHeader(503) },
+		"cut":    func(w http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"error":  func(w http.ResponseWriter) { sendStream(w, stream(started)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1:
+					sendStream(w, stream(started, asks))
+				case 2:
+					fail(w)
+				default:
+					sendStream(w, stream(started, finished))
+				}
+			}, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
+			g.do(input("t", "r1", ""))
+			g.answer(input("t", "r2", resumeWith(yes("n1~id1"))))
+			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if rec.State != store.Open {
+				t.Errorf("the pause is %q; the answers were never sent", rec.State)
+			}
+		})
+	}
+}
+
+// TestAnswersThatWereSentAreNeverGivenBack: whatever a later exchange of the same run says or however it fails, the
+// first one carried the answers and ended well.
+func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
+	for name, second := range map[string]translate.Out{
+		"nothing was done, says the second":                 {TakesNew: true},
+		"the second carries answers too and is not reached": {Resumes: true, Path: "/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1:
+					sendStream(w, stream(started, asks))
+				case 2:
+					sendStream(w, stream(started, finished))
+				default:
+					sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"busy","code":"THREAD_BUSY"}`))
+				}
+			})
+			g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+				switch {
+				case n == 1 && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists():
+					if second.Resumes {
+						g.h.opts.Upstream.Host = "127.0.0.1:1"
+					}
+					return translate.Result{Next: &translate.Exchange{Out: second}}, nil
+				case n == 2 && e.Event.Type == agui.RunErrored:
+					return translate.Result{Nothing: true, Finish: e.Event}, nil
+				}
+				return translate.Result{}, nil
+			}
+			g.do(input("t", "r1", ""))
+			g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if rec.State == store.Open {
+				t.Error("the pause is open again: its answers would run twice")
+			}
+		})
+	}
+}
+
+// racing lets another request of the thread go first at the moment of a claim.
+type racing struct {
+	store.Store
+	first func()
+}
+
+func (s *racing) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	if do := s.first; do != nil {
+		s.first = nil
+		do()
+	}
+	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
+}
+
+// TestRunThatLostTheClaimIsJudgedAfresh: nothing of the resume that it was going to be stays with the ordinary run that it
+// becomes.
+func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
+	s := &racing{}
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch n {
+		case 1:
+			sendStream(w, stream(started, asks))
+		case 2:
+			sendStream(w, stream(started, finished))
+		default:
+			sendStream(w, stream(started, strings.ReplaceAll(asks, "n1", "n2")))
+		}
+	}, func(o *Options) { s.Store = o.Store; o.Store = s })
+	g.do(input("t", "r1", ""))
+	s.first = func() { g.do(input("t", "r2", resumeWith(yes("n1~id1")))) }
+	got := g.do(`{"threadId":"t","runId":"r3","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(yes("n1~id1")) + `}`)
+	if g.called() != 3 || !strings.Contains(string(g.calls[2]), "u2") {
+		t.Fatalf("%d calls, %s", g.called(), types(got))
+	}
+	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+	if strings.Contains(got, "MESSAGES_NOT_TAKEN") {
+		t.Error("the message went to the backend, and the client is told that it did not")
+	}
+	if seen := string(agui.MustMarshal(rec.Pause.Seen)); !strings.Contains(seen, "u2") {
+		t.Errorf("the message is forgotten, and would be sent once more with the next answers: %s", seen)
+	}
+}
+
+// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: a 422 means the same in any exchange.
+func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch n {
+		case 1:
+			sendStream(w, stream(started, asks))
+		case 2:
+			sendStream(w, stream(started, finished))
+		default:
+			w.WriteHeader(http.StatusUnprocessableEntity)
+		}
+	}, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
+	g.do(input("t", "r1", ""))
+	g.answer(input("t", "r2", resumeWith(yes("n1~id1"))))
+	if rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State != store.Open {
+		t.Errorf("the pause is %q", rec.State)
 	}
 }

@@ -2,18 +2,14 @@ package proxy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -22,6 +18,83 @@ import (
 	outcome "holdpoint/translate/agui"
 	"holdpoint/translate/langgraph"
 )
+
+// sticky makes the fake a backend that keeps its first answer.
+func sticky(n int, e translate.End) (translate.Result, error) {
+	res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
+	res.Pause.Sticky = len(res.Pause.Interrupts) > 0
+	return res, err
+}
+
+// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: the approval failed, the question came back, and the answer now is
+// no. The backend would carry out the approval. Neither an expiresAt that Holdpoint gave nor time changes that.
+func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ttl  time.Duration
+		wait time.Duration
+	}{{"at once", 0, 0}, {"with expiresAt of our own", 24 * time.Hour, 0}, {"after the replay time", 0, 2 * time.Hour}} {
+		t.Run(tt.name, func(t *testing.T) {
+			now := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1, 3:
+					sendStream(w, stream(started, asks))
+				default:
+					sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"kaput"}`))
+				}
+			}, func(o *Options) {
+				o.Now = func() time.Time { return now }
+				o.InterruptTTL = tt.ttl
+				o.Store = memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: o.Now})
+			})
+			g.dialect.end = sticky
+			g.do(input("t", "r1", ""))
+			now = now.Add(time.Minute)
+			g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+			now = now.Add(time.Minute)
+			g.do(`{"threadId":"t","runId":"r3","messages":[` + oldUser + `,` + newUser + `]}`)
+			now = now.Add(tt.wait)
+			got := g.do(input("t", "r4", resumeWith(no("n1~id2"))))
+			if g.called() != 3 {
+				t.Errorf("the denial was sent, and the backend carries out the approval it keeps: %s", types(got))
+			}
+		})
+	}
+}
+
+// TestExpiredQuestionWithAKeptAnswerHasAWayOn: it takes only "cancelled", and a kept approval only "resolved".
+func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
+	past := testNow.Add(-time.Minute).Format(time.RFC3339)
+	rec := comesBack(store.Finished, endedBadly)
+	old, again := interrupt("x", `,"expiresAt":"`+past+`"`), interrupt("x", `,"expiresAt":"`+past+`"`)
+	again.ID, again.Object = "x2", withID(again.Object, "x2")
+	rec.Results[0].Pause = testPause(old)
+	rec.Pause.Interrupts = []agui.Interrupt{again}
+	for _, q := range []question{
+		{answers: []agui.Answer{resolved("x2", "true")}},
+		{answers: []agui.Answer{cancelled("x2")}},
+		{in: agui.RunInput{Messages: messages(oldUser, newUser)}},
+		{},
+	} {
+		q.record, q.valid = rec, validate
+		q.in.HasResume = q.answers != nil
+		if d := admit(q); d.do == actResume || d.do == actPass || d.do == actQuiet {
+			return
+		}
+	}
+	t.Error("no request at all is let through: the thread waits until the retention ends")
+}
+
+// TestEmptyResumeLosesItsKeyOnly: Mastra's own answer beside it is none of Holdpoint's business.
+func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
+	g := newRig(t, echo, func(o *Options) { o.Dialect = outcome.New() })
+	const props = `"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":"{\"type\":\"mastra_suspend\",\"runId\":\"m\"}"}}`
+	g.do(input("t", "r", `,"resume":[],`+props))
+	if got := string(g.calls[0]); !strings.Contains(got, props) || strings.Contains(got, `"resume":[]`) {
+		t.Errorf("the backend got %s", got)
+	}
+}
 
 func minting(o *Options) {
 	var mu sync.Mutex
@@ -231,161 +304,5 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	}
 	if d := admit(q); d.do != actQuiet {
 		t.Errorf("action %d, want %d: the backend gets a run with a result that no tool gave", d.do, actQuiet)
-	}
-}
-
-// racing lets another request of the thread go first at the moment of a claim.
-type racing struct {
-	store.Store
-	first func()
-}
-
-func (s *racing) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	if do := s.first; do != nil {
-		s.first = nil
-		do()
-	}
-	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
-}
-
-// TestRunThatLostTheClaimIsJudgedAfresh: nothing of the resume that it was going to be stays with the ordinary run that it
-// becomes.
-func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
-	s := &racing{}
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		switch n {
-		case 1:
-			sendStream(w, stream(started, asks))
-		case 2:
-			sendStream(w, stream(started, finished))
-		default:
-			sendStream(w, stream(started, strings.ReplaceAll(asks, "n1", "n2")))
-		}
-	}, func(o *Options) { s.Store = o.Store; o.Store = s })
-	g.do(input("t", "r1", ""))
-	s.first = func() { g.do(input("t", "r2", resumeWith(yes("n1~id1")))) }
-	got := g.do(`{"threadId":"t","runId":"r3","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(yes("n1~id1")) + `}`)
-	if g.called() != 3 || !strings.Contains(string(g.calls[2]), "u2") {
-		t.Fatalf("%d calls, %s", g.called(), types(got))
-	}
-	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
-	if strings.Contains(got, "MESSAGES_NOT_TAKEN") {
-		t.Error("the message went to the backend, and the client is told that it did not")
-	}
-	if seen := string(agui.MustMarshal(rec.Pause.Seen)); !strings.Contains(seen, "u2") {
-		t.Errorf("the message is forgotten, and would be sent once more with the next answers: %s", seen)
-	}
-}
-
-// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: a 422 means the same in any exchange.
-func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		switch n {
-		case 1:
-			sendStream(w, stream(started, asks))
-		case 2:
-			sendStream(w, stream(started, finished))
-		default:
-			w.WriteHeader(http.StatusUnprocessableEntity)
-		}
-	}, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
-	g.do(input("t", "r1", ""))
-	g.answer(input("t", "r2", resumeWith(yes("n1~id1"))))
-	if rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State != store.Open {
-		t.Errorf("the pause is %q", rec.State)
-	}
-}
-
-// TestAskedOnceMore: however that goes, the question stands, once, and no answer is sent again.
-func TestAskedOnceMore(t *testing.T) {
-	snapshots := []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`}
-	a, b := onInterrupt(hexA, `{"q":"A"}`), onInterrupt(hexB, `{"q":"B"}`)
-	old := func(customs ...string) string {
-		return stream(append(append(append([]string{started, `{"type":"STEP_STARTED","stepName":"n"}`}, customs...), `{"type":"STEP_FINISHED","stepName":"n"}`), append(snapshots, finished)...)...)
-	}
-	for name, c := range map[string]struct {
-		serve func(w http.ResponseWriter)
-		want  string
-	}{
-		"status":        {func(w http.ResponseWriter) { w.WriteHeader(503) }, hexA},
-		"no stream":     {func(w http.ResponseWriter) { io.WriteString(w, "{}") }, hexA},
-		"cut":           {func(w http.ResponseWriter) { sendStream(w, stream(started)); panic(http.ErrAbortHandler) }, hexA},
-		"before header": {func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, hexA},
-		"error":         {func(w http.ResponseWriter) { sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"x"}`)) }, hexA},
-		"error, then more": {func(w http.ResponseWriter) {
-			sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"x"}`, b, finished))
-		}, hexA},
-		"the same":    {func(w http.ResponseWriter) { sendStream(w, stream(started, a, finished)) }, hexA},
-		"both":        {func(w http.ResponseWriter) { sendStream(w, stream(started, a, b, finished)) }, hexB},
-		"another":     {func(w http.ResponseWriter) { sendStream(w, stream(started, b, finished)) }, hexB},
-		"empty":       {func(w http.ResponseWriter) { sendStream(w, "") }, hexA},
-		"nothing now": {func(w http.ResponseWriter) { sendStream(w, stream(started, finished)) }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-				switch n {
-				case 1, 2:
-					sendStream(w, old(a))
-				default:
-					c.serve(w)
-				}
-			}, langGraph)
-			g.do(input("t", "r1", ""))
-			got := g.do(input("t", "r2", resumeWith(`{"interruptId":"`+hexA+`~id1","status":"resolved","payload":{"approved":true}}`)))
-			if g.called() != 3 || strings.Contains(string(g.calls[2]), "approved") {
-				t.Fatalf("%d calls", g.called())
-			}
-			if n := strings.Count(types(got), "RUN_STARTED"); n != 1 {
-				t.Errorf("%d beginnings", n)
-			}
-			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
-			switch {
-			case c.want == "":
-				if rec.State != store.None || !strings.HasSuffix(types(got), "RUN_FINISHED") {
-					t.Errorf("%q %s", rec.State, types(got))
-				}
-			case rec.State != store.Open || len(rec.Pause.Interrupts) != 1 || rec.Pause.Interrupts[0].Native != c.want:
-				t.Errorf("%+v", rec)
-			case gjson.Get(lastData(got), "outcome.interrupts.0.id").Str != rec.Pause.Interrupts[0].ID:
-				t.Errorf("told %s", got)
-			}
-		})
-	}
-}
-
-// TestSecondExchangeHasTheHeadersOfTheFirst: ReverseProxy sends no User-Agent of its own making.
-func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
-	g := newRig(t, asksOnce, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
-	for n, more := range []string{"", resumeWith(yes("n1~id1"))} {
-		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", fmt.Sprint("r", n), more)))
-		req.Header["User-Agent"] = nil
-		res, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.Copy(io.Discard, res.Body)
-		res.Body.Close()
-	}
-	for n, h := range g.heads {
-		if ua := h.Get("User-Agent"); ua != "" {
-			t.Errorf("exchange %d says %q", n+1, ua)
-		}
-	}
-}
-
-// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and again.
-func TestPatchThatCopiesIsBounded(t *testing.T) {
-	var ops []string
-	for n := range 20 {
-		ops = append(ops, fmt.Sprintf(`{"op":"copy","from":"/a","path":"/a/k%d"}`, n))
-	}
-	tr := newTranscript(64<<10, nil, json.RawMessage(`{"a":{"x":"`+strings.Repeat("x", 64)+`"}}`))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	tr.add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[` + strings.Join(ops, ",") + `]}`)))
-	_, ok := tr.State()
-	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; ok || used > 8<<20 {
-		t.Errorf("known %v, %d MiB for a transcript of 64 KiB", ok, used>>20)
 	}
 }

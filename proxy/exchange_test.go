@@ -1,0 +1,170 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// TestExchangeAfterNoneIsSent: a dialect that sends nothing for a cancelled answer sends the new messages then.
+func TestExchangeAfterNoneIsSent(t *testing.T) {
+	if !child(t) {
+		return
+	}
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	g.dialect.begin = func(translate.Request) (translate.Out, error) { return translate.Out{None: true}, nil }
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		if e.None {
+			return translate.Result{Next: &translate.Exchange{Out: translate.Out{TakesNew: true}}}, nil
+		}
+		return translate.Result{}, nil
+	}
+	_, got := post(t, g.front.URL, "application/json", `{"threadId":"t","runId":"r2","messages":[`+oldUser+`,`+newUser+`]`+resumeWith(no("n1~id1"))+`}`)
+	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+}
+
+// TestSecondExchangeAfterAnEndWithoutItsBlankLine: the first stream's last frame lacks the blank line.
+func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch n {
+		case 1:
+			sendStream(w, stream(started, asks))
+		case 2:
+			sendStream(w, strings.TrimRight(stream(started, finished), "\n"))
+		default:
+			sendStream(w, stream(started, hello, finished))
+		}
+	})
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		if n == 1 && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
+			return translate.Result{Next: &translate.Exchange{Out: translate.Out{TakesNew: true}}}, nil
+		}
+		return translate.Result{}, nil
+	}
+	g.do(input("t", "r1", ""))
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+}
+
+// TestSecondExchangeGoesToTheClientsPath: an Out without a Path or a Header takes none from the exchange before it.
+func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		sendStream(w, stream(started, finished))
+	}, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
+	post(t, g.front.URL+"/?q=1", "application/json", input("t", "r1", ""))
+	post(t, g.front.URL+"/?q=1", "application/json", input("t", "r2", resumeWith(yes("n1~id1"))))
+	if g.called() != 3 || g.paths[1] != "/agent/prepare?q=1" || g.paths[2] != "/agent?q=1" || g.heads[2].Get("X-Step") != "" {
+		t.Errorf("%q, X-Step %q", g.paths, g.heads[len(g.heads)-1].Get("X-Step"))
+	}
+}
+
+// TestEndIsCalledOnce: also when the client is gone between the terminal event and the end of the upstream's stream.
+func TestEndIsCalledOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends := 0
+		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+			io.WriteString(w, stream(started, finished))
+			<-ctx.Done()
+			return ctx.Err()
+		}, func(o *Options) {
+			o.Dialect = &fakeDialect{end: func(int, translate.End) (translate.Result, error) { ends++; return translate.Result{}, nil }}
+		})
+		gone := &recorder{ResponseRecorder: httptest.NewRecorder(), fail: true}
+		b.h.ServeHTTP(gone, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r", ""))))
+		if ends != 1 {
+			t.Errorf("End was called %d times", ends)
+		}
+	})
+}
+
+// TestAskedOnceMore: however that goes, the question stands, once, and no answer is sent again.
+func TestAskedOnceMore(t *testing.T) {
+	snapshots := []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`}
+	a, b := onInterrupt(hexA, `{"q":"A"}`), onInterrupt(hexB, `{"q":"B"}`)
+	old := func(customs ...string) string {
+		return stream(append(append(append([]string{started, `{"type":"STEP_STARTED","stepName":"n"}`}, customs...), `{"type":"STEP_FINISHED","stepName":"n"}`), append(snapshots, finished)...)...)
+	}
+	for name, c := range map[string]struct {
+		serve func(w http.ResponseWriter)
+		want  string
+	}{
+		"status":        {func(w http.ResponseWriter) { w.WriteHeader(503) }, hexA},
+		"no stream":     {func(w http.ResponseWriter) { io.WriteString(w, "{}") }, hexA},
+		"cut":           {func(w http.ResponseWriter) { sendStream(w, stream(started)); panic(http.ErrAbortHandler) }, hexA},
+		"before header": {func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, hexA},
+		"error":         {func(w http.ResponseWriter) { sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"x"}`)) }, hexA},
+		"error, then more": {func(w http.ResponseWriter) {
+			sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"x"}`, b, finished))
+		}, hexA},
+		"the same":    {func(w http.ResponseWriter) { sendStream(w, stream(started, a, finished)) }, hexA},
+		"both":        {func(w http.ResponseWriter) { sendStream(w, stream(started, a, b, finished)) }, hexB},
+		"another":     {func(w http.ResponseWriter) { sendStream(w, stream(started, b, finished)) }, hexB},
+		"empty":       {func(w http.ResponseWriter) { sendStream(w, "") }, hexA},
+		"nothing now": {func(w http.ResponseWriter) { sendStream(w, stream(started, finished)) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1, 2:
+					sendStream(w, old(a))
+				default:
+					c.serve(w)
+				}
+			}, langGraph)
+			g.do(input("t", "r1", ""))
+			got := g.do(input("t", "r2", resumeWith(`{"interruptId":"`+hexA+`~id1","status":"resolved","payload":{"approved":true}}`)))
+			if g.called() != 3 || strings.Contains(string(g.calls[2]), "approved") {
+				t.Fatalf("%d calls", g.called())
+			}
+			if n := strings.Count(types(got), "RUN_STARTED"); n != 1 {
+				t.Errorf("%d beginnings", n)
+			}
+			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			switch {
+			case c.want == "":
+				if rec.State != store.None || !strings.HasSuffix(types(got), "RUN_FINISHED") {
+					t.Errorf("%q %s", rec.State, types(got))
+				}
+			case rec.State != store.Open || len(rec.Pause.Interrupts) != 1 || rec.Pause.Interrupts[0].Native != c.want:
+				t.Errorf("%+v", rec)
+			case gjson.Get(lastData(got), "outcome.interrupts.0.id").Str != rec.Pause.Interrupts[0].ID:
+				t.Errorf("told %s", got)
+			}
+		})
+	}
+}
+
+// TestSecondExchangeHasTheHeadersOfTheFirst: ReverseProxy sends no User-Agent of its own making.
+func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
+	g := newRig(t, asksOnce, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
+	for n, more := range []string{"", resumeWith(yes("n1~id1"))} {
+		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", fmt.Sprint("r", n), more)))
+		req.Header["User-Agent"] = nil
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+	}
+	for n, h := range g.heads {
+		if ua := h.Get("User-Agent"); ua != "" {
+			t.Errorf("exchange %d says %q", n+1, ua)
+		}
+	}
+}

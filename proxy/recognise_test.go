@@ -1,0 +1,100 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// child runs the calling test in a process of its own, for what would end this one. It returns true in the child.
+func child(t *testing.T) bool {
+	t.Helper()
+	const mark = "HOLDPOINT_TEST_CHILD"
+	if os.Getenv(mark) == t.Name() {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd.Env = append(os.Environ(), mark+"="+t.Name())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the process did not survive: %v\n%.900s", err, out)
+	}
+	return false
+}
+
+func post(t *testing.T, url, contentType, body string) (int, string) {
+	t.Helper()
+	res, err := http.Post(url, contentType, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, _ := io.ReadAll(res.Body)
+	return res.StatusCode, string(got)
+}
+
+// TestDeeplyNestedBodyDoesNotEndTheProcess: a stack overflow cannot be recovered, and every stream would end with it.
+func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
+	if !child(t) {
+		return
+	}
+	g := newRig(t, echo)
+	status, _ := post(t, g.front.URL, "application/json", `{"threadId":"t","runId":"r","state":`+strings.Repeat("[", 16_000_000))
+	if status != http.StatusBadRequest {
+		t.Error(status)
+	}
+}
+
+// TestRunsInADisguiseDoNotPass: each is a run for some backend, so it must not pass as something else.
+func TestRunsInADisguiseDoNotPass(t *testing.T) {
+	const entry = `[{"interruptId":"n1","status":"resolved"}]`
+	for _, tt := range []struct{ name, contentType, body string }{
+		// express.json() takes any charset that begins with "utf-", and iconv-lite knows UTF-7.
+		{"UTF-7 for express", "application/json; charset=utf-7", `+AHs-"threadId":"t","runId":"r","messages":[],"resume":` + entry + `}`},
+		{"UTF-7 in the keys", "application/json; charset=utf-7", `{"+AHQ-hreadId":"t","runId":"r","messages":[],"resume":` + entry + `}`},
+		// Spring's Jackson converter reads what charset names; Java has EBCDIC.
+		{"EBCDIC for Spring", "application/json; charset=IBM037", "\xc0\x7f\xa3\x88\x99\x85\x81\x84\xc9\x84\x7f\x7a\x7f\xa3\x7f\xd0"},
+		// encoding/json matches keys by Unicode's simple folding: U+017F is an s.
+		{"a long s for Go", "application/json", `{"threadId":"t","runId":"r","messages":[` + oldUser + `,` + newUser + `],"re` + "\u017f" + `ume":` + entry + `}`},
+		// json.Decoder.Decode reads one value and leaves the rest.
+		{"one value and more for Go", "text/plain", `{"threadId":"t","runId":"r","messages":[],"resume":` + entry + `} x`},
+		// A backend that does not insist on every key.
+		{"answers without a runId", "application/json", `{"threadId":"t","resume":` + entry + `}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, echo)
+			if status, _ := post(t, g.front.URL, tt.contentType, tt.body); g.called() != 0 {
+				t.Errorf("it reached the backend (%d)", status)
+			}
+		})
+	}
+}
+
+// TestPathParametersDoNotHideARecord: servlet containers route /chat;x as /chat.
+func TestPathParametersDoNotHideARecord(t *testing.T) {
+	g := newRig(t, asksOnce)
+	post(t, g.front.URL+"/chat", "application/json", input("t", "r1", ""))
+	post(t, g.front.URL+"/chat;x=1", "application/json", `{"threadId":"t","runId":"r2","messages":[`+oldUser+`,`+newUser+`]}`)
+	if g.called() != 1 {
+		t.Error("new input reached the backend while a question is open")
+	}
+}
+
+// TestNoTunnelToTheBackend: behind an upgrade to HTTP/2 a client would talk to the backend itself.
+func TestNoTunnelToTheBackend(t *testing.T) {
+	g := newRig(t, echo)
+	req, _ := http.NewRequest(http.MethodGet, g.front.URL+"/", nil)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "h2c")
+	req.Header.Set("HTTP2-Settings", "AAMAAABkAAQAAP__")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if got := g.heads[0].Get("Upgrade"); got != "" {
+		t.Errorf("the backend was asked to upgrade to %q", got)
+	}
+}

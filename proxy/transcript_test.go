@@ -1,0 +1,109 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses what is nested deeper than 10,000, gjson does not. On a claimed
+// run the panic would end the process.
+func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
+	for name, more := range map[string]string{
+		"state":   input("t1", "r", `,"state":{"x":`+deep+`}`),
+		"message": `{"threadId":"t2","runId":"r","messages":[{"id":"u","role":"user","content":` + deep + `}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, got := post(t, g.front.URL, "application/json", more); status == 200 && !strings.HasSuffix(types(got), "RUN_FINISHED+interrupt") {
+				t.Errorf("%d %s", status, types(got))
+			}
+		})
+	}
+}
+
+// TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held to the end is closed and in the snapshot, which
+// would delete it from the client else.
+func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
+		res.Before = []agui.Event{agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm"}`))}
+		return res, err
+	}
+	got := g.do(input("t", "r1", ""))
+	wantTypes(t, got, "RUN_STARTED TOOL_CALL_START TOOL_CALL_END MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	if !strings.Contains(got, `"toolCalls":[{"id":"c1"`) {
+		t.Errorf("the snapshot lacks the call: %s", got)
+	}
+}
+
+// TestNextRunOfAStreamWithdrawsThePause: the backend went on without an answer, so nothing is open and old answers are
+// told so.
+func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
+	next := `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, stream(started, asks, next, hello, strings.ReplaceAll(asks, "n1", "n2")))
+	})
+	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+	if rec.State != store.Open || rec.Pause.Interrupts[0].Native != "n2" || len(rec.Results) != 1 || rec.Results[0].How != store.Withdrawn {
+		t.Errorf("record %+v", rec)
+	}
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	if g.called() != 1 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// TestLargeFrameIsNotKept: a stream that lives for an hour must not hold the largest frame that it ever had.
+func TestLargeFrameIsNotKept(t *testing.T) {
+	g := newRig(t, echo)
+	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: newTranscript(1<<10, nil, nil)}}
+	_, translation, _ := g.dialect.Begin(translate.Request{})
+	r.exchange = translate.Exchange{Run: translation}
+	var frames strings.Builder
+	frames.WriteString(stream(fmt.Sprintf(`{"type":"RAW","event":"%s"}`, strings.Repeat("x", 4<<20))))
+	for range 5000 {
+		frames.WriteString(stream(hello))
+	}
+	b := newBody(r, io.NopCloser(strings.NewReader(frames.String())))
+	b.started = true
+	p := make([]byte, 32<<10)
+	for n := 0; n < 4<<20+200<<10; {
+		got, err := b.Read(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += got
+	}
+	if cap(b.out) > 4*readAhead {
+		t.Errorf("%d bytes are kept", cap(b.out))
+	}
+}
+
+// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and again.
+func TestPatchThatCopiesIsBounded(t *testing.T) {
+	var ops []string
+	for n := range 20 {
+		ops = append(ops, fmt.Sprintf(`{"op":"copy","from":"/a","path":"/a/k%d"}`, n))
+	}
+	tr := newTranscript(64<<10, nil, json.RawMessage(`{"a":{"x":"`+strings.Repeat("x", 64)+`"}}`))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tr.add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[` + strings.Join(ops, ",") + `]}`)))
+	_, ok := tr.State()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; ok || used > 8<<20 {
+		t.Errorf("known %v, %d MiB for a transcript of 64 KiB", ok, used>>20)
+	}
+}
