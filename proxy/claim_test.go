@@ -120,18 +120,14 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 // TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and the upstream wakes up.
 func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			if n == 1 {
-				io.WriteString(w, stream(started, asks))
-				return nil
-			}
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, stream(started))
 			time.Sleep(time.Hour + 5*time.Second)
 			io.WriteString(w, stream(hello))
 			time.Sleep(time.Minute)
 			io.WriteString(w, stream(finished))
 			return nil
-		}, func(o *Options) { o.IdleTimeout = time.Hour })
+		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
 		w := &slowRecorder{recorder{ResponseRecorder: httptest.NewRecorder()}}
 		b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~x"))))))
@@ -272,16 +268,12 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 			}
 			return nil
 		}
-		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			if n == 1 {
-				io.WriteString(w, stream(started, asks))
-				return nil
-			}
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, stream(started))
 			time.Sleep(12 * time.Second)
 			io.WriteString(w, stream(finished))
 			return nil
-		}, func(o *Options) { s.Store = o.Store; o.Store = s })
+		}), func(o *Options) { s.Store = o.Store; o.Store = s })
 		b.post(input("t", "r1", ""))
 		down.Store(true)
 		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
@@ -300,14 +292,10 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedStore{}
-		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			if n == 1 {
-				io.WriteString(w, stream(started, asks))
-				return nil
-			}
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, stream(started, finished))
 			return nil
-		}, func(o *Options) { s.Store = o.Store; o.Store = s })
+		}), func(o *Options) { s.Store = o.Store; o.Store = s })
 		b.post(input("t", "r1", ""))
 		lost := 1
 		s.claim = func(err error) error {

@@ -46,6 +46,17 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	return b
 }
 
+// asksFirst is a backend whose first run asks; then serves the others.
+func asksFirst(then func(ctx context.Context, n int, w io.Writer) error) func(ctx context.Context, n int, w io.Writer) error {
+	return func(ctx context.Context, n int, w io.Writer) error {
+		if n == 1 {
+			_, err := io.WriteString(w, stream(started, asks))
+			return err
+		}
+		return then(ctx, n, w)
+	}
+}
+
 func (b *bubble) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.mu.Lock()
 	b.n++
@@ -115,11 +126,7 @@ func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
 // TestSilentUpstreamOfAResume: the client's stream ends, the action goes on and its end is recorded.
 func TestSilentUpstreamOfAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			if n == 1 {
-				io.WriteString(w, stream(started, asks))
-				return nil
-			}
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, stream(started))
 			select {
 			case <-time.After(90 * time.Minute):
@@ -128,7 +135,7 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 			}
 			io.WriteString(w, stream(hello, finished))
 			return nil
-		}, func(o *Options) { o.IdleTimeout = time.Hour })
+		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
 		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
 		// The same answers again wait for the end and are told it.
@@ -141,16 +148,12 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 
 func TestClaimIsRenewedWhileTheUpstreamLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			if n == 1 {
-				io.WriteString(w, stream(started, asks))
-				return nil
-			}
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, stream(started))
 			time.Sleep(5 * time.Hour)
 			io.WriteString(w, stream(finished))
 			return nil
-		})
+		}))
 		b.post(input("t", "r1", ""))
 		go func() {
 			time.Sleep(4 * time.Hour)
@@ -226,11 +229,7 @@ func TestClientLeavesAnOrdinaryRun(t *testing.T) {
 func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-				if n == 1 {
-					io.WriteString(w, stream(started, asks))
-					return nil
-				}
+			b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 				io.WriteString(w, stream(started, hello))
 				time.Sleep(10 * time.Minute)
 				io.WriteString(w, stream(hello))
@@ -240,7 +239,7 @@ func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 				}
 				io.WriteString(w, stream(finished))
 				return nil
-			})
+			}))
 			b.post(input("t", "r1", ""))
 			gone := &recorder{ResponseRecorder: httptest.NewRecorder()}
 			gone.fail = true
@@ -260,15 +259,11 @@ func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			if n == 1 {
-				io.WriteString(w, stream(started, asks))
-				return nil
-			}
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, stream(started))
 			<-ctx.Done()
 			return ctx.Err()
-		})
+		}))
 		b.post(input("t", "r1", ""))
 		var wg sync.WaitGroup
 		results := make([]string, 3)
