@@ -89,6 +89,9 @@ func admit(q question) decision {
 	if q.unread != nil {
 		return decision{do: actRefuse, err: q.unread, reask: q.record.Pause != nil}
 	}
+	if d, stray := q.refuseStray(); stray {
+		return d
+	}
 	if !answering {
 		return q.withoutAnswers()
 	}
@@ -288,7 +291,9 @@ func (q question) allExpired() bool {
 // the assistant is none: clients rename those.
 func (q question) fresh(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(q.in.Messages, seen))
-	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) })
+	return slices.DeleteFunc(list, func(m agui.Message) bool {
+		return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) || q.onlyCarries(m)
+	})
 }
 
 func isInput(m agui.Message) bool {
@@ -303,7 +308,7 @@ func isInput(m agui.Message) bool {
 // record knows the messages of that time, it is asked; a history that ends in the assistant's words brings nothing,
 // for ordinary runs after the pause are not in the record.
 func (q question) freshAfter(r *store.Result) bool {
-	list := q.in.Messages
+	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.onlyCarries)
 	if r == nil && len(q.record.Results) > 0 {
 		r = &q.record.Results[0]
 	}

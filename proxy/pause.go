@@ -32,7 +32,11 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 	if r.show != translate.ShowNative { // nothing is made for such a client
 		more = append(append(more, r.transcript.unclosed()...), r.snapshotEvents(r.transcript)...)
 	}
-	return r.tellPause(told, more)
+	var announce []agui.Event
+	if !res.Announced {
+		announce = r.announcement(told)
+	}
+	return r.tellPause(told, announce, more)
 }
 
 // mint gives the interrupts the ids that the client sees.

@@ -49,7 +49,7 @@ func looksLikeAnswer(content gjson.Result) bool {
 	if s := v.Get("status").Str; len(v.Map()) == 1 && (s == string(agui.Resolved) || s == string(agui.Cancelled)) {
 		return true
 	}
-	return v.Get("approved").IsBool()
+	return v.Get("approved").IsBool() || v.Get("accepted").IsBool() // accepted: agent-framework-ag-ui's word
 }
 
 // withoutRepeatedAnswers is the input of a resume without the messages that repeat its answers.

@@ -76,7 +76,10 @@ func (h *Handler) readRun(r *http.Request) (in agui.RunInput, isRun bool, err er
 	if err != nil {
 		return in, isRun, &requestError{http.StatusBadRequest, err.Error()}
 	}
-	return in, isRun, nil
+	if !isRun {
+		return in, false, approvesOutsideRun(body)
+	}
+	return in, true, nil
 }
 
 // readHead reads until a byte that is not white space is there, and gives that byte; 0 if there is none.

@@ -153,6 +153,9 @@ func (r *run) judge() (decision, error) {
 		r.judged, r.readFor = true, p.ID
 	}
 	q.answers, q.readFor = answers, r.readFor
+	if r.in.ResumeObject != nil && answers == nil && q.unread == nil {
+		q.unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
+	}
 	return admit(q), nil
 }
 
@@ -195,9 +198,23 @@ func (r *run) showFor() translate.Show {
 func (r *run) namedPause() agui.Pause {
 	p := r.findPause()
 	if p.Dialect == "" {
-		p.Dialect = r.h.routeDialect(r.path)
+		p.Dialect = r.spoken()
 	}
 	return p
+}
+
+// spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was started anew; "" if neither
+// is known.
+func (r *run) spoken() string {
+	if name := r.h.routeDialect(r.path); name != "" {
+		return name
+	}
+	for _, result := range r.record.Results {
+		if result.Pause != nil && result.Pause.Dialect != "" {
+			return result.Pause.Dialect
+		}
+	}
+	return ""
 }
 
 func (r *run) findPause() agui.Pause {
@@ -253,7 +270,10 @@ func (r *run) prepare(d decision) decision {
 }
 
 func (r *run) preparePass(d decision) decision {
-	r.in = withoutLeftovers(r.in)
+	if r.show != translate.ShowNative { // such a client's history is the backend's own
+		r.in = withoutLeftovers(r.in)
+	}
+	r.in = r.withoutStray(r.in, nil)
 	if d.strip {
 		r.in = r.in.WithoutResume()
 	}
@@ -261,17 +281,20 @@ func (r *run) preparePass(d decision) decision {
 		r.in = r.in.WithoutCommand()
 	}
 	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
-	return r.begin(d, agui.Pause{Dialect: r.h.routeDialect(r.path)})
+	return r.begin(d, agui.Pause{Dialect: r.spoken()})
 }
 
 func (r *run) prepareResume(d decision) decision {
 	p := *r.record.Pause
 	r.in = withoutRepeatedAnswers(r.in, &p)
+	r.in = withoutCarriers(r.withoutStray(r.in, d.answers), d.answers)
 	r.byArray = r.in.HasResume
 	r.transcript = r.resumeTranscript(&p)
 	r.known = map[string]bool{}
-	for _, c := range r.transcript.Calls() {
-		r.known[c.ID] = true
+	if r.show != translate.ShowNative { // such a client knows what to make of its backend's stream
+		for _, c := range r.transcript.Calls() {
+			r.known[c.ID] = true
+		}
 	}
 	r.request.Answers, r.request.New = d.answers, d.fresh
 	r.taken = len(d.fresh) == 0

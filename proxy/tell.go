@@ -87,14 +87,12 @@ func (r *run) finishEvent() agui.Event {
 	}{agui.RunFinished, r.in.ThreadID, r.in.RunID}))
 }
 
-// tellPause tells an open pause in the form that the client is shown: the backend's announcement, what else there is
+// tellPause tells an open pause in the form that the client is shown: the backend's announcement (announce), what else there is
 // to tell, the end.
-func (r *run) tellPause(p *agui.Pause, more []agui.Event) []agui.Event {
+func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event {
 	var events []agui.Event
 	if r.show != translate.ShowOutcome {
-		for _, own := range p.Native {
-			events = append(events, agui.NewEvent(own))
-		}
+		events = announce
 	}
 	if r.show == translate.ShowBoth && len(p.Native) == 0 {
 		events = append(events, customInterrupt(p))
@@ -104,6 +102,29 @@ func (r *run) tellPause(p *agui.Pause, more []agui.Event) []agui.Event {
 		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
 	}
 	return append(events, r.outcomeEvent(p))
+}
+
+// announcement is how the backend itself announced the pause, without the calls that the client has in its history: it
+// would append their arguments to those that it has.
+func (r *run) announcement(p *agui.Pause) []agui.Event {
+	known := map[string]bool{}
+	for _, m := range r.came.Messages {
+		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+			known[c.Get("id").Str] = true
+		}
+	}
+	var events []agui.Event
+	for _, own := range p.Native {
+		ev := agui.NewEvent(own)
+		switch ev.Type {
+		case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
+			if known[ev.Get("toolCallId").Str] {
+				continue
+			}
+		}
+		events = append(events, ev)
+	}
+	return events
 }
 
 // outcomeEvent is RUN_FINISHED with the interrupt outcome.
@@ -117,7 +138,7 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 		Interrupts []json.RawMessage `json:"interrupts"`
 	}{"interrupt", objects})
 	finish := p.Finish
-	if gjson.GetBytes(p.NativeFinish, "outcome").Exists() {
+	if gjson.GetBytes(p.NativeFinish, "outcome").IsObject() {
 		finish = p.NativeFinish // the outcome keeps its place among the keys
 	}
 	finish = r.withRunIDs(agui.NewEvent(finish)).JSON
@@ -222,7 +243,7 @@ func identity(m agui.Message) agui.SeenMessage {
 func (r *run) again() []agui.Event {
 	p := r.record.Pause
 	r.outcome, r.paused = "interrupt again", p
-	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.storedSnapshots(p.Messages, p.State, p.Seen))...)
+	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), r.storedSnapshots(p.Messages, p.State, p.Seen))...)
 }
 
 func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
@@ -267,5 +288,5 @@ func (r *run) tellAgain(p *agui.Pause) []agui.Event {
 	taken := r.taken
 	r.taken = true
 	defer func() { r.taken = taken }()
-	return r.tellPause(p, nil)
+	return r.tellPause(p, r.announcement(p), nil)
 }

@@ -60,7 +60,7 @@ func ParseText(value gjson.Result) gjson.Result {
 		return value
 	}
 	text := strings.TrimLeft(value.Str, " \t\r\n")
-	if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && gjson.Valid(text) {
+	if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && agui.ValidJSON([]byte(text)) {
 		return gjson.Parse(text)
 	}
 	return value

@@ -3,7 +3,10 @@ package translate
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 )
@@ -54,6 +57,15 @@ func TestAnnounced(t *testing.T) {
 	}
 	if got := EchoOf(input(t, "null")); got != Nobody {
 		t.Errorf("no echo: %v", got)
+	}
+}
+
+// A text is as deep as its author likes, whatever the depth of the JSON that it stands in; gjson recurses, and a stack
+// overflow ends the process.
+func TestTextThatIsNestedTooDeepIsAText(t *testing.T) {
+	deep := gjson.Result{Type: gjson.String, Str: strings.Repeat("[", 16<<20)}
+	if got := ParseText(deep); got.Type != gjson.String {
+		t.Errorf("%v", got.Type)
 	}
 }
 

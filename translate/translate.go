@@ -23,7 +23,9 @@ type Dialect interface {
 	// It need not check that answers cover the pause; admit does.
 	Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	// Sign says whether ev, the event at hand or the terminal one, is this dialect's. Pure; only auto asks. held is
-	// the tool call that waits for a verdict (its ID is "" if none does), with the arguments so far.
+	// the tool call that waits for a verdict (its ID is "" if none does), with the arguments so far. Asked is for CUSTOM
+	// events, for those of tool calls that the request does not declare itself, for an END of a call that never began, and
+	// for the terminal event, beside each held call and once without.
 	Sign(ev agui.Event, held agui.Call, t agui.Transcript) Verdict
 	// Begin is called for every run that is admitted. It returns what to send and the translation of what comes back.
 	// An error, an *agui.RunError, refuses the run before the claim; nothing was sent then.
@@ -53,7 +55,7 @@ const (
 
 // A Request is one admitted run.
 type Request struct {
-	// Input is the client's, already without the tool messages by which CopilotKit repeats its answers.
+	// Input is the client's, already without the messages that carry the answers or, as CopilotKit's, repeat them.
 	Input agui.RunInput
 	Show  Show
 	// Transcript is live: it grows with the stream. A Run may keep it.
@@ -107,8 +109,12 @@ type Result struct {
 	// Finish is the terminal event; for a pause RUN_FINISHED without outcome, which proxy writes with the ids that it
 	// mints. Zero: proxy ends the run by what it saw (RUN_ERROR where no terminal event came).
 	Finish agui.Event
-	Pause  agui.Pause // Interrupts, Private, Native and NativeFinish, if it paused
-	Lost   bool       // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT
+	// Pause has Interrupts and Private, if it paused; and Native and NativeFinish, which a dialect whose own form is not
+	// on_interrupt sets only for a client that is to be shown it (ShowNative).
+	Pause agui.Pause
+	Lost  bool // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT
+	// Announced says that Pause.Native was emitted in its place already; it is told again only to who asks again.
+	Announced bool
 	// Nothing says that the run error in Finish means that the backend did nothing: the claim is released.
 	Nothing bool
 	Next    *Exchange // one more in the same client run and claim; this end and the next RUN_STARTED are not told

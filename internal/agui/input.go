@@ -24,6 +24,7 @@ type RunInput struct {
 	Messages        []Message
 	HasResume       bool // a resume array was there, possibly empty
 	Resume          []ResumeEntry
+	ResumeObject    json.RawMessage // a resume that is an object, as AG-UI's draft and agent-framework before 1.0.0rc8 have it; else nil
 	ForwardedProps  json.RawMessage // nil if absent
 	Command         json.RawMessage // forwardedProps.command, nil if absent or null
 	State           json.RawMessage // nil if absent or null
@@ -58,6 +59,7 @@ func badInput(format string, args ...any) error {
 var (
 	rootKeys    = keySet("threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion")
 	entryKeys   = keySet("interruptId", "status", "payload")
+	objectKeys  = keySet("interruptId", "payload", "interrupts")
 	propKeys    = keySet("command")
 	commandKeys = keySet("resume", "interruptEvent")
 )
@@ -65,14 +67,14 @@ var (
 func keySet(names ...string) map[string]string {
 	m := make(map[string]string, len(names))
 	for _, n := range names {
-		m[foldKey(n)] = n
+		m[FoldKey(n)] = n
 	}
 	return m
 }
 
-// foldKey makes the spellings of a key equal: case and underscores are gone. Case is Unicode's simple folding, by which
+// FoldKey makes the spellings of a key equal: case and underscores are gone. Case is Unicode's simple folding, by which
 // Go's encoding/json matches keys: U+017F is an s to it.
-func foldKey(k string) string {
+func FoldKey(k string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '_' {
 			return -1
@@ -91,7 +93,7 @@ func readKeys(object gjson.Result, keys map[string]string, where string) (map[st
 	found := make(map[string]gjson.Result, len(keys))
 	var err error
 	object.ForEach(func(k, v gjson.Result) bool {
-		name, known := keys[foldKey(k.Str)]
+		name, known := keys[FoldKey(k.Str)]
 		switch {
 		case !known:
 			return true
@@ -112,10 +114,10 @@ func readKeys(object gjson.Result, keys map[string]string, where string) (map[st
 func isRun(root gjson.Result) bool {
 	has := map[string]bool{}
 	root.ForEach(func(k, _ gjson.Result) bool {
-		has[foldKey(k.Str)] = true
+		has[FoldKey(k.Str)] = true
 		return true
 	})
-	is := func(name string) bool { return has[foldKey(name)] }
+	is := func(name string) bool { return has[FoldKey(name)] }
 	return is("threadId") && (is("runId") || is("resume")) || is("messages") && (is("resume") || is("forwardedProps"))
 }
 
@@ -208,6 +210,11 @@ func (in *RunInput) readResume(list gjson.Result) error {
 	if !present(list) {
 		return nil
 	}
+	if list.IsObject() {
+		in.ResumeObject = json.RawMessage(list.Raw)
+		_, err := readKeys(list, objectKeys, " in resume")
+		return err
+	}
 	if !list.IsArray() {
 		return badInput("resume must be an array of entries")
 	}
@@ -282,13 +289,14 @@ func (in RunInput) InterruptEvent() json.RawMessage {
 	return nil
 }
 
-// NamedIDs are the interrupt ids that the request may name, in whatever form: of its resume entries, the keys of an id
-// map in command.resume, and the ids inside an echoed interruptEvent that Holdpoint made.
+// NamedIDs are the interrupt ids that the request may name, in whatever form: of its resume entries or its resume
+// object, the keys of an id map in command.resume, and the ids inside an echoed interruptEvent that Holdpoint made.
 func (in RunInput) NamedIDs() []string {
 	var ids []string
 	for _, e := range in.Resume {
 		ids = append(ids, e.InterruptID)
 	}
+	ids = append(ids, in.objectIDs()...)
 	if v, ok := in.CommandResume(); ok {
 		gjson.ParseBytes(v).ForEach(func(k, _ gjson.Result) bool {
 			ids = append(ids, k.Str)
@@ -296,6 +304,21 @@ func (in RunInput) NamedIDs() []string {
 		})
 	}
 	return append(ids, in.EchoedIDs()...)
+}
+
+// objectIDs are the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of agent-framework.
+func (in RunInput) objectIDs() []string {
+	object := gjson.ParseBytes(in.ResumeObject)
+	var ids []string
+	if id := object.Get("interruptId"); id.Type == gjson.String {
+		ids = append(ids, id.Str)
+	}
+	for _, i := range object.Get("interrupts").Array() {
+		if id := i.Get("id"); id.Type == gjson.String {
+			ids = append(ids, id.Str)
+		}
+	}
+	return ids
 }
 
 // EchoedIDs are the interrupt ids inside an echoed interruptEvent: the CUSTOM event that Holdpoint makes for clients that
@@ -336,7 +359,7 @@ func (in RunInput) WithMessages(list []Message) RunInput {
 
 // WithoutResume is the input without the key resume.
 func (in RunInput) WithoutResume() RunInput {
-	in.HasResume, in.Resume = false, nil
+	in.HasResume, in.Resume, in.ResumeObject = false, nil, nil
 	in.Raw = DeleteKey(in.Raw, "resume")
 	return in
 }

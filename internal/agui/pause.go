@@ -107,4 +107,7 @@ type Answer struct {
 	Own bool `json:"own,omitempty"`
 	// Native says that it came in the backend's own form (command.resume, a tool message), not in resume.
 	Native bool `json:"native,omitempty"`
+	// Message is the message of the request that carries the answer, the zero value if none does. It is no new input,
+	// and Request.Input comes without it.
+	Message SeenMessage `json:"-"`
 }

@@ -1,10 +1,6 @@
 package agui
 
 import (
-	"encoding/json"
-	"slices"
-	"strings"
-
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -14,102 +10,29 @@ import (
 // Answers implements translate.Dialect: the entries of resume; and command.resume of clients that know the CUSTOM form
 // only and were shown the event that Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	var list []agui.Answer
-	for _, e := range in.Resume {
-		list = append(list, agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload})
+	if translate.EchoOf(in) == translate.Mastra {
+		if i := mastraInterrupt(in, p); i != nil {
+			return answersOfMastra(in, i)
+		}
+		if p.Dialect != "langgraph" {
+			return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
+		}
 	}
-	sent, native := in.CommandResume()
-	if !native {
-		return list, nil
-	}
-	mastra := translate.EchoOf(in) == translate.Mastra
-	if mastra && p.Dialect != "langgraph" && mastraInterrupt(in, p) == nil {
-		return list, nil // not ours; passes untouched, as the announcement did
-	}
-	answers, err := fromCommand(in, p, gjson.ParseBytes(sent))
-	switch {
-	case err != nil || len(list) == 0:
-		return answers, err
-	case p.ID == "":
-		return append(list, answers...), nil
-	case !agree(list, answers):
-		return nil, agui.Errorf(agui.ResumeConflict, "resume and forwardedProps.command.resume give different answers")
-	}
-	return list, nil
+	return translate.Answers(in, p)
 }
 
-// fromCommand reads an answer in command.resume: the value for the one open interrupt, or an object keyed by ids. A
-// string that is the JSON text of an object or an array is read as that, as the adapters do that know this form.
-func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answer, error) {
-	value := translate.ParseText(sent)
-	nowhere := []agui.Answer{{Status: agui.Resolved, Payload: raw(value), Native: true}}
-	if p.ID == "" || len(p.Interrupts) == 0 {
-		return nowhere, nil
+// answersOfMastra reads an answer beside Mastra's echo: false is Mastra's own way to decline.
+func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error) {
+	sent, ok := in.CommandResume()
+	if !ok {
+		return translate.Entries(in), nil
 	}
-	if i := mastraInterrupt(in, p); i != nil {
-		a := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: raw(value), Native: true}
-		if value.Type == gjson.False {
-			a.Status, a.Payload = agui.Cancelled, nil // Mastra's own way to decline
-		}
-		return []agui.Answer{a}, nil
+	value := translate.ParseText(gjson.ParseBytes(sent))
+	a := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value), Native: true}
+	if value.Type == gjson.False {
+		a.Status, a.Payload = agui.Cancelled, nil
 	}
-	list, ok, err := fromMap(value, p)
-	switch {
-	case err != nil:
-		return nil, err
-	case ok:
-		return list, nil
-	}
-	// Without an echo it is for what is open; of several it can answer one only, and admit finds the others.
-	id := p.Interrupts[0].ID
-	if in.InterruptEvent() != nil {
-		ids := in.EchoedIDs()
-		at := slices.IndexFunc(ids, func(id string) bool { return p.Interrupt(id) != nil })
-		if at < 0 {
-			return nowhere, nil
-		}
-		id = ids[at]
-	}
-	return []agui.Answer{{ID: id, Status: agui.Resolved, Payload: raw(value), Native: true}}, nil
-}
-
-// fromMap reads an object whose keys all are ids of the pause, published or native ones that no two interrupts share.
-func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err error) {
-	if !value.IsObject() {
-		return nil, false, nil
-	}
-	ok = true
-	given := map[string]bool{}
-	value.ForEach(func(k, v gjson.Result) bool {
-		i := named(p, k.Str)
-		if ok = i != nil; !ok {
-			return false
-		}
-		if given[i.ID] {
-			err = agui.Errorf(agui.InvalidPayload, "forwardedProps.command.resume answers interrupt %q twice", i.ID)
-			return false
-		}
-		given[i.ID] = true
-		list = append(list, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: raw(v), Native: true})
-		return true
-	})
-	return list, ok && len(list) > 0, err
-}
-
-func named(p agui.Pause, id string) *agui.Interrupt {
-	if i := p.Interrupt(id); i != nil {
-		return i
-	}
-	var found *agui.Interrupt
-	for n := range p.Interrupts {
-		if i := &p.Interrupts[n]; i.Native == id && id != "" {
-			if found != nil {
-				return nil
-			}
-			found = i
-		}
-	}
-	return found
+	return translate.OneSet(translate.Entries(in), []agui.Answer{a})
 }
 
 // mastraInterrupt is the interrupt that an echoed announcement of Mastra's belongs to: the outcome beside it has the id
@@ -126,27 +49,4 @@ func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 		}
 	}
 	return nil
-}
-
-// agree says whether two lists of answers say the same.
-func agree(a, b []agui.Answer) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for _, x := range a {
-		if !slices.ContainsFunc(b, func(y agui.Answer) bool {
-			return x.ID == y.ID && x.Status == y.Status && string(agui.Canonical(x.Payload)) == string(agui.Canonical(y.Payload))
-		}) {
-			return false
-		}
-	}
-	return true
-}
-
-// raw is a value as a payload; null is none.
-func raw(v gjson.Result) json.RawMessage {
-	if !v.Exists() || v.Type == gjson.Null {
-		return nil
-	}
-	return json.RawMessage(strings.TrimSpace(v.Raw))
 }

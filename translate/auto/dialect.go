@@ -2,12 +2,13 @@
 // that has to be configured.
 //
 // One Run asks the dialects in their order for each event that could matter, and the first that says "mine" has the
-// rest of the stream. Until then everything passes untouched, but for the frames of one tool call at a time, while a
-// dialect waits for its end to tell. What nobody claims goes out as it came: auto translates only what it can answer.
+// rest of the stream. Until then everything passes untouched, but for the frames of those tool calls of which a dialect
+// waits for the end to tell. What nobody claims goes out as it came: auto translates only what it can answer.
 // On a resume there is nothing to find: the record says who asked.
 package auto
 
 import (
+	"hash/maphash"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -27,11 +28,12 @@ type Dialect struct {
 	list           []translate.Dialect
 	warn           func(msg string, args ...any)
 	mastra, crewAI sync.Once
+	seed           maphash.Seed
 }
 
 // New makes the dialect of the given ones, in the order in which they are asked.
 func New(list []translate.Dialect, o Options) *Dialect {
-	d := &Dialect{list: list, warn: o.Warn}
+	d := &Dialect{list: list, warn: o.Warn, seed: maphash.MakeSeed()}
 	if d.warn == nil {
 		d.warn = func(string, ...any) {}
 	}

@@ -139,11 +139,17 @@ func TestHolding(t *testing.T) {
 			[]string{started, a, args("1", "x"), result},
 			nil,
 		},
-		"only one call is held": {
-			agui.CallArgs,
-			[]string{started, a, start("2", "maybe"), args("2", "yes"), args("1", "x"), end("2"), end("1"), finished},
-			[]string{started, start("2", "maybe"), args("2", "yes"), end("2"), a, args("1", "x"), end("1")},
-			nil,
+		"two calls at once, and one is nothing": {
+			agui.CallEnd,
+			[]string{started, a, start("2", "maybe"), args("2", "x"), args("1", "yes"), end("2"), end("1"), finished},
+			[]string{started, start("2", "maybe"), args("2", "x"), end("2"), args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "yes"), end("1"), finished},
+		},
+		"two calls at once, and both are claimed": {
+			agui.CallEnd,
+			[]string{started, a, start("2", "maybe"), args("2", "yes"), args("1", "yes"), end("2"), end("1"), finished},
+			[]string{started, args("2", "yes"), args("1", "yes"), end("2"), end("1"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, start("2", "maybe"), args("2", "yes"), args("1", "yes"), end("2"), end("1"), finished},
 		},
 		"another tool": {
 			agui.CallArgs,
@@ -157,10 +163,16 @@ func TestHolding(t *testing.T) {
 			[]string{started, text, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), `{"type":"CUSTOM","name":"last"}`},
 			[]string{started, chunk(`,"toolCallId":"1","toolCallName":"maybe"`, "y"), chunk("", "es"), finished},
 		},
-		"an end without a start waits for the run's": {
+		"an end without a start is released by the next event": {
 			agui.RunFinished,
 			[]string{started, end("orphan"), text, finished},
-			[]string{started, text, end("orphan")},
+			[]string{started, end("orphan"), text},
+			nil,
+		},
+		"an end of a call that passed": {
+			agui.RunFinished,
+			[]string{started, start("orphan", "other"), text, end("orphan"), text, finished},
+			[]string{started, start("orphan", "other"), text, end("orphan"), text},
 			nil,
 		},
 		"an end without a start, and then a call": {

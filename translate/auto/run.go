@@ -1,6 +1,10 @@
 package auto
 
 import (
+	"hash/maphash"
+	"maps"
+	"slices"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -20,15 +24,20 @@ type run struct {
 	// LangGraph tells later whether a graph goes on or begins anew.
 	began   []agui.Event
 	stepped bool
-	held    *held
 	foreign translate.Announcer // Mastra's or CrewAI's announcement was seen
+
+	open  []uint64 // calls that were begun and passed, by a hash of their ids: an END of none of them is held
+	held  []*held
+	chunk *held // the held call that a chunk without an id belongs to
+	lone  *held // an END without START: the next event says what it is
+	turn  int
 }
 
-// held is the one tool call whose frames wait for a verdict.
+// held is a tool call whose frames wait for a verdict.
 type held struct {
 	call   agui.Call
-	chunks bool // it came in TOOL_CALL_CHUNKs, the later ones of which need no id
 	events []agui.Event
+	turns  []int // for each event, its place among all that were held
 	size   int
 }
 
@@ -36,6 +45,9 @@ type held struct {
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.found != nil {
 		return run.found.Event(ev, emit)
+	}
+	if run.lone != nil && ev.Type != agui.Custom {
+		run.release(run.lone, emit)
 	}
 	switch ev.Type {
 	case agui.RunStarted:
@@ -52,41 +64,84 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if v, one := run.ask(ev); v == translate.Mine {
 			return run.take(one, ev, emit)
 		}
+		if run.lone != nil {
+			run.release(run.lone, emit)
+		}
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
-		if run.held != nil && run.held.has(ev) {
-			return run.hold(ev, emit)
-		}
-		if ev.Type == agui.CallArgs {
-			break // of a call that nobody wanted at its start
-		}
-		v, one := run.askOf(ev, agui.Call{})
-		if v == translate.Mine {
-			return run.take(one, ev, emit)
-		}
-		if v == translate.Hold && run.held != nil && run.held.call.Ended {
-			run.release(emit) // an end without a start was held; it gives way
-		}
-		if v == translate.Hold && run.held == nil {
-			run.held = &held{call: agui.Call{ID: ev.Get("toolCallId").Str}, chunks: ev.Type == agui.CallChunk}
-			run.held.note(ev)
-			run.held.add(ev)
-			return nil
-		}
+		return run.call(ev, emit)
 	case agui.CallResult:
-		if run.held != nil && run.held.has(ev) {
-			run.release(emit)
+		if h := run.holding(ev); h != nil {
+			run.release(h, emit)
 		}
 	}
 	emit(ev)
 	return nil
 }
 
-// ask asks about an event beside the held call, or of it.
-func (run *run) ask(ev agui.Event) (translate.Verdict, translate.Dialect) {
-	if run.held == nil {
-		return run.askOf(ev, agui.Call{})
+// call takes an event of a tool call.
+func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
+	if h := run.holding(ev); h != nil {
+		return run.hold(h, ev, emit)
 	}
-	return run.askOf(ev, run.held.call)
+	if ev.Type == agui.CallArgs || ev.Type == agui.CallEnd && run.closes(ev) {
+		emit(ev) // of a call that nobody wanted at its start
+		return nil
+	}
+	v, one := translate.No, translate.Dialect(nil)
+	if !run.declared(ev) {
+		v, one = run.askOf(ev, agui.Call{})
+	}
+	switch v {
+	case translate.Mine:
+		return run.take(one, ev, emit)
+	case translate.Hold:
+		h := &held{call: agui.Call{ID: ev.Get("toolCallId").Str}}
+		h.note(ev)
+		run.held = append(run.held, h)
+		run.add(h, ev)
+		switch ev.Type {
+		case agui.CallChunk:
+			run.chunk = h
+		case agui.CallEnd:
+			run.lone = h
+		}
+		return nil
+	}
+	if ev.Type == agui.CallStart {
+		run.open = append(run.open, run.hash(ev))
+	}
+	emit(ev)
+	return nil
+}
+
+// declared says whether the call is of a tool that the request declares: it is the client's to answer, whatever its
+// name or its arguments look like.
+func (run *run) declared(ev agui.Event) bool {
+	return len(run.r.Input.Tools) > 0 && run.r.Input.Declares(ev.Get("toolCallName").Str)
+}
+
+// closes says whether the END is of a call whose START has passed, which it takes from the list.
+func (run *run) closes(ev agui.Event) bool {
+	at := slices.Index(run.open, run.hash(ev))
+	if at < 0 {
+		return false
+	}
+	run.open = slices.Delete(run.open, at, at+1)
+	return true
+}
+
+func (run *run) hash(ev agui.Event) uint64 {
+	return maphash.String(run.d.seed, agui.View(ev.JSON).Get("toolCallId").Str)
+}
+
+// ask asks about an event that is of no call, beside each call that is held.
+func (run *run) ask(ev agui.Event) (translate.Verdict, translate.Dialect) {
+	for _, h := range run.held {
+		if v, one := run.askOf(ev, h.call); v == translate.Mine {
+			return v, one
+		}
+	}
+	return run.askOf(ev, agui.Call{})
 }
 
 // askOf asks the dialects in order: the first "mine", else "hold" if one of them wants to wait.
@@ -103,28 +158,79 @@ func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, transla
 	return verdict, nil
 }
 
-// hold takes the next event of the held call. At its end nothing more can come that would tell.
-func (run *run) hold(ev agui.Event, emit func(agui.Event)) error {
-	run.held.note(ev)
-	v, one := run.ask(ev)
+// holding is the held call that the event is of, nil if none is.
+func (run *run) holding(ev agui.Event) *held {
+	if len(run.held) == 0 {
+		return nil
+	}
+	id := ev.Get("toolCallId")
+	if !id.Exists() && ev.Type == agui.CallChunk {
+		return run.chunk
+	}
+	var found *held
+	for _, h := range run.held {
+		if h.call.ID == id.Str {
+			found = h
+		}
+	}
+	if ev.Type == agui.CallChunk {
+		run.chunk = found
+	}
+	return found
+}
+
+// hold takes the next event of a held call. At its end nothing more can come that would tell.
+func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
+	h.note(ev)
+	v, one := run.askOf(ev, h.call)
 	if v == translate.Mine {
 		return run.take(one, ev, emit)
 	}
-	run.held.add(ev)
-	if v == translate.No || ev.Type == agui.CallEnd || run.held.size > maxHeld {
-		run.release(emit)
+	run.add(h, ev)
+	if v == translate.No || ev.Type == agui.CallEnd || h.size > maxHeld {
+		run.release(h, emit)
 	}
 	return nil
 }
 
-func (run *run) release(emit func(agui.Event)) {
-	if run.held == nil {
-		return
+// add keeps an event of a held call.
+func (run *run) add(h *held, ev agui.Event) {
+	h.events, h.turns = append(h.events, ev.Clone()), append(h.turns, run.turn)
+	h.size += len(ev.JSON) + len(ev.Frame)
+	run.turn++
+}
+
+// waiting takes all that is held, in the order in which it came.
+func (run *run) waiting() []agui.Event {
+	at := map[int]agui.Event{}
+	for _, h := range run.held {
+		for i, ev := range h.events {
+			at[h.turns[i]] = ev
+		}
 	}
-	for _, ev := range run.held.events {
+	run.held, run.lone, run.chunk = nil, nil, nil
+	var list []agui.Event
+	for _, turn := range slices.Sorted(maps.Keys(at)) {
+		list = append(list, at[turn])
+	}
+	return list
+}
+
+// release lets a held call go: it is what it looked like. A call that was not ended is open now.
+func (run *run) release(h *held, emit func(agui.Event)) {
+	for _, ev := range h.events {
 		emit(ev)
+		if ev.Type == agui.CallStart && !h.call.Ended {
+			run.open = append(run.open, run.hash(ev))
+		}
 	}
-	run.held = nil
+	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
+	if run.chunk == h {
+		run.chunk = nil
+	}
+	if run.lone == h {
+		run.lone = nil
+	}
 }
 
 // take gives the stream to the dialect that claimed it: how it began, which the client has seen already, then
@@ -140,13 +246,9 @@ func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)
 			return err
 		}
 	}
-	waiting := run.held
-	run.held = nil
-	if waiting != nil {
-		for _, h := range waiting.events {
-			if err := found.Event(h, emit); err != nil {
-				return err
-			}
+	for _, waited := range run.waiting() {
+		if err := found.Event(waited, emit); err != nil {
+			return err
 		}
 	}
 	if ev.Type.Terminal() {
@@ -166,7 +268,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		}
 	}
 	if run.found == nil {
-		run.release(func(ev agui.Event) { before = append(before, ev) })
+		before = run.waiting()
 		run.warn(e)
 		return translate.Result{Before: before, Finish: e.Event}, nil
 	}
@@ -197,15 +299,6 @@ func (run *run) warn(e translate.End) {
 	}
 }
 
-// has says whether the event is of the held call.
-func (h *held) has(ev agui.Event) bool {
-	id := ev.Get("toolCallId")
-	if !id.Exists() && ev.Type == agui.CallChunk {
-		return h.chunks
-	}
-	return id.Str == h.call.ID
-}
-
 // note reads what the event tells of the call.
 func (h *held) note(ev agui.Event) {
 	switch ev.Type {
@@ -222,9 +315,4 @@ func (h *held) note(ev agui.Event) {
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
 		h.call.Args += ev.Get("delta").Str
 	}
-}
-
-func (h *held) add(ev agui.Event) {
-	h.events = append(h.events, ev.Clone())
-	h.size += len(ev.JSON) + len(ev.Frame)
 }

@@ -68,7 +68,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []native, error) {
 	body = agui.DeleteKey(body, "protocolVersion")
 	if slices.ContainsFunc(list, func(g group) bool { return g.Way == byArray }) {
 		if _, ok := r.Input.CommandResume(); ok {
-			body = bodyWithoutCommand(r.Input, body)
+			body = translate.BodyWithoutCommand(r.Input, body)
 		}
 		body = agui.SetKey(body, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
 		return translate.Out{Body: body, Resumes: true}, answered, nil

@@ -150,11 +150,11 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 		}
 	}
 	// With fewer messages than its checkpoint has, an adapter would begin anew.
-	messages, ok := knownMessages(run.r)
+	messages, ok := translate.KnownMessages(run.r)
 	if !ok {
 		return translate.Out{}, false
 	}
-	return translate.Out{Body: unanswered(run.r.Input, messages)}, true
+	return translate.Out{Body: translate.Unanswered(run.r.Input, messages)}, true
 }
 
 // withoutStale leaves out, of what the backend says when it is asked once more, the questions that were answered just
@@ -217,7 +217,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
 		r := run.r
 		r.New = run.beside
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: run.d.newMessages(r), Run: run.d.plainRun(r)}}
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(r), Run: run.d.plainRun(r)}}
 	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
@@ -231,7 +231,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	}
 	res := translate.Result{Finish: finish}
 	if len(run.r.New) > 0 {
-		res.Next = &translate.Exchange{Out: run.d.newMessages(run.r), Run: run.d.plainRun(run.r)}
+		res.Next = &translate.Exchange{Out: translate.NewMessages(run.r), Run: run.d.plainRun(run.r)}
 	}
 	return res
 }

@@ -1,0 +1,242 @@
+package translate
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// An Approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
+// request_approval or confirm_changes with a tool message for it, or function_approvals of a message. They believe what
+// the history says was asked, so whoever writes one approves what no agent proposed.
+type Approval struct {
+	At  int      // the place of the message that answers
+	IDs []string // under which a record may know it: the call's, the approval's
+}
+
+// Names of the synthetic calls (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105 and later).
+const (
+	RequestApproval = "request_approval"
+	ConfirmChanges  = "confirm_changes"
+)
+
+// Approvals finds the native approvals in a body with messages, in the messages' order. A call of a tool that the body
+// declares itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python
+// tool_calls.
+func Approvals(body []byte) []Approval {
+	if !mayApprove(body) {
+		return nil
+	}
+	root := gjson.ParseBytes(body)
+	messages := first(root, "messages").Array()
+	declared := map[string]bool{}
+	for _, t := range first(root, "tools").Array() {
+		declared[first(t, "name").Str] = true
+	}
+	asked := map[string][]string{} // call id -> ids of the request
+	for _, m := range messages {
+		for _, c := range calls(m) {
+			name := first(first(c, "function"), "name").Str
+			if declared[name] {
+				continue
+			}
+			args := ParseText(first(first(c, "function"), "arguments"))
+			if ids, ok := asks(name, args); ok {
+				id := first(c, "id").Str
+				asked[id] = append(asked[id], append(ids, id)...)
+			}
+		}
+	}
+	var list []Approval
+	for at, m := range messages {
+		if ids, ok := asked[first(m, "toolCallId").Str]; ok && isTool(m) {
+			list = append(list, Approval{at, ids})
+		}
+		for _, v := range values(m, "function_approvals") {
+			for _, a := range v.Array() {
+				list = append(list, Approval{at, texts(first(a, "id"), first(a, "call_id"))})
+			}
+		}
+	}
+	return list
+}
+
+// mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
+// name, unless it is written with escapes.
+func mayApprove(body []byte) bool {
+	return bytes.Contains(body, []byte(`\u`)) || hasWord(body, "approval") || hasWord(body, "confirm")
+}
+
+// hasWord looks for a lower-case word in any case.
+func hasWord(body []byte, word string) bool {
+	for rest := body; len(rest) >= len(word); rest = rest[1:] {
+		at := bytes.IndexAny(rest[:len(rest)-len(word)+1], word[:1]+strings.ToUpper(word[:1]))
+		if at < 0 {
+			return false
+		}
+		if rest = rest[at:]; strings.EqualFold(string(rest[:len(word)]), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
+// one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
+func asks(name string, args gjson.Result) (ids []string, ok bool) {
+	switch name {
+	case RequestApproval:
+		request := first(args, "request")
+		id, function := first(request, "approval_id"), first(request, "function_name")
+		return texts(id), id.Type == gjson.String && function.Type == gjson.String
+	case ConfirmChanges:
+		id := first(args, "function_call_id")
+		return texts(id), id.Type == gjson.String || len(args.Map()) == 0
+	}
+	return nil, false
+}
+
+func texts(list ...gjson.Result) []string {
+	var out []string
+	for _, v := range list {
+		if v.Type == gjson.String {
+			out = append(out, v.Str)
+		}
+	}
+	return out
+}
+
+func isTool(m gjson.Result) bool { return strings.EqualFold(first(m, "role").Str, "tool") }
+
+func calls(m gjson.Result) []gjson.Result {
+	var list []gjson.Result
+	for _, v := range values(m, "toolCalls") {
+		list = append(list, v.Array()...)
+	}
+	return list
+}
+
+// values are the members of an object with that name, in whatever spelling.
+func values(object gjson.Result, name string) []gjson.Result {
+	var list []gjson.Result
+	if object.IsObject() {
+		name = agui.FoldKey(name)
+		object.ForEach(func(k, v gjson.Result) bool {
+			if agui.FoldKey(k.Str) == name {
+				list = append(list, v)
+			}
+			return true
+		})
+	}
+	return list
+}
+
+func first(object gjson.Result, name string) gjson.Result {
+	if list := values(object, name); len(list) > 0 {
+		return list[0]
+	}
+	return gjson.Result{}
+}
+
+// WithoutApprovals is the input without the given ones: the messages that answer, the calls that asked, and the
+// assistant's message where nothing else is in it.
+func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
+	if len(gone) == 0 {
+		return in
+	}
+	answers, asked := map[int]bool{}, map[string]bool{}
+	for _, a := range gone {
+		answers[a.At] = true
+		if id := first(gjson.ParseBytes(in.Messages[a.At].JSON), "toolCallId"); id.Type == gjson.String {
+			asked[id.Str] = true
+		}
+	}
+	var kept []agui.Message
+	for at, m := range in.Messages {
+		switch {
+		case answers[at]:
+			m, ok := WithoutFunctionApprovals(m)
+			if ok {
+				kept = append(kept, m)
+			}
+			continue
+		case m.Role == "tool" && asked[m.ToolCallID]:
+			continue
+		}
+		if m, ok := withoutCalls(m, asked); ok {
+			kept = append(kept, m)
+		}
+	}
+	return in.WithMessages(kept)
+}
+
+// WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
+func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
+	object := gjson.ParseBytes(m.JSON)
+	if len(values(object, "function_approvals")) == 0 || isTool(object) {
+		return m, false
+	}
+	content := object.Get("content")
+	if content.Type == gjson.Null || content.Str == "" && content.Type == gjson.String || content.IsArray() && len(content.Array()) == 0 {
+		return m, false
+	}
+	out := []byte{'{'}
+	object.ForEach(func(k, v gjson.Result) bool {
+		if agui.FoldKey(k.Str) != agui.FoldKey("function_approvals") {
+			out = AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	return agui.ParseMessage(append(out, '}')), true
+}
+
+// withoutCalls is a message without some of its calls; false if nothing is left of it.
+func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
+	all := calls(gjson.ParseBytes(m.JSON))
+	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool { return gone[first(c, "id").Str] })
+	switch {
+	case len(left) == len(all):
+		return m, true
+	case len(left) == 0 && gjson.GetBytes(m.JSON, "content").Str == "":
+		return m, false
+	}
+	out := []byte{'{'}
+	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
+		if agui.FoldKey(k.Str) != agui.FoldKey("toolCalls") {
+			out = AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	out = append(out, '}')
+	if len(left) > 0 {
+		var list []json.RawMessage
+		for _, c := range left {
+			list = append(list, json.RawMessage(c.Raw))
+		}
+		out = agui.SetKey(out, "toolCalls", agui.MustMarshal(list))
+	}
+	return agui.ParseMessage(out), true
+}
+
+// WithoutCalls is the input without the given tool calls of the assistant, and without the messages in which nothing
+// else is.
+func WithoutCalls(in agui.RunInput, gone map[string]bool) agui.RunInput {
+	var kept []agui.Message
+	changed := false
+	for _, m := range in.Messages {
+		left, ok := withoutCalls(m, gone)
+		changed = changed || !ok || len(left.JSON) != len(m.JSON)
+		if ok {
+			kept = append(kept, left)
+		}
+	}
+	if !changed {
+		return in
+	}
+	return in.WithMessages(kept)
+}
