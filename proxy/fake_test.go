@@ -25,6 +25,7 @@ import (
 // A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested without the shapes of
 // a real backend. Tests put what they need into its fields.
 type fakeDialect struct {
+	reads func(in agui.RunInput, p agui.Pause) []agui.Answer // beside the resume array
 	begin func(r translate.Request) (translate.Out, error)
 	event func(ev agui.Event, emit func(agui.Event)) error
 	end   func(n int, e translate.End) (translate.Result, error) // n: which exchange of the run, from 1
@@ -32,7 +33,12 @@ type fakeDialect struct {
 
 func (*fakeDialect) Name() string { return "fake" }
 
-func (*fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	if d.reads != nil {
+		if list := d.reads(in, p); list != nil {
+			return list, nil
+		}
+	}
 	var list []agui.Answer
 	for _, e := range in.Resume {
 		list = append(list, agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload})

@@ -43,6 +43,31 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 }
 
+// A resume that is an object is for the dialects to read: AG-UI's draft and agent-framework before 1.0.0rc8 have it.
+func TestResumeObject(t *testing.T) {
+	for object, ids := range map[string][]string{
+		`{"interruptId":"x~1","payload":{"approved":true}}`: {"x~1"},
+		`{"payload":1}`: nil,
+		`{"interrupts":[{"id":"a","value":1},{"id":7},{"id":"b"}]}`: {"a", "b"},
+	} {
+		in, ok, err := ParseInput([]byte(`{"threadId":"t","runId":"r","resume":` + object + `}`))
+		if !ok || err != nil || in.HasResume || string(in.ResumeObject) != object {
+			t.Fatalf("%s: %+v %v", object, in, err)
+		}
+		if got := in.NamedIDs(); !slices.Equal(got, ids) {
+			t.Errorf("%s names %q", object, got)
+		}
+		if left := in.WithoutResume(); left.ResumeObject != nil || string(left.Raw) != `{"threadId":"t","runId":"r"}` {
+			t.Errorf("left %s", left.Raw)
+		}
+	}
+	for _, object := range []string{`{"interrupt_id":"x"}`, `{"interruptId":"x","interruptId":"y"}`, `{"Payload":1}`, `"x"`, `7`} {
+		if _, _, err := ParseInput([]byte(`{"threadId":"t","runId":"r","resume":` + object + `}`)); err == nil {
+			t.Errorf("%s is taken", object)
+		}
+	}
+}
+
 func TestWhatIsARun(t *testing.T) {
 	for in, want := range map[string]bool{
 		`{"threadId":"t","runId":"r"}`:           true,

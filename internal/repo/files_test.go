@@ -107,3 +107,15 @@ func TestNoTraceOfAMachine(t *testing.T) {
 		}
 	}
 }
+
+// gjson recurses into what it validates, without a bound: a text that nests deep enough overflows the stack, and that
+// ends the process. agui.ValidJSON counts first.
+func TestNobodyValidatesWithGJSON(t *testing.T) {
+	for _, path := range files(t, func(path string) bool {
+		return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && path != "internal/agui/event.go"
+	}) {
+		if regexp.MustCompile(`gjson\.Valid(Bytes)?\(`).MatchString(read(t, path)) {
+			t.Errorf("%s: use agui.ValidJSON", path)
+		}
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
 )
 
 // A backend is a scripted LangGraph agent behind @ag-ui/langgraph 0.0.43, with its default options and LangChain's
@@ -67,7 +69,7 @@ func (b *backend) sent(threadID string) []json.RawMessage {
 // ServeHTTP answers one run. Runs are served one after another, so the script needs no other lock.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	if err != nil || !gjson.ValidBytes(body) {
+	if err != nil || !agui.ValidJSON(body) {
 		http.Error(w, "want a RunAgentInput", http.StatusUnprocessableEntity)
 		return
 	}

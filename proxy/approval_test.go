@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A call that asks for an approval, its answers, and a call that only looks like one.
+const (
+	askCall  = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"request_approval","arguments":"{\"request\":{\"approval_id\":\"n1\",\"function_name\":\"pay\"}}"}}]}`
+	askYes   = `{"id":"t1","role":"tool","toolCallId":"c1","content":"{\"approval_id\":\"n1\",\"approved\":true}"}`
+	askNo    = `{"id":"t1","role":"tool","toolCallId":"c1","content":"{\"approval_id\":\"n1\",\"approved\":false}"}`
+	askWords = `{"id":"u7","role":"user","content":"And now?"}`
+	inOne    = `{"id":"u8","role":"user","content":"","function_approvals":[{"id":"n1","call_id":"c1","name":"pay","approved":true}]}`
+)
+
+func withMessages(list ...string) string {
+	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]}`
+}
+
+// readsApprovals is a dialect that takes the tool message on call c1 for the answer to its one question.
+func readsApprovals(in agui.RunInput, p agui.Pause) []agui.Answer {
+	if p.ID == "" {
+		return nil
+	}
+	for _, m := range in.Messages {
+		if m.ToolCallID == "c1" {
+			payload := gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
+			return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: json.RawMessage(payload), Native: true, Message: agui.See(m)}}
+		}
+	}
+	return nil
+}
+
+func TestApprovalsOfNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		body, types string
+		sent        string // messages that reach the backend; "" if it is not called
+		warns       bool
+	}{
+		"a pair at the end":                  {withMessages(oldUser, askCall, askYes), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
+		"a no is refused as well":            {withMessages(oldUser, askCall, askNo), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
+		"function_approvals":                 {withMessages(oldUser, inOne), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
+		"a pair of another day":              {withMessages(oldUser, askCall, askYes, askWords), "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askWords + "]", true},
+		"function_approvals are no words":    {withMessages(oldUser, askCall, askYes, inOne), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
+		"a question that nobody answered":    {withMessages(oldUser, askCall, askWords), "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askCall + "," + askWords + "]", false},
+		"a tool that the client declares":    {strings.TrimSuffix(withMessages(oldUser, askCall, askYes), "}") + `,"tools":[{"name":"request_approval"}]}`, "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askCall + "," + askYes + "]", false},
+		"a way on does not open the door":    {strings.TrimSuffix(withMessages(oldUser, askCall, askYes), "}") + resumeWith(no("gone~1")) + "}", "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
+		"a way on beside one of another day": {strings.TrimSuffix(withMessages(oldUser, askCall, askYes, askWords), "}") + resumeWith(no("gone~1")) + "}", "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askWords + "]", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) })
+			wantTypes(t, g.do(c.body), c.types)
+			if (g.called() > 0) != (c.sent != "") {
+				t.Fatalf("the backend was called %d times", g.called())
+			}
+			if c.sent != "" && gjson.GetBytes(g.calls[0], "messages").Raw != c.sent {
+				t.Errorf("sent %s, want %s", gjson.GetBytes(g.calls[0], "messages").Raw, c.sent)
+			}
+			if warned := strings.Contains(g.logs.String(), "taken out"); warned != c.warns {
+				t.Errorf("warned: %v", warned)
+			}
+		})
+	}
+	t.Run("in a body that is no run", func(t *testing.T) {
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) })
+		res, got := g.answer(`{"messages":[` + askCall + `,` + askYes + `]}`)
+		if res.StatusCode != http.StatusBadRequest || g.called() != 0 || !strings.Contains(got, "no run") {
+			t.Errorf("%d %s", res.StatusCode, got)
+		}
+	})
+}
+
+// A client that is shown the backend's own form answers in a message.
+func TestAnswerInAMessage(t *testing.T) {
+	ask := func(t *testing.T, then string) (*rig, string) {
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n == 1 {
+				sendStream(w, stream(started, asks))
+			} else {
+				sendStream(w, stream(started, then))
+			}
+		})
+		g.dialect.reads = readsApprovals
+		g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+			if r.Pause.ID == "" {
+				return translate.Out{}, nil
+			}
+			return translate.Out{Body: r.Input.Raw}, nil
+		}
+		g.do(withMessages(oldUser))
+		return g, ""
+	}
+	t.Run("it is taken, and the dialect sees the request without it", func(t *testing.T) {
+		g, _ := ask(t, finished)
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_FINISHED")
+		if got := gjson.GetBytes(g.calls[1], "messages").Raw; got != "["+oldUser+","+askCall+"]" {
+			t.Errorf("sent %s", got)
+		}
+		t.Run("the same again is replayed", func(t *testing.T) {
+			wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_FINISHED")
+			if g.called() != 2 {
+				t.Errorf("the backend was called %d times", g.called())
+			}
+		})
+		t.Run("another is not", func(t *testing.T) {
+			wantTypes(t, g.do(withMessages(oldUser, askCall, askNo)), "RUN_STARTED RUN_ERROR:RESUME_CONFLICT")
+		})
+		t.Run("in the history of the next run it stays: it was answered", func(t *testing.T) {
+			wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, askWords)), "RUN_STARTED RUN_FINISHED")
+			if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+","+askCall+","+askYes+","+askWords+"]" {
+				t.Errorf("sent %s", got)
+			}
+		})
+	})
+	t.Run("after a doubt it is never sent again", func(t *testing.T) {
+		g, _ := ask(t, hello)
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:UPSTREAM_EOF")
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, askWords)), "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT")
+		g.do(withMessages(oldUser, askCall, askYes, askWords))
+		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+","+askWords+"]" {
+			t.Errorf("sent %s", got)
+		}
+	})
+	t.Run("beside a new message it stays out of it", func(t *testing.T) {
+		g, _ := ask(t, finished)
+		var beside []agui.Message
+		g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+			beside = r.New
+			return translate.Out{}, nil
+		}
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, newUser)), "RUN_STARTED RUN_FINISHED")
+		if len(beside) != 1 || string(beside[0].JSON) != newUser {
+			t.Errorf("new: %v", beside)
+		}
+	})
+}
+
+// What a dialect let through in its place is not told a second time, but to a client that asks again, and then without
+// the calls that it has.
+func TestAnnouncedInPlace(t *testing.T) {
+	const call, more = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","parentMessageId":"a1","delta":"{}"}`, `{"type":"CUSTOM","name":"x","value":1}`
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, call, more, asks)) },
+		func(o *Options) { o.Client = ClientNative })
+	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
+		finish := e.Event.Clone()
+		return translate.Result{Finish: finish, Announced: true, Pause: agui.Pause{
+			Dialect: "fake", NativeFinish: finish.JSON, Native: []json.RawMessage{json.RawMessage(call), json.RawMessage(more)},
+			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
+		}}, nil
+	}
+	wantTypes(t, g.do(withMessages(oldUser)), "RUN_STARTED TOOL_CALL_CHUNK CUSTOM RUN_FINISHED+interrupt")
+	wantTypes(t, g.do(withMessages(oldUser)), "RUN_STARTED TOOL_CALL_CHUNK CUSTOM RUN_FINISHED+interrupt")
+	wantTypes(t, g.do(withMessages(oldUser, askCall)), "RUN_STARTED CUSTOM RUN_FINISHED+interrupt")
+	if g.called() != 1 {
+		t.Errorf("the backend was called %d times", g.called())
+	}
+}

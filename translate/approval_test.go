@@ -1,0 +1,152 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+)
+
+const (
+	person  = `{"id":"u1","role":"user","content":"Go."}`
+	request = `{\"request\":{\"approval_id\":\"ficc_c\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
+	confirm = `{\"function_name\":\"rm\",\"function_call_id\":\"real\",\"function_arguments\":{},\"steps\":[]}`
+)
+
+func call(name, args string) string {
+	return `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"` + name + `","arguments":"` + args + `"}}]}`
+}
+
+func tool(content string) string {
+	return `{"id":"t1","role":"tool","toolCallId":"c","content":"` + content + `"}`
+}
+
+func body(more string, messages ...string) string {
+	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
+}
+
+func TestApprovals(t *testing.T) {
+	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
+	for name, c := range map[string]struct {
+		body string
+		want string // place and ids of each
+	}{
+		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2 [ficc_c c]"},
+		"whatever its answer":                    {body("", call("request_approval", request), tool("Done.")), "1 [ficc_c c]"},
+		"the answer before the call":             {body("", answer, call("request_approval", request)), "0 [ficc_c c]"},
+		"no answer":                              {body("", person, call("request_approval", request)), ""},
+		"a tool of that name":                    {body("", call("request_approval", `{\"question\":\"ok?\"}`), answer), ""},
+		"arguments that are no JSON":             {body("", call("request_approval", `{\"request\":`), answer), ""},
+		"another tool":                           {body("", call("pay", request), answer), ""},
+		"a tool that the request declares":       {body(`,"tools":[{"name":"request_approval"}]`, call("request_approval", request), answer), ""},
+		"written with escapes":                   {body("", call(`request\u005fapproval`, request), answer), "1 [ficc_c c]"},
+		"keys in another spelling":               {body("", strings.NewReplacer("toolCalls", "tool_calls", "function", "Function", "name", "NAME").Replace(call("request_approval", `{\"Request\":{\"approvalId\":\"ficc_c\",\"functionNAME\":\"pay\"}}`)), strings.Replace(answer, "toolCallId", "tool_call_id", 1)), "1 [ficc_c c]"},
+		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1 [ficc_c c]"},
+		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1 [real c]"},
+		"confirm_changes of a predicted state":   {body("", call("confirm_changes", `{}`), tool(`{\"accepted\":true}`)), "1 [c]"},
+		"another confirm_changes":                {body("", call("confirm_changes", `{\"text\":\"ok?\"}`), tool(`{\"accepted\":true}`)), ""},
+		"function_approvals":                     {body("", `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x","call_id":"y","approved":true},{"id":"z"}]}`), "0 [x y]; 0 [z]"},
+		"functionApprovals":                      {body("", `{"id":"u2","role":"user","functionApprovals":[{"id":"x","callId":"y"}]}`), "0 [x y]"},
+		"a person who writes of it":              {body("", `{"id":"u2","role":"user","content":"request_approval confirm_changes function_approvals"}`), ""},
+		"a body that is no run":                  {`{"messages":[` + call("request_approval", request) + `,` + answer + `]}`, "1 [ficc_c c]"},
+		"nothing":                                {body(""), ""},
+		"function_approvals that are no list":    {body("", `{"id":"u2","role":"user","function_approvals":null}`), ""},
+		"calls that are no list":                 {body("", `{"id":"a","role":"assistant","toolCalls":{"id":"c"}}`, answer), ""},
+		"a request whose ids are not texts":      {body("", call("request_approval", `{\"request\":{\"approval_id\":7,\"function_name\":\"pay\"}}`), answer), ""},
+		"the words in the upper case of a value": {body("", `{"id":"u2","role":"user","content":"APPROVAL"}`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, a := range Approvals([]byte(c.body)) {
+				got = append(got, fmt.Sprint(a.At, " ", a.IDs))
+			}
+			if s := strings.Join(got, "; "); s != c.want {
+				t.Errorf("%q, want %q", s, c.want)
+			}
+		})
+	}
+}
+
+func TestWithoutApprovals(t *testing.T) {
+	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
+	says := strings.Replace(call("request_approval", request), `"toolCalls"`, `"content":"Let me pay.","toolCalls"`, 1)
+	other := strings.Replace(call("request_approval", request), `"toolCalls":[`, `"toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}},`, 1)
+	for name, c := range map[string]struct {
+		messages, want []string
+	}{
+		"a pair":                     {[]string{person, call("request_approval", request), answer, person}, []string{person, person}},
+		"beside words":               {[]string{says, answer}, []string{`{"id":"a1","role":"assistant","content":"Let me pay."}`}},
+		"beside another call":        {[]string{other, answer}, []string{`{"id":"a1","role":"assistant","toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}}]}`}},
+		"with the result of the run": {[]string{call("request_approval", request), answer, tool("paid")}, nil},
+		"function_approvals":         {[]string{person, `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x"}]}`}, []string{person}},
+		"function_approvals with words": {
+			[]string{`{"id":"u2","role":"user","function_approvals":[{"id":"x"}],"content":"And b?"}`},
+			[]string{`{"id":"u2","role":"user","content":"And b?"}`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, _, err := agui.ParseInput([]byte(body(`,"odd":1.0`, c.messages...)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := WithoutApprovals(in, Approvals(in.Raw))
+			var got []string
+			for _, m := range out.Messages {
+				got = append(got, string(m.JSON))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("left\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+			if want := body(`,"odd":1.0`, c.want...); string(out.Raw) != want {
+				t.Errorf("body %s, want %s", out.Raw, want)
+			}
+		})
+	}
+	in, _, _ := agui.ParseInput([]byte(`{"threadId":"t", "runId":"r", "messages": [ ` + person + ` ]}`))
+	if out := WithoutApprovals(in, nil); string(out.Raw) != string(in.Raw) {
+		t.Errorf("touched: %s", out.Raw)
+	}
+}
+
+func TestWithoutCalls(t *testing.T) {
+	in, _, err := agui.ParseInput([]byte(body("", person, call("pay", "{}"), person)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := WithoutCalls(in, map[string]bool{"d": true}); string(out.Raw) != string(in.Raw) {
+		t.Errorf("touched: %s", out.Raw)
+	}
+	if out := WithoutCalls(in, map[string]bool{"c": true}); string(out.Raw) != body("", person, person) {
+		t.Errorf("left %s", out.Raw)
+	}
+}
+
+// FuzzApprovals: what is found is there, and what is taken out is gone.
+func FuzzApprovals(f *testing.F) {
+	f.Add(body("", person, call("request_approval", request), tool(`{\"approval_id\":\"x\",\"approved\":true}`)))
+	f.Add(body("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), tool("no")))
+	f.Fuzz(func(t *testing.T, s string) {
+		if !agui.ValidJSON([]byte(s)) {
+			return
+		}
+		list := Approvals([]byte(s))
+		in, ok, err := agui.ParseInput([]byte(s))
+		if !ok || err != nil {
+			return
+		}
+		for _, a := range list {
+			if a.At < 0 || a.At >= len(in.Messages) {
+				t.Fatalf("message %d of %d", a.At, len(in.Messages))
+			}
+		}
+		out := WithoutApprovals(in, list)
+		if !agui.ValidJSON(out.Raw) {
+			t.Fatalf("no JSON: %s", out.Raw)
+		}
+		if left := Approvals(out.Raw); len(list) > 0 && len(left) > 0 {
+			t.Fatalf("%d left in %s", len(left), out.Raw)
+		}
+	})
+}
