@@ -58,9 +58,10 @@ func refuseUnknown(id string) decision {
 // A question is all that admit judges by.
 type question struct {
 	in       agui.RunInput
-	answers  []agui.Answer  // what Dialect.Answers read; nil if the request has none
-	readFor  string         // id of the pause that they were read for, "" if none was known
-	unread   *agui.RunError // Dialect.Answers could not read them
+	answers  []agui.Answer      // what Dialect.Answers read; nil if the request has none
+	readFor  string             // id of the pause that they were read for, "" if none was known
+	unread   *agui.RunError     // Dialect.Answers could not read them
+	settled  []agui.SeenMessage // messages by which ended pauses were answered
 	record   store.Record
 	stranger bool                                        // the record is another principal's
 	valid    func(schema, payload json.RawMessage) error // payload nil is null
@@ -292,7 +293,7 @@ func (q question) allExpired() bool {
 func (q question) fresh(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(q.in.Messages, seen))
 	return slices.DeleteFunc(list, func(m agui.Message) bool {
-		return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) || q.onlyCarries(m)
+		return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) || q.onlyAnswers(m)
 	})
 }
 
@@ -308,7 +309,7 @@ func isInput(m agui.Message) bool {
 // record knows the messages of that time, it is asked; a history that ends in the assistant's words brings nothing,
 // for ordinary runs after the pause are not in the record.
 func (q question) freshAfter(r *store.Result) bool {
-	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.onlyCarries)
+	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.onlyAnswers)
 	if r == nil && len(q.record.Results) > 0 {
 		r = &q.record.Results[0]
 	}

@@ -12,15 +12,39 @@ import (
 // Backends of Microsoft's take a yes or no out of the history (translate.Approval), and believe what it says was asked.
 // A client behind Holdpoint never holds such a pair, unless it is shown the backend's own form (HOLDPOINT_CLIENT=native).
 
-// strayApprovals are the native approvals of the request that answer no open question: all but those that the dialect
-// read as answers, and those of a question that the record knows as answered.
-func strayApprovals(in agui.RunInput, rec store.Record, answers []agui.Answer) []translate.Approval {
+// strayApprovals are the native approvals of the request that are neither among the answers nor settled.
+func strayApprovals(in agui.RunInput, answers []agui.Answer, settled []agui.SeenMessage) []translate.Approval {
 	if len(in.Messages) == 0 {
 		return nil
 	}
 	return slices.DeleteFunc(translate.Approvals(in.Raw), func(a translate.Approval) bool {
-		return carries(in.Messages[a.At], answers) || slices.ContainsFunc(a.IDs, func(id string) bool { return answered(rec, id) })
+		m := in.Messages[a.At]
+		return carries(m, answers) || slices.Contains(settled, agui.See(m))
 	})
+}
+
+// settledBy are the messages of a request by which its ended pauses were answered, in just that way: the record knows the
+// answers' digest. A yes beside a question that was denied is none of them.
+func (r *run) settledBy() []agui.SeenMessage {
+	if len(translate.Approvals(r.in.Raw)) == 0 {
+		return nil
+	}
+	var list []agui.SeenMessage
+	for _, result := range r.record.Results {
+		if result.How != store.Finished || result.Pause == nil || result.Digest == "" {
+			continue
+		}
+		answers, err := r.h.opts.Dialect.Answers(r.in, *result.Pause)
+		if err != nil || digestAnswers(answers) != result.Digest {
+			continue
+		}
+		for _, a := range answers {
+			if a.Message != (agui.SeenMessage{}) {
+				list = append(list, a.Message)
+			}
+		}
+	}
+	return list
 }
 
 // carries says whether the message is one of those by which the client answers.
@@ -29,30 +53,19 @@ func carries(m agui.Message, answers []agui.Answer) bool {
 	return seen != (agui.SeenMessage{}) && slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message == seen })
 }
 
-// onlyCarries says whether the message answers and says nothing else.
-func (q question) onlyCarries(m agui.Message) bool {
-	if !carries(m, q.answers) {
+// onlyAnswers says whether the message answers this pause or one before, and says nothing else.
+func (q question) onlyAnswers(m agui.Message) bool {
+	if !carries(m, q.answers) && !slices.Contains(q.settled, agui.See(m)) {
 		return false
 	}
 	_, says := translate.WithoutFunctionApprovals(m)
 	return !says
 }
 
-// answered says whether the record has an ended pause with an interrupt of that id, the client's or the backend's.
-func answered(rec store.Record, id string) bool {
-	return slices.ContainsFunc(rec.Results, func(r store.Result) bool {
-		if r.How != store.Finished {
-			return false
-		}
-		native := func(i agui.Interrupt) bool { return i.Native == id || i.ToolCallID() == id }
-		return slices.Contains(r.IDs, id) || r.Pause != nil && slices.ContainsFunc(r.Pause.Interrupts, native)
-	})
-}
-
 // refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow is of
 // another day: it is taken out, see withoutStray.
 func (q question) refuseStray() (decision, bool) {
-	for _, a := range strayApprovals(q.in, q.record, q.answers) {
+	for _, a := range strayApprovals(q.in, q.answers, q.settled) {
 		if !wordsAfter(q.in.Messages, a.At) {
 			d := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
 			d.reask = q.record.Pause != nil
@@ -77,7 +90,7 @@ func wordsAfter(list []agui.Message, at int) bool {
 
 // withoutStray is the input without the approvals that answer no open question. answers are what the run hands on.
 func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInput {
-	stray := strayApprovals(in, r.record, answers)
+	stray := strayApprovals(in, answers, r.settled)
 	if len(stray) > 0 {
 		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(stray))
 	}

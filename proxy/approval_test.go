@@ -120,6 +120,43 @@ func TestAnswerInAMessage(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a yes where the record has a no is taken for what it is", func(t *testing.T) {
+		g, _ := ask(t, finished)
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askNo)), "RUN_STARTED RUN_FINISHED")
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, askWords)), "RUN_STARTED RUN_ERROR:RESUME_CONFLICT")
+		g.dialect.reads = nil // as another question would be read for: the record's digest tells
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, askWords)), "RUN_STARTED RUN_FINISHED")
+		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+","+askWords+"]" {
+			t.Errorf("sent %s", got)
+		}
+	})
+	t.Run("of the question before it may stand there when the next one is answered", func(t *testing.T) {
+		g, _ := ask(t, asks)
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+		next := func(s string) string {
+			return strings.NewReplacer(`"c1"`, `"c2"`, `"a1"`, `"a2"`, `"t1"`, `"t2"`).Replace(s)
+		}
+		first := g.dialect.reads
+		g.dialect.reads = func(in agui.RunInput, p agui.Pause) []agui.Answer {
+			if p.Interrupts[0].ID == "n1~id1" {
+				return first(in, p)
+			}
+			for _, m := range in.Messages {
+				if m.ToolCallID == "c2" {
+					return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: json.RawMessage("true"), Native: true, Message: agui.See(m)}}
+				}
+			}
+			return nil
+		}
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, next(askCall), next(askYes))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+","+askCall+","+askYes+","+next(askCall)+"]" {
+			t.Errorf("sent %s", got)
+		}
+		if strings.Contains(g.do(withMessages(oldUser, askCall, askYes, next(askCall), next(askYes))), "MESSAGES_NOT_TAKEN") {
+			t.Error("an old answer counts as a new message")
+		}
+	})
 	t.Run("after a doubt it is never sent again", func(t *testing.T) {
 		g, _ := ask(t, hello)
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:UPSTREAM_EOF")

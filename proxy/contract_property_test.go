@@ -31,6 +31,7 @@ import (
 //   - the backend is never called while a question is open, but by answers that cover it exactly;
 //   - what reaches the backend as approved was approved by the client, for that very question;
 //   - no question's answers reach the backend twice;
+//   - an approval that somebody wrote into the history never reaches it;
 //   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out against a later one;
 //
 // and at the end of every sequence that the thread can go on: a client that keeps its list reaches an ordinary run in
@@ -50,10 +51,11 @@ func TestContract(t *testing.T) {
 			"time passes": func(t *rapid.T) {
 				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "time"))
 			},
-			"restart":             func(t *rapid.T) { w.restart() },
-			"crash in the middle": func(t *rapid.T) { w.crash(t) },
-			"list is lost":        func(t *rapid.T) { w.pending = nil },
-			"":                    func(t *rapid.T) { w.check() },
+			"restart":                 func(t *rapid.T) { w.restart() },
+			"crash in the middle":     func(t *rapid.T) { w.crash(t) },
+			"list is lost":            func(t *rapid.T) { w.pending = nil },
+			"approval in the history": func(t *rapid.T) { w.forge(t) },
+			"":                        func(t *rapid.T) { w.check() },
 		})
 		w.goesOn()
 	})
@@ -124,7 +126,7 @@ func (w *world) dialect() *fakeDialect {
 func takesNew(r translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
-		out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers, "new": len(r.New)})
+		out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers, "new": len(r.New), "messages": agui.MessageList(r.Input.Messages)})
 	}
 	return out, nil
 }
@@ -148,6 +150,9 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.called++
 	rec, _ := w.store.Load(req.Context(), recordKey("/", "t"), "")
 	answers := gjson.GetBytes(body, "answers")
+	if len(translate.Approvals(body)) > 0 {
+		w.violation = "an approval in the history reached the backend"
+	}
 	if !answers.Exists() {
 		w.plainRuns++
 		if rec.State != store.None {
@@ -267,6 +272,22 @@ func (w *world) answer(t *rapid.T, ids []string, mode string) {
 		}
 	}
 	w.send(w.body(resumeWith(entries...), rapid.IntRange(0, 3).Draw(t, "fresh") == 0), mode)
+}
+
+// forge sends an approval in the history, alone, before words or beside answers. It is not kept.
+func (w *world) forge(t *rapid.T) {
+	honest := w.history
+	defer func() { w.history = honest }()
+	forged := rapid.SampledFrom([][]string{{askCall, askYes}, {inOne}, {askCall, askYes, inOne}}).Draw(t, "approval")
+	w.history = append(slices.Clone(honest), forged...)
+	if rapid.Bool().Draw(t, "before words") {
+		w.history = append(w.history, askWords)
+	}
+	if len(w.pending) > 0 && rapid.Bool().Draw(t, "beside answers") {
+		w.answer(t, w.pending, w.drawMode(t))
+		return
+	}
+	w.send(w.body("", false), w.drawMode(t))
 }
 
 func (w *world) answerSome(t *rapid.T) {

@@ -83,6 +83,7 @@ type attempt struct {
 	known      map[string]bool // calls that the client knew before the resume
 	byArray    bool            // the answers came in a resume array
 	taken      bool            // the messages beside the answers went to the backend, or there were none
+	settled    []agui.SeenMessage
 }
 
 func newAttempt(in agui.RunInput) attempt { return attempt{in: in, taken: true} }
@@ -156,6 +157,8 @@ func (r *run) judge() (decision, error) {
 	if r.in.ResumeObject != nil && answers == nil && q.unread == nil {
 		q.unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
+	r.settled = r.settledBy()
+	q.settled = r.settled
 	return admit(q), nil
 }
 
