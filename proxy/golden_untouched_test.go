@@ -36,6 +36,10 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			}
 		case "RUN_ERROR":
 			broken = true
+		case "TOOL_CALL_RESULT":
+			if !u.renamed(frame, ev) {
+				complain("made by nobody: %s", frame)
+			}
 		case "SUBAGENT_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
 		case "CUSTOM":
 			if ev.Get("name").Str != "on_interrupt" {
@@ -127,6 +131,13 @@ func (u *untouched) take(frame string) bool {
 		return true
 	}
 	return false
+}
+
+// renamed says whether the frame is a result of the backend's that had the id of its call for a messageId, and nothing
+// else of it was touched.
+func (u *untouched) renamed(frame string, ev gjson.Result) bool {
+	call := `"messageId":` + ev.Get("toolCallId").Raw
+	return u.take(strings.Replace(frame, `"messageId":`+ev.Get("messageId").Raw, call, 1))
 }
 
 // edited compares a RUN_STARTED or RUN_FINISHED with the backend's, which it is but for the ids, the outcome and what
