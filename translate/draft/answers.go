@@ -13,6 +13,9 @@ import (
 // Answers implements translate.Dialect: the entries of resume and command.resume, as from any client; a resume object, as
 // from a client of the first draft; and for a pause that was asked by tool calls the tool messages at the end.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
+		return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
+	}
 	list, err := translate.Answers(in, p)
 	if err != nil {
 		return nil, err
@@ -92,6 +95,9 @@ func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		i := slices.IndexFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.ToolCallID() == m.ToolCallID })
 		if !ok || i < 0 || len(agui.NewMessages([]agui.Message{m}, p.Seen)) == 0 {
 			continue
+		}
+		if id := p.Interrupts[i].ID; m.ID == id && id != p.Interrupts[i].Native {
+			continue // what the client was told of an answer, see run.Event
 		}
 		a := agui.Answer{ID: p.Interrupts[i].ID, Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
 		known := slices.IndexFunc(list, func(other agui.Answer) bool { return other.ID == a.ID })

@@ -77,8 +77,8 @@ func readFields(native gjson.Result, how form) fields {
 	return f
 }
 
-// interrupt is a native one as the client gets it. calls are those that it has seen. result is what stood beside it at the
-// root of a v1 end; nothing else there could say that it belongs to the question.
+// interrupt is a native one as the client gets it. calls are those that it has seen. result is what stood beside a
+// v1 interrupt, if anything did.
 func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.Call) agui.Interrupt {
 	f := readFields(native, how)
 	approval := f.content.Get("functionName").Type == gjson.String
@@ -204,7 +204,7 @@ func (f fields) allMetadata(call string, result gjson.Result) []byte {
 		own = translate.Pruned(own, "toolCallId")
 	}
 	own = own[:len(own)-1]
-	if result.Exists() && result.Type != gjson.Null {
+	if result.Exists() {
 		own = translate.AppendMember(own, `"result"`, result.Raw)
 	}
 	if !f.id.Exists() {

@@ -51,7 +51,13 @@ func (o Options) check() error {
 }
 
 func saysNothing(v gjson.Result) bool {
-	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == "" || v.Type == gjson.JSON && len(v.Array())+len(v.Map()) == 0
+	switch {
+	case v.IsObject():
+		return len(v.Map()) == 0
+	case v.IsArray():
+		return len(v.Array()) == 0
+	}
+	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
 }
 
 // yes are the words with which backends are told to go on, as values and as keys of a value that is not false.

@@ -32,9 +32,15 @@ type run struct {
 	told []agui.Message // on a resume by tool messages: those
 }
 
-// Event implements translate.Run.
-func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
+// Event implements translate.Run. The tool messages that answer are what the backend's own client would have in its
+// history: told as results, they are in this client's too, and no later run brings a call without one.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
+	if ev.Type == agui.RunStarted && run.r.Show != translate.ShowNative {
+		for _, m := range run.told {
+			emit(resultEvent(m))
+		}
+	}
 	return nil
 }
 
@@ -72,7 +78,7 @@ func (run *run) paused(end end, natives []gjson.Result, how form) translate.Resu
 	calls := run.calls()
 	var gone []string
 	result := gjson.Result{}
-	if how == byObject { // one interrupt, so what stands beside it is its
+	if how == byObject && !isNull(end.result) { // one interrupt, so what stands beside it is its
 		result, gone = end.result, []string{"result"}
 	}
 	for _, native := range natives {

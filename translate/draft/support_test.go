@@ -87,6 +87,7 @@ func (l *log) add(ev agui.Event) {
 		}
 	case agui.CallResult:
 		l.answer(id)
+		l.messages = append(l.messages, json.RawMessage(toolMessage(ev.Get("messageId").Str, id, ev.Get("content").Str)))
 	}
 }
 
@@ -102,11 +103,14 @@ func play(t testing.TB, run translate.Run, l *log, stream ...string) translate.R
 		}
 		emitted := 0
 		err := run.Event(ev, func(got agui.Event) {
+			l.add(got)
+			if got.Frame == nil && got.Type == agui.CallResult {
+				return // an answer, told as a result
+			}
 			emitted++
 			if got.Edited || string(got.Frame) != string(ev.Frame) {
 				t.Fatalf("touched: %s", got.JSON)
 			}
-			l.add(got)
 		})
 		if err != nil || emitted != 1 {
 			t.Fatalf("%s: emitted %d times, %v", s, emitted, err)

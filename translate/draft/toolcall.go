@@ -111,6 +111,17 @@ func toolMessages(r translate.Request) []agui.Message {
 	return list
 }
 
+// resultEvent tells a tool message.
+func resultEvent(m agui.Message) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type    agui.Type `json:"type"`
+		ID      string    `json:"messageId"`
+		CallID  string    `json:"toolCallId"`
+		Content string    `json:"content"`
+		Role    string    `json:"role"`
+	}{agui.CallResult, m.ID, m.ToolCallID, gjson.GetBytes(m.JSON, "content").Str, m.Role}))
+}
+
 // approves says whether a payload is a yes to every reader: of two equal keys one takes the first and one the last.
 func approves(payload json.RawMessage) bool {
 	yes, no := false, false
@@ -148,7 +159,8 @@ func holdsCalls(list, told []agui.Message) bool {
 }
 
 // next is a run that brings the messages beside the answers, which the first could not carry: the answers have to be the
-// last. They stand behind their calls now, unless the backend has told a result, for a model refuses a call without one.
+// last. They stand behind their calls now: a model refuses a call without one. A client that is shown the backend's own
+// form was not told of them, and its own were taken out.
 func (run *run) next() *translate.Exchange {
 	out := translate.NewMessages(run.r)
 	var list []agui.Message
