@@ -94,7 +94,10 @@ func TestAnswersInToolMessages(t *testing.T) {
 		"beside a cancel (CopilotKit)": {p, toolMessage("t1", "c1", `{"status":"cancelled"}`), resumeArray(entryOf("c1~r1", "")), `c1~r1 cancelled `, ""},
 		"a yes beside a no":            {p, toolMessage("t1", "c1", yes), resumeArray(entryOf("c1~r1", no)), ``, agui.ResumeConflict},
 		"a no beside a yes":            {p, toolMessage("t1", "c1", no), resumeArray(entryOf("c1~r1", yes)), ``, agui.ResumeConflict},
-		"a yes beside a cancel":        {p, toolMessage("t1", "c1", yes), resumeArray(entryOf("c1~r1", "")), ``, agui.ResumeConflict},
+		"a yes beside a cancel that has a yes with it": {
+			p, toolMessage("t1", "c1", yes), `"resume":[{"interruptId":"c1~r1","status":"cancelled","payload":{"approved":true}}]`, ``, agui.ResumeConflict,
+		},
+		"a yes beside a cancel": {p, toolMessage("t1", "c1", yes), resumeArray(entryOf("c1~r1", "")), ``, agui.ResumeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := newDialect(t, Options{}).Answers(inputWith(t, c.messages, c.more), c.pause)

@@ -84,17 +84,9 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 	approval := f.content.Get("functionName").Type == gjson.String
 	call := f.call(approval, calls)
 
-	reason := f.reason.Str
-	switch {
-	case !f.reason.Exists() && approval && call != "":
-		reason = reasonToolCall
-	case !f.reason.Exists() && approval, reason == reasonToolCall && call == "": // which needs a toolCallId
-		if f.reason.Exists() && how != byObject {
-			f.rest = translate.AppendMember(f.rest, `"reason"`, f.reason.Raw)
-		}
-		reason = reasonConfirm
-	case !f.reason.Exists():
-		reason = reasonInput
+	reason := f.reasonFor(approval, call)
+	if f.reason.Exists() && f.reason.Str != reason && how != byObject {
+		f.rest = translate.AppendMember(f.rest, `"reason"`, f.reason.Raw)
 	}
 	o := addText([]byte{'{'}, "reason", reason)
 	if message := f.text(); message != "" {
@@ -115,21 +107,39 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 	if m := f.allMetadata(call, result); len(m) > 0 {
 		o = translate.AppendMember(o, `"metadata"`, string(m))
 	}
-	i := agui.Interrupt{Native: f.id.String(), Object: append(o, '}')}
+	return f.withID(agui.Interrupt{Object: append(o, '}')}, approval)
+}
+
+// withID fills in what goes back to the backend: the id as it came, or none.
+func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	kept := private{Approval: approval}
-	if f.id.Type != gjson.String {
-		i.Native = ""
-		if f.id.Exists() {
-			kept.ID = json.RawMessage(f.id.Raw)
-		}
-		if f.id.Type == gjson.Number {
-			i.Native = f.id.Raw
-		}
+	switch {
+	case f.id.Type == gjson.String:
+		i.Native = f.id.Str
+	case f.id.Type == gjson.Number:
+		i.Native, kept.ID = f.id.Raw, json.RawMessage(f.id.Raw)
+	case f.id.Exists():
+		kept.ID = json.RawMessage(f.id.Raw)
 	}
 	if kept.Approval || kept.ID != nil {
 		i.Private = agui.MustMarshal(kept)
 	}
 	return i
+}
+
+// reasonFor is the backend's reason, but for tool_call, which needs a call that the client has seen.
+func (f fields) reasonFor(approval bool, call string) string {
+	switch {
+	case f.reason.Exists() && (f.reason.Str != reasonToolCall || call != ""):
+		return f.reason.Str
+	case f.reason.Exists():
+		return reasonConfirm
+	case approval && call != "":
+		return reasonToolCall
+	case approval:
+		return reasonConfirm
+	}
+	return reasonInput
 }
 
 // text is what is asked, where that can be told.

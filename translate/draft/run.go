@@ -91,7 +91,7 @@ func (run *run) result(end end, p agui.Pause, gone ...string) translate.Result {
 	if run.r.Show == translate.ShowNative {
 		p.NativeFinish = slices.Clone(end.ev.JSON)
 	}
-	return translate.Result{Pause: p, Finish: end.rewritten("", gone...).Clone()}
+	return translate.Result{Pause: p, Finish: end.rewritten("", gone...)}
 }
 
 func (run *run) calls() []agui.Call {
