@@ -37,16 +37,14 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		case "RUN_ERROR":
 			broken = true
 		case "TOOL_CALL_RESULT":
-			if !u.renamed(frame, ev) {
+			content := ev.Get("content").Str
+			answer := content == `{"approved":true}` || content == `{"approved":false}` // to a question that was a call
+			if !u.renamed(frame, ev) && !answer {
 				complain("made by nobody: %s", frame)
 			}
 		case "SUBAGENT_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
 		case "CUSTOM":
 			if ev.Get("name").Str != "on_interrupt" {
-				complain("made by nobody: %s", frame)
-			}
-		case "TOOL_CALL_RESULT": // the answer to a question that was a call
-			if c := ev.Get("content").Str; c != `{"approved":true}` && c != `{"approved":false}` {
 				complain("made by nobody: %s", frame)
 			}
 		default:

@@ -33,7 +33,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 			}
 		}
 	}
-	told, err := fromMessages(in, p)
+	told, err := d.fromMessages(in, p)
 	switch {
 	case err != nil:
 		return nil, err
@@ -42,7 +42,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	}
 	for _, t := range told { // beside a resume they are CopilotKit's, and say the same
 		at := slices.IndexFunc(list, func(a agui.Answer) bool { return a.ID == t.ID })
-		if at >= 0 && approves(t.Payload) != (list[at].Status == agui.Resolved && approves(list[at].Payload)) {
+		if at < 0 {
+			list = append(list, t)
+		} else if approves(t.Payload) != (list[at].Status == agui.Resolved && approves(list[at].Payload)) {
 			return nil, agui.Errorf(agui.ResumeConflict, "the answer and a tool message beside it say different things")
 		}
 	}
@@ -82,24 +84,26 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	return a, nil
 }
 
-// fromMessages reads the tool messages at the end of the messages that decide a call of the pause. Only there: a history
-// keeps the answers to older questions, and the results of calls that were approved.
-func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	if formOf(p) != byMessage {
-		return nil, nil
-	}
+// fromMessages reads the tool messages at the end of the messages that decide a call that asks. Only there, where the
+// backend looks for them: a history keeps the answers to older questions, and the results of calls that were approved. A
+// call that the pause does not ask about is none of a question that is open: admit refuses it, for the backend would not.
+func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	var list []agui.Answer
 	for at := len(in.Messages) - 1; at >= 0 && in.Messages[at].Role == "tool"; at-- {
 		m := in.Messages[at]
 		payload, ok := decision(m)
-		i := slices.IndexFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.ToolCallID() == m.ToolCallID })
-		if !ok || i < 0 || len(agui.NewMessages([]agui.Message{m}, p.Seen)) == 0 {
+		if !ok || len(agui.NewMessages([]agui.Message{m}, p.Seen)) == 0 {
 			continue
 		}
-		if id := p.Interrupts[i].ID; m.ID == id && id != p.Interrupts[i].Native {
-			continue // what the client was told of an answer, see run.Event
+		a := agui.Answer{Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
+		if i := askedBy(p, m.ToolCallID); i != nil {
+			if m.ID == i.ID && i.ID != i.Native {
+				continue // what the client was told of an answer, see run.Event
+			}
+			a.ID = i.ID
+		} else if a.ID = m.ToolCallID; !d.asks(in, a.ID) {
+			continue
 		}
-		a := agui.Answer{ID: p.Interrupts[i].ID, Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
 		known := slices.IndexFunc(list, func(other agui.Answer) bool { return other.ID == a.ID })
 		switch {
 		case known < 0:
@@ -109,6 +113,31 @@ func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		}
 	}
 	return list, nil
+}
+
+// askedBy is the interrupt of a pause that was asked by calls which is about the call, nil if none is.
+func askedBy(p agui.Pause, callID string) *agui.Interrupt {
+	for n := range p.Interrupts {
+		if i := &p.Interrupts[n]; i.ToolCallID() == callID && formOf(p) == byMessage {
+			return i
+		}
+	}
+	return nil
+}
+
+// asks says whether the history has a call of that id of one of the configured tools that is not the client's own.
+func (d *Dialect) asks(in agui.RunInput, callID string) bool {
+	return slices.ContainsFunc(in.Messages, func(m agui.Message) bool {
+		for _, list := range translate.Members(gjson.ParseBytes(m.JSON), "toolCalls") {
+			for _, c := range list.Array() {
+				name := c.Get("function.name").Str
+				if c.Get("id").Str == callID && d.tools.match(name) && !in.Declares(name) {
+					return true
+				}
+			}
+		}
+		return false
+	})
 }
 
 // decision is the content of a tool message that approves or denies; a result is none.

@@ -86,7 +86,20 @@ func TestAnswersInToolMessages(t *testing.T) {
 		"twice":                    {p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t2`, ""},
 		"in two ways":              {p, toolMessage("t1", "c1", no) + "," + toolMessage("t2", "c1", yes), "", ``, agui.ResumeConflict},
 		"a pause of another form":  {other, toolMessage("t1", "c1", yes), "", ``, ""},
-		"no pause":                 {agui.Pause{}, toolMessage("t1", "c1", yes), "", ``, ""},
+		"a call that nobody made":  {agui.Pause{}, toolMessage("t1", "c1", yes), "", ``, ""},
+		"a call that no question is open for": {
+			agui.Pause{}, assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), "", `c1 resolved {"approved":true} * in t1`, "",
+		},
+		"that of another day beside one that is": {
+			p, assistant("m1", "c9") + "," + toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c9", yes), "",
+			`c9 resolved {"approved":true} * in t2; c1~r1 resolved {"approved":true} * in t1`, "",
+		},
+		"the client's own tool": {
+			agui.Pause{}, assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), `"tools":[{"name":"pando_permission_request"}]`, ``, "",
+		},
+		"beside an entry, for another call": {
+			p, assistant("m1", "c9") + "," + toolMessage("t1", "c9", yes), resumeArray(entryOf("c1~r1", yes)), `c1~r1 resolved {"approved":true}; c9 resolved {"approved":true} * in t1`, "",
+		},
 		"beside entries (CopilotKit)": {
 			p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", no), resumeArray(entryOf("c1~r1", yes), entryOf("c2~r2", no)),
 			`c1~r1 resolved {"approved":true}; c2~r2 resolved {"approved":false}`, "",

@@ -78,7 +78,7 @@ func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Ve
 // an answer, which a typed v1 server cannot read.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return plainOut(r.Input), d.plainRun(r), nil
+		return plainOut(r), d.plainRun(r), nil
 	}
 	out, told, err := d.resume(r)
 	if err != nil {
@@ -87,17 +87,17 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	return out, &run{d: d, r: r, told: told}, nil
 }
 
-func (d *Dialect) plainRun(r translate.Request) *run {
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return &run{d: d, r: r}
-}
-
-func plainOut(in agui.RunInput) translate.Out {
-	body := agui.DeleteKey(agui.DeleteKey(in.Raw, "protocolVersion"), "resume")
-	if len(body) == len(in.Raw) {
+func plainOut(r translate.Request) translate.Out {
+	body := agui.DeleteKey(agui.DeleteKey(withoutAbandoned(r).Raw, "protocolVersion"), "resume")
+	if len(body) == len(r.Input.Raw) {
 		return translate.Out{}
 	}
 	return translate.Out{Body: body}
+}
+
+func (d *Dialect) plainRun(r translate.Request) *run {
+	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
+	return &run{d: d, r: r}
 }
 
 func isNull(v gjson.Result) bool { return v.Exists() && v.Type == gjson.Null }

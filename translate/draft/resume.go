@@ -18,6 +18,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, er
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, unreadable()
 	}
+	r.Input = withoutAbandoned(r)
 	body := translate.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byMessage:

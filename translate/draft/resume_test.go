@@ -163,6 +163,10 @@ func TestResumeByToolMessages(t *testing.T) {
 		"two words for one key":    {one, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", `{"approved":true,"approved":false}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
 		"the other way round":      {one, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", `{"approved":false,"approved":true}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
 		"the client's own message": {one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"approved":true}`), ``, assistant("m1", "c1") + "," + answer("c1~r1", "c1", "true")},
+		"another spelling goes": {
+			one, assistant("m1", "c1") + `,{"id":"t1","role":"Tool","tool_call_id":"c1","content":"{\"approved\":true}"}`, resumeArray(entryOf("c1~r1", ``)),
+			assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false"),
+		},
 		"CopilotKit's message goes": {
 			one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"status":"cancelled"}`), resumeArray(entryOf("c1~r1", ``)),
 			assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false"),
@@ -256,6 +260,35 @@ func TestResumeByToolMessages(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// A call that asked and was never answered stays in a client's history.
+func TestAbandonedCalls(t *testing.T) {
+	asked := pausedBy(t, append(call("c1", "pando_permission_request", "{}"), ended(`"outcome":"interrupt"`))...)
+	bound := pausedBy(t, append(call("c2", "send", "{}"), v1(`{"id":"c2"}`))...)
+	earlier := []agui.Pause{asked, bound}
+	history := user("u1") + "," + assistant("m1", "c1", "c2") + "," + user("u2")
+	for name, c := range map[string]struct {
+		r              translate.Request
+		messages, want string
+	}{
+		"goes": {translate.Request{Ended: earlier}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2")},
+		"goes beside an answer": {
+			translate.Request{Ended: earlier[:1], Pause: bound, Answers: []agui.Answer{{Status: agui.Cancelled}}}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2"),
+		},
+		"stays with a result":           {translate.Request{Ended: earlier}, assistant("m1", "c1") + "," + toolMessage("t", "c1", "x"), assistant("m1", "c1") + "," + toolMessage("t", "c1", "x")},
+		"stays in native form":          {translate.Request{Ended: earlier, Show: translate.ShowNative}, history, history},
+		"stays where nothing was asked": {translate.Request{}, history, history},
+		"stays where it is asked again": {translate.Request{Ended: earlier, Pause: asked, Answers: []agui.Answer{{Status: agui.Cancelled}}}, assistant("m1", "c1"), assistant("m1", "c1") + "," + toolMessage("c1~r1", "c1", `{"approved":false}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.r.Input = inputWith(t, c.messages, "")
+			out, _, err := newDialect(t, Options{}).Begin(c.r)
+			if got := gjson.GetBytes(out.Body, "messages").Raw; err != nil || got != "["+c.want+"]" {
+				t.Errorf("%v %s, want\n%s", err, got, c.want)
+			}
+		})
+	}
 }
 
 func TestOptions(t *testing.T) {

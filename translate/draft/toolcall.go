@@ -92,6 +92,25 @@ func frames(c agui.Call) []json.RawMessage {
 	}
 }
 
+// withoutAbandoned is the input without the calls that asked in an earlier pause and have no result: that pause ended in
+// doubt or in an error, and a model refuses a history with such a call. A client that is shown the backend's own form has
+// one that is its own business.
+func withoutAbandoned(r translate.Request) agui.RunInput {
+	asked := map[string]bool{}
+	for _, p := range r.Ended {
+		for _, i := range p.Interrupts {
+			asked[i.ToolCallID()] = asked[i.ToolCallID()] || formOf(p) == byMessage
+		}
+	}
+	for _, i := range r.Pause.Interrupts {
+		delete(asked, i.ToolCallID())
+	}
+	if len(asked) == 0 || r.Show == translate.ShowNative {
+		return r.Input
+	}
+	return translate.WithoutDangling(r.Input, func(c translate.DanglingCall) bool { return asked[c.ID] })
+}
+
 // toolMessages are the answers to a pause that was asked by calls: a message for each, in the pause's order.
 func toolMessages(r translate.Request) []agui.Message {
 	list := make([]agui.Message, len(r.Answers))
@@ -144,7 +163,10 @@ func history(r translate.Request, told []agui.Message) []agui.Message {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
-		return m.Role == "tool" && slices.ContainsFunc(told, func(t agui.Message) bool { return t.ToolCallID == m.ToolCallID })
+		ids := translate.Every(gjson.ParseBytes(m.JSON), "toolCallId") // in any spelling: Go reads them all
+		return slices.ContainsFunc(told, func(t agui.Message) bool {
+			return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str == t.ToolCallID })
+		})
 	})
 }
 
