@@ -13,6 +13,7 @@ import (
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 )
 
@@ -46,6 +47,7 @@ type config struct {
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log; auto is text on a terminal, else json"`
 
 	LangGraph langgraph.Options `envPrefix:"LANGGRAPH_"`
+	Draft     draft.Options     `envPrefix:"DRAFT_"`
 
 	headers http.Header // of UpstreamHeadersFile
 	ignored []string    // variables that Kubernetes injects
@@ -120,6 +122,7 @@ func split(err error) []error {
 func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := dialects.New(c.Dialect, dialects.Options{
 		LangGraph: c.LangGraph,
+		Draft:     c.Draft,
 		Warn:      func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})
 	if err != nil {

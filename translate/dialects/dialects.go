@@ -10,12 +10,14 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 )
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
 type Options struct {
 	LangGraph langgraph.Options
+	Draft     draft.Options
 	Warn      func(msg string, args ...any)
 }
 
@@ -23,6 +25,7 @@ type Options struct {
 func entries() []entry {
 	return []entry{
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
 	}
 }
