@@ -50,7 +50,7 @@ func refuse(code agui.Code, format string, args ...any) decision {
 // refuseUnknown: an answer in the backend's own form may name no interrupt at all.
 func refuseUnknown(id string) decision {
 	if id == "" {
-		return refuse(agui.UnknownInterruptID, "forwardedProps.command.resume answers no open interrupt of this thread")
+		return refuse(agui.UnknownInterruptID, "the request answers no open interrupt of this thread")
 	}
 	return refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", agui.Cut(id))
 }

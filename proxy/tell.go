@@ -109,7 +109,7 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 		events = append(events, customInterrupt(p))
 	}
 	events = append(events, more...)
-	if r.show == translate.ShowNative {
+	if r.show == translate.ShowNative && p.NativeFinish != nil { // nil: it was opened before the operator chose this form
 		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
 	}
 	return append(events, r.outcomeEvent(p))
