@@ -12,6 +12,7 @@ import (
 	"holdpoint/translate/auto"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/requestapproval"
 )
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
@@ -25,6 +26,7 @@ type Options struct {
 func entries() []entry {
 	return []entry{
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agui", "draft", "langgraph"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agui", "draft", "langgraph", "request-approval"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -19,7 +19,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agui, draft, langgraph") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agui, draft, langgraph, request-approval") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: translate.JSON("no")}}); err == nil {
@@ -33,7 +33,7 @@ func TestOrder(t *testing.T) {
 	for _, e := range entries() {
 		names = append(names, e.name)
 	}
-	if !slices.Equal(names, []string{"langgraph", "draft", "agui"}) {
+	if !slices.Equal(names, []string{"langgraph", "request-approval", "draft", "agui"}) {
 		t.Errorf("order %q", names)
 	}
 }
