@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -35,7 +36,7 @@ func readAsk(args string) (ask, bool) {
 	}
 	id, hasID := only(request, "approval_id")
 	function, hasFunction := only(request, "function_name")
-	if !hasID || !hasFunction || id.Type != gjson.String || function.Type != gjson.String {
+	if !hasID || !hasFunction || id.Type != gjson.String || function.Type != gjson.String || !keeps(id.Str) || !utf8.ValidString(args) {
 		return ask{}, false
 	}
 	a := ask{approvalID: id.Str, function: function.Str, arguments: "{}"}
@@ -50,6 +51,9 @@ func readAsk(args string) (ask, bool) {
 	}
 	return a, true
 }
+
+// keeps says whether a text comes out of a record as it went in: half a surrogate pair, or what is no UTF-8, does not.
+func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
 // only is the one member with that name, which must be spelled so.
 func only(object gjson.Result, name string) (gjson.Result, bool) {

@@ -91,7 +91,7 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 			emit(ev)
 		}
 		return
-	case c == nil && begins && id != "" && ev.Get("toolCallName").Str == translate.RequestApproval && !run.r.Input.Declares(translate.RequestApproval):
+	case c == nil && begins && id != "" && keeps(id) && ev.Get("toolCallName").Str == translate.RequestApproval && !run.r.Input.Declares(translate.RequestApproval):
 		c = &call{id: id}
 		run.calls = append(run.calls, c)
 	case c == nil:

@@ -77,6 +77,7 @@ func TestReleasedUntouched(t *testing.T) {
 		"not JSON":                  {"", trio("a", argsA+"}")},
 		"nested too deep":           {"", trio("a", `{"request":{"approval_id":"a","function_name":"f","x":`+strings.Repeat("[", 1500)+strings.Repeat("]", 1500)+`}}`)},
 		"too long":                  {"", trio("a", `{"x":"`+strings.Repeat("x", maxHeld)+`","request":{"approval_id":"a","function_name":"f"}}`)},
+		"an id that cannot be kept": {"", trio("a", `{"request":{"approval_id":"\ud800","function_name":"f"}}`)},
 		"no id":                     {"", trio("", argsA)},
 		"the client's own tool":     {`"tools":[{"name":"request_approval"}]`, trio("a", argsA)},
 		"another name":              {"", []string{strings.Replace(start("a"), "request_approval", "request_approvals", 1), args("a", argsA), end("a")}},
