@@ -29,6 +29,9 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			continue
 		}
 		ev := gjson.Parse(data)
+		if u.rewritten(ev) {
+			continue
+		}
 		switch kind := ev.Get("type").Str; kind {
 		case "RUN_STARTED", "RUN_FINISHED":
 			for _, c := range u.edited(ev) {
@@ -53,7 +56,8 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			}
 		}
 	}
-	resumes := gjson.GetBytes(s.request(turn), "resume").Exists() || gjson.GetBytes(s.request(turn), "forwardedProps.command.resume").Exists()
+	resumes := gjson.GetBytes(s.request(turn), "resume").Exists() || gjson.GetBytes(s.request(turn), "forwardedProps.command.resume").Exists() ||
+		bytes.Contains(s.request(turn), []byte("approval_id"))
 	for i, f := range u.frames {
 		if f.taken || broken && i >= u.next {
 			continue
@@ -66,7 +70,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 				complain("lost: %s", f.frame)
 			}
 		case "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK":
-			if !resumes {
+			if !resumes && !u.synthetic(s, turn, ev) {
 				complain("lost: %s", f.frame)
 			}
 		default:
@@ -128,12 +132,12 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 	return list
 }
 
-// take marks the backend's frame that went out as it was. Only the announcements of a pause may move: they are held
-// until it is saved.
+// take marks the backend's frame that went out as it was. Only the announcements of a pause may move, which are held
+// until it is saved, and calls that may be one.
 func (u *untouched) take(frame string) bool {
 	for i := range u.frames {
 		f := &u.frames[i]
-		moves := strings.Contains(f.data, `"on_interrupt"`)
+		moves := strings.Contains(f.data, `"on_interrupt"`) || u.mayAsk(f.data)
 		if f.taken || f.frame != frame || i < u.next && !moves {
 			continue
 		}
