@@ -173,6 +173,10 @@ func (q question) noneOpen() decision {
 	fresh := q.freshAfter(result)
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
+	if fresh && !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) }) {
+		// Messages of the history that answer: they come again with every run, whatever became of the question.
+		return q.stripped()
+	}
 	if ended && result.Digest != "" && result.Digest == digestAnswers(q.answers) && !(failed && allCancelled(q.answers)) {
 		switch {
 		case fresh:

@@ -46,7 +46,7 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy says whether ev is the backend's own event but for some members; raw: and without its rawEvent.
+// differsBy says whether ev is the backend's own event but for some members; raw: and without its rawEvent and nulls.
 func differsBy(own, ev gjson.Result, members map[string]string, raw bool) bool {
 	var want, got []string
 	own.ForEach(func(k, v gjson.Result) bool {
@@ -54,7 +54,7 @@ func differsBy(own, ev gjson.Result, members map[string]string, raw bool) bool {
 		if !changed {
 			value = v.Raw
 		}
-		if !raw || k.Str != "rawEvent" {
+		if !raw || k.Str != "rawEvent" && v.Type != gjson.Null {
 			want = append(want, k.Str+value)
 		}
 		return true

@@ -191,7 +191,8 @@ func (run *run) repeats(id string) bool {
 }
 
 // rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments
-// in one piece. rawEvent goes: it shows the synthetic call.
+// in one piece. rawEvent goes: it shows the synthetic call. So do nulls, which the old host writes: a null parentMessageId
+// is fatal to clients up to 0.0.53.
 func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
 	delta := false
 	for n, ev := range frames {
@@ -211,7 +212,7 @@ func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
 			}
 			out = agui.SetString(agui.SetString(out, "toolCallName", a.function), "delta", a.arguments)
 		}
-		emit(ev.With(agui.DeleteKey(out, "rawEvent")))
+		emit(ev.With(translate.Pruned(out, "rawEvent")))
 	}
 }
 
