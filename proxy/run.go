@@ -298,6 +298,11 @@ func (r *run) prepareResume(d decision) decision {
 		for _, c := range r.transcript.Calls() {
 			r.known[c.ID] = true
 		}
+		if _, whole := r.transcript.Messages(); !whole { // the request may bring fewer than the client has
+			for _, i := range p.Interrupts {
+				r.known[i.ToolCallID()] = i.ToolCallID() != ""
+			}
+		}
 	}
 	r.request.Answers, r.request.New = d.answers, d.fresh
 	r.taken = len(d.fresh) == 0

@@ -237,6 +237,10 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) agui.Event {
 // MESSAGES_SNAPSHOT (@ag-ui/client 0.0.59 and 1.0.0, src/apply/default.ts), and loses the call. result-<call id> is what
 // the host wrote from dotnet-1.7.0 to 1.13.0.
 func (run *run) named(id string) bool {
+	asked, _ := keptOf(run.r.Pause)
+	if slices.ContainsFunc(asked, func(k kept) bool { return k.Call == id && k.Parent == id }) {
+		return true // also where the messages were too many to be kept
+	}
 	if run.r.Transcript == nil {
 		return false
 	}

@@ -184,7 +184,11 @@ func TestDeclaredFunctionIsNotShown(t *testing.T) {
 func TestResultWithTheIDOfItsMessage(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x","rawEvent":{"x":null}}`
+	keptParent := p.Interrupts[0].Private
 	for parent, want := range map[string]string{"a": "result-a", "m1": "a"} {
+		if parent != "a" {
+			p.Interrupts[0].Private = agui.SetString(keptParent, "parent", parent)
+		}
 		for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowNative} {
 			l := &log{calls: []agui.Call{{ID: "a", Name: "Approve", Parent: parent}}}
 			_, run, err := resumeWith(t, p, input(t, resume(entry("ficc_a~r1", `true`))), func(r *translate.Request) { r.Transcript, r.Show = l, show })
