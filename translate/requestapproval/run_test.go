@@ -26,8 +26,8 @@ func TestRenamedInPlace(t *testing.T) {
 		}
 	}
 	pause := p.result.Pause
-	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky {
-		t.Fatalf("%+v", pause)
+	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky || p.result.Announced {
+		t.Fatalf("%+v", p.result)
 	}
 	const want = `{"reason":"tool_call","message":"Approve it?","toolCallId":"a","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]},` +
 		`"metadata":{"request-approval":{"functionName":"Approve","functionArguments":{"n":1.0,"s":"\u0027"}}}}`
@@ -145,6 +145,26 @@ func TestSeveralCalls(t *testing.T) {
 				t.Errorf("asked %q, want %q", got, c.asked)
 			}
 		})
+	}
+}
+
+// A call is held no longer than it takes to know.
+func TestHeldNoLonger(t *testing.T) {
+	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + quoted(argsA) + `}`
+	for name, c := range map[string]struct {
+		stream []string
+		want   string
+	}{
+		"arguments that cannot be": {[]string{start("a"), args("a", ` [`)}, "STARTED START:a ARGS:a"},
+		"a whole chunk":            {[]string{chunk}, "STARTED CHUNK:a"},
+		"an end":                   {trio("a", argsA), "STARTED START:a ARGS:a END:a"},
+		"arguments that are whole": {[]string{start("a"), args("a", argsA)}, "STARTED"},
+	} {
+		p := playPlain(t, translate.ShowOutcome, "", stream(c.stream, finished)...)
+		p.result.Before = nil
+		if got := p.types(); got != c.want {
+			t.Errorf("%s: %s before the run's end, want %s", name, got, c.want)
+		}
 	}
 }
 
