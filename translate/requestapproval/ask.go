@@ -78,17 +78,26 @@ func fits(args string) bool {
 	return ok
 }
 
-// couldFit says whether arguments that are not whole may still become those of a request.
-func couldFit(args string) bool {
-	args = strings.TrimLeft(args, " \t\r\n")
-	return args == "" || args[0] == '{'
+// couldFit says whether arguments that are not whole may still become those of a request. It is asked for every delta.
+func couldFit[T string | []byte](args T) bool {
+	for n := range len(args) {
+		if !isSpace(args[n]) {
+			return args[n] == '{'
+		}
+	}
+	return true
 }
 
 // whole says whether the arguments are a whole object. An object ends in a brace: the text is parsed only where it does.
-func whole(args string) bool {
-	args = strings.TrimRight(args, " \t\r\n")
-	return strings.HasSuffix(args, "}") && agui.ValidJSON([]byte(args))
+func whole[T string | []byte](args T) bool {
+	end := len(args)
+	for end > 0 && isSpace(args[end-1]) {
+		end--
+	}
+	return end > 0 && args[end-1] == '}' && agui.ValidJSON([]byte(args))
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // plainEnd says whether a RUN_FINISHED tells of no outcome of its own.
 func plainEnd(finish agui.Event) bool {

@@ -11,8 +11,9 @@ import (
 	"holdpoint/translate"
 )
 
-// maxHeld bounds the frames of a held call. One that is longer is no request.
-const maxHeld = 1 << 20
+// maxHeld bounds the frames of a held call, each of which may have the arguments once more in rawEvent. A longer one goes
+// out as it came.
+const maxHeld = 8 << 20
 
 // A run translates one exchange: it holds the frames of calls that may be requests until each of them has ended, and
 // renames those that are. A client that is shown the backend's own form gets everything as it comes.
@@ -103,9 +104,9 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		emit(ev)
 	}
 	switch {
-	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(string(c.args)):
+	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args):
 		run.decide(c, emit)
-	case c.size > maxHeld, ev.Type != agui.CallStart && !couldFit(string(c.args)):
+	case c.size > maxHeld, ev.Type != agui.CallStart && !couldFit(c.args):
 		run.release(c, emit)
 	}
 }
@@ -131,7 +132,7 @@ func (run *run) hold(c *call, ev agui.Event) {
 	if parent := ev.Get("parentMessageId").Str; parent != "" {
 		c.parent = parent
 	}
-	c.size += len(ev.JSON) + len(ev.Frame)
+	c.size += len(ev.JSON)
 	run.held = append(run.held, frame{c, ev.Clone()})
 }
 
