@@ -173,8 +173,9 @@ func (q question) noneOpen() decision {
 	fresh := q.freshAfter(result)
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
-	if fresh && !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) }) {
-		// Messages of the history that answer: they come again with every run, whatever became of the question.
+	inHistory := !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
+	if fresh && inHistory && (result == nil || result.How != store.Finished) {
+		// Messages that answer come again with every run. What became of the question was told; it must not be told for ever.
 		return q.stripped()
 	}
 	if ended && result.Digest != "" && result.Digest == digestAnswers(q.answers) && !(failed && allCancelled(q.answers)) {

@@ -8,12 +8,15 @@ import (
 )
 
 // What request-approval may write anew, told from the backend's frames and not from the code: a call of request_approval
-// becomes one of the function that its arguments name, and a result that has the id of its call gets one of its own.
+// becomes one of the function that its arguments name.
 
 // rewritten marks the backend's frame of which ev is the allowed form.
 func (u *untouched) rewritten(ev gjson.Result) bool {
 	kind, id := ev.Get("type").Str, ev.Get("toolCallId").Str
 	request, asks := u.request(id)
+	if !asks {
+		return false
+	}
 	for i := range u.frames {
 		f := &u.frames[i]
 		own := gjson.Parse(f.data)
@@ -24,9 +27,9 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 		switch kind {
 		case "TOOL_CALL_START", "TOOL_CALL_CHUNK":
 			want["toolCallName"] = request.Get("function_name").Raw
-		case "TOOL_CALL_RESULT":
-			want["messageId"] = `"result-` + id + `"`
-			asks = own.Get("messageId").Str == id
+		case "TOOL_CALL_ARGS", "TOOL_CALL_END":
+		default:
+			return false
 		}
 		if kind == "TOOL_CALL_ARGS" || kind == "TOOL_CALL_CHUNK" {
 			arguments := compacted(request.Get("function_arguments").Raw)
@@ -38,7 +41,7 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 			}
 			want["delta"] = ev.Get("delta").Raw
 		}
-		if asks && differsBy(own, ev, want, kind != "TOOL_CALL_RESULT") {
+		if differsBy(own, ev, want) {
 			f.taken = true
 			return true
 		}
@@ -46,15 +49,15 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy says whether ev is the backend's own event but for some members; raw: and without its rawEvent and nulls.
-func differsBy(own, ev gjson.Result, members map[string]string, raw bool) bool {
+// differsBy says whether ev is the backend's own event but for some members, and without its rawEvent and nulls.
+func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	var want, got []string
 	own.ForEach(func(k, v gjson.Result) bool {
 		value, changed := members[k.Str]
 		if !changed {
 			value = v.Raw
 		}
-		if !raw || k.Str != "rawEvent" && v.Type != gjson.Null {
+		if k.Str != "rawEvent" && v.Type != gjson.Null {
 			want = append(want, k.Str+value)
 		}
 		return true

@@ -14,9 +14,6 @@ import (
 // that Holdpoint makes; else the backend's own form, a tool message on the call. Where there are entries no tool message
 // is read: CopilotKit adds one with the payload.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
-		return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
-	}
 	list, err := translate.Answers(in, p)
 	if err != nil {
 		return nil, err

@@ -22,10 +22,11 @@
 //     the record, never out of the client's copy.
 //   - Whatever pair a history holds beside (only clients that are shown the backend's own form have any) is never an
 //     answer again: with the result it becomes the exchange that it was, without it is taken out.
-//   - A call without any result, of a tool that the request does not declare, with a user's message behind it, is taken
-//     out of what goes to the backend. It is left over from a pause that never got its result (an error, doubt, a pause
-//     that was given up), it would stay for ever, and model providers refuse a history that has one. This and the former
-//     are done where this dialect is named, and under auto on routes that were seen to speak it.
+//   - A call without any result, of a tool that the request does not declare, is taken out of what goes to the backend if
+//     an ended pause of the record asked about it, or a user's message stands behind it. It is left over from a pause that
+//     never got its result (an error, doubt, a pause that was given up), it would stay for ever, and model providers refuse
+//     a history that has one. This and the former are done where this dialect is named, and under auto on routes that were
+//     seen to speak it.
 //
 // What cannot be done: the server tells nobody which of several calls needed an approval; the model's client asks for all
 // of a batch, also for the tools of the front end that are in it. Such a question is put like the others, but its call is
@@ -99,7 +100,7 @@ func mineIf(mine bool) translate.Verdict {
 // Begin implements translate.Dialect.
 func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return plainOut(r.Input), newRun(r), nil
+		return plainOut(r), newRun(r), nil
 	}
 	body, err := resumeBody(r)
 	if err != nil {
@@ -110,9 +111,10 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 
 // plainOut is an ordinary run: as it came, but for what this backend would throw at or run once more, and for keys that it
 // predates. A resume that the newest host reads itself would be a second answer beside the pair.
-func plainOut(in agui.RunInput) translate.Out {
+func plainOut(r translate.Request) translate.Out {
+	in := r.Input
 	body := in.Raw
-	if list, changed := cleaned(in.Messages, in.Declares, false); changed {
+	if list, changed := cleaned(in.Messages, in.Declares, leftOver(r)); changed {
 		body = agui.SetKey(body, "messages", agui.MessageList(list))
 	}
 	body = agui.DeleteKey(agui.DeleteKey(body, "protocolVersion"), "resume")

@@ -20,11 +20,10 @@ type history struct {
 	asked    map[string]bool // ids of synthetic calls
 	real     map[string]bool // ids of other calls
 	results  map[string]bool // ids that a tool message gives a result for, which is no answer to a request
-	lastUser int             // place of the last message of a user, -1 if there is none
 }
 
 func look(list []agui.Message, declares func(string) bool) *history {
-	h := &history{declares: declares, asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}, lastUser: -1}
+	h := &history{declares: declares, asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
 	for _, m := range list {
 		for _, c := range callsOf(m) {
 			_, synthetic := h.ask(c)
@@ -37,10 +36,7 @@ func look(list []agui.Message, declares func(string) bool) *history {
 			}
 		}
 	}
-	for at, m := range list {
-		if hasRole(m, "user") {
-			h.lastUser = at
-		}
+	for _, m := range list {
 		if hasRole(m, "tool") && !h.answers(m) {
 			for _, id := range textsOf(gjson.ParseBytes(m.JSON), "toolCallId") {
 				h.results[id] = true
@@ -85,35 +81,41 @@ func (h *history) answers(m agui.Message) bool {
 	})
 }
 
-// cleaned is the history as the backend may have it: without a pair of a request and its answer, and without a call that
-// never got a result. A pair of which the result is there becomes the exchange that it was. Calls of declared tools are
-// the client's. all: every call without a result is left over; else one that no user's message follows is not.
-func cleaned(list []agui.Message, declares func(string) bool, all bool) (out []agui.Message, changed bool) {
+// cleaned is the history as the backend may have it: without a pair of a request and its answer, and without those of its
+// calls without a result of which goes says so. A pair of which the result is there becomes the exchange that it was.
+func cleaned(list []agui.Message, declares func(string) bool, goes func(translate.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list, declares)
 	renamed := map[string]bool{}
-	for at, m := range list {
+	for _, m := range list {
 		if hasRole(m, "tool") && h.answers(m) {
 			changed = true
 			continue
 		}
 		edited, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
-			ids := textsOf(c, "id")
 			if a, synthetic := h.ask(c); synthetic {
-				return h.exchange(ids, a, renamed)
+				return h.exchange(textsOf(c, "id"), a, renamed)
 			}
-			left := slices.ContainsFunc(ids, func(id string) bool { return h.results[id] }) || len(ids) == 0 ||
-				slices.ContainsFunc(textsOf(c, "function", "name"), declares)
-			if left || !all && at > h.lastUser {
-				return json.RawMessage(c.Raw)
-			}
-			return nil
+			return json.RawMessage(c.Raw)
 		})
 		changed = changed || !ok || string(edited.JSON) != string(m.JSON)
 		if ok {
 			out = append(out, edited)
 		}
 	}
-	return out, changed
+	left := translate.WithoutDangling(agui.RunInput{Raw: []byte("{}"), Messages: out}, goes)
+	return left.Messages, changed || len(left.Raw) > len("{}")
+}
+
+// leftOver says of a call without a result whether it stays one: a call of a declared tool is the client's to answer; of
+// the others, those of an ended pause are, and those that the conversation has left behind.
+func leftOver(r translate.Request) func(translate.DanglingCall) bool {
+	asked := map[string]bool{}
+	for _, p := range r.Ended {
+		for _, i := range p.Interrupts {
+			asked[i.ToolCallID()] = true
+		}
+	}
+	return func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
 // told is a history as a client is told it: with the functions' calls for the synthetic ones, and without their answers.

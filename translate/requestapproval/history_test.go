@@ -26,6 +26,7 @@ func TestPlainRun(t *testing.T) {
 		"one of two is left over":         {messages(hello, `{"role":"assistant","content":[],"toolCalls":[`+string(toolCall("x", "Delete", "{}"))+`,`+string(toolCall("z", "Look", "{}"))+`]}`, tool("t", "z", ""), next), "user hi\nassistant (z Look {})\ntool @z\nuser next"},
 		"a call of the client's tool":     {messages(hello, assistant("x", "x", "Delete", "{}"), next) + `,"tools":[{"name":"Delete"}]`, ""},
 		"a call that nobody came behind":  {messages(hello, assistant("x", "x", "Delete", "{}")), ""},
+		"a call of an ended pause":        {messages(hello, assistant("e", "ended", "Delete", "{}")), "user hi"},
 		"an old pair":                     {messages(hello, ask, yes, next), "user hi\nuser next"},
 		"an old pair with its result":     {messages(hello, ask, yes, tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
 		"a result before the answer":      {messages(hello, ask, tool("z", "x", "gone"), yes, next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
@@ -43,7 +44,8 @@ func TestPlainRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.more)
-			out, _, err := New().Begin(translate.Request{Input: in, Transcript: &log{}})
+			ended := []agui.Pause{{Interrupts: []agui.Interrupt{{Object: []byte(`{"toolCallId":"ended"}`)}}}}
+			out, _, err := New().Begin(translate.Request{Input: in, Transcript: &log{}, Ended: ended})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,8 +68,9 @@ func TestPlainRun(t *testing.T) {
 // What a message has beside its calls keeps its bytes.
 func TestMessageKeepsItsBytes(t *testing.T) {
 	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
-	list, changed := cleaned([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))}, func(string) bool { return false }, false)
-	want := `{"id":"m","toolCalls":[` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0}`
+	list, changed := cleaned([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
+		func(string) bool { return false }, func(c translate.DanglingCall) bool { return c.Abandoned })
+	want := `{"id":"m","content":"x\u00e9","n":1.0,"toolCalls":[` + string(toolCall("b", "B", "{}")) + `]}`
 	if !changed || string(list[0].JSON) != want {
 		t.Errorf("%s", list[0].JSON)
 	}

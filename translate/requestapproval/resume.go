@@ -22,7 +22,9 @@ func resumeBody(r translate.Request) ([]byte, error) {
 	for _, k := range asked {
 		open[k.Call] = true
 	}
-	list, _ := cleaned(without(before(r), open), r.Input.Declares, true)
+	// What is put behind a call without a result makes it one that never gets any.
+	goes := func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) }
+	list, _ := cleaned(without(before(r), open), r.Input.Declares, goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
 		if err != nil {
@@ -102,7 +104,7 @@ func newMessages(r translate.Request) translate.Out {
 	for _, m := range gjson.GetBytes(out.Body, "messages").Array() {
 		list = append(list, agui.ParseMessage([]byte(m.Raw)))
 	}
-	if list, changed := cleaned(list, r.Input.Declares, false); changed {
+	if list, changed := cleaned(list, r.Input.Declares, leftOver(r)); changed {
 		out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
 	}
 	return out

@@ -56,7 +56,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		run.callEvent(ev, emit)
 		return nil
 	case agui.CallResult:
-		ev = run.result(ev, emit)
+		run.result(ev, emit)
 	case agui.MessagesSnapshot:
 		ev = run.snapshot(ev)
 	}
@@ -218,34 +218,14 @@ func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
 }
 
 // result: a call with a result waits for nothing.
-func (run *run) result(ev agui.Event, emit func(agui.Event)) agui.Event {
-	if !ev.Valid() {
-		return ev
-	}
+func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	id := ev.Get("toolCallId").Str
 	if c := run.holding(id); c != nil {
 		run.release(c, emit)
 	}
-	run.asked = slices.DeleteFunc(run.asked, func(a asked) bool { return a.Call == id })
-	if run.native || ev.Get("messageId").Str != id || !run.named(id) {
-		return ev
+	if ev.Valid() {
+		run.asked = slices.DeleteFunc(run.asked, func(a asked) bool { return a.Call == id })
 	}
-	return ev.With(agui.SetString(ev.JSON, "messageId", "result-"+id))
-}
-
-// named says whether the message with the call has the call's own id. Clients name it so where parentMessageId is empty or
-// missing, and AGUI.Server gives the result the same id: of two messages with one id a client keeps one at the next
-// MESSAGES_SNAPSHOT (@ag-ui/client 0.0.59 and 1.0.0, src/apply/default.ts), and loses the call. result-<call id> is what
-// the host wrote from dotnet-1.7.0 to 1.13.0.
-func (run *run) named(id string) bool {
-	asked, _ := keptOf(run.r.Pause)
-	if slices.ContainsFunc(asked, func(k kept) bool { return k.Call == id && k.Parent == id }) {
-		return true // also where the messages were too many to be kept
-	}
-	if run.r.Transcript == nil {
-		return false
-	}
-	return slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.ID == id && c.Parent == id })
 }
 
 // snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions' calls for the synthetic

@@ -200,32 +200,6 @@ func TestDeclaredFunctionIsNotShown(t *testing.T) {
 	}
 }
 
-// AGUI.Server gives a result the id of its call; with no parent the assistant's message has that id too.
-func TestResultWithTheIDOfItsMessage(t *testing.T) {
-	p := pausedBy(t, stream(trio("a", argsA), finished)...)
-	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x","rawEvent":{"x":null}}`
-	keptParent := p.Interrupts[0].Private
-	for parent, want := range map[string]string{"a": "result-a", "m1": "a"} {
-		if parent != "a" {
-			p.Interrupts[0].Private = agui.SetString(keptParent, "parent", parent)
-		}
-		for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowNative} {
-			l := &log{calls: []agui.Call{{ID: "a", Name: "Approve", Parent: parent}}}
-			_, run, err := resumeWith(t, p, input(t, resume(entry("ficc_a~r1", `true`))), func(r *translate.Request) { r.Transcript, r.Show = l, show })
-			if err != nil {
-				t.Fatal(err)
-			}
-			ev := play(run, l, started, result, finished).find(t, agui.CallResult, "a")
-			if show == translate.ShowNative {
-				want = "a"
-			}
-			if got := ev.Get("messageId").Str; got != want || ev.Edited != (want != "a") || !ev.Get("rawEvent.x").Exists() {
-				t.Errorf("parent %s, show %v: %s", parent, show, ev.JSON)
-			}
-		}
-	}
-}
-
 func TestNativeStreamIsUntouched(t *testing.T) {
 	want := stream(start("a"), start("b"), args("b", `{"x":1}`), args("a", argsA), end("b"), end("a"),
 		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":`+quoted(argsB)+`}`,
