@@ -21,7 +21,7 @@
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agui, draft,
-//     langgraph
+//     langgraph, request-approval
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
 //     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
