@@ -31,6 +31,7 @@ func TestPlainRun(t *testing.T) {
 		"an old pair with its result":     {messages(hello, ask, yes, tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
 		"a result before the answer":      {messages(hello, ask, tool("z", "x", "gone"), yes, next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
 		"a pair beside the real exchange": {messages(hello, ask, yes, assistant("w", "x", "Delete", `{"a":1}`), tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {\"a\":1})\ntool gone @x\nuser next"},
+		"the same, and nothing behind":    {messages(hello, ask, yes, assistant("w", "x", "Delete", `{"a":1}`), tool("z", "x", "gone")), "user hi\nassistant (x Delete {\"a\":1})\ntool gone @x"},
 		"twice the same request":          {messages(hello, ask, ask, yes, tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
 		"an answer in a short form":       {messages(hello, ask, tool("y", "x", `{"approved":true}`), next), "user hi\nuser next"},
 		"a request without an answer":     {messages(hello, ask), "user hi"},

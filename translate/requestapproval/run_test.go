@@ -233,6 +233,19 @@ func TestSnapshotOfTheApplication(t *testing.T) {
 	}
 }
 
+func TestSnapshotWithADeclaredFunction(t *testing.T) {
+	for name, c := range map[string]struct{ more, want string }{
+		"asked":    {"", "user hi"},
+		"answered": {"," + tool("y", "b", "done"), "user hi\nassistant (b Delete {})\ntool done @b"},
+	} {
+		ev := `{"type":"MESSAGES_SNAPSHOT","messages":[` + hello + "," + assistant("n", "b", "request_approval", argsB) + c.more + `]}`
+		p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"Delete"}]`, stream(ev, finished)...)
+		if got := sent(p.emitted[1].JSON); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
 func checkInterrupt(t *testing.T, object json.RawMessage) {
 	t.Helper()
