@@ -210,10 +210,13 @@ func lintRequests(request []byte, sent [][]byte, more ...string) (complaints []s
 		kept(in.Get("forwardedProps.command"), out.Get("forwardedProps.command"), "resume", "interruptEvent")
 		// Approved means approved: nothing makes more yes than there was.
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
-			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw, -1))
+			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw+v.Get("forwardedProps.resume").Raw, -1))
 		}
-		// request_approval's answers are messages; no more of them say yes than the client has said.
-		inMessages := func(v gjson.Result) int { return len(yesInText.FindAllString(v.Get("messages").Raw, -1)) }
+		// The answers of Microsoft's backends are messages; no more of them say yes than the client has said.
+		inMessages := func(v gjson.Result) int {
+			raw := v.Get("messages").Raw
+			return len(yesInText.FindAllString(raw, -1)) + len(approval.FindAllString(raw, -1))
+		}
 		if inMessages(out) > inMessages(in)+answers(in, approval)+answers(in, short) {
 			complain("an approval in the messages that the client did not give:\n%s", body)
 		}
