@@ -84,6 +84,7 @@ type attempt struct {
 	byArray    bool            // the answers came in a resume array
 	taken      bool            // the messages beside the answers went to the backend, or there were none
 	settled    []agui.SeenMessage
+	results    map[string]bool // messageIds of the results that came
 }
 
 func newAttempt(in agui.RunInput) attempt { return attempt{in: in, taken: true} }
