@@ -78,7 +78,10 @@ func (r *run) withResultID(ev agui.Event) agui.Event {
 	if id == "" || id != ev.Get("toolCallId").Str || r.show == translate.ShowNative || !ev.Valid() || !r.transcript.asked(id) {
 		return ev
 	}
-	return ev.With(agui.SetString(ev.JSON, "messageId", "result-"+id))
+	for r.transcript.byID[id] != nil { // calls of some models all have one id
+		id = "result-" + id
+	}
+	return ev.With(agui.SetString(ev.JSON, "messageId", id))
 }
 
 func (r *run) startEvent() agui.Event {

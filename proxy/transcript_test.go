@@ -121,11 +121,12 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 		sent   []string
 		want   string // of the result
 	}{
-		"no parent":       {ClientOutcome, []string{call(""), end, result}, mended},
-		"an empty parent": {ClientOutcome, []string{call(`,"parentMessageId":""`), end, result}, mended},
-		"a parent":        {ClientOutcome, []string{call(`,"parentMessageId":"a1"`), end, result}, result},
-		"another id":      {ClientOutcome, []string{call(""), end, strings.Replace(result, `"c1"`, `"x"`, 1)}, strings.Replace(result, `"c1"`, `"x"`, 1)},
-		"an unknown call": {ClientOutcome, []string{result}, result},
+		"no parent":           {ClientOutcome, []string{call(""), end, result}, mended},
+		"an empty parent":     {ClientOutcome, []string{call(`,"parentMessageId":""`), end, result}, mended},
+		"a parent":            {ClientOutcome, []string{call(`,"parentMessageId":"a1"`), end, result}, result},
+		"the same call again": {ClientOutcome, []string{call(""), end, result, call(""), end, result}, strings.Replace(result, `"c1"`, `"result-result-c1"`, 1)},
+		"another id":          {ClientOutcome, []string{call(""), end, strings.Replace(result, `"c1"`, `"x"`, 1)}, strings.Replace(result, `"c1"`, `"x"`, 1)},
+		"an unknown call":     {ClientOutcome, []string{result}, result},
 		"a client that is shown the backend's own": {ClientNative, []string{call(""), end, result}, result},
 	} {
 		t.Run(name, func(t *testing.T) {
