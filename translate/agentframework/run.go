@@ -193,6 +193,11 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	}
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunFinished {
+		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
+			if p, clean, ok := dotnetInputs(run.r, e.Event); ok {
+				return translate.Result{Finish: clean, Pause: p}
+			}
+		}
 		if list, k := run.open(e.Event); len(list) > 0 {
 			return run.paused(list, k, e.Event)
 		}
