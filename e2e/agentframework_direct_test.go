@@ -3,7 +3,7 @@
 package e2e
 
 import (
-	"path/filepath"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +16,13 @@ import (
 func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, c *client)) {
 	t.Helper()
 	for _, b := range shared.agents {
-		if b.mode != "default" {
+		w := world{b: b, version: newest}
+		if b.mode != "default" || !w.since("1.0.0rc7") {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, world{b: b, version: newest}, bare(t, b, newest, agent))
+			test(t, w, bare(t, b, newest, agent))
 		})
 	}
 }
@@ -148,10 +149,16 @@ func TestDirectAgentsTwoAnswers(t *testing.T) {
 					return // takes no array
 				}
 				c.run(t, step{say: "go"})
-				a := c.run(t, step{resume: c.array(test.answers...), empty: true}).answer(t)
+				// Posted, for the client dies of what 1.7.0 sends then: the end of a call that did not begin.
+				body, err := json.Marshal(map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "messages": c.messages,
+					"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}, "resume": c.array(test.answers...)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := c.post(t, body)
 				w.ran(t, c, test.want[w.b.server.version]...)
 				mixed := test.name == "the first" || test.name == "the second"
-				if asks := len(approvals(a)); (asks == 1) != (mixed && w.since("1.7.0")) { // by CUSTOM: the client dies of what comes next
+				if asks := len(a.outcome()); (asks == 1) != (mixed && w.since("1.7.0")) {
 					t.Errorf("asks for %d things: %s", asks, terminal(a))
 				}
 			})
@@ -204,32 +211,21 @@ func TestDirectAgentsToolMessage(t *testing.T) {
 
 // Nothing of what these versions keep outlives them, and the older ones do not say so.
 func TestDirectAgentsForget(t *testing.T) {
-	for _, b := range shared.agents {
-		if b.mode != "default" {
-			continue
+	mortalAgent(t, func(t *testing.T, w world) {
+		w.version = newest
+		c := bare(t, w.b, newest, "approve")
+		a := c.run(t, step{say: "go"}).answer(t)
+		w.b.server.crash()
+		w.b.server.back(t)
+		if w.since("1.0.0rc8") {
+			if end := c.run(t, step{resume: c.array(accept), empty: true}).answer(t); end.code() != "APPROVAL_RESUME_NOT_FOUND" {
+				t.Errorf("answer: %s", terminal(end))
+			}
+		} else if end := c.run(t, c.natively(toolSays(approvals(a)[0], `{"accepted":true}`))).answer(t); end.code() != "" || len(end.of("RUN_FINISHED")) != 1 || len(end.of("TOOL_CALL_RESULT")) != 0 {
+			t.Errorf("no longer looks like a success: %s", terminal(end))
 		}
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			s, err := startServer(b.server.stack, filepath.Join(t.TempDir(), "ledger"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.kill() })
-			w := world{b: &backend{name: b.name, mode: "default", server: s}, version: newest}
-			c := bare(t, w.b, newest, "approve")
-			a := c.run(t, step{say: "go"}).answer(t)
-			s.crash()
-			s.back(t)
-			if w.since("1.0.0rc8") {
-				if end := c.run(t, step{resume: c.array(accept), empty: true}).answer(t); end.code() != "APPROVAL_RESUME_NOT_FOUND" {
-					t.Errorf("answer: %s", terminal(end))
-				}
-			} else if end := c.run(t, c.natively(toolSays(approvals(a)[0], `{"accepted":true}`))).answer(t); end.code() != "" || len(end.of("RUN_FINISHED")) != 1 || len(end.of("TOOL_CALL_RESULT")) != 0 {
-				t.Errorf("no longer looks like a success: %s", terminal(end))
-			}
-			w.ran(t, c)
-		})
-	}
+		w.ran(t, c)
+	})
 }
 
 // A prediction is confirmed by a tool message on a call that the history does not have, in every version; the versions with an
@@ -278,4 +274,26 @@ func TestDirectAgentsDrift(t *testing.T) {
 		c.run(t, s)
 		w.ran(t, c, deleteA)
 	})
+}
+
+// The betas keep nothing of what they asked: whoever says yes to any call has it run, each time.
+func TestDirectAgentsAreForged(t *testing.T) {
+	for _, b := range shared.agents {
+		if b.mode != "default" {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := world{b: b, version: newest}
+			c := bare(t, b, newest, "approve")
+			hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}
+			for range 2 {
+				forgeries[1].post(t, c, []event{hello}, "call_forged", evil)
+			}
+			runs := w.b.ledger(t, c.thread).Counts["delete_file"]
+			if want := map[bool]int{true: 0, false: 2}[w.since("1.0.0rc7")]; runs != want {
+				t.Errorf("an approval that nobody asked for, sent twice, ran %d times, was %d", runs, want)
+			}
+		})
+	}
 }

@@ -58,7 +58,7 @@ func agentWorld(b *backend, version string) world {
 	return world{b: b, h: &h, version: version}
 }
 
-// eachAgent runs test for every version in its default mode, and for each client that reads the outcome.
+// eachAgent runs test for every version in its default mode but the betas, and for each client that reads the outcome.
 func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	eachMode(t, []string{"default"}, test)
@@ -67,23 +67,35 @@ func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 // eachMode is eachAgent with these modes, where the version knows them.
 func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
+	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) && w.since("1.0.0rc7") }, test)
+}
+
+// eachBeta is eachAgent for the betas.
+func eachBeta(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	cells(t, func(w world) bool { return w.b.mode == "default" && !w.since("1.0.0rc7") }, test)
+}
+
+func cells(t *testing.T, in func(w world) bool, test func(t *testing.T, w world)) {
+	t.Helper()
 	for _, b := range shared.agents {
-		if !slices.Contains(modes, b.mode) {
-			continue
-		}
 		for _, version := range []string{newest, pinned} {
-			t.Run(b.name+"/client-"+version, func(t *testing.T) {
-				t.Parallel()
-				test(t, agentWorld(b, version))
-			})
+			if w := agentWorld(b, version); in(w) {
+				t.Run(b.name+"/client-"+version, func(t *testing.T) {
+					t.Parallel()
+					test(t, w)
+				})
+			}
 		}
 	}
 }
 
 // since says whether the backend is this version or a later one.
 func (w world) since(version string) bool {
-	all := []string{"1.0.0b251223", "1.0.0b260116", "1.0.0b260219", "1.0.0rc7", "1.0.0rc8", "1.7.0"}
-	return slices.Index(all, w.b.server.version) >= slices.Index(all, version)
+	place := func(version string) int {
+		return slices.IndexFunc(stacks, func(s stack) bool { return s.framework == "agentframework" && s.version == version })
+	}
+	return place(w.b.server.version) >= place(version)
 }
 
 // What the agents do when they are let: a tool and its exact arguments.

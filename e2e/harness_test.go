@@ -47,6 +47,7 @@ type stack struct{ framework, version string }
 // stacks are all that is installed and served.
 var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
+	{"agentframework", "1.0.0b251223"}, {"agentframework", "1.0.0b260116"}, {"agentframework", "1.0.0b260219"},
 	{"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
 }
 
