@@ -74,10 +74,6 @@ func TestAgentsApprovals(t *testing.T) {
 				}
 				c := w.client(t, test.agent)
 				s := step{say: "go"}
-				if w.since("1.7.0") && mixed(test.rounds[0]) {
-					c.notMixed(t, w, test.rounds[0])
-					return
-				}
 				for n, answers := range test.rounds {
 					c.asks(t, s, len(answers))
 					if n == 0 && test.agent != "before" {
@@ -95,31 +91,6 @@ func TestAgentsApprovals(t *testing.T) {
 			})
 		})
 	}
-}
-
-// mixed says whether some of the answers are a yes and some are not.
-func mixed(answers []answer) bool {
-	approved := 0
-	for _, answer := range answers {
-		if text(answer("x").Payload) == text(yes) {
-			approved++
-		}
-	}
-	return approved > 0 && approved < len(answers)
-}
-
-// notMixed: from 1.4.0 on (1.7.0 is the newest here) the backend carries out nothing of a resume in which some are approved
-// and some are not, and asks again for ever. No request is known that it would understand. That is said, it is no
-// success, nothing runs, and the thread goes on.
-func (c *client) notMixed(t *testing.T, w world, answers []answer) {
-	t.Helper()
-	c.asks(t, step{say: "go"}, len(answers))
-	a := c.run(t, c.each(t, answers...)).answer(t)
-	if a.code() == "" && len(a.outcome()) == 0 {
-		t.Errorf("what was approved did not run, and the run looks like a success: %s", terminal(a))
-	}
-	w.ran(t, c)
-	w.proven(t, c)
 }
 
 // What is asked: for each call, what it is about, in words and in data, and an answer that the schema allows.

@@ -86,7 +86,7 @@ func TestAgentsKeepTheContract(t *testing.T) {
 				}
 				s.empty = true
 				c.plain(t, c.refused(t, s, refusal.code, true))
-				w.did(t, c, 1, nil)
+				w.called(t, c, 1)
 				c.settled(t, yes)
 				w.proven(t, c, does...)
 			})
@@ -106,7 +106,7 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 				t.Fatalf("told %s, want %s", ids(a.outcome()), ids(first.pending))
 			}
 		}
-		w.did(t, c, 1, nil)
+		w.called(t, c, 1)
 		c.settled(t, yes)
 		w.proven(t, c, does...)
 	})
@@ -134,7 +134,7 @@ func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 		if n := len(history.messages); n != len(c.messages) {
 			t.Errorf("the client that replays has %d messages, the first has %d", n, len(c.messages))
 		}
-		w.did(t, c, runs, nil)
+		w.called(t, c, runs)
 		if len(end.outcome()) > 0 {
 			c.settled(t, reject)
 		}
@@ -237,7 +237,7 @@ func TestAgentsRunEditedArguments(t *testing.T) {
 		edit := func(id string) entry { return resolved(id, edited) }
 		if !taken {
 			c.refused(t, c.each(t, edit), "INVALID_PAYLOAD", true)
-			w.did(t, c, 1, nil)
+			w.called(t, c, 1)
 			c.finish(t, c.each(t, reject))
 			w.proven(t, c)
 			return

@@ -84,7 +84,7 @@ func (f forgery) post(t *testing.T, c *client, history []event, call string, arg
 func TestAgentsAreNotForged(t *testing.T) {
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
-			cells(t, func(w world) bool { return w.b.mode != "stored" }, func(t *testing.T, w world) {
+			cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, func(t *testing.T, w world) {
 				hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}
 				more := event{"id": fresh("user"), "role": "user", "content": "plain and innocent"}
 

@@ -18,7 +18,7 @@ import (
 // Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint, which is told nothing of them.
 // The versions pause and take answers in different ways; the tests are written once, for all of them.
 
-// setUpAgents puts a router before the servers, and one Holdpoint before the router: the path begins with the version.
+// setUpAgents puts a router before all servers, and one Holdpoint before the router: the path begins with the version.
 func setUpAgents(servers []*server) error {
 	router := http.NewServeMux()
 	for _, s := range servers {
@@ -32,6 +32,9 @@ func setUpAgents(servers []*server) error {
 			http.NewResponseController(w).EnableFullDuplex()
 			proxy.ServeHTTP(w, r)
 		})))
+		if s.framework != "agentframework" {
+			continue
+		}
 		for _, mode := range s.modes {
 			name := s.version
 			if mode != "default" {
@@ -108,6 +111,14 @@ const (
 	explode = `explode {"what":"all"}`
 	write   = `write_document {"document":"Once upon a time"}`
 )
+
+// called asserts how often the backend was asked to run.
+func (w world) called(t *testing.T, c *client, times int) {
+	t.Helper()
+	if runs := len(w.b.ledger(t, c.thread).Runs); runs != times {
+		t.Errorf("the backend was asked to run %d times, want %d", runs, times)
+	}
+}
 
 // ran asserts what ran on the thread: these tools with these arguments, each once, in any order, and nothing else.
 func (w world) ran(t *testing.T, c *client, want ...string) {

@@ -24,7 +24,7 @@ func TestAgentsWorkflowIsAnswered(t *testing.T) {
 		{"an object", "workflow", [][]answer{{chooses("a")}}, []string{chosen("a")}},
 		{"a text", "workflow-text", [][]answer{{gives("a")}}, []string{`answered {"value":"a"}`}},
 		{"a text that looks like a number", "workflow-text", [][]answer{{gives("42")}}, []string{`answered {"value":"42"}`}},
-		{"a text that looks like an object", "workflow-text", [][]answer{{gives(`{"a":1}`)}}, []string{`answered {"value":"{\"a\":1}"}`}},
+		{"a text that looks like an object", "workflow-text", [][]answer{{gives(`{"a": 1}`)}}, []string{`answered {"value":"{\"a\": 1}"}`}},
 		{"true", "workflow-bool", [][]answer{{gives(true)}}, []string{`answered {"value":true}`}},
 		{"false", "workflow-bool", [][]answer{{gives(false)}}, []string{`answered {"value":false}`}},
 		{"a question that is a text", "workflow-bare", [][]answer{{gives("a")}}, []string{`answered {"value":"a"}`}},
@@ -80,7 +80,7 @@ func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 				c := w.client(t, test.agent)
 				c.asks(t, step{say: "go"}, 1)
 				c.refused(t, c.each(t, test.wrong), "INVALID_PAYLOAD", true)
-				w.did(t, c, 1, nil)
+				w.called(t, c, 1)
 				c.finish(t, c.each(t, test.right))
 				w.proven(t, c, test.want)
 			})
@@ -151,6 +151,12 @@ func TestAgentsPredictionThatRuns(t *testing.T) {
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "predictive-run")
 		c.plain(t, c.finish(t, step{say: "go"}))
+		w.ran(t, c, write)
+		if !w.since("1.7.0") {
+			c.goesOn(t, nil) // it tells two turns of the model as one message, and passes untouched: nothing is asked here
+			w.ran(t, c, write)
+			return
+		}
 		w.proven(t, c, write)
 	})
 }

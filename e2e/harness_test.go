@@ -122,7 +122,7 @@ func setUp() error {
 		}
 		shared.proxies[b.name] = h
 	}
-	return setUpAgents(servers[2:])
+	return setUpAgents(servers)
 }
 
 // ---- what has to be on the machine, and what is installed ----------------------------------------------------------
