@@ -178,12 +178,14 @@ var sanctioned = []string{"resume", "messages", "forwardedProps", "protocolVersi
 
 // approval is what a client or Holdpoint can say yes with; short is short for it, in a client's mouth only.
 var (
-	approval = regexp.MustCompile(`"approved"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
-	short    = regexp.MustCompile(`"(payload|resume)"\s*:\s*true`)
+	approval  = regexp.MustCompile(`"(approved|accepted)"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
+	yesInText = regexp.MustCompile(`(approved|accepted)\\"\s*:\s*true`)
+	short     = regexp.MustCompile(`"(payload|resume)"\s*:\s*true`)
 )
 
-// lintRequests compares what went to the backend with what the client sent.
-func lintRequests(request []byte, sent [][]byte) (complaints []string) {
+// lintRequests compares what went to the backend with what the client sent. more are keys that may change beside the
+// sanctioned ones.
+func lintRequests(request []byte, sent [][]byte, more ...string) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
 	}
@@ -203,12 +205,17 @@ func lintRequests(request []byte, sent [][]byte) (complaints []string) {
 				return true
 			})
 		}
-		kept(in, out, sanctioned...)
-		kept(in.Get("forwardedProps"), out.Get("forwardedProps"), "command")
+		kept(in, out, append(more, sanctioned...)...)
+		kept(in.Get("forwardedProps"), out.Get("forwardedProps"), "command", "resume")
 		kept(in.Get("forwardedProps.command"), out.Get("forwardedProps.command"), "resume", "interruptEvent")
 		// Approved means approved: nothing makes more yes than there was.
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
 			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw, -1))
+		}
+		// request_approval's answers are messages; no more of them say yes than the client has said.
+		inMessages := func(v gjson.Result) int { return len(yesInText.FindAllString(v.Get("messages").Raw, -1)) }
+		if inMessages(out) > inMessages(in)+answers(in, approval)+answers(in, short) {
+			complain("an approval in the messages that the client did not give:\n%s", body)
 		}
 		if answers(out, approval) > answers(in, approval)+answers(in, short) {
 			complain("an approval that the client did not give:\n%s", body)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdpoint/proxy"
+	"holdpoint/translate/agentframework"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/langgraph"
 )
@@ -186,7 +187,7 @@ func exists(file string) bool {
 // configure sets what the scenario's env lines say. A variable that it does not know fails.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
-	name, lg := "auto", langgraph.Options{}
+	name, lg, af := "auto", langgraph.Options{}, agentframework.Options{}
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -204,6 +205,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			_, err = fmt.Sscanf(v, "%d", &o.MaxFrameBytes)
 		case "HOLDPOINT_INTERRUPT_TTL":
 			o.InterruptTTL, err = time.ParseDuration(v)
+		case "HOLDPOINT_AGENT_FRAMEWORK_CANCEL":
+			err = af.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_LANGGRAPH_CANCEL":
 			err = lg.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_LANGGRAPH_NS_IDS":
@@ -216,7 +219,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{LangGraph: lg}); err != nil {
+	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg}); err != nil {
 		t.Fatal(err)
 	}
 }

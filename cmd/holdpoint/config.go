@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
+	"holdpoint/translate/agentframework"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/langgraph"
 )
@@ -45,7 +46,8 @@ type config struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"least level that is logged, to standard error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log; auto is text on a terminal, else json"`
 
-	LangGraph langgraph.Options `envPrefix:"LANGGRAPH_"`
+	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
+	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
 
 	headers http.Header // of UpstreamHeadersFile
 	ignored []string    // variables that Kubernetes injects
@@ -119,8 +121,9 @@ func split(err error) []error {
 // newHandler is the proxy that c describes.
 func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := dialects.New(c.Dialect, dialects.Options{
-		LangGraph: c.LangGraph,
-		Warn:      func(msg string, args ...any) { logger.Warn(msg, args...) },
+		AgentFramework: c.AgentFramework,
+		LangGraph:      c.LangGraph,
+		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})
 	if err != nil {
 		return nil, err

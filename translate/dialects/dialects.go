@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdpoint/translate"
+	"holdpoint/translate/agentframework"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/langgraph"
@@ -15,13 +16,15 @@ import (
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
 type Options struct {
-	LangGraph langgraph.Options
-	Warn      func(msg string, args ...any)
+	AgentFramework agentframework.Options
+	LangGraph      langgraph.Options
+	Warn           func(msg string, args ...any)
 }
 
 // entries are the dialects that auto asks, in order: agui last, for it takes every outcome.
 func entries() []entry {
 	return []entry{
+		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agui", "langgraph"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "langgraph"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -18,7 +18,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agui, langgraph") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, langgraph") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: langgraph.JSON("no")}}); err == nil {
@@ -32,7 +32,7 @@ func TestOrder(t *testing.T) {
 	for _, e := range entries() {
 		names = append(names, e.name)
 	}
-	if !slices.Equal(names, []string{"langgraph", "agui"}) {
+	if !slices.Equal(names, []string{"agent-framework", "langgraph", "agui"}) {
 		t.Errorf("order %q", names)
 	}
 }

@@ -1,0 +1,120 @@
+package proxy_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// What may be taken out of a stream of Microsoft Agent Framework, and what may be made for it. It knows the shapes from
+// the recordings, not from translate/agentframework.
+type agentFrameworkScenario struct{ s scenario }
+
+func (s scenario) agentFramework() agentFrameworkScenario { return agentFrameworkScenario{s} }
+
+func (s scenario) isAgentFramework() bool { return s.dialect() == "agent-framework" }
+
+// renamedKeys are keys of a request that may change: older versions give a thread another name, or read other spellings.
+func (s scenario) renamedKeys() []string {
+	if !s.isAgentFramework() {
+		return nil
+	}
+	return []string{"threadId", "thread_id", "run_id"}
+}
+
+// synthetic are the ids of calls that only ask, in the streams up to a turn.
+func (a agentFrameworkScenario) synthetic(turn int) []string {
+	var ids []string
+	for n := 1; n <= turn; n++ {
+		frames := backendFrames(a.s, n)
+		for _, f := range frames {
+			ev := gjson.Parse(f.data)
+			args := gjson.Parse(ev.Get("delta").Str)
+			if ev.Get("type").Str == "TOOL_CALL_ARGS" && (args.Get("function_call_id").Exists() || args.Get("request_id").Exists()) {
+				ids = append(ids, ev.Get("toolCallId").Str)
+			}
+		}
+	}
+	return ids
+}
+
+// asked are the calls that were asked about, in the streams up to a turn.
+func (a agentFrameworkScenario) asked(turn int) (calls []string) {
+	for n := 1; n <= turn; n++ {
+		for _, f := range backendFrames(a.s, n) {
+			ev := gjson.Parse(f.data)
+			calls = append(calls, ev.Get("value.function_call.call_id").Str, gjson.Parse(ev.Get("delta").Str).Get("function_call_id").Str)
+			for _, i := range ev.Get("outcome.interrupts").Array() {
+				calls = append(calls, i.Get("toolCallId").Str)
+			}
+		}
+	}
+	return calls
+}
+
+// gone says whether a frame of the backend may be missing in what the client got.
+func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool {
+	if !a.s.isAgentFramework() {
+		return false
+	}
+	synthetic := a.synthetic(turn)
+	switch ev.Get("type").Str {
+	case "CUSTOM":
+		return slices.Contains([]string{"function_approval_request", "request_info", "WorkflowInterruptEvent"}, ev.Get("name").Str)
+	case "TOOL_CALL_START", "TOOL_CALL_ARGS":
+		return slices.Contains(synthetic, ev.Get("toolCallId").Str)
+	case "TOOL_CALL_END": // of a call that the client has, asked about once more
+		return slices.Contains(append(synthetic, a.asked(turn)...), ev.Get("toolCallId").Str)
+	case "TOOL_CALL_RESULT": // told already
+		return strings.Contains(got, `"toolCallId":"`+ev.Get("toolCallId").Str+`","content"`)
+	case "RUN_ERROR": // of an exchange that the client never sees
+		return strings.HasPrefix(ev.Get("code").Str, "APPROVAL_RESUME_") || strings.HasPrefix(ev.Get("code").Str, "WORKFLOW_RESUME_") ||
+			strings.Contains(got, "BACKEND_LOST_INTERRUPT") || strings.Contains(got, "RUN_FINISHED")
+	case "MESSAGES_SNAPSHOT": // told without what only asks or answers
+		return strings.Contains(got, `"type":"MESSAGES_SNAPSHOT"`) && a.mended(turn, ev, got)
+	}
+	return false
+}
+
+// mended says whether a snapshot of the client has all messages of the backend's but those that only ask or answer.
+func (a agentFrameworkScenario) mended(turn int, ev gjson.Result, got string) bool {
+	synthetic, asked := a.synthetic(turn), a.asked(turn)
+	frames, _ := split(got)
+	for _, frame := range frames {
+		data, _ := dataOf(frame)
+		if gjson.Get(data, "type").Str != "MESSAGES_SNAPSHOT" {
+			continue
+		}
+		ids := map[string]bool{}
+		for _, m := range gjson.Get(data, "messages").Array() {
+			ids[m.Get("id").Str] = true
+			for _, c := range m.Get("toolCalls").Array() {
+				if slices.Contains(synthetic, c.Get("id").Str) {
+					return false
+				}
+			}
+		}
+		whole := true
+		for _, m := range ev.Get("messages").Array() {
+			calls := slices.DeleteFunc(m.Get("toolCalls").Array(), func(c gjson.Result) bool { return slices.Contains(synthetic, c.Get("id").Str) })
+			empty := m.Get("toolCalls").Exists() && len(calls) == 0 && m.Get("content").Str == ""
+			answers := m.Get("function_approvals").Exists() || slices.Contains(append(asked, synthetic...), m.Get("toolCallId").Str)
+			whole = whole && (ids[m.Get("id").Str] || empty || answers)
+		}
+		if whole {
+			return true
+		}
+	}
+	return false
+}
+
+// made says whether Holdpoint may make an event: the result of a call that was asked about, the call itself where the
+// backend told its end only.
+func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
+	switch ev.Get("type").Str {
+	case "TOOL_CALL_RESULT", "TOOL_CALL_START", "TOOL_CALL_ARGS":
+		return a.s.isAgentFramework() && slices.Contains(a.asked(turn), ev.Get("toolCallId").Str)
+	}
+	return false
+}

@@ -1,0 +1,281 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Answers implements translate.Dialect: the entries of resume, and every form that a version of the framework takes or a
+// front end for it sends: a tool message with a decision, function_approvals, an object or a list in resume,
+// forwardedProps.resume or command.resume.
+func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	given, err := formal(in, p)
+	if err != nil {
+		return nil, err
+	}
+	for n := range given {
+		given[n] = alias(p, given[n])
+	}
+	return merged(given, fromMessages(in, p))
+}
+
+// formal are the answers outside of the messages.
+func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	if p.ID == "" && p.Dialect != Name {
+		// Nobody knows whose answers these are. Of the forms that have no other owner, this is ours.
+		return fromItems(gjson.GetBytes(in.ResumeObject, "interrupts").Array(), p), nil
+	}
+	var own []agui.Answer
+	if in.ResumeObject != nil {
+		own = append(own, fromItems(items(gjson.ParseBytes(in.ResumeObject)), p)...)
+	}
+	own = append(own, fromItems(propsItems(in), p)...)
+	if sent, ok := in.CommandResume(); ok {
+		list := items(gjson.ParseBytes(sent))
+		if len(list) == 0 {
+			answers, err := translate.Answers(in, p)
+			return append(answers, own...), err
+		}
+		own = append(own, fromItems(list, p)...)
+	}
+	if p.ID == "" {
+		return append(translate.Entries(in), own...), nil
+	}
+	for n := range own {
+		own[n] = alias(p, own[n])
+	}
+	entries := translate.Entries(in)
+	for n := range entries {
+		entries[n] = alias(p, entries[n])
+	}
+	return translate.OneSet(entries, own)
+}
+
+// propsItems are the answers in forwardedProps.resume, nil if it holds something else.
+func propsItems(in agui.RunInput) []gjson.Result {
+	return items(gjson.GetBytes(in.ForwardedProps, "resume"))
+}
+
+// items reads what 1.0.0b260225 and later take for a resume: {"interrupts":[..]}, {"interrupt":[..]}, a list, or one item
+// {"id" or "interruptId", "value" or "payload" or "response"}.
+func items(v gjson.Result) []gjson.Result {
+	list := v.Array()
+	if v.IsObject() {
+		switch {
+		case v.Get("interrupts").IsArray():
+			list = v.Get("interrupts").Array()
+		case v.Get("interrupt").IsArray():
+			list = v.Get("interrupt").Array()
+		}
+	}
+	for _, i := range list {
+		if itemID(i) == "" {
+			return nil
+		}
+	}
+	return list
+}
+
+func itemID(i gjson.Result) string {
+	if id := i.Get("id"); id.Exists() {
+		return id.Str
+	}
+	return i.Get("interruptId").Str
+}
+
+func fromItems(list []gjson.Result, p agui.Pause) []agui.Answer {
+	var answers []agui.Answer
+	for _, i := range list {
+		a := agui.Answer{ID: published(p, itemID(i)), Status: agui.Resolved, Native: true}
+		for _, key := range []string{"payload", "value", "response"} {
+			if v := i.Get(key); v.Exists() {
+				a.Payload = translate.Payload(v)
+				break
+			}
+		}
+		if i.Get("status").Str == string(agui.Cancelled) {
+			a.Status, a.Payload = agui.Cancelled, nil
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+// published is the id that the client was told for a native one; the id itself where there is none.
+func published(p agui.Pause, id string) string {
+	if i := translate.Named(p, id); i != nil {
+		return i.ID
+	}
+	return id
+}
+
+// fromMessages are the answers in the messages: only behind the assistant's last words, for providers repeat the ids of
+// their calls and an old answer must not be one to a new question. A confirm_changes call has an id of its own, and is
+// known wherever it stands.
+func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
+	last := len(in.Messages)
+	for last > 0 && in.Messages[last-1].Role != "assistant" {
+		last--
+	}
+	var answers []agui.Answer
+	for n, m := range in.Messages {
+		seen := agui.See(m)
+		if seen.ID == "" {
+			continue
+		}
+		for _, a := range fromMessage(in, p, m, n >= last) {
+			a.Native, a.Message = true, seen
+			if !slices.ContainsFunc(answers, func(b agui.Answer) bool { return b.ID == a.ID && b.Message == a.Message }) {
+				answers = append(answers, a)
+			}
+		}
+	}
+	return answers
+}
+
+func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) []agui.Answer {
+	if m.Role == "tool" {
+		a, ok := fromTool(in, p, m, trailing)
+		if !ok {
+			return nil
+		}
+		return []agui.Answer{a}
+	}
+	if !trailing {
+		return nil
+	}
+	var answers []agui.Answer
+	for _, f := range gjson.GetBytes(m.JSON, "function_approvals").Array() {
+		for n := range p.Interrupts {
+			i := &p.Interrupts[n]
+			id, call := f.Get("id").Str, f.Get("call_id").Str
+			if f.Get("approved").IsBool() && (id == i.ID || id == i.Native || call != "" && call == i.ToolCallID()) {
+				payload := agui.SetKey([]byte(`{}`), "approved", []byte(f.Get("approved").Raw))
+				answers = append(answers, alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: payload}))
+			}
+		}
+	}
+	return answers
+}
+
+// fromTool reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
+func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (agui.Answer, bool) {
+	content := gjson.GetBytes(m.JSON, "content")
+	value := content
+	if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) {
+		value = gjson.Parse(content.Str)
+	}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		asked, _ := askOf(*i)
+		confirms := asked.Confirm != "" && m.ToolCallID == asked.Confirm
+		if !confirms && (!trailing || m.ToolCallID == "" || m.ToolCallID != i.ID && m.ToolCallID != i.Native && m.ToolCallID != i.ToolCallID()) {
+			continue
+		}
+		switch {
+		case asked.Kind == request:
+			if gjson.GetBytes(i.Schema(), "type").Str == "string" {
+				value = content
+			}
+			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
+		case saysDecision(value):
+			return alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}), true
+		}
+	}
+	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
+	if trailing && p.Dialect == Name && value.Get("accepted").IsBool() && !declared(in, m.ToolCallID) && !known(p, m) {
+		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
+	}
+	return agui.Answer{}, false
+}
+
+// known says whether a message was there already when the question was asked.
+func known(p agui.Pause, m agui.Message) bool { return slices.Contains(p.Seen, agui.See(m)) }
+
+// declared says whether the call is of a tool that the request declares.
+func declared(in agui.RunInput, call string) bool {
+	for _, m := range in.Messages {
+		for _, c := range callsOf(m) {
+			if c.ID == call && in.Declares(c.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// merged is the one set of answers of a request. A message that repeats an entry of resume (CopilotKit adds one for each)
+// is part of that answer; one that says something else is a contradiction.
+func merged(given, messages []agui.Answer) ([]agui.Answer, error) {
+	if len(given) == 0 {
+		return messages, nil
+	}
+	for _, m := range messages {
+		at := slices.IndexFunc(given, func(a agui.Answer) bool { return a.ID == m.ID })
+		if at < 0 {
+			continue // the contract asks for all; admit looks at those of resume
+		}
+		if given[at].Status != agui.Resolved || !sameAnswer(given[at].Payload, m.Payload) {
+			return nil, agui.Errorf(agui.ResumeConflict, "resume and a message beside it answer interrupt %q differently", agui.Cut(m.ID))
+		}
+		given[at].Message = m.Message
+	}
+	return given, nil
+}
+
+// sameAnswer says whether two payloads say the same, or at least decide the same.
+func sameAnswer(a, b json.RawMessage) bool {
+	if string(agui.Canonical(a)) == string(agui.Canonical(b)) {
+		return true
+	}
+	one, err := decision(agui.Answer{Payload: a})
+	other, err2 := decision(agui.Answer{Payload: b})
+	return err == nil && err2 == nil && one == other
+}
+
+// alias is an answer in the words of its question's schema: accepted and approved are one word, and a bare yes or no is
+// meant for it. Versions differ in the one they know: 1.0.0rc8 to 1.0.1 accepted, 1.1.0 and later both, .NET approved.
+func alias(p agui.Pause, a agui.Answer) agui.Answer {
+	i := p.Interrupt(a.ID)
+	if i == nil || a.Status != agui.Resolved {
+		return a
+	}
+	properties := gjson.GetBytes(i.Schema(), "properties")
+	word, other := "approved", "accepted"
+	if !properties.Get(word).Exists() {
+		word, other = other, word
+	}
+	value := gjson.ParseBytes(a.Payload)
+	switch {
+	case !properties.Get(word).Exists():
+	case value.IsBool():
+		a.Payload = agui.SetKey([]byte(`{}`), word, []byte(value.Raw))
+	case value.IsObject() && !properties.Get(other).Exists():
+		a.Payload = renamed(value, other, word)
+	}
+	return a
+}
+
+// renamed is the object with one key in place of another. Where both are there and agree, one is left.
+func renamed(object gjson.Result, from, to string) json.RawMessage {
+	if !object.Get(from).Exists() {
+		return json.RawMessage(object.Raw)
+	}
+	agree := object.Get(to).Exists() && object.Get(to).Raw == object.Get(from).Raw
+	out := []byte{'{'}
+	object.ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case k.Str != from:
+			out = translate.AppendMember(out, k.Raw, v.Raw)
+		case !agree:
+			out = translate.AppendMember(out, `"`+to+`"`, v.Raw)
+		}
+		return true
+	})
+	return append(out, '}')
+}

@@ -1,0 +1,161 @@
+// Package agentframework translates Microsoft Agent Framework: the Python package agent-framework-ag-ui, every version from
+// 1.0.0b251105 on, and the .NET host on AGUI.Server (dotnet*.go).
+//
+// Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's own events. What comes
+// with it says which row of versions the backend is of, and by what it is answered (kept.Row):
+//
+//	stream                                     versions                answered by
+//	CUSTOM alone                               ..b251223               function_approvals in a user message
+//	and a second call, confirm_changes         b260114..b260219        tool message {"accepted":b}; several: function_approvals
+//	and RUN_FINISHED.interrupt, a list         b260225..1.0.0rc7       the same
+//	and the interrupt outcome                  1.0.0rc8..              the resume array
+//
+// A predicted state is confirmed by a confirm_changes call without such a CUSTOM event, and answered in all versions by a
+// tool message on that call, the call itself not in the history; the outcome of 1.0.0rc8 and later lists it, but every
+// resume entry for it is refused. A workflow asks by CUSTOM request_info and a call of that name; 1.0.0rc7 and older take
+// the answer as a resume object.
+//
+// What cannot be repaired: 1.0.0b251223 and older ask nothing where a predicted state waits. 1.0.0b260225 and b260304 run
+// an approved call without a trace, as 1.0.0rc7 looks when it lost the question: such a run is told as lost. A workflow
+// of 1.0.0rc7 and older that waits for a text takes the next user message for it, also after a cancel. 1.0.0b251223,
+// b260114 to b260219 never tell the result of an approved call.
+//
+// Facts: reference/microsoft.md of this project. RAN in a comment says that it was seen on a running backend; the
+// recordings are in e2e/agentframework.
+package agentframework
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "agent-framework"
+
+// Options of the dialect, HOLDPOINT_AGENT_FRAMEWORK_*.
+type Options struct {
+	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know no cancel. A value
+	// that does not fit the type that the workflow asks for is not sent: the question is given up then. Approvals are
+	// denied, and newer versions are told of the cancel as it is.
+	Cancel JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
+}
+
+// JSON is a JSON value in a variable.
+type JSON json.RawMessage
+
+// UnmarshalText reads the value of a variable.
+func (j *JSON) UnmarshalText(text []byte) error {
+	if !agui.ValidJSON(text) {
+		return errors.New("want JSON, for example false or null")
+	}
+	*j = append(JSON(nil), text...)
+	return nil
+}
+
+// String is the value as it was written.
+func (j JSON) String() string { return string(j) }
+
+// A Dialect implements translate.Dialect.
+type Dialect struct{ cancel json.RawMessage }
+
+// New makes the dialect. No Cancel is false.
+func New(o Options) (*Dialect, error) {
+	if len(o.Cancel) == 0 {
+		o.Cancel = JSON("false")
+	}
+	if !agui.ValidJSON(o.Cancel) {
+		return nil, errors.New("agentframework: CANCEL is not JSON, want for example false or null")
+	}
+	return &Dialect{cancel: json.RawMessage(o.Cancel)}, nil
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect: the CUSTOM events of approvals and of workflows, the synthetic calls by their
+// arguments, an END without START (which one of those CUSTOM events has to follow), the list in RUN_FINISHED.interrupt and
+// an outcome with metadata of the framework's own.
+func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	switch ev.Type {
+	case agui.Custom:
+		if _, ok := readCustom(ev); ok {
+			return translate.Mine
+		}
+	case agui.CallStart:
+		if mayAsk(ev.Get("toolCallName").Str) && ev.Valid() {
+			return translate.Hold
+		}
+	case agui.CallArgs, agui.CallEnd:
+		if v := signHeld(ev, held); v != translate.No {
+			return v
+		}
+	case agui.RunFinished:
+		if ev.Valid() && (len(listed(ev)) > 0 || speaksOutcome(ev)) {
+			return translate.Mine
+		}
+	}
+	if signDotnet(ev) {
+		return translate.Mine
+	}
+	return translate.No
+}
+
+func signHeld(ev agui.Event, held agui.Call) translate.Verdict {
+	switch {
+	case held.ID == "" && ev.Type == agui.CallEnd && ev.Valid():
+		return translate.Hold // its START never came
+	case !mayAsk(held.Name):
+		return translate.No
+	case !held.Ended:
+		return translate.Hold
+	}
+	if _, ok := readCall(held); ok {
+		return translate.Mine
+	}
+	return translate.No
+}
+
+// speaksOutcome says whether an interrupt outcome is of this framework.
+func speaksOutcome(finish agui.Event) bool {
+	for _, i := range interrupts(finish) {
+		if i.Get("metadata." + metadataKey).IsObject() {
+			return true
+		}
+	}
+	return false
+}
+
+// interrupts of an interrupt outcome, nil if the event has none.
+func interrupts(finish agui.Event) []gjson.Result {
+	if finish.Get("outcome.type").Str != "interrupt" {
+		return nil
+	}
+	var list []gjson.Result
+	for _, i := range finish.Get("outcome.interrupts").Array() {
+		if i.IsObject() {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Begin implements translate.Dialect. A plain run goes as it came: no version minds keys that it does not know (RAN).
+func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	switch {
+	case r.Pause.ID == "":
+		return translate.Out{}, d.plainRun(r), nil
+	case isDotnet(r.Pause):
+		return resumeDotnet(r)
+	}
+	return d.resume(r)
+}
+
+func (d *Dialect) plainRun(r translate.Request) *run {
+	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
+	return newRun(d, r)
+}

@@ -1,0 +1,342 @@
+package agentframework
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// answered is an exchange that carries answers.
+type answered struct {
+	*resumption
+	replies  []reply         // those that it carries
+	settled  map[string]bool // calls of which it was seen that they are done
+	snapshot bool            // a MESSAGES_SNAPSHOT came
+	streamed bool            // anything but RUN_STARTED and CUSTOM events
+	denied   bool            // what has no result of its own was told
+	rest     bool            // it carries what an exchange before left behind
+	finish   agui.Event      // the end of that one
+}
+
+// What stands for a result that the backend does not tell. The first is its own wording in the snapshots of all versions.
+const (
+	rejected = "Error: Tool call invocation was rejected by user."
+	accepted = "The user accepted the changes."
+	unseen   = "The call was approved and run; this version of the backend does not tell its result."
+)
+
+// tellDenied tells the results that the backend leaves out, before anything that comes after them in the conversation.
+func (a *answered) tellDenied(emit func(agui.Event)) {
+	if a.denied {
+		return
+	}
+	a.denied = true
+	for _, r := range a.replies {
+		switch {
+		case r.Kind == confirm && r.yes:
+			a.tell(r, accepted, emit)
+		case r.Kind != request && !r.yes:
+			a.tell(r, rejected, emit)
+		}
+	}
+}
+
+// tell tells the result of a call that the client has seen and that is the backend's own.
+func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
+	if _, done := a.told[r.Call]; done || r.Call == "" {
+		return
+	}
+	if c := (&run{r: a.r}).callOf(r.Call); c == nil || a.r.Input.Declares(c.Name) {
+		return
+	}
+	t := told{"result-" + r.answer.ID, content}
+	a.told[r.Call] = t
+	emit(agui.NewEvent(agui.MustMarshal(struct {
+		Type    agui.Type `json:"type"`
+		ID      string    `json:"messageId"`
+		Call    string    `json:"toolCallId"`
+		Content string    `json:"content"`
+		Role    string    `json:"role"`
+	}{agui.CallResult, t.id, r.Call, content, "tool"})))
+}
+
+// result notes a result. true: the client has one already.
+func (a *answered) result(ev agui.Event) bool {
+	if !ev.Valid() {
+		return false
+	}
+	call := ev.Get("toolCallId").Str
+	if !slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call && r.Kind == approval }) {
+		return false
+	}
+	a.settled[call] = true
+	if _, done := a.told[call]; done {
+		return true
+	}
+	a.told[call] = told{ev.Get("messageId").Str, ev.Get("content").String()}
+	return false
+}
+
+// resumed is the end of an exchange that carries answers.
+func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result {
+	a := run.answered
+	switch e.Event.Type {
+	case agui.RunErrored:
+		return a.failed(e.Event)
+	case agui.RunFinished:
+	default:
+		return translate.Result{}
+	}
+	a.tellDenied(emit)
+	a.tellUnseen(emit)
+	if open, k := run.open(e.Event); len(open) > 0 {
+		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
+	}
+	if a.lost() {
+		return translate.Result{Lost: true}
+	}
+	if left := a.left(); len(left) > 0 && len(a.settled) > 0 {
+		return a.again(left, e.Event)
+	}
+	return a.goOn(e.Event)
+}
+
+// goOn is what comes after an exchange that took its answers: the next answers, then the messages beside them.
+func (a *answered) goOn(finish agui.Event) translate.Result {
+	if len(a.stages) > 0 {
+		a.notice()
+		next, err := a.next()
+		if err == nil {
+			return translate.Result{Finish: finish, Next: next}
+		}
+	}
+	if len(a.r.New) > 0 {
+		next := &translate.Exchange{Out: translate.NewMessages(a.r), Run: a.d.plainRun(a.r)}
+		return translate.Result{Finish: finish, Next: next}
+	}
+	return translate.Result{Finish: finish}
+}
+
+// left are the answers that the backend took and did not act on.
+func (a *answered) left() []reply {
+	if a.kept.Row != rowOutcome {
+		return nil
+	}
+	var list []reply
+	for _, r := range a.replies {
+		if r.Kind != approval || r.Hosted || a.settled[r.Call] || !r.yes && !a.snapshot {
+			continue
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// leftByFailure are those of a run that failed, which shows no snapshot.
+func (a *answered) leftByFailure() []reply {
+	if a.kept.Row == rowOutcome && !newer(a.replies) {
+		a.snapshot = true
+	}
+	return a.left()
+}
+
+// again sends what was left behind once more.
+func (a *answered) again(left []reply, finish agui.Event) translate.Result {
+	a.notice()
+	a.stages = append([]stage{{byArray, left}}, a.stages...)
+	next, err := a.next()
+	if err != nil {
+		return translate.Result{Finish: finish}
+	}
+	more := next.Run.(*run).answered
+	more.rest, more.finish = true, finish.Clone()
+	return translate.Result{Finish: finish, Next: next}
+}
+
+// notice keeps what the model said in this exchange: the next one is not told of it, for it stands between the calls and
+// their results, where no provider takes it.
+func (a *answered) notice() {
+	if a.r.Transcript == nil {
+		return
+	}
+	list, _ := a.r.Transcript.Messages()
+	for _, raw := range list {
+		m := agui.ParseMessage(raw)
+		same := func(o agui.Message) bool { return o.ID == m.ID }
+		if m.Role == "assistant" && len(callsOf(m)) == 0 && !slices.ContainsFunc(a.base, same) && !slices.ContainsFunc(a.spoken, same) {
+			a.spoken = append(a.spoken, m)
+		}
+	}
+}
+
+// stillOpen are the questions that stay open beside new ones: what was answered and not acted on, or not sent yet. They
+// are asked again, for the backend waits for all of them at once.
+func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
+	var still []reply
+	for _, r := range a.left() {
+		if r.yes || len(a.settled) > 0 {
+			still = append(still, r)
+		}
+	}
+	for _, s := range a.stages {
+		still = append(still, s.replies...)
+	}
+	var list []agui.Interrupt
+	for _, r := range still {
+		again := func(i agui.Interrupt) bool {
+			asked, _ := askOf(i)
+			return i.Native == r.ID || r.Call != "" && asked.Call == r.Call
+		}
+		if slices.ContainsFunc(open, again) {
+			continue
+		}
+		list = append(list, agui.Interrupt{Native: r.ID, Object: agui.DeleteKey(r.interrupt.Object, "id"), Private: r.interrupt.Private})
+	}
+	return list
+}
+
+// lost says whether an approved call was not run by a backend that tells the result of each: 1.0.0b260319 to 1.0.0rc7
+// drop an answer to what they do not know (any more) without a word, and the run looks like a success (RAN).
+func (a *answered) lost() bool {
+	if a.kept.Row != rowList || a.kept.Stateless {
+		return false
+	}
+	return slices.ContainsFunc(a.replies, func(r reply) bool {
+		_, done := a.told[r.Call]
+		return r.Kind == approval && r.yes && !r.Hosted && !done
+	})
+}
+
+// tellUnseen tells of the calls that a backend without a memory has run.
+func (a *answered) tellUnseen(emit func(agui.Event)) {
+	if !a.kept.Stateless {
+		return
+	}
+	for _, r := range a.replies {
+		if r.Kind == approval && r.yes {
+			a.tell(r, unseen, emit)
+		}
+	}
+}
+
+// injected says whether a message was only sent to answer.
+func (a *answered) injected(m agui.Message) bool { return strings.HasPrefix(m.ID, a.id) }
+
+// notFound says whether the backend does not know what was answered.
+func notFound(failed agui.Event) bool {
+	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
+}
+
+// failed is the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before they act on one (codes:
+// agent-framework 7570).
+func (a *answered) failed(ev agui.Event) translate.Result {
+	res := translate.Result{Finish: ev}
+	code, _ := strings.CutPrefix(strings.TrimPrefix(ev.Get("code").Str, "WORKFLOW_"), "APPROVAL_")
+	switch {
+	case !ev.Valid():
+		return res
+	case len(a.settled) > 0:
+		// Something ran. What is left is sent all the same: the thread would take nothing else.
+		if left := a.leftByFailure(); len(left) > 0 {
+			return a.again(left, ev)
+		}
+		return res
+	case a.streamed:
+		return res
+	case code == "RESUME_NOT_FOUND" && a.rest:
+		return a.goOn(a.finish) // it was taken after all
+	case code == "RESUME_NOT_FOUND" || a.forgotWorkflow(ev):
+		return translate.Result{Lost: true}
+	case code == "RESUME_CANCELLED":
+		return a.cancelled()
+	}
+	switch code {
+	case "RESUME_INVALID", "RESUME_INVALID_RESPONSE", "RESUME_MISSING_INTERRUPT", "RESUME_REQUIRED", "TOOL_UNAVAILABLE", "INVOCATION_DISABLED":
+		// The question is given back, unless there is nothing but its cancel that could be said.
+		res.Nothing = slices.ContainsFunc(a.replies, func(r reply) bool { return r.answer.Status != agui.Cancelled })
+	}
+	return res
+}
+
+// forgotWorkflow says whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and 1.0.0rc8 say so behind a CUSTOM
+// event; 1.7.0 says only that it failed, and nothing else).
+func (a *answered) forgotWorkflow(ev agui.Event) bool {
+	if !slices.ContainsFunc(a.replies, func(r reply) bool { return r.Kind == request }) {
+		return false
+	}
+	switch ev.Get("message").Str {
+	case "No pending requests found in workflow context.":
+		return true
+	case "Workflow execution failed.":
+		return ev.Get("code").Str == "RuntimeError"
+	}
+	return false
+}
+
+// cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a workflow's question is cancelled. They forget
+// those that were cancelled and look at no other answer of the request.
+func (a *answered) cancelled() translate.Result {
+	var left []reply
+	for _, r := range a.replies {
+		if r.answer.Status != agui.Cancelled {
+			left = append(left, r)
+		}
+	}
+	finish := agui.NewEvent(agui.MustMarshal(struct {
+		Type   agui.Type `json:"type"`
+		Thread string    `json:"threadId"`
+		Run    string    `json:"runId"`
+	}{agui.RunFinished, a.r.Input.ThreadID, a.r.Input.RunID}))
+	if len(left) == 0 {
+		return a.goOn(finish)
+	}
+	return a.again(left, finish)
+}
+
+// repair is a snapshot of a resumed run: without what was only sent to answer, and with the results directly behind
+// their calls.
+func (a *answered) repair(list []agui.Message, emit func(agui.Event)) []agui.Message {
+	a.snapshot = true
+	last := lastCalls(list)
+	own := map[string]agui.Message{} // the backend's own results, by call
+	for n, m := range list {
+		if m.Role == "tool" && n > last[m.ToolCallID] && !saysDecision(gjson.GetBytes(m.JSON, "content")) {
+			own[m.ToolCallID] = m
+		}
+	}
+	results, answers := map[string]agui.Message{}, map[string]bool{}
+	for _, r := range a.resumption.replies {
+		if r.Call == "" || r.Kind == request {
+			continue
+		}
+		if m, ok := own[r.Call]; ok {
+			a.settled[r.Call] = true
+			a.tell(r, gjson.GetBytes(m.JSON, "content").String(), emit)
+		}
+	}
+	a.tellUnseen(emit)
+	for _, r := range a.resumption.replies {
+		t, ok := a.told[r.Call]
+		if !ok {
+			continue
+		}
+		answers[r.Call] = true
+		if m, ok := own[r.Call]; ok && !a.injected(m) {
+			results[r.Call] = m
+		} else {
+			results[r.Call] = t.message(r.Call)
+		}
+	}
+	var kept []agui.Message
+	for n, m := range list {
+		if a.injected(m) || m.Role == "tool" && answers[m.ToolCallID] && n > last[m.ToolCallID] {
+			continue
+		}
+		kept = append(kept, m)
+	}
+	return withResults(kept, results, a.spoken)
+}

@@ -1,0 +1,147 @@
+package agentframework
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// maxHeld bounds what is held of a call. One that is longer asks nothing.
+const maxHeld = 1 << 20
+
+// held is a call that may be synthetic: its events wait for its end, all others flow on.
+type held struct {
+	call   agui.Call
+	events []agui.Event
+	size   int
+}
+
+// hold begins to hold a call. follows says that it directly follows an approval, when its name does not matter. A tool
+// that the request declares is the client's own.
+func (run *run) hold(ev agui.Event, follows bool) bool {
+	name, id := ev.Get("toolCallName").String(), ev.Get("toolCallId").String()
+	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || !ev.Valid() {
+		return false
+	}
+	run.held = append(run.held, &held{call: agui.Call{ID: id, Name: name}, events: []agui.Event{ev.Clone()}})
+	return true
+}
+
+// holding takes the next event of a held call, or an END whose START never came.
+func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
+	if len(run.held) == 0 && ev.Type == agui.CallArgs || !ev.Valid() {
+		return false
+	}
+	id := ev.Get("toolCallId").String()
+	at := slices.IndexFunc(run.held, func(h *held) bool { return h.call.ID == id })
+	if at < 0 {
+		if ev.Type == agui.CallEnd && !run.begun[id] {
+			run.lone = ev.Clone()
+			return true
+		}
+		return false
+	}
+	h := run.held[at]
+	h.events = append(h.events, ev.Clone())
+	h.size += len(ev.JSON)
+	if ev.Type == agui.CallArgs {
+		h.call.Args += ev.Get("delta").Str
+		if h.size > maxHeld {
+			run.release(h, emit)
+		}
+		return true
+	}
+	a, ok := readCall(h.call)
+	if !ok {
+		run.release(h, emit)
+		return true
+	}
+	run.held = slices.Delete(run.held, at, at+1)
+	run.take(a)
+	for _, ev := range h.events {
+		run.drop(ev)
+	}
+	return true
+}
+
+// release lets a held call go: it asks nothing.
+func (run *run) release(h *held, emit func(agui.Event)) {
+	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
+	for _, ev := range h.events {
+		run.pass(ev, emit)
+	}
+}
+
+// take notes what a synthetic call asks. The confirm_changes of an approval is part of it.
+func (run *run) take(a ask) {
+	run.gone[a.ID] = true
+	if a.Kind == confirm {
+		run.confirmed = true
+		for i := range run.asks {
+			if of := &run.asks[i]; of.Kind == approval && of.Call == a.Call && of.Confirm == "" {
+				of.Confirm = a.Confirm
+				return
+			}
+		}
+	}
+	if run.asked(a.ID) == nil {
+		run.asks = append(run.asks, a)
+	}
+}
+
+// settleLone decides on an END whose START never came, by the event that follows. Tools that the model's provider runs are
+// asked for so: clients fail on such an END, so the call is told first. 1.0.0rc8 and later also ask again so, for a call
+// that the client has.
+func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
+	if run.lone.Type == agui.Unknown {
+		return
+	}
+	end := run.lone
+	run.lone = agui.Event{}
+	a, ok := readCustom(next)
+	if !ok || a.Kind != approval || a.Call != end.Get("toolCallId").Str {
+		run.pass(end, emit)
+		return
+	}
+	if run.knows(a.Call) {
+		return
+	}
+	if run.asked(a.ID) == nil {
+		a.Hosted = true
+		run.asks = append(run.asks, a)
+	}
+	for _, ev := range toldCall(a, end) {
+		run.pass(ev, emit)
+	}
+}
+
+// toldCall are the events of a call that the backend told the end of only.
+func toldCall(a ask, end agui.Event) []agui.Event {
+	args := string(a.Args)
+	if v := parsed(args); v.Str != "" {
+		args = v.Str
+	}
+	return []agui.Event{
+		agui.NewEvent(agui.MustMarshal(struct {
+			Type agui.Type `json:"type"`
+			ID   string    `json:"toolCallId"`
+			Name string    `json:"toolCallName"`
+		}{agui.CallStart, a.Call, a.Name})),
+		agui.NewEvent(agui.MustMarshal(struct {
+			Type  agui.Type `json:"type"`
+			ID    string    `json:"toolCallId"`
+			Delta string    `json:"delta"`
+		}{agui.CallArgs, a.Call, args})),
+		end,
+	}
+}
+
+// synthetic says whether a call in a history is one of confirm_changes by its arguments.
+func synthetic(c agui.Call) bool {
+	if c.Name != translate.ConfirmChanges {
+		return false
+	}
+	a, ok := readCall(c)
+	return ok && a.Call != ""
+}

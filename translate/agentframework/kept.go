@@ -1,0 +1,39 @@
+package agentframework
+
+import (
+	"encoding/json"
+
+	"holdpoint/internal/agui"
+)
+
+// A row of versions that ask in one way, see the package comment.
+const (
+	rowCustom  = "custom"  // CUSTOM alone
+	rowConfirm = "confirm" // and confirm_changes
+	rowList    = "list"    // and a list in RUN_FINISHED.interrupt
+	rowOutcome = "outcome" // and the interrupt outcome
+)
+
+// kept is Pause.Private.
+type kept struct {
+	Row string `json:"row"`
+	// Thread is the backend's name of the thread, where it is not the client's: 1.0.0b260116 to 1.0.1 take the
+	// provider's conversation for it, and up to 1.0.0rc7 know the open question under that alone.
+	Thread string `json:"thread,omitempty"`
+	// Stateless: the backend runs what the answer says, whether it asked or not; it can lose nothing.
+	Stateless bool `json:"stateless,omitempty"`
+	// Siblings: tools that need no approval wait with the ones that do (1.0.0rc8 and later run them on the resume).
+	Siblings bool `json:"siblings,omitempty"`
+}
+
+func keptOf(p agui.Pause) (k kept, ok bool) {
+	return k, json.Unmarshal(p.Private, &k) == nil && k.Row != ""
+}
+
+func askOf(i agui.Interrupt) (a ask, ok bool) {
+	return a, json.Unmarshal(i.Private, &a) == nil && a.Kind != ""
+}
+
+func unreadable() *agui.RunError {
+	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+}

@@ -1,0 +1,116 @@
+package agentframework
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// callsOf are the tool calls of a message.
+func callsOf(m agui.Message) []agui.Call {
+	var list []agui.Call
+	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+		list = append(list, agui.Call{ID: c.Get("id").Str, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str})
+	}
+	return list
+}
+
+// lastCalls is where each call stands in the list, the last time: providers repeat the ids of their calls.
+func lastCalls(list []agui.Message) map[string]int {
+	at := map[string]int{}
+	for n, m := range list {
+		for _, c := range callsOf(m) {
+			at[c.ID] = n
+		}
+	}
+	return at
+}
+
+func withoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
+	return translate.WithoutCalls(agui.RunInput{Raw: []byte(`{}`), Messages: list}, gone).Messages
+}
+
+// callObject is a tool call as it stands in a message.
+func callObject(a ask) json.RawMessage {
+	type function struct {
+		Name string `json:"name"`
+		Args string `json:"arguments"`
+	}
+	return agui.MustMarshal(struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{a.Call, "function", function{a.Name, a.arguments()}})
+}
+
+// arguments is the JSON text of the call's arguments.
+func (a ask) arguments() string {
+	if v := gjson.ParseBytes(a.Args); v.Type == gjson.String {
+		return v.Str
+	}
+	if len(a.Args) == 0 {
+		return "{}"
+	}
+	return string(a.Args)
+}
+
+// withArguments is a message in which the calls that were asked about have the arguments that were asked about.
+func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Message {
+	calls := gjson.GetBytes(m.JSON, "toolCalls").Array()
+	changed := false
+	list := make([]json.RawMessage, len(calls))
+	for n, c := range calls {
+		list[n] = json.RawMessage(c.Raw)
+		a, ok := asked(c.Get("id").Str)
+		if !ok || len(a.Args) == 0 || string(agui.Canonical([]byte(c.Get("function.arguments").Str))) == string(agui.Canonical([]byte(a.arguments()))) {
+			continue
+		}
+		list[n] = agui.SetString(list[n], "function.arguments", a.arguments())
+		changed = true
+	}
+	if !changed {
+		return m
+	}
+	return agui.ParseMessage(agui.SetKey(m.JSON, "toolCalls", agui.MustMarshal(list)))
+}
+
+// withResults is the list with the given results, by call, directly behind the message with their calls, and what was
+// said meanwhile behind the last of them.
+func withResults(list []agui.Message, results map[string]agui.Message, said []agui.Message) []agui.Message {
+	at, last := lastCalls(list), -1
+	for call := range results {
+		if n, ok := at[call]; ok {
+			last = max(last, n)
+		}
+	}
+	var out []agui.Message
+	for n, m := range list {
+		out = append(out, m)
+		for _, c := range callsOf(m) {
+			if result, ok := results[c.ID]; ok && at[c.ID] == n {
+				out = append(out, result)
+			}
+		}
+		if n == last {
+			rest := list[n+1:]
+			for len(rest) > 0 && rest[0].Role == "tool" { // of calls that nobody was asked about
+				out = append(out, rest[0])
+				rest = rest[1:]
+			}
+			return append(append(out, said...), rest...)
+		}
+	}
+	return out
+}
+
+// saysDecision says whether the content of a tool message is a yes or a no, and no result.
+func saysDecision(content gjson.Result) bool {
+	v := content
+	if v.Type == gjson.String {
+		v = parsed(v.Str)
+	}
+	return v.Get("accepted").IsBool() || v.Get("approved").IsBool()
+}

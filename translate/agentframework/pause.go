@@ -1,0 +1,125 @@
+package agentframework
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// open are the interrupts of a run that ended, and what is kept for the pause as a whole.
+func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
+	k := kept{Row: rowCustom}
+	if run.thread != run.r.Input.ThreadID {
+		k.Thread = run.thread
+	}
+	if list := interrupts(finish); len(list) > 0 {
+		k.Row = rowOutcome
+		k.Siblings = run.siblings()
+		return run.ofOutcome(list), k
+	}
+	list := listed(finish)
+	switch {
+	case len(list) > 0:
+		k.Row = rowList
+	case run.confirmed:
+		k.Row = rowConfirm
+	}
+	k.Stateless = run.stateless(k.Row, len(list))
+	for _, i := range list {
+		id := i.Get("id").Str
+		known := func(a ask) bool { return a.ID == id || a.Call == id || a.Confirm == id }
+		if !slices.ContainsFunc(run.asks, known) {
+			run.asks = append(run.asks, readListed(i))
+		}
+	}
+	var open []agui.Interrupt
+	for _, a := range run.asks {
+		open = append(open, agui.Interrupt{Native: a.ID, Object: a.object(run.knows(a.Call)), Private: agui.MustMarshal(a)})
+	}
+	return open, k
+}
+
+// stateless says whether the backend runs what the answers say without having kept the question: all did before
+// 1.0.0b260319. Until then the list had the last approval only (agent-framework 4590), which shows if there are several.
+func (run *run) stateless(row string, listed int) bool {
+	approvals := 0
+	for _, a := range run.asks {
+		if a.Kind == approval {
+			approvals++
+		}
+	}
+	return row != rowList || listed < approvals
+}
+
+// siblings says whether calls that need no approval wait beside those that do.
+func (run *run) siblings() bool {
+	if run.r.Transcript == nil {
+		return false
+	}
+	calls := run.r.Transcript.Calls()
+	asked := func(c agui.Call) bool {
+		return slices.ContainsFunc(run.asks, func(a ask) bool { return a.Call == c.ID })
+	}
+	parents := map[string]bool{}
+	for _, c := range calls {
+		if asked(c) {
+			parents[c.Parent] = true
+		}
+	}
+	return slices.ContainsFunc(calls, func(c agui.Call) bool {
+		return parents[c.Parent] && !c.Answered && !asked(c) && !run.gone[c.ID] && !run.r.Input.Declares(c.Name)
+	})
+}
+
+// ofOutcome are the interrupts of an outcome: the backend's objects, but for what clients fail on.
+func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
+	var open []agui.Interrupt
+	for _, i := range list {
+		id := i.Get("id").Str
+		a := run.asked(id)
+		if a == nil {
+			read := readOutcome(i)
+			a = &read
+		}
+		object := translate.Pruned([]byte(i.Raw), "id")
+		if !gjson.GetBytes(object, "reason").Exists() {
+			object = agui.SetString(object, "reason", gjson.GetBytes(a.object(false), "reason").Str)
+		}
+		if call := gjson.GetBytes(object, "toolCallId"); call.Exists() && !run.knows(call.Str) {
+			object = agui.DeleteKey(object, "toolCallId")
+		}
+		open = append(open, agui.Interrupt{Native: id, Object: object, Private: agui.MustMarshal(a)})
+	}
+	return open
+}
+
+// readOutcome reads an interrupt of an outcome that no event told of.
+func readOutcome(i gjson.Result) ask {
+	id, about := i.Get("id"), i.Get("metadata."+metadataKey)
+	if a, ok := readApproval(id, about.Get("function_call")); ok {
+		if c := about.Get("confirmation_tool_call_id"); c.Str != "" {
+			a.Kind, a.Confirm = confirm, c.Str
+		}
+		return a
+	}
+	if call := i.Get("toolCallId").Str; call != "" {
+		return ask{Kind: approval, ID: id.Str, Call: call}
+	}
+	return ask{Kind: request, ID: id.Str}
+}
+
+// paused is the result of a run that asks.
+func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) translate.Result {
+	p := agui.Pause{Dialect: Name, Interrupts: open, Private: agui.MustMarshal(k)}
+	if run.native {
+		p.Native, p.NativeFinish = run.taken, slices.Clone(finish.JSON)
+	}
+	finish = finish.Clone()
+	if clean := agui.DeleteKey(agui.DeleteKey(finish.JSON, "outcome"), "interrupt"); len(clean) != len(finish.JSON) {
+		finish = finish.With(clean)
+	}
+	return translate.Result{Finish: finish, Pause: p, Announced: run.native}
+}

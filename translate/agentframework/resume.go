@@ -1,0 +1,276 @@
+package agentframework
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A reply is the answer to one question.
+type reply struct {
+	ask
+	interrupt agui.Interrupt
+	answer    agui.Answer
+	yes       bool // of an approval or a confirmation
+}
+
+// A stage is one exchange that carries answers. Most resumes have one: only questions of different kinds cannot be
+// answered together, and some versions leave answers behind.
+type stage struct {
+	way     func(*resumption, []reply) ([]byte, error)
+	replies []reply
+}
+
+// A resumption is a resumed run of the client, over all its exchanges.
+type resumption struct {
+	d    *Dialect
+	r    translate.Request
+	kept kept
+	base []agui.Message // what the backend gets of the conversation
+	id   string         // of the message that is sent to answer, and never kept
+
+	replies []reply // all that were sent so far
+	stages  []stage // what is still to be sent
+	told    map[string]told
+	spoken  []agui.Message // what the model said between two exchanges
+}
+
+// told is the result of a call, as the client was told.
+type told struct{ id, content string }
+
+// resume begins the run that carries the answers.
+func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, error) {
+	k, ok := keptOf(r.Pause)
+	if !ok {
+		return translate.Out{}, nil, unreadable()
+	}
+	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}}
+	byKind := map[string][]reply{}
+	for n, i := range r.Pause.Interrupts {
+		one, err := readReply(i, r.Answers[n])
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		byKind[one.Kind] = append(byKind[one.Kind], one)
+	}
+	res.id, res.base = res.messageID(), res.known()
+	res.plan(byKind[approval], byKind[request], byKind[confirm])
+	first, err := res.next()
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	// Whatever is to be said later must be sayable now: nothing can be refused once the claim is taken.
+	for _, s := range res.stages {
+		if _, err := s.way(res, s.replies); err != nil {
+			return translate.Out{}, nil, err
+		}
+	}
+	if forgets(k, byKind[approval]) {
+		return res.forget(first), &forgetting{first}, nil
+	}
+	return first.Out, first.Run, nil
+}
+
+// plan says how the answers go. Approvals first: from 1.0.0rc8 on nothing else is taken while one is open.
+func (res *resumption) plan(approvals, requests, confirms []reply) {
+	outcome := res.kept.Row == rowOutcome
+	switch {
+	case len(approvals) == 0:
+	case outcome:
+		res.stages = append(res.stages, stage{byArray, approvals})
+	case len(approvals) == 1 && res.kept.Row != rowCustom:
+		res.stages = append(res.stages, stage{byToolMessage, approvals})
+	default:
+		res.stages = append(res.stages, stage{byApprovals, approvals})
+	}
+	switch {
+	case len(requests) == 0:
+	case outcome:
+		res.stages = append(res.stages, stage{byArray, requests})
+	default:
+		res.stages = append(res.stages, stage{byObject, requests})
+	}
+	for _, c := range confirms {
+		res.stages = append(res.stages, stage{byToolMessage, []reply{c}})
+	}
+}
+
+// next is the exchange of the next stage.
+func (res *resumption) next() (*translate.Exchange, error) {
+	s := res.stages[0]
+	body, err := s.way(res, s.replies)
+	if err != nil {
+		return nil, err
+	}
+	res.stages = res.stages[1:]
+	res.replies = append(res.replies, s.replies...)
+	run := newRun(res.d, res.r)
+	run.answered = &answered{resumption: res, replies: s.replies, settled: map[string]bool{}}
+	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: run}, nil
+}
+
+func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
+	asked, ok := askOf(i)
+	if !ok {
+		return reply{}, unreadable()
+	}
+	one := reply{ask: asked, interrupt: i, answer: a}
+	switch {
+	case a.Status == agui.Cancelled:
+		return one, nil // which is a no
+	case one.Kind == request && len(a.Payload) == 0:
+		return reply{}, agui.Errorf(agui.InvalidPayload, "interrupt %q has no payload", a.ID)
+	case one.Kind == request:
+		return one, nil
+	}
+	var err error
+	one.yes, err = decision(a)
+	return one, err
+}
+
+// decision reads a yes or a no. 1.0.0rc8 prefers one of two keys, 1.2.0 the other, and Python takes the last of two equal
+// ones: what they do not agree on is no answer.
+func decision(a agui.Answer) (bool, error) {
+	said := map[bool]bool{}
+	odd := false
+	gjson.ParseBytes(a.Payload).ForEach(func(k, v gjson.Result) bool {
+		if k.Str == "accepted" || k.Str == "approved" {
+			odd = odd || !v.IsBool()
+			said[v.Bool()] = true
+		}
+		return true
+	})
+	if odd || len(said) != 1 || !gjson.ParseBytes(a.Payload).IsObject() {
+		return false, agui.Errorf(agui.InvalidPayload, `payload for interrupt %q must say {"approved":true} or {"approved":false}`, a.ID)
+	}
+	return said[true], nil
+}
+
+// messageID is an id that no message of the thread has: backends take two messages of one id for one.
+func (res *resumption) messageID() string {
+	sum := sha256.New()
+	for _, i := range res.r.Pause.Interrupts {
+		sum.Write([]byte(i.ID + "\x00"))
+	}
+	sum.Write([]byte(res.r.Input.RunID + "\x00" + strconv.Itoa(len(res.r.Input.Messages))))
+	return "holdpoint-" + hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// answerID is the id of the message that carries the answers of the next exchange.
+func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
+
+// known are the messages of the conversation, as the backend needs them: with the calls that it asked about, their
+// arguments as it wrote them (compared by 1.0.0rc4 and later), without anything that was only said to ask or to answer.
+func (res *resumption) known() []agui.Message {
+	list, ok := translate.KnownMessages(res.r)
+	if !ok {
+		list = translate.WithoutMessages(res.r.Input.Messages, res.r.New)
+	}
+	asked, gone := map[string]ask{}, map[string]bool{}
+	for _, i := range res.r.Pause.Interrupts {
+		a, _ := askOf(i)
+		if a.Call != "" {
+			asked[a.Call] = a
+		}
+		if a.Confirm != "" {
+			gone[a.Confirm] = true
+		}
+	}
+	for _, m := range list {
+		for _, c := range callsOf(m) {
+			if synthetic(c) && !res.r.Input.Declares(c.Name) {
+				gone[c.ID] = true
+			}
+		}
+	}
+	list = withoutCalls(list, gone)
+	last := lastCalls(list)
+	var kept []agui.Message
+	for n, m := range list {
+		at, called := last[m.ToolCallID]
+		if _, answers := asked[m.ToolCallID]; m.Role == "tool" && (gone[m.ToolCallID] || answers && (!called || at < n)) {
+			continue
+		}
+		kept = append(kept, withArguments(m, func(call string) (ask, bool) {
+			a, ok := asked[call]
+			return a, ok && last[call] == n
+		}))
+	}
+	return res.withCalls(kept, last)
+}
+
+// withCalls adds the calls that the list lacks.
+func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agui.Message {
+	var missing []json.RawMessage
+	for _, i := range res.r.Pause.Interrupts {
+		a, _ := askOf(i)
+		if _, there := seen[a.Call]; there || a.Kind != approval || a.Name == "" {
+			continue
+		}
+		seen[a.Call] = len(list)
+		missing = append(missing, callObject(a))
+	}
+	if len(missing) == 0 {
+		return list
+	}
+	return append(list, agui.ParseMessage(agui.MustMarshal(struct {
+		ID      string            `json:"id"`
+		Role    string            `json:"role"`
+		Content string            `json:"content"`
+		Calls   []json.RawMessage `json:"toolCalls"`
+	}{res.id + "-calls", "assistant", "", missing})))
+}
+
+// body is the request with the given messages, without an answer in any form.
+func (res *resumption) body(messages []agui.Message) []byte {
+	in := res.r.Input
+	body := in.Raw
+	if _, sent := in.CommandResume(); sent {
+		body = translate.BodyWithoutCommand(in, body)
+	}
+	if len(propsItems(in)) > 0 {
+		body = agui.DeleteKey(body, "forwardedProps.resume")
+	}
+	body = agui.DeleteKey(body, "resume")
+	if res.kept.Row != rowOutcome {
+		body = agui.DeleteKey(body, "protocolVersion")
+	}
+	thread := in.ThreadID
+	if res.kept.Thread != "" {
+		thread = res.kept.Thread
+		body = agui.SetString(body, "threadId", thread)
+	}
+	if res.kept.Row == rowCustom || res.kept.Row == rowConfirm {
+		// 1.0.0b260114 to b260219 read no other spelling.
+		body = agui.SetString(agui.SetString(body, "thread_id", thread), "run_id", in.RunID)
+	}
+	return agui.SetKey(body, "messages", agui.MessageList(messages))
+}
+
+// conversation is what the backend gets of it in a later exchange: the results of the calls that are done stand behind
+// their calls.
+func (res *resumption) conversation(open []reply) []agui.Message {
+	results := map[string]agui.Message{}
+	for call, t := range res.told {
+		if !slices.ContainsFunc(open, func(r reply) bool { return r.Call == call }) {
+			results[call] = t.message(call)
+		}
+	}
+	return withResults(res.base, results, nil)
+}
+
+func (t told) message(call string) agui.Message {
+	return agui.ParseMessage(agui.MustMarshal(struct {
+		ID      string `json:"id"`
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Call    string `json:"toolCallId"`
+	}{t.id, "tool", t.content, call}))
+}

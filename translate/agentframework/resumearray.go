@@ -1,0 +1,140 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// byArray answers 1.0.0rc8 and later.
+//
+// 1.0.0rc8 to 1.0.1 make a message without an id of each answer and drop all but the first of those that look the same
+// (agent-framework 7569): only that call runs. The answers that would go so stand in one function_approvals message of
+// ours as well, which has an id; the resume array covers them all, as it must (RAN 1.0.0rc8, 1.0.1: two and three calls,
+// every mix, one exchange, and a history that providers take).
+func byArray(res *resumption, replies []reply) ([]byte, error) {
+	messages := res.conversation(replies)
+	own, entries := res.split(replies)
+	if len(own) > 0 {
+		messages = append(messages, approvalsMessage(res.answerID(), own, reply.editedArgs))
+	}
+	if slices.ContainsFunc(entries, func(r reply) bool { return r.Kind == request && r.answer.Status == agui.Cancelled }) {
+		// With messages a workflow of 1.2.0 and later begins anew and asks once more (RAN).
+		messages = nil
+	}
+	list := []byte{'['}
+	for n, r := range entries {
+		if n > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, res.entry(r)...)
+	}
+	return agui.SetKey(res.body(messages), "resume", append(list, ']')), nil
+}
+
+// split says which answers need a message of ours, and in what order all stand in the array: the last one survives
+// there, or the last two where tools that need no approval wait too (the first of them carries those), so that the calls
+// run in their order.
+func (res *resumption) split(replies []reply) (own, entries []reply) {
+	survive := 1
+	if res.kept.Siblings {
+		survive = 2
+	}
+	if replies[0].Kind != approval || len(replies) <= survive || newer(replies) {
+		return nil, replies
+	}
+	at := len(replies) - survive
+	return replies[:at], append(slices.Clone(replies[at:]), replies[:at]...)
+}
+
+// newer says whether the backend is 1.1.0 or later, by its schema.
+func newer(replies []reply) bool {
+	return !slices.ContainsFunc(replies, func(r reply) bool {
+		return !gjson.GetBytes(r.interrupt.Schema(), "properties.approved").Exists()
+	})
+}
+
+// entry is the client's resume entry with the backend's id; a cancelled approval is denied, for every version wants an
+// answer to each call.
+func (res *resumption) entry(r reply) []byte {
+	entry := []byte(`{}`)
+	for n, e := range gjson.GetBytes(res.r.Input.Raw, "resume").Array() {
+		if n < len(res.r.Input.Resume) && res.r.Input.Resume[n].InterruptID == r.answer.ID {
+			entry = []byte(e.Raw)
+		}
+	}
+	status, payload := r.answer.Status, r.answer.Payload
+	if status == agui.Cancelled && r.Kind != request {
+		status, payload = agui.Resolved, json.RawMessage(`{"accepted":false}`)
+	}
+	entry = agui.SetString(agui.SetString(entry, "interruptId", r.ID), "status", string(status))
+	if len(payload) == 0 || status == agui.Cancelled {
+		return agui.DeleteKey(entry, "payload")
+	}
+	return agui.SetKey(entry, "payload", payload)
+}
+
+// editedArgs are the arguments that the call is to run with. 1.0.0rc8 to 1.0.1 take changes as further keys of the
+// payload, and compare what a message says with what came of them.
+func (r reply) editedArgs() json.RawMessage {
+	args := json.RawMessage(r.arguments())
+	if !agui.ValidJSON(args) || !gjson.ParseBytes(args).IsObject() {
+		return json.RawMessage("{}")
+	}
+	changed := map[string]string{}
+	gjson.ParseBytes(r.answer.Payload).ForEach(func(k, v gjson.Result) bool {
+		if k.Str != "accepted" && k.Str != "approved" {
+			changed[k.Str] = v.Raw
+		}
+		return true
+	})
+	out := []byte{'{'}
+	gjson.ParseBytes(args).ForEach(func(k, v gjson.Result) bool {
+		if value, ok := changed[k.Str]; ok && r.answer.Status == agui.Resolved {
+			out = translate.AppendMember(out, k.Raw, value)
+		} else {
+			out = translate.AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	return append(out, '}')
+}
+
+// forgets says whether the backend has to forget the answers that it collected before it is told these. 1.4.0 to 1.7.0
+// never run a batch of which some calls are denied: the adapter takes the denied ones for done, and the core waits for
+// them for ever (RAN). A cancel of what nobody asked is refused, and makes the core forget that it waits; all answers can
+// be given then (RAN: two and three calls, every mix; nothing changes in 1.2.0).
+func forgets(k kept, approvals []reply) bool {
+	no := func(r reply) bool { return !r.yes }
+	yes := func(r reply) bool { return r.yes }
+	return k.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, no) && slices.ContainsFunc(approvals, yes)
+}
+
+const nobodys = "holdpoint-no-such-interrupt"
+
+func (res *resumption) forget(first *translate.Exchange) translate.Out {
+	resume := agui.MustMarshal([]map[string]string{{"interruptId": nobodys, "status": string(agui.Cancelled)}})
+	messages := gjson.GetBytes(first.Out.Body, "messages").Raw
+	return translate.Out{Body: agui.SetKey(agui.SetKey(res.body(nil), "messages", []byte(messages)), "resume", resume)}
+}
+
+// forgetting is the exchange that makes the backend forget. Its answer is not told.
+type forgetting struct{ first *translate.Exchange }
+
+// Event implements translate.Run.
+func (*forgetting) Event(agui.Event, func(agui.Event)) error { return nil }
+
+// End implements translate.Run.
+func (f *forgetting) End(e translate.End) (translate.Result, error) {
+	if e.Event.Type == agui.RunErrored && !notFound(e.Event) {
+		return translate.Result{Finish: e.Event}, nil
+	}
+	if !e.Event.Type.Terminal() {
+		return translate.Result{}, nil
+	}
+	return translate.Result{Next: f.first}, nil
+}

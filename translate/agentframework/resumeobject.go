@@ -1,0 +1,29 @@
+package agentframework
+
+import (
+	"encoding/json"
+
+	"holdpoint/internal/agui"
+)
+
+// byObject answers a workflow of 1.0.0rc7 and older: resume is an object there, an array is HTTP 422.
+func byObject(res *resumption, replies []reply) ([]byte, error) {
+	type one struct {
+		ID    string          `json:"id"`
+		Value json.RawMessage `json:"value"`
+	}
+	list := make([]one, len(replies))
+	for n, r := range replies {
+		value := r.answer.Payload
+		if r.answer.Status == agui.Cancelled {
+			value = res.d.cancel
+			if schema := r.interrupt.Schema(); schema == nil || res.r.Valid == nil || res.r.Valid(schema, value) != nil {
+				return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: this version of agent-framework-ag-ui knows no cancel, "+
+					"and no value that means no fits what it asks for (HOLDPOINT_AGENT_FRAMEWORK_CANCEL)", r.answer.ID)
+			}
+		}
+		list[n] = one{r.ID, value}
+	}
+	resume := agui.MustMarshal(map[string][]one{"interrupts": list})
+	return agui.SetKey(res.body(res.conversation(replies)), "resume", resume), nil
+}

@@ -1,0 +1,200 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A run translates one exchange: it takes out of the stream by what the framework asks, and repairs what clients fail on.
+type run struct {
+	d *Dialect
+	r translate.Request
+	// native: the client is shown all as it comes, and what is taken out here is only read.
+	native bool
+
+	thread string          // the backend's name of it, of RUN_STARTED
+	begun  map[string]bool // calls whose START has passed
+	texts  []string        // messages whose END has not
+	asks   []ask
+	gone   map[string]bool // calls that were taken out
+	held   []*held         // calls that may be synthetic
+	lone   agui.Event      // an END whose START never came: the next event says what it is
+	after  bool            // the last event was an approval: a call that follows may be its confirm_changes
+	dotnet dotnetStream
+
+	confirmed bool              // a confirm_changes call was taken out
+	taken     []json.RawMessage // what was taken out, for a client that was shown it
+
+	answered *answered // on a resume
+}
+
+func newRun(d *Dialect, r translate.Request) *run {
+	return &run{d: d, r: r, native: r.Show == translate.ShowNative, begun: map[string]bool{}, gone: map[string]bool{}}
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	if run.native {
+		emit(ev)
+		emit = func(agui.Event) {}
+	}
+	if run.answered != nil && ev.Type != agui.RunStarted {
+		run.answered.streamed = run.answered.streamed || ev.Type != agui.Custom
+		run.answered.tellDenied(emit)
+	}
+	run.settleLone(ev, emit)
+	follows := run.after
+	run.after = false
+	switch ev.Type {
+	case agui.RunStarted:
+		if ev.Valid() {
+			run.thread = ev.Get("threadId").String()
+		}
+	case agui.Custom:
+		if run.custom(ev) {
+			return nil
+		}
+	case agui.CallStart:
+		if run.hold(ev, follows) {
+			return nil
+		}
+	case agui.CallArgs, agui.CallEnd:
+		if run.holding(ev, emit) {
+			return nil
+		}
+	case agui.TextStart:
+		if ev.Valid() {
+			run.texts = append(run.texts, ev.Get("messageId").String())
+		}
+	case agui.TextEnd:
+		if at := slices.Index(run.texts, ev.Get("messageId").Str); at >= 0 {
+			run.texts = slices.Delete(run.texts, at, at+1)
+		}
+	case agui.MessagesSnapshot:
+		if ev.Valid() {
+			ev = run.snapshot(ev, emit)
+		}
+	}
+	run.pass(ev, emit)
+	return nil
+}
+
+// pass lets an event through.
+func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
+	switch ev.Type {
+	case agui.CallStart:
+		run.begun[ev.Get("toolCallId").String()] = true
+		run.dotnet.note(ev)
+	case agui.CallArgs, agui.CallEnd, agui.CallChunk:
+		run.dotnet.note(ev)
+	case agui.CallResult:
+		run.dotnet.note(ev)
+		if run.answered != nil && run.answered.result(ev) {
+			return
+		}
+	}
+	emit(ev)
+}
+
+// custom takes a CUSTOM event out that asks.
+func (run *run) custom(ev agui.Event) bool {
+	a, ok := readCustom(ev)
+	switch {
+	case !ok && ev.Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
+		// The question once more, as text.
+	case !ok:
+		return false
+	case run.asked(a.ID) == nil:
+		a.Hosted = a.Kind == approval && !run.begun[a.Call] && !run.knows(a.Call)
+		run.asks = append(run.asks, a)
+	case a.Kind == request:
+		run.asked(a.ID).about = slices.Clone(a.about) // its call came first
+	}
+	run.after = a.Kind == approval
+	run.drop(ev)
+	return true
+}
+
+func (run *run) asked(id string) *ask {
+	at := slices.IndexFunc(run.asks, func(a ask) bool { return a.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return &run.asks[at]
+}
+
+func (run *run) asksRequest() bool {
+	return slices.ContainsFunc(run.asks, func(a ask) bool { return a.Kind == request })
+}
+
+// drop keeps what is taken out for a client that was shown it, in case it asks again.
+func (run *run) drop(ev agui.Event) {
+	if run.native {
+		run.taken = append(run.taken, slices.Clone(ev.JSON))
+	}
+}
+
+// knows says whether the client has seen a tool call.
+func (run *run) knows(id string) bool { return run.callOf(id) != nil }
+
+func (run *run) callOf(id string) *agui.Call {
+	if run.r.Transcript == nil {
+		return nil
+	}
+	calls := run.r.Transcript.Calls()
+	at := slices.IndexFunc(calls, func(c agui.Call) bool { return c.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return &calls[at]
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	var before []agui.Event
+	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
+	if run.native {
+		keep = func(agui.Event) {}
+	}
+	run.settleLone(agui.Event{}, keep)
+	for len(run.held) > 0 {
+		run.release(run.held[0], keep)
+	}
+	res := run.ended(e, keep)
+	if len(res.Pause.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
+		// A resumed workflow of 1.0.0rc7 to 1.0.1 ends its text behind the end of the run (RAN).
+		for _, id := range run.texts {
+			before = append(before, textEnd(id))
+		}
+	}
+	res.Before = append(before, res.Before...)
+	return res, nil
+}
+
+func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
+	if e.Event.Type == agui.RunFinished {
+		if p, clean, ok := run.dotnet.paused(run.r, e.Event); ok {
+			return translate.Result{Finish: clean, Pause: p}
+		}
+	}
+	if run.answered != nil {
+		return run.resumed(e, keep)
+	}
+	res := translate.Result{Finish: e.Event}
+	if e.Event.Type == agui.RunFinished {
+		if list, k := run.open(e.Event); len(list) > 0 {
+			return run.paused(list, k, e.Event)
+		}
+	}
+	return res
+}
+
+func textEnd(id string) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type agui.Type `json:"type"`
+		ID   string    `json:"messageId"`
+	}{agui.TextEnd, id}))
+}
