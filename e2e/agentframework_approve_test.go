@@ -68,10 +68,7 @@ func TestAgentsApprovals(t *testing.T) {
 		{"a prediction and a denial", "predictive-ask", [][]answer{round(reject)}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachMode(t, []string{"default", "unconfirmed", "stored"}, func(t *testing.T, w world) {
-				if w.b.mode == "stored" && len(test.rounds[0]) > 1 {
-					return // the backend's own history of several calls has holes
-				}
+			eachMode(t, []string{"default", "unconfirmed"}, func(t *testing.T, w world) {
 				c := w.client(t, test.agent)
 				s := step{say: "go"}
 				for n, answers := range test.rounds {
@@ -95,7 +92,7 @@ func TestAgentsApprovals(t *testing.T) {
 
 // What is asked: for each call, what it is about, in words and in data, and an answer that the schema allows.
 func TestAgentsAskInTheOutcome(t *testing.T) {
-	eachMode(t, []string{"default", "unconfirmed", "stored"}, func(t *testing.T, w world) {
+	eachMode(t, []string{"default", "unconfirmed"}, func(t *testing.T, w world) {
 		c := w.client(t, "pair")
 		c.asks(t, step{say: "go"}, 2)
 		for n, name := range []string{"delete_file", "send_email"} {

@@ -110,7 +110,9 @@ func TestAgentsForgetThePause(t *testing.T) {
 				for n, c := range scene.threads {
 					before := c.pending
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
-					if a.code() != "BACKEND_LOST_INTERRUPT" {
+					// A provider answers 400 to what 1.0.0rc7 makes of it, and that is all that is to be seen.
+					failed := scene.agent == "strict" && a.code() != "" && !w.since("1.0.0rc8")
+					if a.code() != "BACKEND_LOST_INTERRUPT" && !failed {
 						t.Errorf("client %s: the answer to a lost pause was met with %s", c.version, terminal(a))
 					}
 					for _, i := range a.outcome() {
@@ -122,8 +124,10 @@ func TestAgentsForgetThePause(t *testing.T) {
 					if n%2 == 1 {
 						c = c.another(t)
 					}
+					seen := len(w.b.ledger(t, c.thread).Seen)
 					c.goesOn(t, nil)
 					w.ran(t, c)
+					w.unblamed(t, c, seen)
 				}
 			})
 		}

@@ -38,10 +38,12 @@ PACKAGES = ("agent-framework-ag-ui", "agent-framework-core", "ag-ui-protocol")
 
 
 class Noted:
-    """Tells the ledger which thread a request is of, from its body; the adapter tells neither tool nor model."""
+    """Tells the ledger which thread a request is of, from its body; the adapter tells neither tool nor model. A thread id
+    that the adapter made up itself, as some betas do for each run, is the thread that it was made up for."""
 
     def __init__(self, app) -> None:
         self.app = app
+        self.made_up: dict[str, str] = {}
 
     async def __call__(self, scope, receive, send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"].startswith("/gates/"):
@@ -53,9 +55,11 @@ class Noted:
             body += message.get("body", b"")
             more = message.get("more_body", False)
         try:
-            THREAD.set(str(json.loads(body).get("threadId") or ""))
+            named = str(json.loads(body).get("threadId") or "")
         except (ValueError, AttributeError):
-            THREAD.set("")
+            named = ""
+        named = self.made_up.get(named, named)
+        THREAD.set(named)
         LEDGER.add("runs", {"path": scope["path"]})
         handed = False
 
@@ -66,7 +70,14 @@ class Noted:
             handed = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self.app(scope, again, send)
+        async def listen(message):
+            if message["type"] == "http.response.body":
+                for frame in message.get("body", b"").split(b"\n\n"):
+                    if frame.startswith(b'data: {"type":"RUN_STARTED"'):
+                        self.made_up.setdefault(json.loads(frame[6:])["threadId"], named)
+            await send(message)
+
+        await self.app(scope, again, listen)
 
 
 def build() -> tuple[FastAPI, list[str], list[str]]:
