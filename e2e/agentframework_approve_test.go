@@ -144,3 +144,24 @@ func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 		})
 	}
 }
+
+// With a snapshot store the backend keeps the messages of a thread itself, and mixes them with those of the request. What it
+// makes of them is its own; what runs is what was approved, and the thread goes on.
+func TestAgentsWithASnapshotStore(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+		want   []string
+	}{{"approved", accept, []string{deleteA}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachMode(t, []string{"stored"}, func(t *testing.T, w world) {
+				c := w.client(t, "approve")
+				c.asks(t, step{say: "go"}, 1)
+				c.finish(t, c.each(t, test.answer))
+				w.ran(t, c, test.want...)
+				c.goesOn(t, nil)
+				w.ran(t, c, test.want...)
+			})
+		})
+	}
+}

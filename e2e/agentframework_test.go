@@ -138,6 +138,9 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 // unblamed asserts that a provider would have refused nothing of what the model was shown, but for the first times.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
+	if !w.since("1.0.0b260116") {
+		return // makes two results of every answer itself
+	}
 	for n, seen := range w.b.ledger(t, c.thread).Seen {
 		if n >= first && len(seen.Complaints) > 0 {
 			t.Errorf("the model was asked for the %d. time with what a provider refuses: %q", n+1, seen.Complaints)
