@@ -225,3 +225,15 @@ func schemaOf(kind string) json.RawMessage {
 	}
 	return nil
 }
+
+// isStatus says whether a CUSTOM event is the state of a workflow's run, with which all its streams begin.
+func isStatus(ev agui.Event) bool {
+	if ev.Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
+		return false
+	}
+	switch ev.Get("value.state").Str {
+	case "STARTED", "IN_PROGRESS", "IN_PROGRESS_PENDING_REQUESTS", "IDLE", "IDLE_WITH_PENDING_REQUESTS", "FAILED", "CANCELLED":
+		return true
+	}
+	return false
+}

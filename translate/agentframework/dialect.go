@@ -77,13 +77,14 @@ func New(o Options) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect: the CUSTOM events of approvals and of workflows, the synthetic calls by their
+// Sign implements translate.Dialect: the CUSTOM events of approvals and of workflows (of whose plain runs 1.0.0rc7 to
+// 1.0.1 tell the end of a text behind the end of the run), the synthetic calls by their
 // arguments, an END without START (which one of those CUSTOM events has to follow), the list in RUN_FINISHED.interrupt and
 // an outcome with metadata of the framework's own.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
 	switch ev.Type {
 	case agui.Custom:
-		if _, ok := readCustom(ev); ok {
+		if _, ok := readCustom(ev); ok || isStatus(ev) {
 			return translate.Mine
 		}
 	case agui.CallStart:

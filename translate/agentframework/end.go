@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type answered struct {
 	settled  map[string]bool // calls of which it was seen that they are done
 	snapshot bool            // a MESSAGES_SNAPSHOT came
 	streamed bool            // anything but RUN_STARTED and CUSTOM events
+	missed   bool            // an approved call was not run
 	denied   bool            // what has no result of its own was told
 	rest     bool            // it carries what an exchange before left behind
 	finish   agui.Event      // the end of that one
@@ -25,8 +27,11 @@ type answered struct {
 // What stands for a result that the backend does not tell. The first is its own wording in the snapshots of all versions.
 const (
 	rejected = "Error: Tool call invocation was rejected by user."
-	accepted = "The user accepted the changes."
+	accepted = "The user confirmed the changes."
 	unseen   = "The call was approved and run; this version of the backend does not tell its result."
+	skipped  = "The call was not run: this version of the backend runs nothing beside a call that has to be approved."
+	gone     = "The call was approved, but the backend did not know the question any more: most likely it has not run."
+	unknown  = "The call was approved, and the run failed: whether it has run is not known."
 )
 
 // tellDenied tells the results that the backend leaves out, before anything that comes after them in the conversation.
@@ -41,6 +46,11 @@ func (a *answered) tellDenied(emit func(agui.Event)) {
 			a.tell(r, accepted, emit)
 		case r.Kind != request && !r.yes:
 			a.tell(r, rejected, emit)
+		}
+	}
+	if a.kept.Row != rowOutcome {
+		for _, call := range a.kept.Siblings {
+			a.tell(reply{ask: ask{Call: call}, answer: agui.Answer{ID: call}}, skipped, emit)
 		}
 	}
 }
@@ -86,7 +96,14 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	a := run.answered
 	switch e.Event.Type {
 	case agui.RunErrored:
-		return a.failed(e.Event)
+		res := a.failed(e.Event)
+		switch {
+		case res.Lost:
+			run.tellOpen(gone, emit)
+		case !res.Nothing && res.Next == nil && res.Finish.Type == agui.RunErrored:
+			run.tellOpen(unknown, emit)
+		}
+		return res
 	case agui.RunFinished:
 	default:
 		return translate.Result{}
@@ -96,7 +113,7 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
 	}
-	if a.lost() {
+	if a.tellMissed(emit); a.missed {
 		return translate.Result{Lost: true}
 	}
 	if left := a.left(); len(left) > 0 && len(a.settled) > 0 {
@@ -199,16 +216,18 @@ func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// lost says whether an approved call was not run by a backend that tells the result of each: 1.0.0b260319 to 1.0.0rc7
-// drop an answer to what they do not know (any more) without a word, and the run looks like a success (RAN).
-func (a *answered) lost() bool {
+// tellMissed tells of approved calls that were not run by a backend that tells the result of each: 1.0.0b260319 to
+// 1.0.0rc7 drop an answer to what they do not know (any more) without a word, and the run looks like a success (RAN).
+func (a *answered) tellMissed(emit func(agui.Event)) {
 	if a.kept.Row != rowList || a.kept.Stateless {
-		return false
+		return
 	}
-	return slices.ContainsFunc(a.replies, func(r reply) bool {
-		_, done := a.told[r.Call]
-		return r.Kind == approval && r.yes && !r.Hosted && !done
-	})
+	for _, r := range a.replies {
+		if _, done := a.told[r.Call]; r.Kind == approval && r.yes && !r.Hosted && !done {
+			a.missed = true
+			a.tell(r, gone, emit)
+		}
+	}
 }
 
 // tellUnseen tells of the calls that a backend without a memory has run.
@@ -225,6 +244,58 @@ func (a *answered) tellUnseen(emit func(agui.Event)) {
 
 // injected says whether a message was only sent to answer.
 func (a *answered) injected(m agui.Message) bool { return strings.HasPrefix(m.ID, a.id) }
+
+// tellOpen tells of the calls that a run has left open which failed: a history in which they stand without a result invites
+// the model to call them again. Up to 1.0.1 the result of a tool is not told if the model fails behind it (RAN).
+func (run *run) tellOpen(content string, emit func(agui.Event)) {
+	a := run.answered
+	var list []agui.Event
+	keep := func(ev agui.Event) { list = append(list, ev) }
+	a.tellDenied(keep)
+	for _, r := range a.replies {
+		if r.Kind == approval && r.yes {
+			a.tell(r, content, keep)
+		}
+	}
+	if len(list) > 0 && !run.started {
+		emit(agui.NewEvent(agui.MustMarshal(struct {
+			Type   agui.Type `json:"type"`
+			Thread string    `json:"threadId"`
+			Run    string    `json:"runId"`
+		}{agui.RunStarted, a.r.Input.ThreadID, a.r.Input.RunID})))
+	}
+	for _, ev := range list {
+		emit(ev)
+	}
+	if len(list) > 0 && len(a.r.New) > 0 {
+		a.tellOrder(emit)
+	}
+}
+
+// tellOrder tells the messages in their order: the client has those that it sent beside the answers before the results,
+// where no provider takes them.
+func (a *answered) tellOrder(emit func(agui.Event)) {
+	if a.r.Transcript == nil {
+		return
+	}
+	all, ok := a.r.Transcript.Messages()
+	if !ok {
+		return
+	}
+	var list []agui.Message
+	for _, m := range all {
+		list = append(list, agui.ParseMessage(m))
+	}
+	results := map[string]agui.Message{}
+	for call, t := range a.told {
+		results[call] = t.message(call)
+		list = slices.DeleteFunc(list, func(m agui.Message) bool { return m.ID == t.id })
+	}
+	emit(agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type       `json:"type"`
+		Messages json.RawMessage `json:"messages"`
+	}{agui.MessagesSnapshot, agui.MessageList(withResults(list, results, nil))})))
+}
 
 // notFound says whether the backend does not know what was answered.
 func notFound(failed agui.Event) bool {
@@ -319,16 +390,13 @@ func (a *answered) repair(list []agui.Message, emit func(agui.Event)) []agui.Mes
 		}
 	}
 	a.tellUnseen(emit)
-	for _, r := range a.resumption.replies {
-		t, ok := a.told[r.Call]
-		if !ok {
-			continue
-		}
-		answers[r.Call] = true
-		if m, ok := own[r.Call]; ok && !a.injected(m) {
-			results[r.Call] = m
+	a.tellMissed(emit)
+	for call, t := range a.told {
+		answers[call] = true
+		if m, ok := own[call]; ok && !a.injected(m) {
+			results[call] = m
 		} else {
-			results[r.Call] = t.message(r.Call)
+			results[call] = t.message(call)
 		}
 	}
 	var kept []agui.Message

@@ -36,11 +36,11 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	id := ev.Get("toolCallId").String()
 	at := slices.IndexFunc(run.held, func(h *held) bool { return h.call.ID == id })
 	if at < 0 {
-		if ev.Type == agui.CallEnd && !run.begun[id] {
-			run.lone = ev.Clone()
-			return true
+		if ev.Type != agui.CallEnd || run.isOpen(id) {
+			return false
 		}
-		return false
+		run.lone = ev.Clone()
+		return true
 	}
 	h := run.held[at]
 	h.events = append(h.events, ev.Clone())
@@ -63,6 +63,15 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		run.drop(ev)
 	}
 	return true
+}
+
+// isOpen says whether a call was begun and not ended. Its START may have passed before the stream was found to be ours.
+func (run *run) isOpen(id string) bool {
+	if run.begun[id] {
+		return true
+	}
+	c := run.callOf(id)
+	return c != nil && !c.Ended
 }
 
 // release lets a held call go: it asks nothing.

@@ -22,8 +22,9 @@ type kept struct {
 	Thread string `json:"thread,omitempty"`
 	// Stateless: the backend runs what the answer says, whether it asked or not; it can lose nothing.
 	Stateless bool `json:"stateless,omitempty"`
-	// Siblings: tools that need no approval wait with the ones that do (1.0.0rc8 and later run them on the resume).
-	Siblings bool `json:"siblings,omitempty"`
+	// Siblings are calls of tools that need no approval and wait with those that do. 1.0.0rc8 and later run them on the
+	// resume, 1.0.0rc7 and older never.
+	Siblings []string `json:"siblings,omitempty"`
 }
 
 func keptOf(p agui.Pause) (k kept, ok bool) {

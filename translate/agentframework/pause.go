@@ -15,9 +15,9 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 	if run.thread != run.r.Input.ThreadID {
 		k.Thread = run.thread
 	}
+	k.Siblings = run.siblings()
 	if list := interrupts(finish); len(list) > 0 {
 		k.Row = rowOutcome
-		k.Siblings = run.siblings()
 		return run.ofOutcome(list), k
 	}
 	list := listed(finish)
@@ -54,10 +54,10 @@ func (run *run) stateless(row string, listed int) bool {
 	return row != rowList || listed < approvals
 }
 
-// siblings says whether calls that need no approval wait beside those that do.
-func (run *run) siblings() bool {
+// siblings are the calls that need no approval and wait beside those that do.
+func (run *run) siblings() []string {
 	if run.r.Transcript == nil {
-		return false
+		return nil
 	}
 	calls := run.r.Transcript.Calls()
 	asked := func(c agui.Call) bool {
@@ -69,9 +69,13 @@ func (run *run) siblings() bool {
 			parents[c.Parent] = true
 		}
 	}
-	return slices.ContainsFunc(calls, func(c agui.Call) bool {
-		return parents[c.Parent] && !c.Answered && !asked(c) && !run.gone[c.ID] && !run.r.Input.Declares(c.Name)
-	})
+	var list []string
+	for _, c := range calls {
+		if parents[c.Parent] && !c.Answered && !asked(c) && !run.r.Input.Declares(c.Name) {
+			list = append(list, c.ID)
+		}
+	}
+	return list
 }
 
 // ofOutcome are the interrupts of an outcome: the backend's objects, but for what clients fail on.

@@ -245,11 +245,13 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	thread := in.ThreadID
 	if res.kept.Thread != "" {
 		thread = res.kept.Thread
-		body = agui.SetString(body, "threadId", thread)
 	}
-	if res.kept.Row == rowCustom || res.kept.Row == rowConfirm {
+	switch {
+	case res.kept.Row == rowCustom || res.kept.Row == rowConfirm:
 		// 1.0.0b260114 to b260219 read no other spelling.
 		body = agui.SetString(agui.SetString(body, "thread_id", thread), "run_id", in.RunID)
+	case thread != in.ThreadID:
+		body = agui.SetString(body, "threadId", thread)
 	}
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }

@@ -41,7 +41,7 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 // run in their order.
 func (res *resumption) split(replies []reply) (own, entries []reply) {
 	survive := 1
-	if res.kept.Siblings {
+	if len(res.kept.Siblings) > 0 {
 		survive = 2
 	}
 	if replies[0].Kind != approval || len(replies) <= survive || newer(replies) {

@@ -15,15 +15,16 @@ type run struct {
 	// native: the client is shown all as it comes, and what is taken out here is only read.
 	native bool
 
-	thread string          // the backend's name of it, of RUN_STARTED
-	begun  map[string]bool // calls whose START has passed
-	texts  []string        // messages whose END has not
-	asks   []ask
-	gone   map[string]bool // calls that were taken out
-	held   []*held         // calls that may be synthetic
-	lone   agui.Event      // an END whose START never came: the next event says what it is
-	after  bool            // the last event was an approval: a call that follows may be its confirm_changes
-	dotnet dotnetStream
+	started bool            // RUN_STARTED came
+	thread  string          // the backend's name of it
+	begun   map[string]bool // calls whose START has passed and whose END has not
+	texts   []string        // messages whose END has not
+	asks    []ask
+	gone    map[string]bool // calls that were taken out
+	held    []*held         // calls that may be synthetic
+	lone    agui.Event      // an END whose START never came: the next event says what it is
+	after   bool            // the last event was an approval: a call that follows may be its confirm_changes
+	dotnet  dotnetStream
 
 	confirmed bool              // a confirm_changes call was taken out
 	taken     []json.RawMessage // what was taken out, for a client that was shown it
@@ -51,6 +52,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.RunStarted:
 		if ev.Valid() {
+			run.started = true
 			run.thread = ev.Get("threadId").String()
 		}
 	case agui.Custom:
@@ -88,7 +90,10 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	case agui.CallStart:
 		run.begun[ev.Get("toolCallId").String()] = true
 		run.dotnet.note(ev)
-	case agui.CallArgs, agui.CallEnd, agui.CallChunk:
+	case agui.CallEnd:
+		delete(run.begun, ev.Get("toolCallId").Str)
+		run.dotnet.note(ev)
+	case agui.CallArgs, agui.CallChunk:
 		run.dotnet.note(ev)
 	case agui.CallResult:
 		run.dotnet.note(ev)
@@ -108,7 +113,7 @@ func (run *run) custom(ev agui.Event) bool {
 	case !ok:
 		return false
 	case run.asked(a.ID) == nil:
-		a.Hosted = a.Kind == approval && !run.begun[a.Call] && !run.knows(a.Call)
+		a.Hosted = a.Kind == approval && !run.knows(a.Call)
 		run.asks = append(run.asks, a)
 	case a.Kind == request:
 		run.asked(a.ID).about = slices.Clone(a.about) // its call came first

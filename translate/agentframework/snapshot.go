@@ -6,7 +6,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// snapshot is a MESSAGES_SNAPSHOT without the calls that only ask, and on a resume repaired. The backend's own, where it
+// snapshot is a MESSAGES_SNAPSHOT without the calls that only ask and without repetitions, and on a resume repaired. The backend's own, where it
 // is as it should be.
 func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) agui.Event {
 	var list []agui.Message
@@ -26,8 +26,11 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) agui.Event {
 		}
 	}
 	var kept []agui.Message
+	seen := map[string]bool{}
 	for _, m := range withoutCalls(list, gone) {
-		if m.Role != "tool" || !gone[m.ToolCallID] {
+		twice := m.ID != "" && seen[string(m.JSON)] // 1.0.0rc8 repeats results of former turns (RAN)
+		seen[string(m.JSON)] = true
+		if !twice && (m.Role != "tool" || !gone[m.ToolCallID]) {
 			kept = append(kept, m)
 		}
 	}
