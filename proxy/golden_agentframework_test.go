@@ -44,6 +44,9 @@ func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	for n := 1; n <= turn; n++ {
 		for _, f := range backendFrames(a.s, n) {
 			ev := gjson.Parse(f.data)
+			if ev.Get("type").Str == "TOOL_CALL_START" && n < turn {
+				calls = append(calls, ev.Get("toolCallId").Str) // one that waits beside it
+			}
 			calls = append(calls, ev.Get("value.function_call.call_id").Str, gjson.Parse(ev.Get("delta").Str).Get("function_call_id").Str)
 			for _, i := range ev.Get("outcome.interrupts").Array() {
 				calls = append(calls, i.Get("toolCallId").Str)

@@ -271,16 +271,17 @@ func TestErrorOfAResume(t *testing.T) {
 		stream        []string
 		lost, nothing bool
 	}{
-		"unknown":                  {[]string{started, failed("UNKNOWN_INTERRUPT_ID")}, true, false},
-		"not found":                {[]string{failed("APPROVAL_RESUME_NOT_FOUND")}, true, false},
-		"unknown, after something": {[]string{started, text, failed("UNKNOWN_INTERRUPT_ID")}, false, false},
-		"lost, says a Holdpoint":   {[]string{started, text, failed("BACKEND_LOST_INTERRUPT")}, true, false},
-		"invalid payload":          {[]string{started, failed("INVALID_PAYLOAD")}, false, true},
-		"partial":                  {[]string{started, failed("PARTIAL_RESUME")}, false, true},
-		"busy":                     {[]string{started, failed("THREAD_BUSY")}, false, true},
-		"busy, after something":    {[]string{started, text, failed("THREAD_BUSY")}, false, false},
-		"any other":                {[]string{started, failed("X")}, false, false},
-		"none":                     {[]string{started, `{"type":"RUN_ERROR","message":"m"}`}, false, false},
+		"unknown":                   {[]string{started, failed("UNKNOWN_INTERRUPT_ID")}, true, false},
+		"not found":                 {[]string{failed("APPROVAL_RESUME_NOT_FOUND")}, true, false},
+		"unknown, after something":  {[]string{started, text, failed("UNKNOWN_INTERRUPT_ID")}, false, false},
+		"lost, says a Holdpoint":    {[]string{started, text, failed("BACKEND_LOST_INTERRUPT")}, true, false},
+		"invalid payload":           {[]string{started, failed("INVALID_PAYLOAD")}, false, true},
+		"partial":                   {[]string{started, failed("PARTIAL_RESUME")}, false, true},
+		"an answer of another type": {[]string{started, failed("WORKFLOW_RESUME_INVALID_RESPONSE")}, false, true},
+		"busy":                      {[]string{started, failed("THREAD_BUSY")}, false, true},
+		"busy, after something":     {[]string{started, text, failed("THREAD_BUSY")}, false, false},
+		"any other":                 {[]string{started, failed("X")}, false, false},
+		"none":                      {[]string{started, `{"type":"RUN_ERROR","message":"m"}`}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, run, err := resume(t, p, parse(t, array(entry("a~r1", "1"))))

@@ -81,7 +81,9 @@ func (run *run) failed(ev agui.Event) translate.Result {
 	switch code {
 	case agui.UnknownInterruptID, "APPROVAL_RESUME_NOT_FOUND":
 		return translate.Result{Lost: true}
-	case agui.InvalidPayload, agui.PartialResume, agui.ThreadBusy:
+	case agui.InvalidPayload, agui.PartialResume, agui.ThreadBusy,
+		"APPROVAL_RESUME_INVALID", "APPROVAL_RESUME_INVALID_RESPONSE", "APPROVAL_RESUME_MISSING_INTERRUPT",
+		"WORKFLOW_RESUME_INVALID", "WORKFLOW_RESUME_INVALID_RESPONSE", "WORKFLOW_RESUME_MISSING_INTERRUPT":
 		res.Nothing = true
 	}
 	return res
