@@ -50,7 +50,7 @@ func refuse(code agui.Code, format string, args ...any) decision {
 // refuseUnknown: an answer in the backend's own form may name no interrupt at all.
 func refuseUnknown(id string) decision {
 	if id == "" {
-		return refuse(agui.UnknownInterruptID, "forwardedProps.command.resume answers no open interrupt of this thread")
+		return refuse(agui.UnknownInterruptID, "the request answers no open interrupt of this thread")
 	}
 	return refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", agui.Cut(id))
 }
@@ -173,6 +173,11 @@ func (q question) noneOpen() decision {
 	fresh := q.freshAfter(result)
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
+	inHistory := !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
+	if fresh && inHistory && (result == nil || result.How != store.Finished) {
+		// Messages that answer come again with every run. What became of the question was told; it must not be told for ever.
+		return q.stripped()
+	}
 	if ended && result.Digest != "" && result.Digest == digestAnswers(q.answers) && !(failed && allCancelled(q.answers)) {
 		switch {
 		case fresh:

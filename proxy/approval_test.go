@@ -200,3 +200,17 @@ func TestAnnouncedInPlace(t *testing.T) {
 		t.Errorf("the backend was called %d times", g.called())
 	}
 }
+
+// A pause that was opened before the operator chose the backend's own form has no end of the backend's to tell.
+func TestPauseOfBeforeNative(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, asks)) })
+	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
+		finish := e.Event.Clone()
+		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: agui.Pause{
+			Dialect: "fake", Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
+		}}, nil
+	}
+	g.do(withMessages(oldUser))
+	g.h.opts.Client = ClientNative
+	wantTypes(t, g.do(withMessages(oldUser)), "RUN_STARTED RUN_FINISHED+interrupt")
+}

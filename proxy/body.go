@@ -365,6 +365,8 @@ func (b *body) emit(ev agui.Event) {
 		ev = b.r.withRunIDs(ev)
 	case agui.MessagesSnapshot:
 		ev = b.r.withUntaken(ev)
+	case agui.CallResult:
+		ev = b.r.withResultID(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		if b.r.known != nil && b.isKnownCall(ev) {
 			return

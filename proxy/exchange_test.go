@@ -168,3 +168,33 @@ func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestEndedPauses: a dialect learns what the thread was asked before, however that ended; of a pause that is given up in
+// the same request too.
+func TestEndedPauses(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, stream(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
+	})
+	var seen string
+	g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+		seen = "after"
+		for _, p := range r.Ended {
+			seen += " " + p.Interrupts[0].Native
+		}
+		if len(r.Answers) > 0 && r.Answers[0].Status == agui.Cancelled {
+			return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no word for it")
+		}
+		return translate.Out{}, nil
+	}
+	for _, turn := range []struct{ body, want string }{
+		{input("t", "r1", ""), "after"},
+		{input("t", "r2", resumeWith(yes("n1~id1"))), "after"},
+		{input("t", "r3", resumeWith(yes("n2~id2"))), "after n1"},
+		{strings.Replace(input("t", "r4", resumeWith(no("n3~id3"))), "]", `,{"id":"u2","role":"user","content":"And?"}]`, 1), "after n3 n2 n1"},
+	} {
+		g.do(turn.body)
+		if seen != turn.want {
+			t.Errorf("%s: begun %q, want %q", turn.body, seen, turn.want)
+		}
+	}
+}

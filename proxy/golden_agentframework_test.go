@@ -115,9 +115,22 @@ func (a agentFrameworkScenario) mended(turn int, ev gjson.Result, got string) bo
 // made says whether Holdpoint may make an event: the result of a call that was asked about, the call itself where the
 // backend told its end only.
 func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
+	if a.s.isAgentFramework() && a.s.env["HOLDPOINT_CLIENT"] == "native" && a.told(turn, ev) {
+		return true
+	}
 	switch ev.Get("type").Str {
 	case "TOOL_CALL_RESULT", "TOOL_CALL_START", "TOOL_CALL_ARGS":
 		return a.s.isAgentFramework() && slices.Contains(a.asked(turn), ev.Get("toolCallId").Str)
+	}
+	return false
+}
+
+// told says whether an event was told before: a client that is shown the backend's own form gets it again.
+func (a agentFrameworkScenario) told(turn int, ev gjson.Result) bool {
+	for n := 1; n < turn; n++ {
+		if slices.ContainsFunc(backendFrames(a.s, n), func(f backendFrame) bool { return f.data == ev.Raw }) {
+			return true
+		}
 	}
 	return false
 }

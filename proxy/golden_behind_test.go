@@ -106,7 +106,7 @@ func playChain(t *testing.T, s scenario) {
 	}))
 	for turn := 1; turn <= s.turns; turn++ {
 		body := s.request(turn)
-		if gjson.GetBytes(body, "forwardedProps.command").Exists() {
+		if inOwnForm(body) {
 			return
 		}
 		alone.begin(turn)
@@ -124,6 +124,14 @@ func playChain(t *testing.T, s scenario) {
 			return
 		}
 	}
+}
+
+// inOwnForm says whether a request may hold an answer in a backend's own form: command.resume, a resume object, a tool
+// message at the end, the answer to a request_approval anywhere.
+func inOwnForm(body []byte) bool {
+	resume, messages := gjson.GetBytes(body, "resume"), gjson.GetBytes(body, "messages").Array()
+	return gjson.GetBytes(body, "forwardedProps.command").Exists() || resume.IsObject() || bytes.Contains(body, []byte("approval_id")) ||
+		!resume.Exists() && len(messages) > 0 && messages[len(messages)-1].Get("role").Str == "tool"
 }
 
 func readFile(t *testing.T, file string) []byte {

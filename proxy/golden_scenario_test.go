@@ -13,6 +13,7 @@ import (
 	"holdpoint/proxy"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 )
 
@@ -187,7 +188,7 @@ func exists(file string) bool {
 // configure sets what the scenario's env lines say. A variable that it does not know fails.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
-	name, lg, af := "auto", langgraph.Options{}, agentframework.Options{}
+	name, lg, dr, af := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -211,6 +212,10 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			err = lg.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_LANGGRAPH_NS_IDS":
 			lg.NSIDs = v == "true"
+		case "HOLDPOINT_DRAFT_CANCEL":
+			err = dr.Cancel.UnmarshalText([]byte(v))
+		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
+			err = dr.ApprovalTools.UnmarshalText([]byte(v))
 		default:
 			err = fmt.Errorf("not known to the runner")
 		}
@@ -219,7 +224,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg}); err != nil {
+	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr}); err != nil {
 		t.Fatal(err)
 	}
 }

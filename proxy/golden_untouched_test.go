@@ -29,7 +29,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			continue
 		}
 		ev := gjson.Parse(data)
-		if s.agentFramework().made(turn, ev) {
+		if u.rewritten(ev) || s.agentFramework().made(turn, ev) {
 			continue
 		}
 		switch kind := ev.Get("type").Str; kind {
@@ -39,18 +39,25 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			}
 		case "RUN_ERROR":
 			broken = true
+		case "TOOL_CALL_RESULT":
+			content := ev.Get("content").Str
+			answer := content == `{"approved":true}` || content == `{"approved":false}` // to a question that was a call
+			if !u.renamed(frame, ev) && !answer {
+				complain("made by nobody: %s", frame)
+			}
 		case "SUBAGENT_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
 		case "CUSTOM":
 			if ev.Get("name").Str != "on_interrupt" {
 				complain("made by nobody: %s", frame)
 			}
 		default:
-			if !strings.HasSuffix(kind, "_END") {
+			if !strings.HasSuffix(kind, "_END") && !toldAgain(s, turn, frame) {
 				complain("made by nobody: %s", frame)
 			}
 		}
 	}
-	resumes := gjson.GetBytes(s.request(turn), "resume").Exists() || gjson.GetBytes(s.request(turn), "forwardedProps.command.resume").Exists()
+	resumes := gjson.GetBytes(s.request(turn), "resume").Exists() || gjson.GetBytes(s.request(turn), "forwardedProps.command.resume").Exists() ||
+		bytes.Contains(s.request(turn), []byte("approval_id"))
 	for i, f := range u.frames {
 		if f.taken || broken && i >= u.next {
 			continue
@@ -66,7 +73,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 				complain("lost: %s", f.frame)
 			}
 		case "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK":
-			if !resumes {
+			if !resumes && !u.synthetic(s, turn, ev) {
 				complain("lost: %s", f.frame)
 			}
 		default:
@@ -76,6 +83,17 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		}
 	}
 	return complaints
+}
+
+// toldAgain says whether the frame is one by which the backend announced a pause before this turn, told to a client that
+// is shown the backend's own form.
+func toldAgain(s scenario, turn int, frame string) bool {
+	for before := 1; before < turn && s.env["HOLDPOINT_CLIENT"] == "native"; before++ {
+		if slices.ContainsFunc(backendFrames(s, before), func(f backendFrame) bool { return f.frame == frame }) {
+			return true
+		}
+	}
+	return false
 }
 
 type untouched struct {
@@ -117,12 +135,12 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 	return list
 }
 
-// take marks the backend's frame that went out as it was. Only the announcements of a pause may move: they are held
-// until it is saved.
+// take marks the backend's frame that went out as it was. Only the announcements of a pause may move, which are held
+// until it is saved, and calls that may be one.
 func (u *untouched) take(frame string) bool {
 	for i := range u.frames {
 		f := &u.frames[i]
-		moves := strings.Contains(f.data, `"on_interrupt"`)
+		moves := strings.Contains(f.data, `"on_interrupt"`) || u.mayAsk(f.data)
 		if f.taken || f.frame != frame || i < u.next && !moves {
 			continue
 		}
@@ -133,6 +151,13 @@ func (u *untouched) take(frame string) bool {
 		return true
 	}
 	return false
+}
+
+// renamed says whether the frame is a result of the backend's that had the id of its call for a messageId, and nothing
+// else of it was touched.
+func (u *untouched) renamed(frame string, ev gjson.Result) bool {
+	call := `"messageId":` + ev.Get("toolCallId").Raw
+	return u.take(strings.Replace(frame, `"messageId":`+ev.Get("messageId").Raw, call, 1))
 }
 
 // edited compares a RUN_STARTED or RUN_FINISHED with the backend's, which it is but for the ids, the outcome and what
@@ -148,8 +173,8 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 		f.taken = true
 		var order []string
 		own.ForEach(func(k, v gjson.Result) bool {
-			if k.Str == "interrupt" && v.IsArray() && ev.Get("outcome.interrupts").IsArray() {
-				return true // Microsoft's list, told as the outcome
+			if draftKey(k.Str, v, ev) {
+				return true
 			}
 			if k.Str != "outcome" {
 				order = append(order, k.Str)
@@ -173,6 +198,18 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 		return append(complaints, editedInterrupts(own, ev)...)
 	}
 	return nil
+}
+
+// draftKey says whether a root key of the backend's RUN_FINISHED is one in which AG-UI's drafts, or Microsoft's list, have
+// their interrupts, and is gone as it should be; or the result beside a v1 interrupt, which is told with it.
+func draftKey(key string, v, told gjson.Result) bool {
+	switch {
+	case member(told, key).Exists():
+		return false
+	case key == "result":
+		return strings.Contains(told.Get("outcome.interrupts").Raw, `"result":`+v.Raw)
+	}
+	return key == "interrupt" || key == "interrupts"
 }
 
 // editedInterrupts compares what the backend's own outcome says of an interrupt with what the client is told. Nulls go;

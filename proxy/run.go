@@ -298,6 +298,11 @@ func (r *run) prepareResume(d decision) decision {
 		for _, c := range r.transcript.Calls() {
 			r.known[c.ID] = true
 		}
+		if _, whole := r.transcript.Messages(); !whole { // the request may bring fewer than the client has
+			for _, i := range p.Interrupts {
+				r.known[i.ToolCallID()] = i.ToolCallID() != ""
+			}
+		}
 	}
 	r.request.Answers, r.request.New = d.answers, d.fresh
 	r.taken = len(d.fresh) == 0
@@ -318,6 +323,7 @@ func (r *run) prepareResume(d decision) decision {
 // begin asks the dialect what to send. What it cannot express is refused here, before the claim.
 func (r *run) begin(d decision, p agui.Pause) decision {
 	r.request.Input, r.request.Show, r.request.Transcript, r.request.Pause, r.request.Valid = r.in, r.show, r.transcript, p, r.valid
+	r.request.Ended = r.endedPauses(p)
 	out, translation, err := r.h.opts.Dialect.Begin(r.request)
 	if err != nil {
 		var refused *agui.RunError
@@ -330,6 +336,21 @@ func (r *run) begin(d decision, p agui.Pause) decision {
 	r.exchange = translate.Exchange{Out: out, Run: translation}
 	r.taken = r.taken || out.TakesNew
 	return d
+}
+
+// endedPauses are those of the record whose questions are still known (a tombstone's are not), newest first. A plain run
+// begins beside a pause only if that was given up just now.
+func (r *run) endedPauses(resumed agui.Pause) []agui.Pause {
+	var list []agui.Pause
+	if p := r.record.Pause; p != nil && resumed.ID == "" {
+		list = append(list, *p)
+	}
+	for _, result := range r.record.Results {
+		if result.Pause != nil && !result.Tombstone {
+			list = append(list, *result.Pause)
+		}
+	}
+	return list
 }
 
 // act carries a decision out.

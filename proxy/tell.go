@@ -70,6 +70,20 @@ func (r *run) withRunIDs(ev agui.Event) agui.Event {
 	return ev
 }
 
+// withResultID gives a result a message of its own where it has the id of the message that made the call. Microsoft's .NET
+// host names a result after its call, and so does a client the assistant's message of a call that names no parent; of two
+// messages with one id a MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client 1.0.0, src/apply/default.ts).
+func (r *run) withResultID(ev agui.Event) agui.Event {
+	id := ev.Get("messageId").Str
+	if id == "" || id != ev.Get("toolCallId").Str || r.show == translate.ShowNative || !ev.Valid() || !r.transcript.asked(id) {
+		return ev
+	}
+	for r.transcript.byID[id] != nil { // calls of some models all have one id
+		id = "result-" + id
+	}
+	return ev.With(agui.SetString(ev.JSON, "messageId", id))
+}
+
 func (r *run) startEvent() agui.Event {
 	return agui.NewEvent(agui.MustMarshal(struct {
 		Type     agui.Type `json:"type"`
@@ -98,7 +112,7 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 		events = append(events, customInterrupt(p))
 	}
 	events = append(events, more...)
-	if r.show == translate.ShowNative {
+	if r.show == translate.ShowNative && p.NativeFinish != nil { // nil: it was opened before the operator chose this form
 		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
 	}
 	return append(events, r.outcomeEvent(p))
@@ -177,10 +191,15 @@ func (r *run) snapshotEvents(t *transcript) []agui.Event {
 	} else if !ok {
 		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
 	}
-	if list, ok := t.Messages(); ok && !t.messageSent && len(list) > 0 {
-		events = append(events, messagesEvent(agui.MustMarshal(list)))
-	} else if !ok {
+	list, ok := t.Messages()
+	switch {
+	case !ok:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
+	case t.messageSent || len(list) == 0:
+	case repeatsID(list):
+		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
+	default:
+		events = append(events, messagesEvent(agui.MustMarshal(list)))
 	}
 	return events
 }
@@ -213,10 +232,12 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 	for _, s := range seen {
 		known[s.ID] = s.ID != ""
 	}
+	var list []json.RawMessage
 	for _, m := range gjson.ParseBytes(messages).Array() {
-		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
+		list = append(list, json.RawMessage(m.Raw))
+		held[identity(agui.ParseMessage(json.RawMessage(m.Raw)))] = true
 	}
-	shares, whole := false, len(messages) > 0
+	shares, whole := false, len(list) > 0 && !repeatsID(list)
 	for _, m := range r.in.Messages {
 		shares = shares || known[m.ID]
 		whole = whole && held[identity(m)]
@@ -229,6 +250,19 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 		events = append(events, messagesEvent(messages))
 	}
 	return events
+}
+
+// repeatsID says whether two messages have one id, see withResultID.
+func repeatsID(list []json.RawMessage) bool {
+	known := make(map[string]bool, len(list))
+	for _, m := range list {
+		id := gjson.GetBytes(m, "id").Str
+		if known[id] && id != "" {
+			return true
+		}
+		known[id] = true
+	}
+	return false
 }
 
 // identity is by what a client tells messages apart: the id; the content where there is none.

@@ -146,6 +146,13 @@ func (t *transcript) State() (json.RawMessage, bool) {
 	return t.state, !t.stateLost
 }
 
+// asked says whether a message of that id has calls.
+func (t *transcript) asked(id string) bool {
+	t.fold()
+	m := t.byID[id]
+	return m != nil && len(m.calls) > 0
+}
+
 // seen is what tells the messages of this run from new ones, also where their contents were too large to keep.
 func (t *transcript) seen() []agui.SeenMessage {
 	t.fold()

@@ -107,3 +107,48 @@ func TestPatchThatCopiesIsBounded(t *testing.T) {
 		t.Errorf("known %v, %d MiB for a transcript of 64 KiB", ok, used>>20)
 	}
 }
+
+// TestResultUnderTheIDOfItsCall: the client's message with the call has that id too where the call named no parent, and of
+// two messages with one id a snapshot leaves the last one.
+func TestResultUnderTheIDOfItsCall(t *testing.T) {
+	call := func(parent string) string {
+		return `{"type":"TOOL_CALL_START"` + parent + `,"toolCallId":"c1","toolCallName":"rm"}`
+	}
+	const end, result = `{"type":"TOOL_CALL_END","toolCallId":"c1"}`, `{"type":"TOOL_CALL_RESULT","messageId":"c1","toolCallId":"c1","content":"ok"}`
+	mended := strings.Replace(result, `"c1"`, `"result-c1"`, 1)
+	for name, c := range map[string]struct {
+		client Client
+		sent   []string
+		want   string // of the result
+	}{
+		"no parent":           {ClientOutcome, []string{call(""), end, result}, mended},
+		"an empty parent":     {ClientOutcome, []string{call(`,"parentMessageId":""`), end, result}, mended},
+		"a parent":            {ClientOutcome, []string{call(`,"parentMessageId":"a1"`), end, result}, result},
+		"the same call again": {ClientOutcome, []string{call(""), end, result, call(""), end, result}, strings.Replace(result, `"c1"`, `"result-result-c1"`, 1)},
+		"another id":          {ClientOutcome, []string{call(""), end, strings.Replace(result, `"c1"`, `"x"`, 1)}, strings.Replace(result, `"c1"`, `"x"`, 1)},
+		"an unknown call":     {ClientOutcome, []string{result}, result},
+		"a client that is shown the backend's own": {ClientNative, []string{call(""), end, result}, result},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				sendStream(w, stream(append(append([]string{started}, c.sent...), asks)...))
+			}, func(o *Options) { o.Client = c.client })
+			got := g.do(input("t", "r", ""))
+			if !strings.Contains(got, "data: "+c.want+"\n") {
+				t.Errorf("want %s in\n%s", c.want, got)
+			}
+			if c.client != ClientNative && !strings.Contains(got, "MESSAGES_SNAPSHOT") {
+				t.Errorf("no snapshot in\n%s", got)
+			}
+		})
+	}
+}
+
+// TestNoSnapshotWithAnIDTwice: a client that holds two messages of one id would lose one by it.
+func TestNoSnapshotWithAnIDTwice(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	twice := `{"threadId":"t","runId":"r","messages":[` + oldUser + `,{"id":"c1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]},{"id":"c1","role":"tool","toolCallId":"c1","content":"ok"}]}`
+	for range 2 { // told, and told again
+		wantTypes(t, g.do(twice), "RUN_STARTED RUN_FINISHED+interrupt")
+	}
+}

@@ -15,7 +15,10 @@ import (
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list := Entries(in)
 	sent, native := in.CommandResume()
-	if !native {
+	// On a thread that waits for nothing, an answer to Mastra passes untouched, as its question did; but not where LangGraph
+	// would take it.
+	passes := p.ID == "" && p.Dialect != "langgraph" && EchoOf(in) == Mastra
+	if !native || passes {
 		return list, nil
 	}
 	answers, err := fromCommand(in, p, gjson.ParseBytes(sent))

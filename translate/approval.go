@@ -41,23 +41,21 @@ func Approvals(body []byte) []Approval {
 	asked := map[string][]string{} // call id -> ids of the request
 	for _, m := range messages {
 		for _, c := range calls(m) {
-			name := first(first(c, "function"), "name").Str
-			if declared[name] {
-				continue
-			}
-			args := ParseText(first(first(c, "function"), "arguments"))
-			if ids, ok := asks(name, args); ok {
-				id := first(c, "id").Str
-				asked[id] = append(asked[id], append(ids, id)...)
+			for _, ids := range asking(c, declared) {
+				for _, id := range idsOf(c, "id") {
+					asked[id] = append(asked[id], append(ids, id)...)
+				}
 			}
 		}
 	}
 	var list []Approval
 	for at, m := range messages {
-		if ids, ok := asked[first(m, "toolCallId").Str]; ok && isTool(m) {
-			list = append(list, Approval{at, ids})
+		for _, id := range idsOf(m, "toolCallId") {
+			if ids, ok := asked[id]; ok && isTool(m) {
+				list = append(list, Approval{at, ids})
+			}
 		}
-		for _, v := range values(m, "function_approvals") {
+		for _, v := range Members(m, "function_approvals") {
 			for _, a := range v.Array() {
 				list = append(list, Approval{at, texts(first(a, "id"), first(a, "call_id"))})
 			}
@@ -86,6 +84,22 @@ func hasWord(body []byte, word string) bool {
 	return false
 }
 
+// asking are the ids of what a call asks for, for each way in which it may be read.
+func asking(c gjson.Result, declared map[string]bool) (list [][]string) {
+	args := Every(c, "function", "arguments")
+	if len(args) == 0 {
+		args = []gjson.Result{{}}
+	}
+	for _, name := range texts(Every(c, "function", "name")...) {
+		for _, args := range args {
+			if ids, ok := asks(name, ParseText(args)); ok && !declared[name] {
+				list = append(list, ids)
+			}
+		}
+	}
+	return list
+}
+
 // asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
 // one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
 func asks(name string, args gjson.Result) (ids []string, ok bool) {
@@ -111,18 +125,29 @@ func texts(list ...gjson.Result) []string {
 	return out
 }
 
-func isTool(m gjson.Result) bool { return strings.EqualFold(first(m, "role").Str, "tool") }
+// idsOf are the ids in a member of an object, "" where it has none.
+func idsOf(object gjson.Result, name string) []string {
+	if ids := texts(Every(object, name)...); len(ids) > 0 {
+		return ids
+	}
+	return []string{""}
+}
+
+func isTool(m gjson.Result) bool {
+	return slices.ContainsFunc(Every(m, "role"), func(role gjson.Result) bool { return strings.EqualFold(role.Str, "tool") })
+}
 
 func calls(m gjson.Result) []gjson.Result {
 	var list []gjson.Result
-	for _, v := range values(m, "toolCalls") {
+	for _, v := range Members(m, "toolCalls") {
 		list = append(list, v.Array()...)
 	}
 	return list
 }
 
-// values are the members of an object with that name, in whatever spelling.
-func values(object gjson.Result, name string) []gjson.Result {
+// Members are the members of an object with that name, in whatever spelling: .NET matches keys in any case and takes the
+// last of two, Python takes tool_calls for toolCalls. Who must not overlook one looks at all of them.
+func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
 		name = agui.FoldKey(name)
@@ -136,8 +161,21 @@ func values(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
+// Every is the values at a path of names, in whatever spelling, and of keys that stand twice each.
+func Every(object gjson.Result, path ...string) []gjson.Result {
+	list := []gjson.Result{object}
+	for _, name := range path {
+		var next []gjson.Result
+		for _, v := range list {
+			next = append(next, Members(v, name)...)
+		}
+		list = next
+	}
+	return list
+}
+
 func first(object gjson.Result, name string) gjson.Result {
-	if list := values(object, name); len(list) > 0 {
+	if list := Members(object, name); len(list) > 0 {
 		return list[0]
 	}
 	return gjson.Result{}
@@ -152,8 +190,8 @@ func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
 	answers, asked := map[int]bool{}, map[string]bool{}
 	for _, a := range gone {
 		answers[a.At] = true
-		if id := first(gjson.ParseBytes(in.Messages[a.At].JSON), "toolCallId"); id.Type == gjson.String {
-			asked[id.Str] = true
+		for _, id := range texts(Every(gjson.ParseBytes(in.Messages[a.At].JSON), "toolCallId")...) {
+			asked[id] = true
 		}
 	}
 	var kept []agui.Message
@@ -178,7 +216,7 @@ func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
 // WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
 func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if len(values(object, "function_approvals")) == 0 || isTool(object) {
+	if len(Members(object, "function_approvals")) == 0 || isTool(object) {
 		return m, false
 	}
 	content := object.Get("content")
@@ -198,7 +236,9 @@ func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 // withoutCalls is a message without some of its calls; false if nothing is left of it.
 func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	all := calls(gjson.ParseBytes(m.JSON))
-	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool { return gone[first(c, "id").Str] })
+	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool {
+		return slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] })
+	})
 	switch {
 	case len(left) == len(all):
 		return m, true

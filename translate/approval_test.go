@@ -150,3 +150,34 @@ func FuzzApprovals(f *testing.F) {
 		}
 	})
 }
+
+// A key that stands twice is read as the one here and as the other there (gjson takes the first, .NET the last).
+func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
+	const (
+		args   = `"arguments":"{\"request\":{\"approval_id\":\"a\",\"function_name\":\"f\"}}"`
+		answer = `{"role":"tool","toolCallId":"c","content":"{\"approval_id\":\"a\",\"approved\":true}"}`
+	)
+	for name, c := range map[string]struct {
+		call, answer string
+		want         int
+	}{
+		"once":                  {`"id":"c","function":{"name":"request_approval",` + args + `}`, answer, 1},
+		"the name":              {`"id":"c","function":{"name":"x","name":"request_approval",` + args + `}`, answer, 1},
+		"the function":          {`"id":"c","function":{"name":"x"},"Function":{"name":"request_approval",` + args + `}`, answer, 1},
+		"the arguments":         {`"id":"c","function":{"name":"request_approval","arguments":"{}",` + args + `}`, answer, 1},
+		"the id":                {`"id":"x","id":"c","function":{"name":"request_approval",` + args + `}`, answer, 1},
+		"the answer's call":     {`"id":"c","function":{"name":"request_approval",` + args + `}`, `{"role":"tool","toolCallId":"x",` + answer[15:], 1},
+		"the answer's role":     {`"id":"c","function":{"name":"request_approval",` + args + `}`, `{"role":"user",` + answer[1:], 1},
+		"another name":          {`"id":"c","function":{"name":"x",` + args + `}`, answer, 0},
+		"other arguments":       {`"id":"c","function":{"name":"request_approval","arguments":"{}"}`, answer, 0},
+		"confirm_changes alone": {`"id":"c","function":{"name":"confirm_changes"}`, answer, 1},
+		"another's own confirm": {`"id":"c","function":{"name":"confirm_changes","arguments":"{\"x\":1}"}`, answer, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := `{"messages":[{"role":"assistant","toolCalls":[{` + c.call + `}]},` + c.answer + `]}`
+			if got := Approvals([]byte(body)); len(got) != c.want {
+				t.Errorf("%s\nhas %+v, want %d", body, got, c.want)
+			}
+		})
+	}
+}

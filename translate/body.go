@@ -38,7 +38,8 @@ func AppendMember(object []byte, key, value string) []byte {
 
 // ResumeArray is the resume array for a backend that reads one: the client's entries with the backend's own ids, every
 // other byte of them as it was; made of the answers where they came in another form or from admit (an expired pause
-// is cancelled). answers cover p in its order.
+// is cancelled). answers cover p in its order. What is cancelled has no payload: some backends (AGUI.Server) never look at
+// the status, and a payload is an answer to them.
 func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
 	if list := clientsArray(in, p, answers); list != nil {
 		return list
@@ -47,6 +48,9 @@ func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Raw
 	for n, a := range answers {
 		if n > 0 {
 			list = append(list, ',')
+		}
+		if a.Status == agui.Cancelled {
+			a.Payload = nil
 		}
 		list = append(list, agui.MustMarshal(struct {
 			InterruptID string          `json:"interruptId"`
@@ -78,7 +82,11 @@ func clientsArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Ra
 		if n > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, agui.SetString([]byte(e.Raw), "interruptId", i.Native)...)
+		entry := agui.SetString([]byte(e.Raw), "interruptId", i.Native)
+		if in.Resume[n].Status == agui.Cancelled {
+			entry = agui.DeleteKey(entry, "payload")
+		}
+		list = append(list, entry...)
 	}
 	return append(list, ']')
 }

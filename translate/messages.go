@@ -2,6 +2,7 @@ package translate
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -80,4 +81,48 @@ func NewMessages(r Request) Out {
 		messages = r.Input.Messages
 	}
 	return Out{Body: Unanswered(r.Input, messages), TakesNew: true}
+}
+
+// A DanglingCall is a tool call of the assistant in the history that no result answers.
+type DanglingCall struct {
+	ID, Name string
+	// Abandoned says that a user's message stands behind it: the conversation went on without its result.
+	Abandoned bool
+}
+
+// WithoutDangling is the input without those of its calls without a result of which goes says so, and without the
+// messages in which nothing else is. Ids may repeat, so a result counts for the nearest call before it only.
+func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInput {
+	results, user, changed := map[string]bool{}, false, false
+	var kept []agui.Message // from the last to the first
+	for at := len(in.Messages) - 1; at >= 0; at-- {
+		m, ok := in.Messages[at], true
+		object := gjson.ParseBytes(m.JSON)
+		gone := map[string]bool{}
+		for _, c := range calls(object) {
+			d := DanglingCall{ID: first(c, "id").Str, Name: first(first(c, "function"), "name").Str, Abandoned: user}
+			if !results[d.ID] && goes(d) {
+				gone[d.ID] = true
+			}
+			delete(results, d.ID)
+		}
+		switch {
+		case isTool(object):
+			results[first(object, "toolCallId").Str] = true
+		case m.Role == "user":
+			user = true
+		}
+		if len(gone) > 0 {
+			changed = true
+			m, ok = withoutCalls(m, gone)
+		}
+		if ok {
+			kept = append(kept, m)
+		}
+	}
+	if !changed {
+		return in
+	}
+	slices.Reverse(kept)
+	return in.WithMessages(kept)
 }

@@ -66,6 +66,9 @@ type Request struct {
 	Answers []agui.Answer
 	// New are the messages beside the answers that the record lacks; empty but on a resume.
 	New []agui.Message
+	// Ended are the earlier pauses of the thread that the record still keeps, however they ended, newest first: what they
+	// asked may stand in the history without an answer.
+	Ended []agui.Pause
 	// Valid judges a payload (nil is null) by a responseSchema, as admit did for the client's answers: for what a
 	// dialect itself makes of a cancelled one. nil judges nothing.
 	Valid func(schema, payload json.RawMessage) error

@@ -14,6 +14,7 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 )
 
@@ -48,6 +49,7 @@ type config struct {
 
 	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
 	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
+	Draft          draft.Options          `envPrefix:"DRAFT_"`
 
 	headers http.Header // of UpstreamHeadersFile
 	ignored []string    // variables that Kubernetes injects
@@ -123,6 +125,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := dialects.New(c.Dialect, dialects.Options{
 		AgentFramework: c.AgentFramework,
 		LangGraph:      c.LangGraph,
+		Draft:          c.Draft,
 		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})
 	if err != nil {

@@ -20,7 +20,8 @@
 //     line Name: value each; read at start
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
-//   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agui, langgraph
+//   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
+//     agui, draft, langgraph, request-approval
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
 //     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
@@ -41,10 +42,16 @@
 //   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s; 0 never
 //   - HOLDPOINT_LOG_LEVEL (info): least level that is logged, to standard error; one of debug, info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log; auto is text on a terminal, else json; one of auto, json, text
+//   - HOLDPOINT_AGENT_FRAMEWORK_CANCEL (false): JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older
+//     gets for a cancelled answer, if it fits its type; nothing that it could take for a yes
 //   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, unless it is a tool
 //     review; nothing that a graph could take for a yes
 //   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only; right for
 //     langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
+//   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a cancelled answer,
+//     unless it asks for the approval of a function; nothing that could be taken for a yes
+//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the question of a
+//     backend that ends its run in outcome "interrupt" and says no more; globs, name;name
 //
 // # Signals
 //

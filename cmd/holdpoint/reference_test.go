@@ -73,11 +73,21 @@ func TestReferenceIsComplete(t *testing.T) {
 	// The names of the issue, so that none is renamed by accident: they are the stable surface.
 	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT REFUSAL IDS STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
 		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
-		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS`) {
+		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS DRAFT_CANCEL DRAFT_APPROVAL_TOOLS AGENT_FRAMEWORK_CANCEL`) {
 		if !strings.Contains(markdownTable(), "| `HOLDPOINT_"+name+"` |") {
 			t.Errorf("HOLDPOINT_%s is gone", name)
 		}
 	}
+}
+
+// prefixOf is the prefix of the variables of the dialect whose options a field holds.
+func prefixOf(field string) string {
+	for _, name := range dialects.Names() {
+		if strings.EqualFold(strings.ReplaceAll(name, "-", ""), field) {
+			return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_"
+		}
+	}
+	return "of no dialect"
 }
 
 // TestEveryDialectHasItsVariables finds options of a dialect that the configuration forgot.
@@ -86,7 +96,7 @@ func TestEveryDialectHasItsVariables(t *testing.T) {
 		if f.Type.Kind() != reflect.Struct {
 			continue
 		}
-		want := strings.ToUpper(f.Name) + "_"
+		want := prefixOf(f.Name)
 		if got, ok := reflect.TypeFor[config]().FieldByName(f.Name); !ok || got.Type != f.Type || got.Tag.Get("envPrefix") != want {
 			t.Errorf("config has no field %s of type %s with envPrefix:%q", f.Name, f.Type, want)
 		}

@@ -184,7 +184,7 @@ func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (ag
 			}
 			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 		case saysDecision(value):
-			return alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}), true
+			return alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
 		}
 	}
 	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
@@ -192,6 +192,15 @@ func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (ag
 		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 	}
 	return agui.Answer{}, false
+}
+
+// withoutSteps is a decision without the steps that front ends for confirm_changes send with each, where only the decision
+// is asked for.
+func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
+	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
+		return translate.Payload(value)
+	}
+	return translate.Pruned([]byte(value.Raw), "steps")
 }
 
 // known says whether a message was there already when the question was asked.

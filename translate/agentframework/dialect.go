@@ -42,23 +42,8 @@ type Options struct {
 	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know no cancel. A value
 	// that does not fit the type that the workflow asks for is not sent: the question is given up then. Approvals are
 	// denied, and newer versions are told of the cancel as it is.
-	Cancel JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
+	Cancel translate.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
 }
-
-// JSON is a JSON value in a variable.
-type JSON json.RawMessage
-
-// UnmarshalText reads the value of a variable.
-func (j *JSON) UnmarshalText(text []byte) error {
-	if !agui.ValidJSON(text) {
-		return errors.New("want JSON, for example false or null")
-	}
-	*j = append(JSON(nil), text...)
-	return nil
-}
-
-// String is the value as it was written.
-func (j JSON) String() string { return string(j) }
 
 // A Dialect implements translate.Dialect.
 type Dialect struct{ cancel json.RawMessage }
@@ -66,7 +51,7 @@ type Dialect struct{ cancel json.RawMessage }
 // New makes the dialect. No Cancel is false.
 func New(o Options) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
-		o.Cancel = JSON("false")
+		o.Cancel = translate.JSON("false")
 	}
 	if !agui.ValidJSON(o.Cancel) {
 		return nil, errors.New("agentframework: CANCEL is not JSON, want for example false or null")

@@ -236,6 +236,10 @@ func TestResume(t *testing.T) {
 			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b~r2","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}}, ` + entry("a~r1", "") + `]`,
 			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}},{"interruptId":"a","status":"cancelled"}]`,
 		},
+		"what is cancelled brings no payload": {
+			`"resume":[{"interruptId":"a~r1","status":"cancelled","payload":{"approved":true},"metadata":{"n":1.0}},` + entry("b~r2", "2") + `]`,
+			`"resume":[{"interruptId":"a","status":"cancelled","metadata":{"n":1.0}},{"interruptId":"b","status":"resolved","payload":2}]`,
+		},
 		"command.resume becomes entries": {
 			`"forwardedProps":{"k":1,"command":{"resume":{"a~r1":true,"b":null},"interruptEvent":"{\"interrupts\":[{\"id\":\"a~r1\"}]}"}}`,
 			`"forwardedProps":{"k":1},"resume":[{"interruptId":"a","status":"resolved","payload":true},{"interruptId":"b","status":"resolved"}]`,
@@ -254,13 +258,39 @@ func TestResume(t *testing.T) {
 		})
 	}
 	t.Run("answers that admit made", func(t *testing.T) {
-		answers := []agui.Answer{{ID: "a~r1", Status: agui.Cancelled}, {ID: "b~r2", Status: agui.Cancelled}}
+		answers := []agui.Answer{{ID: "a~r1", Status: agui.Cancelled, Payload: json.RawMessage("1")}, {ID: "b~r2", Status: agui.Cancelled}}
 		in := parse(t, `"forwardedProps":{"command":{"resume":1}}`)
 		out, _, err := New().Begin(translate.Request{Input: in, Pause: two, Answers: answers})
 		if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != `[{"interruptId":"a","status":"cancelled"},{"interruptId":"b","status":"cancelled"}]` || gjson.GetBytes(out.Body, "forwardedProps.command").Exists() {
 			t.Errorf("%s %v", out.Body, err)
 		}
 	})
+}
+
+// AGUI.Server takes an answer with a toolCall for an approval of that call, whatever was asked.
+func TestFreeAnswerIsNoApproval(t *testing.T) {
+	const free, bound = `{"id":"a","reason":"input_required"}`, `{"id":"a","reason":"tool_call","toolCallId":"c"}`
+	const asks = `{"id":"a","reason":"r","responseSchema":{"type":"object","properties":{"toolCall":{"type":"object"}}}}`
+	for name, c := range map[string]struct {
+		interrupt, payload string
+		want               agui.Code
+	}{
+		"a call":                    {free, `{"approved":true,"toolCall":{"callId":"x","name":"format"}}`, agui.InvalidPayload},
+		"the key in escapes":        {free, `{"tool\u0043all":{"name":"format"}}`, agui.InvalidPayload},
+		"the key in another case":   {free, `{"ToolCall":{"name":"format"}}`, agui.InvalidPayload},
+		"a text under that key":     {free, `{"toolCall":"x"}`, ""},
+		"the key further inside":    {free, `{"a":{"toolCall":{}}}`, ""},
+		"a list":                    {free, `[{"toolCall":{}}]`, ""},
+		"a question about a call":   {bound, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, ""},
+		"a question that wants one": {asks, `{"toolCall":{"name":"rm"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resume(t, pausedBy(t, c.interrupt), parse(t, array(entry("a~r1", c.payload))))
+			if code(err) != c.want {
+				t.Errorf("%v; sent %s", err, out.Body)
+			}
+		})
+	}
 }
 
 // RUN_ERROR of a resume: what says that nothing was done, and only if nothing was.

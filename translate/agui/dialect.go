@@ -9,6 +9,8 @@
 package agui
 
 import (
+	"encoding/json"
+
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -65,10 +67,31 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 	if r.Pause.ID == "" {
 		return translate.Out{}, &run{}, nil
 	}
+	for n, a := range r.Answers {
+		if i := r.Pause.Interrupts[n]; i.ToolCallID() == "" && forges(i.Schema(), a.Payload) {
+			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
+		}
+	}
 	in := r.Input
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
 	}
 	body := agui.SetKey(in.Raw, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{resumes: true}, nil
+}
+
+// forges says whether an answer to a question that is about no tool call names one: AGUI.Server, whose free questions look
+// like anybody's, takes such an answer for the approval of whatever it names (RunAgentInputExtensions). A schema that asks
+// for the key is the backend's own word for it.
+func forges(schema, payload json.RawMessage) bool {
+	object := gjson.ParseBytes(payload)
+	if !object.IsObject() || gjson.GetBytes(schema, "properties.toolCall").Exists() {
+		return false
+	}
+	found := false
+	object.ForEach(func(k, v gjson.Result) bool {
+		found = agui.FoldKey(k.Str) == agui.FoldKey("toolCall") && v.IsObject()
+		return !found
+	})
+	return found
 }

@@ -71,7 +71,8 @@ func TestHolding(t *testing.T) {
 		return `{"type":"TOOL_CALL_CHUNK"` + id + `,"delta":"` + delta + `"}`
 	}
 	result := `{"type":"TOOL_CALL_RESULT","toolCallId":"1","content":"x"}`
-	long := strings.Repeat("a", 1<<20)
+	long := strings.Repeat("a", 8<<20)
+	half := long[:5<<20]
 	a := start("1", "maybe")
 	for name, c := range map[string]struct {
 		when   agui.Type
@@ -180,6 +181,12 @@ func TestHolding(t *testing.T) {
 			[]string{started, end("orphan"), a, args("1", "yes"), end("1"), finished},
 			[]string{started, end("orphan"), args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
 			[]string{started, a, args("1", "yes"), end("1"), finished},
+		},
+		"two calls too long to hold together": {
+			agui.CallEnd,
+			[]string{started, a, args("1", half), start("2", "maybe"), args("2", half), end("2"), args("1", "yes"), end("1"), finished},
+			[]string{started, start("2", "maybe"), args("2", half), end("2"), args("1", half), args("1", "yes"), end("1"), `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", half), args("1", "yes"), end("1"), finished},
 		},
 		"a call too long to hold": {
 			agui.CallEnd,

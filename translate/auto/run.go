@@ -4,13 +4,15 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
 
-// maxHeld bounds the frames of a held call. A call of which nobody can tell what it is by then is nobody's.
-const maxHeld = 1 << 20
+// maxHeld bounds the events of the held calls together, as a frame is bounded by default. A call of which nobody can tell
+// what it is by then is nobody's.
+const maxHeld = 8 << 20
 
 // A run passes a stream on until a dialect claims it.
 type run struct {
@@ -31,14 +33,15 @@ type run struct {
 	chunk *held // the held call that a chunk without an id belongs to
 	lone  *held // an END without START: the next event says what it is
 	turn  int
+	size  int // of what is held
 }
 
 // held is a tool call whose frames wait for a verdict.
 type held struct {
 	call   agui.Call
+	args   strings.Builder // call.Args, which grows by many small deltas
 	events []agui.Event
 	turns  []int // for each event, its place among all that were held
-	size   int
 }
 
 // Event implements translate.Run. Only CUSTOM events and those of tool calls are looked into.
@@ -187,7 +190,7 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 		return run.take(one, ev, emit)
 	}
 	run.add(h, ev)
-	if v == translate.No || ev.Type == agui.CallEnd || h.size > maxHeld {
+	if v == translate.No || ev.Type == agui.CallEnd || run.size > maxHeld {
 		run.release(h, emit)
 	}
 	return nil
@@ -196,7 +199,7 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 // add keeps an event of a held call.
 func (run *run) add(h *held, ev agui.Event) {
 	h.events, h.turns = append(h.events, ev.Clone()), append(h.turns, run.turn)
-	h.size += len(ev.JSON) + len(ev.Frame)
+	run.size += len(ev.JSON)
 	run.turn++
 }
 
@@ -208,7 +211,7 @@ func (run *run) waiting() []agui.Event {
 			at[h.turns[i]] = ev
 		}
 	}
-	run.held, run.lone, run.chunk = nil, nil, nil
+	run.held, run.lone, run.chunk, run.size = nil, nil, nil, 0
 	var list []agui.Event
 	for _, turn := range slices.Sorted(maps.Keys(at)) {
 		list = append(list, at[turn])
@@ -220,6 +223,7 @@ func (run *run) waiting() []agui.Event {
 func (run *run) release(h *held, emit func(agui.Event)) {
 	for _, ev := range h.events {
 		emit(ev)
+		run.size -= len(ev.JSON)
 		if ev.Type == agui.CallStart && !h.call.Ended {
 			run.open = append(run.open, run.hash(ev))
 		}
@@ -313,6 +317,7 @@ func (h *held) note(ev agui.Event) {
 		h.call.Ended = true
 	}
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
-		h.call.Args += ev.Get("delta").Str
+		h.args.WriteString(ev.Get("delta").Str)
+		h.call.Args = h.args.String()
 	}
 }

@@ -11,13 +11,16 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/requestapproval"
 )
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
 type Options struct {
 	AgentFramework agentframework.Options
 	LangGraph      langgraph.Options
+	Draft          draft.Options
 	Warn           func(msg string, args ...any)
 }
 
@@ -26,6 +29,8 @@ func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
+		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
 	}
 }

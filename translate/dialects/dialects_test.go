@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"holdpoint/translate"
 	"holdpoint/translate/langgraph"
 )
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "langgraph"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "draft", "langgraph", "request-approval"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -18,10 +19,10 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, langgraph") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, draft, langgraph, request-approval") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
-	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: langgraph.JSON("no")}}); err == nil {
+	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: translate.JSON("no")}}); err == nil {
 		t.Error("an option that is wrong was taken")
 	}
 }
@@ -32,7 +33,7 @@ func TestOrder(t *testing.T) {
 	for _, e := range entries() {
 		names = append(names, e.name)
 	}
-	if !slices.Equal(names, []string{"agent-framework", "langgraph", "agui"}) {
+	if !slices.Equal(names, []string{"agent-framework", "langgraph", "request-approval", "draft", "agui"}) {
 		t.Errorf("order %q", names)
 	}
 }

@@ -37,7 +37,7 @@ type Options struct {
 	// graph: an object, {"approved":false} too, is true to `if interrupt(...)`; null and false have no key to read.
 	// false fails closed in both. An object with the key __agui_cancelled__ is the adapter's own sentinel and gets the
 	// interrupt_id, for graphs that look for it. Reviews of tool calls have a decision of their own for it.
-	Cancel JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, unless it is a tool review; nothing that a graph could take for a yes"`
+	Cancel translate.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, unless it is a tool review; nothing that a graph could take for a yes"`
 	// NSIDs computes the id of an interrupt that came with its namespace only (Python before 0.6, JS 0.2). Python 0.4
 	// and 0.5 take an id map under the computed id. Older backends look the same and have no id maps: they hand the
 	// map itself, which is truthy, to every node that waits. That is why it is off.
@@ -52,21 +52,6 @@ func (o Options) Warning() string {
 	return "a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it"
 }
 
-// JSON is a JSON value in a variable.
-type JSON json.RawMessage
-
-// UnmarshalText reads the value of a variable.
-func (j *JSON) UnmarshalText(text []byte) error {
-	if !json.Valid(text) {
-		return errors.New("want JSON, for example false or null")
-	}
-	*j = append(JSON(nil), text...)
-	return nil
-}
-
-// String is the value as it was written.
-func (j JSON) String() string { return string(j) }
-
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	cancel json.RawMessage
@@ -76,7 +61,7 @@ type Dialect struct {
 // New makes the dialect. No Cancel is false.
 func New(o Options) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
-		o.Cancel = JSON("false")
+		o.Cancel = translate.JSON("false")
 	}
 	if !json.Valid(o.Cancel) {
 		return nil, errors.New("langgraph: CANCEL is not JSON, want for example false or null")

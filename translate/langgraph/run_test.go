@@ -266,10 +266,10 @@ func TestStatus(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if _, err := New(Options{Cancel: JSON("no")}); err == nil {
+	if _, err := New(Options{Cancel: translate.JSON("no")}); err == nil {
 		t.Error("CANCEL that is no JSON was taken")
 	}
-	var j JSON
+	var j translate.JSON
 	if err := j.UnmarshalText([]byte("{")); err == nil {
 		t.Error("half a JSON text was taken")
 	}

@@ -1,0 +1,179 @@
+package draft
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// An end is what a RUN_FINISHED says in the places that the drafts have given a meaning.
+type end struct {
+	ev                             agui.Event
+	outcome, interrupt, interrupts gjson.Result // of two equal keys the last one, as JSON.parse takes it
+	result, failure, message       gjson.Result
+}
+
+func readEnd(ev agui.Event) end {
+	e := end{ev: ev}
+	gjson.ParseBytes(ev.JSON).ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "outcome":
+			e.outcome = v
+		case "interrupt":
+			e.interrupt = v
+		case "interrupts":
+			e.interrupts = v
+		case "result":
+			e.result = v
+		case "error":
+			e.failure = v
+		case "message":
+			e.message = v
+		}
+		return true
+	})
+	return e
+}
+
+// A word is a string outcome. Enumerations are written in either case (System.Text.Json, serde).
+type word int
+
+// other: any other string, or none. The drafts know success and interrupt; error is one product's.
+const (
+	other word = iota
+	success
+	paused
+	failed
+)
+
+func (e end) word() word {
+	if e.outcome.Type != gjson.String {
+		return other
+	}
+	for name, w := range map[string]word{"success": success, "interrupt": paused, "error": failed} {
+		if strings.EqualFold(e.outcome.Str, name) {
+			return w
+		}
+	}
+	return other
+}
+
+// A form is how a pause wants its answers.
+type form string
+
+// byArray is v1.5's, and what is taken for a pause that another dialect made.
+const (
+	byObject  form = "object"
+	byArray   form = "array"
+	byOutcome form = "outcome" // the array of AG-UI 1.0, whose entries may have metadata
+	byMessage form = "message"
+)
+
+// asked are the interrupts that the end has, and how they are answered; nil if it has none. An outcome object wins over
+// what is beside it, a list over the single one. An interrupt beside an outcome that nobody knows is one, as it is where
+// the outcome was left out.
+func (e end) asked() ([]gjson.Result, form) {
+	if e.outcome.IsObject() {
+		if e.outcome.Get("type").Str != "interrupt" {
+			return nil, ""
+		}
+		return objects(e.outcome.Get("interrupts")), byOutcome
+	}
+	if w := e.word(); w == success || w == failed {
+		return nil, ""
+	}
+	if list := objects(e.interrupts); len(list) > 0 {
+		return list, byArray
+	}
+	if e.interrupt.IsObject() {
+		return []gjson.Result{e.interrupt}, byObject
+	}
+	return nil, ""
+}
+
+// asksElsewhere says whether the question may stand elsewhere: outcome:"interrupt", or an empty list of interrupts, and
+// nothing in it.
+func (e end) asksElsewhere() bool {
+	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()
+}
+
+func objects(list gjson.Result) []gjson.Result {
+	var found []gjson.Result
+	if list.IsArray() {
+		for _, v := range list.Array() {
+			if v.IsObject() {
+				found = append(found, v)
+			}
+		}
+	}
+	return found
+}
+
+// ended is the end of a run that asks nothing, as every client takes it: a success as an outcome object, no string, no
+// null, none of the drafts' keys. What is in order already passes as it came.
+func (e end) ended() agui.Event {
+	outcome := ""
+	switch w := e.word(); {
+	case w == failed:
+		return e.error()
+	case w == success, w == paused:
+		outcome = `{"type":"success"}`
+	case e.outcome.Type != gjson.String && !isNull(e.outcome):
+		outcome = e.outcome.Raw
+	}
+	if outcome == e.outcome.Raw && !e.interrupts.Exists() && (!e.interrupt.Exists() || e.interrupt.IsArray()) {
+		return e.ev
+	}
+	return e.rewritten(outcome)
+}
+
+// rewritten is the event with another outcome, "" for none, and without the drafts' keys and the named ones. A list in
+// interrupt is agent-framework's and stays.
+func (e end) rewritten(outcome string, gone ...string) agui.Event {
+	drop := map[string]bool{"interrupt": !e.interrupt.IsArray(), "interrupts": true}
+	for _, k := range gone {
+		drop[k] = true
+	}
+	out := []byte{'{'}
+	gjson.ParseBytes(e.ev.JSON).ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case drop[k.Str]:
+		case k.Str != "outcome":
+			out = translate.AppendMember(out, k.Raw, v.Raw)
+		case outcome != "":
+			out = translate.AppendMember(out, k.Raw, outcome)
+			outcome = "" // once
+		}
+		return true
+	})
+	return e.ev.With(append(out, '}'))
+}
+
+// error is outcome:"error" as the event that it stands for, with the backend's own message and code.
+func (e end) error() agui.Event {
+	message := `the run ended with outcome "error"`
+	for _, m := range []gjson.Result{e.failure.Get("message"), e.failure, e.message} {
+		if m.Type == gjson.String && m.Str != "" {
+			message = m.Str
+			break
+		}
+	}
+	out := translate.AppendMember([]byte{'{'}, `"type"`, string(agui.MustMarshal(agui.RunErrored)))
+	out = translate.AppendMember(out, `"message"`, string(agui.MustMarshal(message)))
+	if code := e.failure.Get("code"); code.Type == gjson.String || code.Type == gjson.Number {
+		out = translate.AppendMember(out, `"code"`, string(agui.MustMarshal(code.String())))
+	}
+	gjson.ParseBytes(e.ev.JSON).ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "timestamp", "rawEvent", "metadata", "usage": // what RUN_ERROR has too
+			if v.Type != gjson.Null {
+				out = translate.AppendMember(out, k.Raw, v.Raw)
+			}
+		}
+		return true
+	})
+	return e.ev.With(append(out, '}'))
+}

@@ -1,0 +1,236 @@
+package draft
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Reasons of interrupts that came without one.
+const (
+	reasonInput    = "input_required"
+	reasonToolCall = "tool_call"
+	reasonConfirm  = "confirmation"
+)
+
+// approvalSchema is published only where the shape of the answer is known.
+const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+
+// approvalPrefix is what Microsoft.Extensions.AI puts before a call's id to name the approval of it (from 10.4 on).
+const approvalPrefix = "ficc_"
+
+// private is what an interrupt keeps for its resume.
+type private struct {
+	ID       json.RawMessage `json:"id,omitempty"`       // as it came, where that was no text
+	Approval bool            `json:"approval,omitempty"` // {"approved":false} is its no
+}
+
+// fields are the members of a native interrupt: v1's id, reason and payload, and those that AG-UI's Interrupt has taken
+// over since. What is none of them, or of another kind than it has to be, is kept in rest.
+type fields struct {
+	id, reason, message, toolCallID, schema, expires, subagent, metadata gjson.Result
+	content                                                              gjson.Result // the payload, else the value
+	rest                                                                 []byte
+}
+
+func readFields(native gjson.Result, how form) fields {
+	f := fields{rest: []byte{'{'}}
+	native.ForEach(func(k, v gjson.Result) bool {
+		text := v.Type == gjson.String
+		var into *gjson.Result
+		switch {
+		case v.Type == gjson.Null: // fatal to clients from 0.0.54 on
+			return true
+		case k.Str == "id":
+			f.id = v
+			return true
+		case k.Str == "reason" && text:
+			into = &f.reason
+		case k.Str == "message" && text:
+			into = &f.message
+		case k.Str == "toolCallId" && text:
+			f.toolCallID = v // of a call that the client does not know it stays in rest
+		case k.Str == "responseSchema" && v.IsObject():
+			into = &f.schema
+		case k.Str == "expiresAt" && text && how != byObject: // v1 has no expiry
+			into = &f.expires
+		case k.Str == "subagentRunId" && text:
+			into = &f.subagent
+		case k.Str == "metadata" && v.IsObject():
+			into = &f.metadata
+		case k.Str == "payload", k.Str == "value" && !native.Get("payload").Exists():
+			f.content = translate.ParseText(v)
+		}
+		if into != nil {
+			*into = v
+		}
+		if into == nil || k.Str == "reason" && how == byObject {
+			f.rest = translate.AppendMember(f.rest, k.Raw, v.Raw)
+		}
+		return true
+	})
+	return f
+}
+
+// interrupt is a native one as the client gets it. calls are those that it has seen. result is what stood beside a
+// v1 interrupt, if anything did.
+func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.Call) agui.Interrupt {
+	f := readFields(native, how)
+	approval := f.content.Get("functionName").Type == gjson.String
+	call := f.call(approval, calls)
+
+	reason := f.reasonFor(approval, call)
+	if f.reason.Exists() && f.reason.Str != reason && how != byObject {
+		f.rest = translate.AppendMember(f.rest, `"reason"`, f.reason.Raw)
+	}
+	o := addText([]byte{'{'}, "reason", reason)
+	if message := f.text(); message != "" {
+		o = addText(o, "message", message)
+	}
+	if call != "" {
+		o = addText(o, "toolCallId", call)
+	}
+	if schema := f.responseSchema(approval); schema != "" {
+		o = translate.AppendMember(o, `"responseSchema"`, schema)
+	}
+	if f.expires.Exists() {
+		o = translate.AppendMember(o, `"expiresAt"`, f.expires.Raw)
+	}
+	if f.subagent.Exists() {
+		o = translate.AppendMember(o, `"subagentRunId"`, f.subagent.Raw)
+	}
+	if m := f.allMetadata(call, result); len(m) > 0 {
+		o = translate.AppendMember(o, `"metadata"`, string(m))
+	}
+	return f.withID(agui.Interrupt{Object: append(o, '}')}, approval)
+}
+
+// withID fills in what goes back to the backend: the id as it came, or none.
+func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
+	kept := private{Approval: approval}
+	switch {
+	case f.id.Type == gjson.String:
+		i.Native = f.id.Str
+	case f.id.Type == gjson.Number:
+		i.Native, kept.ID = f.id.Raw, json.RawMessage(f.id.Raw)
+	case f.id.Exists():
+		kept.ID = json.RawMessage(f.id.Raw)
+	}
+	if kept.Approval || kept.ID != nil {
+		i.Private = agui.MustMarshal(kept)
+	}
+	return i
+}
+
+// reasonFor is the backend's reason, but for tool_call, which needs a call that the client has seen.
+func (f fields) reasonFor(approval bool, call string) string {
+	switch {
+	case f.reason.Exists() && (f.reason.Str != reasonToolCall || call != ""):
+		return f.reason.Str
+	case f.reason.Exists():
+		return reasonConfirm
+	case approval && call != "":
+		return reasonToolCall
+	case approval:
+		return reasonConfirm
+	}
+	return reasonInput
+}
+
+// text is what is asked, where that can be told.
+func (f fields) text() string {
+	if f.message.Exists() {
+		return f.message.Str
+	}
+	return question(f.content)
+}
+
+// question is the text of a payload: it is one, or has it under one of the names that producers use.
+func question(payload gjson.Result) string {
+	if payload.Type == gjson.String {
+		return payload.Str
+	}
+	if payload.IsObject() {
+		for _, key := range []string{"message", "prompt", "question", "title", "description"} {
+			if v := payload.Get(key); v.Type == gjson.String && v.Str != "" {
+				return v.Str
+			}
+		}
+	}
+	return ""
+}
+
+// responseSchema is a schema that came along, or that of an approval, "" if there is none: a default would refuse the
+// answers to forms and free questions.
+func (f fields) responseSchema(approval bool) string {
+	for _, s := range []gjson.Result{f.schema, f.content.Get("responseSchema"), f.content.Get("schema")} {
+		if s.IsObject() {
+			return s.Raw
+		}
+	}
+	if approval {
+		return approvalSchema
+	}
+	return ""
+}
+
+// call is the id of the call that is asked about, "" if that is not sure: one that the interrupt names and the client has
+// seen; or one that its payload or its own id names, as long as it has no result.
+func (f fields) call(approval bool, calls []agui.Call) string {
+	seen := func(id string, answered bool) bool {
+		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id && (answered || !c.Answered) })
+	}
+	if seen(f.toolCallID.Str, true) {
+		return f.toolCallID.Str
+	}
+	named := []string{text(f.content.Get("toolCallId")), text(f.content.Get("tool_call_id")), text(f.id)}
+	if id, ok := strings.CutPrefix(text(f.id), approvalPrefix); ok && approval {
+		named = append(named, id)
+	}
+	for _, id := range named {
+		if seen(id, false) {
+			return id
+		}
+	}
+	return ""
+}
+
+func text(v gjson.Result) string {
+	if v.Type != gjson.String {
+		return ""
+	}
+	return v.Str
+}
+
+// allMetadata is the interrupt's own metadata with what else it said under the dialect's name.
+func (f fields) allMetadata(call string, result gjson.Result) []byte {
+	own := append(f.rest, '}')
+	if f.toolCallID.Exists() && f.toolCallID.Str == call {
+		own = translate.Pruned(own, "toolCallId")
+	}
+	own = own[:len(own)-1]
+	if result.Exists() {
+		own = translate.AppendMember(own, `"result"`, result.Raw)
+	}
+	if !f.id.Exists() {
+		own = translate.AppendMember(own, `"idOmitted"`, "true")
+	}
+	if own = append(own, '}'); len(own) == len("{}") {
+		return []byte(f.metadata.Raw)
+	}
+	m := []byte(`{}`)
+	if f.metadata.Exists() {
+		m = []byte(f.metadata.Raw)
+	}
+	return agui.SetKey(m, Name, own)
+}
+
+// addText adds a text to an object in the making, which begins with '{'.
+func addText(object []byte, key, value string) []byte {
+	return translate.AppendMember(object, `"`+key+`"`, string(agui.MustMarshal(value)))
+}

@@ -1,0 +1,140 @@
+package draft
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// resume is the request that carries the answers, and the tool messages that do where it is they.
+//
+// TakesNew: a resume of the drafts is a key of an ordinary RunAgentInput, which has the whole history in its messages as in
+// every run, and no other place for new ones. A typed server reads both; one that looks at resume alone finds them in the
+// history of the next run. The call that a tool message answers, though, has to be the last but for that.
+func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, error) {
+	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
+		return translate.Out{}, nil, unreadable()
+	}
+	r.Input = withoutAbandoned(r)
+	body := translate.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
+	switch formOf(r.Pause) {
+	case byMessage:
+		told := toolMessages(r)
+		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(append(history(r, told), told...)))
+		return translate.Out{Body: body, Resumes: true}, told, nil
+	case byObject:
+		if len(r.Answers) != 1 {
+			return translate.Out{}, nil, unreadable()
+		}
+		object, err := d.object(r)
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		body = agui.SetKey(body, "resume", object)
+	case byOutcome:
+		body = agui.SetKey(body, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
+	default:
+		list, err := array(r)
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		body = agui.SetKey(body, "resume", list)
+	}
+	return translate.Out{Body: body, Resumes: true, TakesNew: true}, nil, nil
+}
+
+func unreadable() *agui.RunError {
+	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+}
+
+// nativeID is an interrupt's id as the backend gave it, nil where it gave none.
+func nativeID(i agui.Interrupt) json.RawMessage {
+	if kept := privateOf(i); kept.ID != nil {
+		return kept.ID
+	}
+	if i.Native == "" {
+		return nil
+	}
+	return agui.MustMarshal(i.Native)
+}
+
+func privateOf(i agui.Interrupt) private {
+	var kept private
+	if json.Unmarshal(i.Private, &kept) != nil {
+		return private{}
+	}
+	return kept
+}
+
+// object is v1's resume. There is no status in it: a denial is in the payload, and so is a cancel.
+func (d *Dialect) object(r translate.Request) (json.RawMessage, error) {
+	i, a := r.Pause.Interrupts[0], r.Answers[0]
+	payload := a.Payload
+	if a.Status == agui.Cancelled {
+		if payload = d.cancelFor(i, r.Valid); payload == nil {
+			return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_DRAFT_CANCEL)", a.ID)
+		}
+	}
+	return entry(i, "", payload), nil
+}
+
+// cancelFor is what a cancelled answer becomes: the no to the approval of a function, else the configured value; under a
+// schema, the first that it allows. nil if there is none; nothing is never sent, which could be taken for go on.
+func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.RawMessage) error) json.RawMessage {
+	schema := i.Schema()
+	list := []json.RawMessage{d.cancel}
+	switch {
+	case privateOf(i).Approval:
+		list = []json.RawMessage{json.RawMessage(denied), d.cancel}
+	case gjson.GetBytes(schema, "properties.approved").Exists():
+		list = append(list, json.RawMessage(denied))
+	}
+	for _, payload := range list {
+		if schema == nil || valid == nil || valid(schema, payload) == nil {
+			return payload
+		}
+	}
+	return nil
+}
+
+// array is v1.5's resume. Metadata of an entry is younger. Answers to interrupts that the backend cannot tell apart go
+// only where they are equal.
+func array(r translate.Request) (json.RawMessage, error) {
+	out := []byte{'['}
+	sent := map[string]string{}
+	for n, a := range r.Answers {
+		i := r.Pause.Interrupts[n]
+		payload := a.Payload
+		if a.Status == agui.Cancelled {
+			payload = nil
+		}
+		one := entry(i, a.Status, payload)
+		id, says := string(nativeID(i)), string(a.Status)+" "+string(agui.Canonical(payload))
+		if other, twice := sent[id]; twice && other != says {
+			return nil, agui.Errorf(agui.InvalidPayload, "the backend gave two of its %d open interrupts the same id, or none, so that their answers cannot be told apart: only the same answer can be given to them", len(r.Answers))
+		}
+		sent[id] = says
+		if n > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, one...)
+	}
+	return append(out, ']'), nil
+}
+
+func entry(i agui.Interrupt, status agui.Status, payload json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	if id := nativeID(i); id != nil {
+		out = translate.AppendMember(out, `"interruptId"`, string(id))
+	}
+	if status != "" {
+		out = addText(out, "status", string(status))
+	}
+	if payload != nil {
+		out = translate.AppendMember(out, `"payload"`, string(payload))
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,102 @@
+package draft
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// pausePrivate is what a pause keeps for its resume.
+type pausePrivate struct {
+	Form form `json:"form"`
+}
+
+// formOf is how the pause wants its answers. One that another dialect made (the operator named this one meanwhile) says
+// nothing of it.
+func formOf(p agui.Pause) form {
+	var kept pausePrivate
+	if json.Unmarshal(p.Private, &kept) != nil || p.Dialect != Name || kept.Form == "" {
+		return byArray
+	}
+	return kept.Form
+}
+
+// A run translates one exchange. All that is a draft's stands in the terminal event.
+type run struct {
+	d    *Dialect
+	r    translate.Request
+	told []agui.Message // on a resume by tool messages: those
+}
+
+// Event implements translate.Run. The tool messages that answer are what the backend's own client would have in its
+// history: told as results, they are in this client's too, and no later run brings a call without one.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	emit(ev)
+	if ev.Type == agui.RunStarted && run.r.Show != translate.ShowNative {
+		for _, m := range run.told {
+			emit(resultEvent(m))
+		}
+	}
+	return nil
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
+		return translate.Result{Finish: e.Event}, nil
+	}
+	end := readEnd(e.Event)
+	if natives, how := end.asked(); len(natives) > 0 {
+		return run.paused(end, natives, how), nil
+	}
+	if end.asksElsewhere() {
+		if asked := run.askedBy(); len(asked) > 0 {
+			return run.pausedBy(end, asked), nil
+		}
+		run.d.once.Do(func() {
+			run.d.warn(`a run ended in outcome "interrupt" with nothing that could be answered, and is told as a success; if a tool call asks there, name its tool`,
+				"variable", "HOLDPOINT_DRAFT_APPROVAL_TOOLS")
+		})
+	}
+	res := translate.Result{Finish: e.Event}
+	if run.r.Show != translate.ShowNative {
+		res.Finish = end.ended()
+	}
+	if len(run.told) > 0 && len(run.r.New) > 0 && res.Finish.Type == agui.RunFinished {
+		res.Next = run.next()
+	}
+	return res, nil
+}
+
+// paused is the result of a run that asks in its terminal event.
+func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
+	p := agui.Pause{Dialect: Name, Private: agui.MustMarshal(pausePrivate{how})}
+	calls := run.calls()
+	var gone []string
+	result := gjson.Result{}
+	if how == byObject && !isNull(end.result) { // one interrupt, so what stands beside it is its
+		result, gone = end.result, []string{"result"}
+	}
+	for _, native := range natives {
+		p.Interrupts = append(p.Interrupts, interrupt(native, how, result, calls))
+	}
+	return run.result(end, p, gone...)
+}
+
+func (run *run) result(end end, p agui.Pause, gone ...string) translate.Result {
+	if run.r.Show == translate.ShowNative {
+		p.NativeFinish = slices.Clone(end.ev.JSON)
+	}
+	return translate.Result{Pause: p, Finish: end.rewritten("", gone...)}
+}
+
+func (run *run) calls() []agui.Call {
+	if run.r.Transcript == nil {
+		return nil
+	}
+	return run.r.Transcript.Calls()
+}

@@ -1,0 +1,207 @@
+package draft
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// askedBy are the calls that ask, for a backend that says outcome:"interrupt" and no more: those of the configured tools
+// that have no result, but for tools that the request declares, which are the client's to answer. A call that was
+// answered leaves no result in a client's history, so the calls of this run come first; without one, the backend still
+// waits for those that it made last.
+func (run *run) askedBy() []agui.Call {
+	var open []agui.Call
+	for _, c := range run.calls() {
+		if !c.Answered && run.d.tools.match(c.Name) && !run.r.Input.Declares(c.Name) {
+			open = append(open, c)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	before := run.callsBefore()
+	if fresh := slices.DeleteFunc(slices.Clone(open), func(c agui.Call) bool { return before[c.ID] }); len(fresh) > 0 {
+		return fresh
+	}
+	last := open[len(open)-1].Parent
+	return slices.DeleteFunc(open, func(c agui.Call) bool { return c.Parent != last })
+}
+
+// callsBefore are the ids of the calls that were there before this run.
+func (run *run) callsBefore() map[string]bool {
+	ids := map[string]bool{}
+	note := func(message gjson.Result) {
+		for _, c := range message.Get("toolCalls").Array() {
+			ids[c.Get("id").Str] = true
+		}
+	}
+	for _, m := range run.r.Input.Messages {
+		note(gjson.ParseBytes(m.JSON))
+	}
+	for _, m := range gjson.ParseBytes(run.r.Pause.Messages).Array() {
+		note(m)
+	}
+	for _, i := range run.r.Pause.Interrupts {
+		ids[i.ToolCallID()] = true
+	}
+	return ids
+}
+
+// pausedBy is the result of a run that asks by tool calls. A client that is shown the backend's own form has had them; it
+// needs them again only where it asks again.
+func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
+	p := agui.Pause{Dialect: Name, Private: agui.MustMarshal(pausePrivate{byMessage})}
+	native := run.r.Show == translate.ShowNative
+	for _, c := range asked {
+		message := question(translate.ParseText(gjson.Result{Type: gjson.String, Str: c.Args}))
+		if message == "" || message == c.Args {
+			message = fmt.Sprintf("The agent asks to call the tool %s.", c.Name)
+		}
+		o := addText([]byte{'{'}, "reason", reasonToolCall)
+		o = addText(addText(o, "message", message), "toolCallId", c.ID)
+		o = translate.AppendMember(o, `"responseSchema"`, approvalSchema)
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}')})
+		if native {
+			p.Native = append(p.Native, frames(c)...)
+		}
+	}
+	res := run.result(end, p)
+	res.Announced = native
+	return res
+}
+
+// frames are the events of a call.
+func frames(c agui.Call) []json.RawMessage {
+	type event struct {
+		Type   agui.Type `json:"type"`
+		ID     string    `json:"toolCallId"`
+		Name   string    `json:"toolCallName,omitempty"`
+		Parent string    `json:"parentMessageId,omitempty"`
+		Delta  *string   `json:"delta,omitempty"`
+	}
+	return []json.RawMessage{
+		agui.MustMarshal(event{Type: agui.CallStart, ID: c.ID, Name: c.Name, Parent: c.Parent}),
+		agui.MustMarshal(event{Type: agui.CallArgs, ID: c.ID, Delta: &c.Args}),
+		agui.MustMarshal(event{Type: agui.CallEnd, ID: c.ID}),
+	}
+}
+
+// withoutAbandoned is the input without the calls that asked in an earlier pause and have no result: that pause ended in
+// doubt or in an error, and a model refuses a history with such a call. A client that is shown the backend's own form has
+// one that is its own business.
+func withoutAbandoned(r translate.Request) agui.RunInput {
+	asked := map[string]bool{}
+	for _, p := range r.Ended {
+		for _, i := range p.Interrupts {
+			asked[i.ToolCallID()] = asked[i.ToolCallID()] || formOf(p) == byMessage
+		}
+	}
+	for _, i := range r.Pause.Interrupts {
+		delete(asked, i.ToolCallID())
+	}
+	if len(asked) == 0 || r.Show == translate.ShowNative {
+		return r.Input
+	}
+	return translate.WithoutDangling(r.Input, func(c translate.DanglingCall) bool { return asked[c.ID] })
+}
+
+// toolMessages are the answers to a pause that was asked by calls: a message for each, in the pause's order.
+func toolMessages(r translate.Request) []agui.Message {
+	list := make([]agui.Message, len(r.Answers))
+	for n, a := range r.Answers {
+		i := r.Pause.Interrupts[n]
+		content := denied
+		if a.Status == agui.Resolved && approves(a.Payload) {
+			content = `{"approved":true}`
+		}
+		list[n] = agui.ParseMessage(agui.MustMarshal(struct {
+			ID      string `json:"id"`
+			Role    string `json:"role"`
+			CallID  string `json:"toolCallId"`
+			Content string `json:"content"`
+		}{i.ID, "tool", i.ToolCallID(), content}))
+	}
+	return list
+}
+
+// resultEvent tells a tool message.
+func resultEvent(m agui.Message) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type    agui.Type `json:"type"`
+		ID      string    `json:"messageId"`
+		CallID  string    `json:"toolCallId"`
+		Content string    `json:"content"`
+		Role    string    `json:"role"`
+	}{agui.CallResult, m.ID, m.ToolCallID, gjson.GetBytes(m.JSON, "content").Str, m.Role}))
+}
+
+// approves says whether a payload is a yes to every reader: of two equal keys one takes the first and one the last.
+func approves(payload json.RawMessage) bool {
+	yes, no := false, false
+	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
+		if k.Str == "approved" {
+			yes, no = yes || v.Type == gjson.True, no || v.Type != gjson.True
+		}
+		return true
+	})
+	return yes && !no
+}
+
+// history is what the backend needs for its calls to be answered: the client's messages without new ones and without
+// tool messages for those calls, which may be CopilotKit's; the record's where the client's do not have the calls.
+func history(r translate.Request, told []agui.Message) []agui.Message {
+	list := translate.WithoutMessages(r.Input.Messages, r.New)
+	if !holdsCalls(list, told) {
+		if known, ok := translate.KnownMessages(r); ok {
+			list = known
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
+		ids := translate.Every(gjson.ParseBytes(m.JSON), "toolCallId") // in any spelling: Go reads them all
+		return slices.ContainsFunc(told, func(t agui.Message) bool {
+			return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str == t.ToolCallID })
+		})
+	})
+}
+
+func holdsCalls(list, told []agui.Message) bool {
+	held := map[string]bool{}
+	for _, m := range list {
+		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+			held[c.Get("id").Str] = true
+		}
+	}
+	return !slices.ContainsFunc(told, func(m agui.Message) bool { return !held[m.ToolCallID] })
+}
+
+// next is a run that brings the messages beside the answers, which the first could not carry: the answers have to be the
+// last. They stand behind their calls now: a model refuses a call without one. A client that is shown the backend's own
+// form was not told of them, and its own were taken out.
+func (run *run) next() *translate.Exchange {
+	out := translate.NewMessages(run.r)
+	var list []agui.Message
+	gjson.GetBytes(out.Body, "messages").ForEach(func(_, m gjson.Result) bool {
+		list = append(list, agui.ParseMessage([]byte(m.Raw)))
+		return true
+	})
+	for _, t := range run.told {
+		if slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == t.ToolCallID }) {
+			continue
+		}
+		at := slices.IndexFunc(list, func(m agui.Message) bool { return holdsCalls([]agui.Message{m}, []agui.Message{t}) })
+		if at < 0 {
+			continue
+		}
+		for at++; at < len(list) && list[at].Role == "tool"; at++ { // of the same message's other calls
+		}
+		list = slices.Insert(list, at, t)
+	}
+	out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
+	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
+}

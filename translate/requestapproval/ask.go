@@ -1,0 +1,153 @@
+package requestapproval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// schema of an answer. The backend takes no edited arguments, so none are offered.
+const schema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+
+// An ask is what a request_approval call asks for.
+type ask struct {
+	approvalID string
+	function   string
+	arguments  string // compact JSON; {} where there are none
+	message    string
+}
+
+// readAsk reads the arguments of a call; false if they are not those of a request. A key that stands twice may be read
+// otherwise by the backend than here, so nothing is asked by it.
+func readAsk(args string) (ask, bool) {
+	if !agui.ValidJSON([]byte(args)) {
+		return ask{}, false
+	}
+	request, ok := only(gjson.Parse(args), "request")
+	if !ok {
+		return ask{}, false
+	}
+	id, hasID := only(request, "approval_id")
+	function, hasFunction := only(request, "function_name")
+	if !hasID || !hasFunction || id.Type != gjson.String || function.Type != gjson.String || !keeps(id.Str) || !utf8.ValidString(args) {
+		return ask{}, false
+	}
+	a := ask{approvalID: id.Str, function: function.Str, arguments: "{}"}
+	switch list := translate.Members(request, "function_arguments"); {
+	case len(list) > 1:
+		return ask{}, false
+	case len(list) == 1 && list[0].Type != gjson.Null:
+		a.arguments = compact(list[0].Raw)
+	}
+	if message, ok := only(request, "message"); ok && message.Type == gjson.String {
+		a.message = message.Str
+	}
+	return a, true
+}
+
+// keeps says whether a text comes out of a record as it went in: half a surrogate pair, or what is no UTF-8, does not.
+func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
+
+// only is the one member with that name, which must be spelled so.
+func only(object gjson.Result, name string) (gjson.Result, bool) {
+	if len(translate.Members(object, name)) != 1 {
+		return gjson.Result{}, false
+	}
+	v := object.Get(name)
+	return v, v.Exists()
+}
+
+// compact is JSON without the white space between its tokens; numbers, escapes and the order of keys stay.
+func compact(raw string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(raw)) != nil {
+		return raw
+	}
+	return b.String()
+}
+
+func fits(args string) bool {
+	_, ok := readAsk(args)
+	return ok
+}
+
+// couldFit says whether arguments that are not whole may still become those of a request. It is asked for every delta.
+func couldFit[T string | []byte](args T) bool {
+	for n := range len(args) {
+		if !isSpace(args[n]) {
+			return args[n] == '{'
+		}
+	}
+	return true
+}
+
+// whole says whether the arguments are a whole object. An object ends in a brace: the text is parsed only where it does.
+func whole[T string | []byte](args T) bool {
+	end := len(args)
+	for end > 0 && isSpace(args[end-1]) {
+		end--
+	}
+	return end > 0 && args[end-1] == '}' && agui.ValidJSON([]byte(args))
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// plainEnd says whether a RUN_FINISHED tells of no outcome of its own.
+func plainEnd(finish agui.Event) bool {
+	outcome := finish.Get("outcome")
+	return finish.Valid() && (outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
+}
+
+// object is the AG-UI Interrupt without its id. callID is "" for a call that the client was not shown.
+func (a ask) object(callID string) []byte {
+	text := func(o []byte, key, value string) []byte {
+		return translate.AppendMember(o, `"`+key+`"`, string(agui.MustMarshal(value)))
+	}
+	o := []byte{'{'}
+	if callID == "" {
+		o = text(o, "reason", "confirmation")
+	} else {
+		o = text(o, "reason", "tool_call")
+	}
+	message := a.message
+	if message == "" {
+		message = fmt.Sprintf("The agent asks to call the tool %s.", a.function)
+	}
+	o = text(o, "message", message)
+	if callID != "" {
+		o = text(o, "toolCallId", callID)
+	}
+	o = translate.AppendMember(o, `"responseSchema"`, schema)
+	own := translate.AppendMember(text([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
+	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
+	return append(o, '}')
+}
+
+// A kept is what an interrupt keeps for the resume.
+type kept struct {
+	Call string `json:"call"`
+	// Args are the arguments of the synthetic call as they came, text for text: what the backend runs are those.
+	Args     string `json:"args"`
+	Approval string `json:"approval"`
+	Parent   string `json:"parent"` // id of the assistant's message that has the call
+	// Repeats says that a call of that id was in the history already: a tool message on it may be of the old one.
+	Repeats bool `json:"repeats,omitempty"`
+}
+
+// keptOf is what the interrupts of a pause keep; false where another dialect made it.
+func keptOf(p agui.Pause) ([]kept, bool) {
+	list := make([]kept, len(p.Interrupts))
+	for n, i := range p.Interrupts {
+		if json.Unmarshal(i.Private, &list[n]) != nil || !fits(list[n].Args) {
+			return nil, false
+		}
+	}
+	return list, len(list) > 0
+}

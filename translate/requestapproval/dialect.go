@@ -1,0 +1,125 @@
+// Package requestapproval translates .NET backends that ask by a synthetic tool call named request_approval: the Step04
+// samples of Microsoft Agent Framework (since 2025-12) and of the AG-UI SDK (since 2026-06), and what was written after
+// them.
+//
+// They show no call of the function that they want to run. They show
+//
+//	request_approval {"request":{"approval_id":A,"function_name":F,"function_arguments":{..},"message":".."}}
+//
+// with the call id X, and end the run as if nothing was open. The answer is a tool message on X,
+// {"approval_id":A,"approved":true}, behind the assistant's message with that call. X and A by version:
+//
+//	A1     Agent Framework's sample on Microsoft.Extensions.AI up to 10.3   X = A = call_1
+//	A2     the same from 10.4 on, old host and new                          X = A = ficc_call_1
+//	B      the AG-UI SDK's sample                                           X = call_1, A = ficc_call_1
+//
+// The backend keeps nothing. It takes what is to be run out of the history, compares nothing, runs an old pair once more
+// if the function's result is not in the history, and throws if it is, or if some request has no answer. Hence:
+//
+//   - The call is renamed in place: a client sees F with its arguments under X, and an interrupt that is bound to it. Its
+//     history never holds a pair, so that a later run has an ordinary exchange (call X, result X) and stays as it is.
+//   - A resume, and nothing else, carries the synthetic calls again, of all that is open, with their answers: both out of
+//     the record, never out of the client's copy.
+//   - Whatever pair a history holds beside (only clients that are shown the backend's own form have any) is never an
+//     answer again: with the result it becomes the exchange that it was, without it is taken out.
+//   - A call without any result, of a tool that the request does not declare, is taken out of what goes to the backend if
+//     an ended pause of the record asked about it, or a user's message stands behind it. It is left over from a pause that
+//     never got its result (an error, doubt, a pause that was given up), it would stay for ever, and model providers refuse
+//     a history that has one. This and the former are done where this dialect is named, and under auto on routes that were
+//     seen to speak it.
+//
+// What cannot be done: the server tells nobody which of several calls needed an approval; the model's client asks for all
+// of a batch, also for the tools of the front end that are in it. Such a question is put like the others, but its call is
+// not shown, for the front end would carry it out; an approval of it comes to "function not found". A reason cannot be
+// given. An error on the resume says nothing about whether the function ran, and comes again with every further answer,
+// so it ends the pause. The SDK's own sample client invents a new thread id for its resume: its answer belongs to no
+// thread that asked, and is refused; it has to keep the id. A request that declares request_approval in its tools is left
+// alone, pairs included: then the call is the client's own.
+//
+// Facts: source and published baselines of both samples and of Microsoft.Extensions.AI's FunctionInvokingChatClient, 10.0 to
+// 10.9, read, not run.
+package requestapproval
+
+import (
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "request-approval"
+
+// A Dialect implements translate.Dialect.
+type Dialect struct{}
+
+// New makes the dialect. It has no options.
+func New() *Dialect { return &Dialect{} }
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect: a call that is named request_approval, if its arguments are those of a request.
+// Many products have a tool of that name.
+func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk && held.ID == ""
+	if begins && ev.Get("toolCallName").Str != translate.RequestApproval || !begins && held.Name != translate.RequestApproval {
+		return translate.No
+	}
+	if !ev.Valid() {
+		return translate.No
+	}
+	args := held.Args
+	if begins {
+		args = ev.Get("delta").Str // of a chunk
+	}
+	switch ev.Type {
+	case agui.CallEnd:
+		return mineIf(fits(args))
+	case agui.RunFinished:
+		return mineIf(plainEnd(ev) && fits(args))
+	case agui.CallChunk:
+		if whole(args) {
+			return mineIf(fits(args))
+		}
+	case agui.CallStart, agui.CallArgs:
+	default:
+		return translate.No
+	}
+	if !couldFit(args) {
+		return translate.No
+	}
+	return translate.Hold
+}
+
+func mineIf(mine bool) translate.Verdict {
+	if mine {
+		return translate.Mine
+	}
+	return translate.No
+}
+
+// Begin implements translate.Dialect.
+func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		return plainOut(r), newRun(r), nil
+	}
+	body, err := resumeBody(r)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	return translate.Out{Body: body, Resumes: true, TakesNew: takesNew(r)}, newRun(r), nil
+}
+
+// plainOut is an ordinary run: as it came, but for what this backend would throw at or run once more, and for keys that it
+// predates. A resume that the newest host reads itself would be a second answer beside the pair.
+func plainOut(r translate.Request) translate.Out {
+	in := r.Input
+	body := in.Raw
+	if list, changed := cleaned(in.Messages, in.Declares, leftOver(r)); changed {
+		body = agui.SetKey(body, "messages", agui.MessageList(list))
+	}
+	body = agui.DeleteKey(agui.DeleteKey(body, "protocolVersion"), "resume")
+	if len(body) == len(in.Raw) {
+		return translate.Out{}
+	}
+	return translate.Out{Body: body}
+}

@@ -1,0 +1,171 @@
+package requestapproval
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is lost but those of requests, a
+// native client's stream is untouched, and what is asked can be stored and answered.
+func FuzzEvents(f *testing.F) {
+	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":` + quoted(argsB) + `}`
+	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x"}`
+	for _, s := range [][]string{
+		stream(trio("a", argsA), trio("b", argsB), succeeded), stream(start("a"), start("b"), args("b", `{"x":1}`), args("a", argsA), end("b"), end("a"), finished),
+		stream(chunk, `{"type":"TOOL_CALL_CHUNK","delta":" "}`, trio("a", argsA), result, finished), stream(start("a"), args("a", argsA), failed),
+		stream(`{"type":"MESSAGES_SNAPSHOT","messages":[`+assistant("m", "a", "request_approval", argsA)+`]}`, finished),
+	} {
+		f.Add(strings.Join(s, "\n"), false)
+		f.Add(strings.Join(s, "\n"), true)
+	}
+	f.Fuzz(func(t *testing.T, text string, native bool) {
+		show := translate.ShowOutcome
+		if native {
+			show = translate.ShowNative
+		}
+		lines := strings.Split(text, "\n")
+		p := playPlain(t, show, "", lines...)
+		checkPlayed(t, p, native)
+		before := pausedBy(t, stream(trio("a", argsA), finished)...)
+		_, run, err := resumeWith(t, before, input(t, resume(entry("ficc_a~r1", `true`))), func(r *translate.Request) { r.Show = show })
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPlayed(t, play(run, &log{}, lines...), native)
+	})
+}
+
+func checkPlayed(t *testing.T, p played, native bool) {
+	t.Helper()
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	for _, ev := range append(p.emitted, p.result.Before...) {
+		if ev.Edited && (native || !json.Valid(ev.JSON)) {
+			t.Fatalf("edited: %s", ev.JSON)
+		}
+	}
+	pause := p.result.Pause
+	if len(pause.Interrupts) == 0 {
+		return
+	}
+	if p.result.Finish.Type != agui.RunFinished || !json.Valid(p.result.Finish.JSON) || p.result.Finish.Get("outcome").Exists() {
+		t.Fatalf("finish %s", p.result.Finish.JSON)
+	}
+	if _, err := json.Marshal(pause); err != nil {
+		t.Fatalf("the pause cannot be stored: %v", err)
+	}
+	for _, i := range pause.Interrupts {
+		checkInterrupt(t, i.Object)
+	}
+	pause = minted(pause)
+	for _, approved := range []bool{true, false} {
+		var entries []string
+		for _, i := range pause.Interrupts {
+			e := map[string]any{"interruptId": i.ID, "status": "resolved", "payload": approved}
+			entries = append(entries, string(agui.MustMarshal(e)))
+		}
+		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + resume(entries...) + `}`))
+		if !ok || err != nil {
+			return // ids of which two are equal
+		}
+		out, _, err := resumeWith(t, pause, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPairs(t, out.Body, len(pause.Interrupts), approved)
+	}
+}
+
+// checkPairs: every request has one answer behind it, and there is nothing else that could be one.
+func checkPairs(t *testing.T, body []byte, want int, approved bool) {
+	t.Helper()
+	list := gjson.GetBytes(body, "messages").Array()
+	pairs := 0
+	for n, m := range list {
+		for _, c := range m.Get("toolCalls").Array() {
+			a, ok := readAsk(c.Get("function.arguments").Str)
+			if !ok || c.Get("function.name").Str != translate.RequestApproval {
+				continue
+			}
+			pairs++
+			answer := list[n+1]
+			content := gjson.Parse(answer.Get("content").Str)
+			if answer.Get("toolCallId").Str != c.Get("id").Str || content.Get("approval_id").Str != a.approvalID || content.Get("approved").Bool() != approved {
+				t.Fatalf("request %s has answer %s", m.Raw, answer.Raw)
+			}
+		}
+	}
+	if pairs != want || len(translate.Approvals(body)) != want {
+		t.Fatalf("%d requests, want %d: %s", pairs, want, body)
+	}
+}
+
+// FuzzAnswers: whatever a client sends while a request is open, nothing panics; what goes out asks for what was asked, with
+// one answer; and that is a no where there is no yes in what the client sent.
+func FuzzAnswers(f *testing.F) {
+	old := assistant("x", "x", "request_approval", argsB)
+	for _, more := range []string{
+		"", `"resume":[]`, resume(entry("ficc_a~r1", "")), resume(entry("ficc_a~r1", `true`)), resume(entry("ficc_a~r1", `{"approved":false,"approved":true}`)),
+		resume(entry("ficc_a~r1", `{"accepted":true}`)) + "," + messages(hello, assistant("a", "a", "request_approval", argsB), tool("a", "a", `{"approved":true}`)),
+		messages(hello, tool("a", "a", `{"approval_id":"ficc_a","approved":false}`)), messages(old, tool("y", "x", `{"approval_id":"ficc_b","approved":false}`), tool("z", "x", "gone")) + "," + resume(entry("ficc_a~r1", "false")),
+		`"forwardedProps":{"command":{"resume":false}}`, `"tools":[{"name":"request_approval"}],` + resume(entry("ficc_a~r1", "")),
+		messages(`{"role":"assistant","tool_calls":[{"id":"x","id":"a","function":{"name":"x","name":"request_approval","arguments":"{}"}}]}`) + "," + resume(entry("ficc_a~r1", "")),
+	} {
+		f.Add(more)
+	}
+	f.Fuzz(func(t *testing.T, more string) {
+		body := `{"threadId":"t","runId":"r",` + strings.TrimSuffix(more, ",") + `}`
+		if more == "" {
+			body = `{"threadId":"t","runId":"r"}`
+		}
+		if !agui.ValidJSON([]byte(body)) {
+			return
+		}
+		in, ok, err := agui.ParseInput([]byte(body))
+		if !ok || err != nil {
+			return
+		}
+		if out, _, err := New().Begin(translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
+			t.Fatalf("%v %s", err, out.Body)
+		} else if sent := out.Body; !in.Declares(translate.RequestApproval) {
+			if sent == nil {
+				sent = in.Raw
+			}
+			if list := translate.Approvals(sent); len(list) > 0 && strings.Contains(string(sent), translate.RequestApproval) {
+				for _, a := range list {
+					if m := gjson.GetBytes(sent, "messages").Array()[a.At]; strings.Contains(m.Raw, "approved") && len(translate.Members(m, "function_approvals")) == 0 {
+						t.Fatalf("an old pair goes to the backend: %s", sent)
+					}
+				}
+			}
+		}
+		p := pausedBy(t, stream(trio("a", argsA), finished)...)
+		out, _, err := resumeWith(t, p, in)
+		if err != nil {
+			var told *agui.RunError
+			if !errors.As(err, &told) {
+				t.Fatal(err)
+			}
+			return
+		}
+		list := gjson.GetBytes(out.Body, "messages").Array()
+		if len(list) < 2 || gjson.GetBytes(out.Body, "resume").Exists() {
+			t.Fatalf("%s", out.Body)
+		}
+		request, answer := list[len(list)-2], gjson.Parse(list[len(list)-1].Get("content").Str)
+		if request.Get("toolCalls.0.function.arguments").Str != argsA || answer.Get("approval_id").Str != "ficc_a" {
+			t.Fatalf("%s", out.Body)
+		}
+		if answer.Get("approved").Bool() && !strings.Contains(body, "true") && !strings.Contains(body, `\u`) {
+			t.Fatalf("a yes out of nothing: %s", body)
+		}
+	})
+}

@@ -1,0 +1,263 @@
+package requestapproval
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// What this backend makes of a history decides what it runs, so it is read here as widely as any of its versions might:
+// keys in any spelling, and of two equal ones both.
+
+// A history is the messages of a request, looked over once.
+type history struct {
+	declares func(tool string) bool
+	asked    map[string]bool // ids of synthetic calls
+	real     map[string]bool // ids of other calls
+	results  map[string]bool // ids that a tool message gives a result for, which is no answer to a request
+}
+
+func look(list []agui.Message, declares func(string) bool) *history {
+	h := &history{declares: declares, asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
+	for _, m := range list {
+		for _, c := range callsOf(m) {
+			_, synthetic := h.ask(c)
+			for _, id := range textsOf(c, "id") {
+				if synthetic {
+					h.asked[id] = true
+				} else {
+					h.real[id] = true
+				}
+			}
+		}
+	}
+	for _, m := range list {
+		if hasRole(m, "tool") && !h.answers(m) {
+			for _, id := range textsOf(gjson.ParseBytes(m.JSON), "toolCallId") {
+				h.results[id] = true
+			}
+		}
+	}
+	return h
+}
+
+// ask is what a synthetic call asks for; false for any other call.
+func (h *history) ask(c gjson.Result) (ask, bool) {
+	for _, name := range textsOf(c, "function", "name") {
+		if name != translate.RequestApproval || h.declares(name) {
+			continue
+		}
+		for _, args := range translate.Every(c, "function", "arguments") {
+			text := args.Str
+			if args.Type != gjson.String {
+				text = args.Raw
+			}
+			if a, ok := readAsk(text); ok {
+				return a, true
+			}
+			// What is not read as a request here may be one to the backend (a key that stands twice).
+			if request := translate.Every(gjson.Parse(validOr(text)), "request", "approval_id"); len(request) > 0 {
+				return ask{}, true
+			}
+		}
+	}
+	return ask{}, false
+}
+
+// answers says whether a message answers a synthetic call, and is no result of the function.
+func (h *history) answers(m agui.Message) bool {
+	object := gjson.ParseBytes(m.JSON)
+	if !slices.ContainsFunc(textsOf(object, "toolCallId"), func(id string) bool { return h.asked[id] }) {
+		return false
+	}
+	return slices.ContainsFunc(translate.Every(object, "content"), func(content gjson.Result) bool {
+		content = translate.ParseText(content)
+		return len(translate.Members(content, "approval_id")) > 0 || slices.ContainsFunc(translate.Members(content, "approved"), gjson.Result.IsBool)
+	})
+}
+
+// cleaned is the history as the backend may have it: without a pair of a request and its answer, and without those of its
+// calls without a result of which goes says so. A pair of which the result is there becomes the exchange that it was.
+func cleaned(list []agui.Message, declares func(string) bool, goes func(translate.DanglingCall) bool) (out []agui.Message, changed bool) {
+	h := look(list, declares)
+	renamed := map[string]bool{}
+	for _, m := range list {
+		if hasRole(m, "tool") && h.answers(m) {
+			changed = true
+			continue
+		}
+		edited, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
+			if a, synthetic := h.ask(c); synthetic {
+				return h.exchange(textsOf(c, "id"), a, renamed)
+			}
+			return json.RawMessage(c.Raw)
+		})
+		changed = changed || !ok || string(edited.JSON) != string(m.JSON)
+		if ok {
+			out = append(out, edited)
+		}
+	}
+	left := translate.WithoutDangling(agui.RunInput{Raw: []byte("{}"), Messages: out}, goes)
+	return left.Messages, changed || len(left.Raw) > len("{}")
+}
+
+// leftOver says of a call without a result whether it stays one: a call of a declared tool is the client's to answer; of
+// the others, those of an ended pause are, and those that the conversation has left behind.
+func leftOver(r translate.Request) func(translate.DanglingCall) bool {
+	asked := map[string]bool{}
+	for _, p := range r.Ended {
+		for _, i := range p.Interrupts {
+			asked[i.ToolCallID()] = true
+		}
+	}
+	return func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
+}
+
+// told is a history as a client is told it: with the functions' calls for the synthetic ones, and without their answers.
+func told(list []agui.Message, declares func(string) bool) []agui.Message {
+	h := look(list, declares)
+	var out []agui.Message
+	for _, m := range list {
+		if hasRole(m, "tool") && h.answers(m) {
+			continue
+		}
+		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
+			a, synthetic := h.ask(c)
+			ids := textsOf(c, "id")
+			switch {
+			case !synthetic:
+				return json.RawMessage(c.Raw)
+			case len(ids) != 1 || a.function == "" || h.real[ids[0]]:
+				return nil
+			case declares(a.function) && !h.results[ids[0]]:
+				return nil // hidden in the stream too
+			}
+			return toolCall(ids[0], a.function, a.arguments)
+		})
+		if ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// exchange is the function's own call in place of a synthetic one; nil if its result is not there, or its call is.
+func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.RawMessage {
+	if len(ids) != 1 || a.function == "" || !h.results[ids[0]] || h.real[ids[0]] || renamed[ids[0]] {
+		return nil
+	}
+	renamed[ids[0]] = true
+	return toolCall(ids[0], a.function, a.arguments)
+}
+
+// without is the history without the given calls and without every tool message on them.
+func without(list []agui.Message, calls map[string]bool) []agui.Message {
+	gone := func(ids []string) bool { return slices.ContainsFunc(ids, func(id string) bool { return calls[id] }) }
+	var out []agui.Message
+	for _, m := range list {
+		if hasRole(m, "tool") && gone(textsOf(gjson.ParseBytes(m.JSON), "toolCallId")) {
+			continue
+		}
+		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
+			if gone(textsOf(c, "id")) {
+				return nil
+			}
+			return json.RawMessage(c.Raw)
+		})
+		if ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// withCalls is the message with what edit makes of each of its calls (nil: none). A message in which nothing changes keeps
+// its bytes; false if nothing is left of it.
+func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
+	all := callsOf(m)
+	var left []json.RawMessage
+	same := true
+	for _, c := range all {
+		raw := edit(c)
+		same = same && string(raw) == c.Raw
+		if raw != nil {
+			left = append(left, raw)
+		}
+	}
+	if same {
+		return m, true
+	}
+	object := gjson.ParseBytes(m.JSON)
+	content := object.Get("content")
+	if len(left) == 0 && content.Str == "" && (content.Type == gjson.String || len(content.Array()) == 0) {
+		return m, false
+	}
+	out, put := []byte{'{'}, false
+	object.ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case agui.FoldKey(k.Str) != agui.FoldKey("toolCalls"):
+			out = translate.AppendMember(out, k.Raw, v.Raw)
+		case !put && len(left) > 0: // in its place, once
+			out = translate.AppendMember(out, `"toolCalls"`, string(agui.MessageList(asMessages(left))))
+			put = true
+		}
+		return true
+	})
+	return agui.ParseMessage(append(out, '}')), true
+}
+
+func asMessages(list []json.RawMessage) []agui.Message {
+	out := make([]agui.Message, len(list))
+	for n, raw := range list {
+		out[n].JSON = raw
+	}
+	return out
+}
+
+// toolCall is a call as a message of the assistant has it.
+func toolCall(id, name, arguments string) json.RawMessage {
+	type function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	return agui.MustMarshal(struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{id, "function", function{name, arguments}})
+}
+
+func callsOf(m agui.Message) []gjson.Result {
+	var list []gjson.Result
+	for _, v := range translate.Members(gjson.ParseBytes(m.JSON), "toolCalls") {
+		list = append(list, v.Array()...)
+	}
+	return list
+}
+
+func textsOf(object gjson.Result, path ...string) []string {
+	var list []string
+	for _, v := range translate.Every(object, path...) {
+		if v.Type == gjson.String {
+			list = append(list, v.Str)
+		}
+	}
+	return list
+}
+
+func hasRole(m agui.Message, role string) bool {
+	return slices.ContainsFunc(textsOf(gjson.ParseBytes(m.JSON), "role"), func(r string) bool { return strings.EqualFold(r, role) })
+}
+
+// validOr is the text if it is JSON, else an empty object.
+func validOr(text string) string {
+	if agui.ValidJSON([]byte(text)) {
+		return text
+	}
+	return "{}"
+}

@@ -1,0 +1,78 @@
+package requestapproval
+
+import (
+	"encoding/json"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+func raw(list ...string) []json.RawMessage {
+	var out []json.RawMessage
+	for _, m := range list {
+		out = append(out, json.RawMessage(m))
+	}
+	return out
+}
+
+func TestPlainRun(t *testing.T) {
+	const next = `{"id":"u2","role":"user","content":"next"}`
+	ask, yes := assistant("x", "x", "request_approval", argsB), tool("y", "x", `{"approval_id":"ficc_b","approved":true}`)
+	for name, c := range map[string]struct{ more, want string }{
+		"a finished exchange":             {messages(hello, assistant("x", "x", "Delete", "{}"), tool("x", "x", "gone"), next), ""},
+		"a call left over":                {messages(hello, assistant("x", "x", "Delete", "{}"), next), "user hi\nuser next"},
+		"a call left over, with words":    {messages(hello, `{"role":"assistant","content":"I delete.","name":"x","toolCalls":[`+string(toolCall("x", "Delete", "{}"))+`]}`, next), "user hi\nassistant I delete.\nuser next"},
+		"one of two is left over":         {messages(hello, `{"role":"assistant","content":[],"toolCalls":[`+string(toolCall("x", "Delete", "{}"))+`,`+string(toolCall("z", "Look", "{}"))+`]}`, tool("t", "z", ""), next), "user hi\nassistant (z Look {})\ntool @z\nuser next"},
+		"a call of the client's tool":     {messages(hello, assistant("x", "x", "Delete", "{}"), next) + `,"tools":[{"name":"Delete"}]`, ""},
+		"a call that nobody came behind":  {messages(hello, assistant("x", "x", "Delete", "{}")), ""},
+		"a call of an ended pause":        {messages(hello, assistant("e", "ended", "Delete", "{}")), "user hi"},
+		"an old pair":                     {messages(hello, ask, yes, next), "user hi\nuser next"},
+		"an old pair with its result":     {messages(hello, ask, yes, tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
+		"a result before the answer":      {messages(hello, ask, tool("z", "x", "gone"), yes, next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
+		"a pair beside the real exchange": {messages(hello, ask, yes, assistant("w", "x", "Delete", `{"a":1}`), tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {\"a\":1})\ntool gone @x\nuser next"},
+		"the same, and nothing behind":    {messages(hello, ask, yes, assistant("w", "x", "Delete", `{"a":1}`), tool("z", "x", "gone")), "user hi\nassistant (x Delete {\"a\":1})\ntool gone @x"},
+		"twice the same request":          {messages(hello, ask, ask, yes, tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
+		"an answer in a short form":       {messages(hello, ask, tool("y", "x", `{"approved":true}`), next), "user hi\nuser next"},
+		"a request without an answer":     {messages(hello, ask), "user hi"},
+		"keys in another spelling":        {messages(hello, `{"Role":"assistant","tool_calls":[{"ID":"x","Function":{"NAME":"request_approval","Arguments":`+quoted(argsB)+`}}]}`, `{"role":"tool","ToolCallId":"x","content":"{\"approval_id\":\"ficc_b\",\"approved\":true}"}`), "user hi"},
+		"keys that stand twice":           {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"y","name":"request_approval","arguments":`+quoted(argsB)+`}}]}`, yes), "user hi"},
+		"a request that stands twice":     {messages(hello, assistant("x", "x", "request_approval", `{"request":{},"request":{"approval_id":"a","function_name":"f"}}`), yes), "user hi"},
+		"arguments that are no text":      {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"request_approval","arguments":`+argsB+`}}]}`, yes), "user hi"},
+		"a pair of the client's own":      {messages(hello, ask, yes, next) + `,"tools":[{"name":"request_approval"}]`, ""},
+		"somebody's own tool":             {messages(hello, assistant("x", "x", "request_approval", `{"what":"lunch"}`), tool("y", "x", `{"approved":true}`), next), ""},
+		"keys that it predates":           {messages(hello) + `,"protocolVersion":"1.0","resume":[]`, "user hi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, c.more)
+			ended := []agui.Pause{{Interrupts: []agui.Interrupt{{Object: []byte(`{"toolCallId":"ended"}`)}}}}
+			out, _, err := New().Begin(translate.Request{Input: in, Transcript: &log{}, Ended: ended})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" {
+				if out.Body != nil {
+					t.Errorf("touched: %s", out.Body)
+				}
+				return
+			}
+			if !json.Valid(out.Body) || sent(out.Body) != c.want {
+				t.Errorf("%s\nwant %s", sent(out.Body), c.want)
+			}
+			if parsed := parse(t, string(out.Body)); parsed.ProtocolVersion != "" || parsed.HasResume || out.Resumes {
+				t.Errorf("%s", out.Body)
+			}
+		})
+	}
+}
+
+// What a message has beside its calls keeps its bytes.
+func TestMessageKeepsItsBytes(t *testing.T) {
+	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
+	list, changed := cleaned([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
+		func(string) bool { return false }, func(c translate.DanglingCall) bool { return c.Abandoned })
+	want := `{"id":"m","content":"x\u00e9","n":1.0,"toolCalls":[` + string(toolCall("b", "B", "{}")) + `]}`
+	if !changed || string(list[0].JSON) != want {
+		t.Errorf("%s", list[0].JSON)
+	}
+}

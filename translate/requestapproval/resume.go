@@ -1,0 +1,111 @@
+package requestapproval
+
+import (
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// resumeBody is the request that carries the answers: the history without the open calls, and behind it the pairs.
+//
+// Each request has a message of its own, with its answer behind it: of two requests in one message the wrapper of Agent
+// Framework's sample makes two messages with both, and the function-invoking client throws at the repetition (the hosts
+// merge neighbouring messages with calls, so the answer stands between). All have one id, for that client rebuilds one
+// message of calls for each id, and model providers want all calls of a turn in one, before their results.
+func resumeBody(r translate.Request) ([]byte, error) {
+	asked, ok := keptOf(r.Pause)
+	if !ok || len(asked) != len(r.Answers) {
+		return nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+	}
+	open := map[string]bool{}
+	for _, k := range asked {
+		open[k.Call] = true
+	}
+	// What is put behind a call without a result makes it one that never gets any.
+	goes := func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) }
+	list, _ := cleaned(without(before(r), open), r.Input.Declares, goes)
+	for n, k := range asked {
+		yes, err := approves(r.Answers[n], k)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, pair(asked[0].Parent, r.Pause.Interrupts[n].ID, k, yes)...)
+	}
+	if takesNew(r) {
+		list = append(list, r.New...)
+	}
+	body := agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))
+	return translate.BodyWithoutAnswers(r.Input, body), nil
+}
+
+// takesNew says whether the new messages beside the answers go with them. The function-invoking client puts the rebuilt
+// call and its result behind everything up to Microsoft.Extensions.AI 10.8.3, which no sample has reached: what a person
+// says about a call would stand before it. So they go in a run of their own, but for the backend's own client, whose
+// history is not known well enough to be written by others.
+func takesNew(r translate.Request) bool { return r.Show == translate.ShowNative }
+
+// pair is the request and its answer.
+func pair(parent, id string, k kept, approved bool) []agui.Message {
+	content := translate.AppendMember([]byte{'{'}, `"approval_id"`, string(agui.MustMarshal(k.Approval)))
+	word := "false"
+	if approved {
+		word = "true"
+	}
+	content = append(translate.AppendMember(content, `"approved"`, word), '}')
+	request := agui.MustMarshal(struct {
+		ID      string `json:"id"`
+		Role    string `json:"role"`
+		Content string `json:"content"` // the old host wants one
+		Calls   []any  `json:"toolCalls"`
+	}{parent, "assistant", "", []any{toolCall(k.Call, translate.RequestApproval, k.Args)}})
+	answer := agui.MustMarshal(struct {
+		ID      string `json:"id"`
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Call    string `json:"toolCallId"`
+	}{"answer-" + id, "tool", string(content), k.Call})
+	return []agui.Message{agui.ParseMessage(request), agui.ParseMessage(answer)}
+}
+
+// before are the messages before the answers: the client's without the new ones, or the record's where the client sends
+// fewer (messages: [] is legal).
+func before(r translate.Request) []agui.Message {
+	old := translate.WithoutMessages(r.Input.Messages, r.New)
+	var kept []agui.Message
+	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
+		if m.IsObject() {
+			kept = append(kept, agui.ParseMessage([]byte(m.Raw)))
+		}
+		return true
+	})
+	if r.Show != translate.ShowNative && conversation(old) < conversation(kept) {
+		return kept
+	}
+	return old
+}
+
+// conversation counts what the backend has of a list of messages.
+func conversation(list []agui.Message) int {
+	n := 0
+	for _, m := range list {
+		switch m.Role {
+		case "user", "assistant", "tool":
+			n++
+		}
+	}
+	return n
+}
+
+// newMessages is the second exchange: an ordinary run with the messages beside the answers.
+func newMessages(r translate.Request) translate.Out {
+	out := translate.NewMessages(r)
+	var list []agui.Message
+	for _, m := range gjson.GetBytes(out.Body, "messages").Array() {
+		list = append(list, agui.ParseMessage([]byte(m.Raw)))
+	}
+	if list, changed := cleaned(list, r.Input.Declares, leftOver(r)); changed {
+		out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
+	}
+	return out
+}

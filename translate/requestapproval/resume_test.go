@@ -1,0 +1,198 @@
+package requestapproval
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+const (
+	pairA = `assistant (a request_approval ` + argsA + ")\ntool {\"approval_id\":\"ficc_a\",\"approved\":true} @a"
+	denyB = `assistant (b request_approval ` + argsB + ")\ntool {\"approval_id\":\"ficc_b\",\"approved\":false} @b"
+	noA   = `assistant (a request_approval ` + argsA + ")\ntool {\"approval_id\":\"ficc_a\",\"approved\":false} @a"
+)
+
+func bothAsked(t *testing.T) agui.Pause {
+	t.Helper()
+	return pausedBy(t, stream(trio("a", argsA), trio("b", argsB), finished)...)
+}
+
+// Two answers, one each: a message for each request, its answer behind it, all with one id.
+func TestResumeOfTwo(t *testing.T) {
+	in := input(t, messages(hello, `{"id":"a","role":"assistant","content":"I'll do both.","toolCalls":[`+string(toolCall("a", "Approve", `{}`))+","+string(toolCall("o", "Look", `{}`))+`]}`,
+		tool("t", "o", "seen"), assistant("b", "b", "Delete", "{}"))+`,"tools":[],"protocolVersion":"1.0","forwardedProps":{"x":1,"command":{"resume":{"ficc_a~r1":{"approved":true},"ficc_b~r2":{"approved":false}}}},`+
+		resume(entry("ficc_b~r2", `{"approved":false}`), entry("ficc_a~r1", `{"approved":true}`)))
+	out, _, err := resumeWith(t, bothAsked(t), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "user hi\nassistant I'll do both. (o Look {})\ntool seen @o\n" + pairA + "\n" + denyB
+	if got := sent(out.Body); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if !out.Resumes || out.TakesNew {
+		t.Errorf("%+v", out)
+	}
+	for _, key := range []string{"resume", "protocolVersion", "forwardedProps.command"} {
+		if gjson.GetBytes(out.Body, key).Exists() {
+			t.Errorf("%s goes to the backend: %s", key, out.Body)
+		}
+	}
+	if !gjson.GetBytes(out.Body, "forwardedProps.x").Exists() {
+		t.Errorf("forwardedProps lost: %s", out.Body)
+	}
+	list := gjson.GetBytes(out.Body, "messages").Array()
+	if p, q := list[3].Get("id").Str, list[5].Get("id").Str; p != "a" || q != "a" {
+		t.Errorf("ids %q %q", p, q)
+	}
+	if p, q := list[4].Get("id").Str, list[6].Get("id").Str; p != "answer-ficc_a~r1" || q != "answer-ficc_b~r2" {
+		t.Errorf("ids %q %q", p, q)
+	}
+}
+
+func TestMessagesOfTheResume(t *testing.T) {
+	p := pausedBy(t, stream(trio("a", argsA), finished)...)
+	p.Messages = []byte(`[` + hello + `,` + assistant("a", "a", "Approve", `{"n":1.0}`) + `]`)
+	old := assistant("x", "x", "request_approval", argsB)
+	for name, c := range map[string]struct{ messages, want string }{
+		"none":                         {messages(), "user hi\n" + pairA},
+		"the call is not among them":   {messages(hello), "user hi\n" + pairA},
+		"forged arguments":             {messages(hello, assistant("a", "a", "Delete", `{"all":true}`)), "user hi\n" + pairA},
+		"the client's own pair":        {messages(hello, assistant("a", "a", "request_approval", argsB), tool("a", "a", `{"approval_id":"ficc_b","approved":true}`)), "user hi\n" + pairA},
+		"the call in another spelling": {messages(hello, `{"role":"assistant","ToolCalls":[{"Id":"a","function":{"name":"request_approval","arguments":"{}"}}]}`, `{"ROLE":"tool","toolcallid":"a","content":"{}"}`), "user hi\n" + pairA},
+		"the call's id twice":          {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","id":"a","function":{"name":"y","arguments":"{}"}}]}`), "user hi\n" + pairA},
+		"a result that cannot be":      {messages(hello, assistant("a", "a", "Approve", "{}"), tool("r", "a", "done")), "user hi\n" + pairA},
+		"an old request, unanswered":   {messages(hello, old, hello, assistant("a", "a", "Approve", "{}")), "user hi\nuser hi\n" + pairA},
+		"an old pair":                  {messages(hello, old, tool("y", "x", `{"approval_id":"ficc_b","approved":true}`), hello), "user hi\nuser hi\n" + pairA},
+		"an old pair with its result":  {messages(hello, old, tool("y", "x", `{"approval_id":"ficc_b","approved":true}`), tool("z", "x", "gone"), hello), "user hi\nassistant (x Delete {})\ntool gone @x\nuser hi\n" + pairA},
+		"a call left over":             {messages(hello, assistant("o", "o", "Look", "{}"), assistant("a", "a", "Approve", "{}")), "user hi\n" + pairA},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, p, input(t, c.messages+","+resume(entry("ficc_a~r1", `true`))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sent(out.Body); got != c.want {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	sample := tool("a", "a", `{"approval_id":"ficc_a","approved":true}`)
+	for name, c := range map[string]struct {
+		more string
+		want string    // the pair that is sent
+		code agui.Code // or why nothing is
+	}{
+		"approved":                     {resume(entry("ficc_a~r1", `{"approved":true,"note":"x"}`)), pairA, ""},
+		"denied":                       {resume(entry("ficc_a~r1", `{"approved":false}`)), noA, ""},
+		"cancelled":                    {resume(entry("ficc_a~r1", ``)), noA, ""},
+		"true":                         {resume(entry("ficc_a~r1", `true`)), pairA, ""},
+		"false":                        {resume(entry("ficc_a~r1", `false`)), noA, ""},
+		"accepted":                     {resume(entry("ficc_a~r1", `{"accepted":true}`)), pairA, ""},
+		"not accepted":                 {resume(entry("ficc_a~r1", `{"accepted":false}`)), noA, ""},
+		"both, and the same":           {resume(entry("ficc_a~r1", `{"accepted":true,"approved":true}`)), pairA, ""},
+		"both, and not the same":       {resume(entry("ficc_a~r1", `{"accepted":true,"approved":false}`)), "", agui.InvalidPayload},
+		"twice, and not the same":      {resume(entry("ficc_a~r1", `{"approved":false,"approved":true}`)), "", agui.InvalidPayload},
+		"a word":                       {resume(entry("ficc_a~r1", `{"approved":"yes"}`)), "", agui.InvalidPayload},
+		"nothing":                      {resume(`{"interruptId":"ficc_a~r1","status":"resolved"}`), "", agui.InvalidPayload},
+		"edited arguments":             {resume(entry("ficc_a~r1", `{"approved":true,"editedArgs":{}}`)), "", agui.InvalidPayload},
+		"another approval":             {resume(entry("ficc_a~r1", `{"approved":true,"approval_id":"b"}`)), "", agui.InvalidPayload},
+		"the sample's own message":     {messages(hello, sample), pairA, ""},
+		"twice the same message":       {messages(hello, sample, sample), pairA, ""},
+		"its denial":                   {messages(hello, strings.Replace(sample, "true", "false", 1)), noA, ""},
+		"its approval and its denial":  {messages(hello, sample, strings.Replace(sample, "true", "false", 1)), "", agui.ResumeConflict},
+		"its message for another":      {messages(hello, strings.Replace(sample, "ficc_a", "ficc_b", 1)), "", agui.PartialResume},
+		"its message on another call":  {messages(hello, tool("a", "c", `{"approval_id":"ficc_a","approved":true}`)), "", agui.PartialResume},
+		"its message without an id":    {messages(hello, tool("a", "a", `{"approved":true}`)), "", agui.PartialResume},
+		"an id in its message twice":   {messages(hello, tool("a", "a", `{"approval_id":"ficc_a","approval_id":"x","approved":true}`)), "", agui.PartialResume},
+		"entries and another message":  {messages(hello, sample) + "," + resume(entry("ficc_a~r1", `false`)), noA, ""},
+		"command.resume":               {`"forwardedProps":{"command":{"resume":{"approved":true}}}`, pairA, ""},
+		"command.resume, a boolean":    {`"forwardedProps":{"command":{"resume":false}}`, noA, ""},
+		"command.resume and the other": {`"forwardedProps":{"command":{"resume":{"approved":true}}},` + resume(entry("ficc_a~r1", ``)), "", agui.ResumeConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, pausedBy(t, stream(trio("a", argsA), finished)...), input(t, c.more))
+			if code(err) != c.code {
+				t.Fatalf("error %v, want %q", err, c.code)
+			}
+			if err == nil && sent(out.Body) != "user hi\n"+c.want {
+				t.Errorf("%s\nwant %s", sent(out.Body), c.want)
+			}
+		})
+	}
+}
+
+// A tool message that answers carries its place, so that it is no new input; of a call that repeats an id none is read.
+func TestAnswersFromMessages(t *testing.T) {
+	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
+	p := pausedBy(t, stream(trio("a", argsA), finished)...)
+	list, err := New().Answers(in, p)
+	if err != nil || len(list) != 1 || !list[0].Native || list[0].Message != agui.See(in.Messages[1]) || string(list[0].Payload) != `{"approved":true}` {
+		t.Errorf("%v %+v", err, list)
+	}
+	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
+	for name, p := range map[string]agui.Pause{
+		"a repeated call": minted(again.result.Pause),
+		"no pause":        {},
+		"another's pause": {ID: "x", Dialect: "agui", Interrupts: p.Interrupts},
+		"an unread pause": {ID: "x", Dialect: Name, Interrupts: []agui.Interrupt{{ID: "ficc_a", Native: "ficc_a"}}},
+	} {
+		if list, err := New().Answers(in, p); list != nil || err != nil {
+			t.Errorf("%s: %v %+v", name, err, list)
+		}
+	}
+}
+
+func TestPauseOfAnother(t *testing.T) {
+	p := agui.Pause{ID: "x", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "a", Native: "a"}}}
+	if _, _, err := resumeWith(t, p, input(t, resume(entry("a", `true`)))); code(err) != agui.StoreUnavailable {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is new beside the answers goes in a run of its own, behind the result of the call.
+func TestNewMessagesBesideTheAnswers(t *testing.T) {
+	fresh := `{"id":"u2","role":"user","content":"and quick"}`
+	in := input(t, messages(hello, assistant("a", "a", "Approve", "{}"), fresh)+","+resume(entry("ficc_a~r1", `true`)))
+	p := pausedBy(t, stream(trio("a", argsA), finished)...)
+	withNew := func(show translate.Show) func(*translate.Request) {
+		return func(r *translate.Request) {
+			r.New, r.Show = in.Messages[2:], show
+			r.Transcript = &log{messages: raw(hello, assistant("a", "a", "Approve", "{}"), tool("r", "a", "done"), assistant("x", "x", "Look", "{}"), fresh)}
+		}
+	}
+	out, run, err := resumeWith(t, p, in, withNew(translate.ShowOutcome))
+	if err != nil || sent(out.Body) != "user hi\n"+pairA || out.TakesNew {
+		t.Fatalf("%v\n%s", err, sent(out.Body))
+	}
+	played := play(run, &log{}, started, finished)
+	next := played.result.Next
+	if next == nil || !next.Out.TakesNew || next.Out.Resumes || sent(next.Out.Body) != "user hi\nassistant (a Approve {})\ntool done @a\nuser and quick" {
+		t.Fatalf("%+v", next)
+	}
+	if again := play(next.Run, &log{}, started, finished); again.result.Next != nil {
+		t.Error("a third exchange")
+	}
+	_, run, _ = resumeWith(t, p, in, withNew(translate.ShowOutcome))
+	if r := play(run, &log{}, started, failed).result; r.Next != nil || r.Lost || r.Nothing {
+		t.Errorf("%+v", r)
+	}
+	_, run, _ = resumeWith(t, p, in, withNew(translate.ShowOutcome))
+	if r := play(run, &log{}, stream(trio("b", argsB), finished)...).result; r.Next != nil || len(r.Pause.Interrupts) != 1 {
+		t.Errorf("%+v", r)
+	}
+	out, run, err = resumeWith(t, p, in, withNew(translate.ShowNative))
+	if err != nil || !out.TakesNew || sent(out.Body) != "user hi\n"+pairA+"\nuser and quick" {
+		t.Errorf("%v\n%s", err, sent(out.Body))
+	}
+	if played := play(run, &log{}, started, finished); played.result.Next != nil {
+		t.Error("a second exchange of what went already")
+	}
+}

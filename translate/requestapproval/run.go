@@ -1,0 +1,301 @@
+package requestapproval
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// maxHeld bounds the frames of a held call, each of which may have the arguments once more in rawEvent. A longer one goes
+// out as it came.
+const maxHeld = 8 << 20
+
+// A run translates one exchange: it holds the frames of calls that may be requests until each of them has ended, and
+// renames those that are. A client that is shown the backend's own form gets everything as it comes.
+type run struct {
+	r      translate.Request
+	native bool
+
+	held  []frame // in the order in which they came; of a native client's calls, copies
+	calls []*call // that are held, or looked at
+	chunk string  // the call that chunks without an id belong to
+	asked []asked
+	shown []json.RawMessage // the native frames of what is asked
+}
+
+// A call that is named request_approval and not known yet to be a request.
+type call struct {
+	id, parent string
+	args       []byte
+	size       int
+}
+
+type frame struct {
+	call *call
+	ev   agui.Event
+}
+
+// An asked is a request of this run that has no answer yet.
+type asked struct {
+	ask
+	kept
+	hidden bool // the client was not shown the call
+}
+
+func newRun(r translate.Request) *run { return &run{r: r, native: r.Show == translate.ShowNative} }
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	switch ev.Type {
+	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
+		run.callEvent(ev, emit)
+		return nil
+	case agui.CallResult:
+		run.result(ev, emit)
+	case agui.MessagesSnapshot:
+		ev = run.snapshot(ev)
+	}
+	emit(ev)
+	return nil
+}
+
+// callEvent takes an event of a tool call.
+func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
+	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk
+	if !begins && len(run.calls) == 0 && len(run.asked) == 0 {
+		emit(ev)
+		return
+	}
+	id := ev.Get("toolCallId").Str
+	if ev.Type == agui.CallChunk {
+		if id == "" {
+			id = run.chunk
+		}
+		run.chunk = id
+	}
+	c := run.holding(id)
+	switch {
+	case !ev.Valid():
+		if c != nil {
+			run.release(c, emit)
+		}
+		emit(ev)
+		return
+	case c == nil && run.asks(id):
+		// More of a call that was decided: white space behind a chunk, or the call once more. A client would append it.
+		if run.native {
+			emit(ev)
+		}
+		return
+	case c == nil && begins && id != "" && keeps(id) && ev.Get("toolCallName").Str == translate.RequestApproval && !run.r.Input.Declares(translate.RequestApproval):
+		c = &call{id: id}
+		run.calls = append(run.calls, c)
+	case c == nil:
+		emit(ev)
+		return
+	}
+	run.hold(c, ev)
+	if run.native {
+		emit(ev)
+	}
+	switch {
+	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args):
+		run.decide(c, emit)
+	case c.size > maxHeld, ev.Type != agui.CallStart && !couldFit(c.args):
+		run.release(c, emit)
+	}
+}
+
+func (run *run) holding(id string) *call {
+	for _, c := range run.calls {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// asks says whether this run asks by the call.
+func (run *run) asks(id string) bool {
+	return slices.ContainsFunc(run.asked, func(a asked) bool { return a.Call == id })
+}
+
+func (run *run) hold(c *call, ev agui.Event) {
+	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
+		c.args = append(c.args, ev.Get("delta").Str...)
+	}
+	if parent := ev.Get("parentMessageId").Str; parent != "" {
+		c.parent = parent
+	}
+	c.size += len(ev.JSON)
+	run.held = append(run.held, frame{c, ev.Clone()})
+}
+
+// let takes the frames of a call out of what is held.
+func (run *run) let(c *call) []agui.Event {
+	var list []agui.Event
+	run.held = slices.DeleteFunc(run.held, func(f frame) bool {
+		if f.call == c {
+			list = append(list, f.ev)
+		}
+		return f.call == c
+	})
+	run.calls = slices.DeleteFunc(run.calls, func(other *call) bool { return other == c })
+	return list
+}
+
+// release lets a call go that is no request: it goes out as it came.
+func (run *run) release(c *call, emit func(agui.Event)) {
+	for _, ev := range run.let(c) {
+		if !run.native {
+			emit(ev)
+		}
+	}
+}
+
+// decide says what a call is that has ended.
+func (run *run) decide(c *call, emit func(agui.Event)) {
+	a, ok := readAsk(string(c.args))
+	if !ok {
+		run.release(c, emit)
+		return
+	}
+	one := asked{ask: a, kept: kept{Call: c.id, Args: string(c.args), Approval: a.approvalID, Parent: c.parent, Repeats: run.repeats(c.id)}}
+	if one.Parent == "" {
+		one.Parent = c.id // as clients name the message that they make for such a call
+	}
+	frames := run.let(c)
+	switch {
+	case run.native:
+		for _, ev := range frames {
+			run.shown = append(run.shown, ev.JSON)
+		}
+	case run.r.Input.Declares(a.function):
+		// The front end would carry it out, and its result would be in the way of the answer.
+		one.hidden = true
+	default:
+		rename(frames, a, emit)
+	}
+	run.asked = append(run.asked, one)
+}
+
+// repeats says whether the request's history has a call of that id.
+func (run *run) repeats(id string) bool {
+	return slices.ContainsFunc(run.r.Input.Messages, func(m agui.Message) bool {
+		return slices.ContainsFunc(callsOf(m), func(c gjson.Result) bool { return slices.Contains(textsOf(c, "id"), id) })
+	})
+}
+
+// rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments
+// in one piece. rawEvent goes: it shows the synthetic call. So do nulls, which the old host writes: a null parentMessageId
+// is fatal to clients up to 0.0.53.
+func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
+	delta := false
+	for n, ev := range frames {
+		out := ev.JSON
+		switch ev.Type {
+		case agui.CallStart:
+			out = agui.SetString(out, "toolCallName", a.function)
+		case agui.CallArgs:
+			if delta {
+				continue
+			}
+			delta = true
+			out = agui.SetString(out, "delta", a.arguments)
+		case agui.CallChunk:
+			if n > 0 {
+				continue
+			}
+			out = agui.SetString(agui.SetString(out, "toolCallName", a.function), "delta", a.arguments)
+		}
+		emit(ev.With(translate.Pruned(out, "rawEvent")))
+	}
+}
+
+// result: a call with a result waits for nothing.
+func (run *run) result(ev agui.Event, emit func(agui.Event)) {
+	id := ev.Get("toolCallId").Str
+	if c := run.holding(id); c != nil {
+		run.release(c, emit)
+	}
+	if ev.Valid() {
+		run.asked = slices.DeleteFunc(run.asked, func(a asked) bool { return a.Call == id })
+	}
+}
+
+// snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions' calls for the synthetic
+// ones, and without their answers.
+func (run *run) snapshot(ev agui.Event) agui.Event {
+	if run.native || !bytes.Contains(ev.JSON, []byte(translate.RequestApproval)) || !ev.Valid() {
+		return ev
+	}
+	var list []agui.Message
+	for _, m := range ev.Get("messages").Array() {
+		list = append(list, agui.ParseMessage(json.RawMessage(m.Raw)))
+	}
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(told(list, run.r.Input.Declares))))
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	var before []agui.Event
+	keep := func(ev agui.Event) { before = append(before, ev) }
+	asks := e.Event.Type == agui.RunFinished && plainEnd(e.Event)
+	for _, c := range slices.Clone(run.calls) {
+		if asks && fits(string(c.args)) {
+			run.decide(c, keep) // its END never came; proxy closes what is open
+		}
+	}
+	for _, f := range run.held {
+		if !run.native {
+			keep(f.ev)
+		}
+	}
+	res := translate.Result{Before: before, Finish: e.Event}
+	switch {
+	case asks && len(run.asked) > 0:
+		run.pause(&res)
+	case e.Event.Type == agui.RunFinished && len(run.r.New) > 0 && !run.native:
+		next := run.r
+		next.Pause, next.Answers, next.New = agui.Pause{}, nil, nil
+		res.Next = &translate.Exchange{Out: newMessages(run.r), Run: newRun(next)}
+	}
+	return res, nil
+}
+
+// pause makes an interrupt of every request that is open.
+func (run *run) pause(res *translate.Result) {
+	finish := res.Finish.Clone()
+	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
+	var calls []agui.Call
+	if run.r.Transcript != nil {
+		calls = run.r.Transcript.Calls()
+	}
+	ids := map[string]int{}
+	for _, a := range run.asked {
+		ids[a.Approval]++
+	}
+	for _, a := range run.asked {
+		native, callID := a.Approval, a.Call
+		if ids[native] > 1 {
+			native = a.Call
+		}
+		if a.hidden {
+			callID = ""
+		}
+		if at := slices.IndexFunc(calls, func(c agui.Call) bool { return c.ID == a.Call }); at >= 0 && calls[at].Parent != "" {
+			a.Parent = calls[at].Parent
+		}
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: a.object(callID), Private: agui.MustMarshal(a.kept)})
+	}
+	if run.native {
+		p.Native, res.Announced = run.shown, true
+	}
+	res.Pause = p
+	res.Finish = finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+}

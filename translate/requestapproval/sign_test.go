@@ -1,0 +1,49 @@
+package requestapproval
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+func TestSign(t *testing.T) {
+	held := agui.Call{ID: "a", Name: "request_approval"}
+	with := func(args string) agui.Call { held.Args = args; return held }
+	chunk := func(delta string) string {
+		return `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + quoted(delta) + `}`
+	}
+	for name, c := range map[string]struct {
+		event string
+		held  agui.Call
+		want  translate.Verdict
+	}{
+		"a start":                      {start("a"), agui.Call{}, translate.Hold},
+		"a start of another":           {strings.Replace(start("a"), "request_approval", "x", 1), agui.Call{}, translate.No},
+		"an opaque start":              {strings.Replace(start("a"), "{", `{"type":"TOOL_CALL_START",`, 1), agui.Call{}, translate.No},
+		"no arguments yet":             {args("a", ""), with(""), translate.Hold},
+		"arguments that may become it": {args("a", `{`), with(` {`), translate.Hold},
+		"arguments that cannot":        {args("a", `[`), with(`[`), translate.No},
+		"the end":                      {end("a"), with(argsA), translate.Mine},
+		"the end of something else":    {end("a"), with(`{"x":1}`), translate.No},
+		"the end of another call":      {end("a"), agui.Call{ID: "a", Name: "x", Args: argsA}, translate.No},
+		"an end without a start":       {end("a"), agui.Call{}, translate.No},
+		"a whole chunk":                {chunk(argsA), agui.Call{}, translate.Mine},
+		"a chunk of something else":    {chunk(`{"x":1}`), agui.Call{}, translate.No},
+		"the first chunk":              {chunk(`{"request":`), agui.Call{}, translate.Hold},
+		"a chunk of a string":          {chunk(`"`), agui.Call{}, translate.No},
+		"a next chunk":                 {`{"type":"TOOL_CALL_CHUNK","delta":"x"}`, with(argsA[:30]), translate.Hold},
+		"the last chunk":               {`{"type":"TOOL_CALL_CHUNK","delta":"}}"}`, with(argsA), translate.Mine},
+		"the run's end":                {finished, with(argsA), translate.Mine},
+		"the run's end beside another": {finished, with(`{"x":1}`), translate.No},
+		"the run's end alone":          {succeeded, agui.Call{}, translate.No},
+		"an outcome":                   {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt"}}`, with(argsA), translate.No},
+		"an error":                     {failed, with(argsA), translate.No},
+		"a custom event beside":        {`{"type":"CUSTOM","name":"x"}`, with(argsA), translate.No},
+	} {
+		if got := New().Sign(agui.NewEvent([]byte(c.event)), c.held, nil); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
