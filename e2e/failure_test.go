@@ -324,7 +324,7 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 // mortal is a backend of its own, with Holdpoint before it, that a test may kill. Its ledger outlives it.
 func mortal(t *testing.T, version string) world {
 	t.Helper()
-	s, err := startServer(version, filepath.Join(t.TempDir(), "ledger"))
+	s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,23 @@ const patience = 90 * time.Second
 // and every test has threads of its own.
 var shared struct {
 	binary   string
-	python   map[string]string // adapter version -> its interpreter
+	python   map[stack]string // its interpreter
 	backends []*backend
 	proxies  map[string]*holdpoint // by backend.name
+	agents   []*backend            // of agent-framework, every version in every mode
+	auto     *holdpoint            // the one before all of them
 	through  *driver               // clients behind Holdpoint: nothing may ever be thrown astray there
 	direct   *driver               // clients in front of a bare backend
+}
+
+// A stack is one version of one framework's adapter: the folder with its server, and the version that its pins name.
+type stack struct{ framework, version string }
+
+// stacks are all that is installed and served.
+var stacks = []stack{
+	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
+	{"agentframework", "1.0.0b251223"}, {"agentframework", "1.0.0b260116"}, {"agentframework", "1.0.0b260219"},
+	{"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
 }
 
 func TestMain(m *testing.M) {
@@ -64,7 +76,6 @@ func setUp() error {
 	if err != nil {
 		return err
 	}
-	versions := []string{"0.0.42", "0.0.43"}
 	dir, err := os.MkdirTemp("", "holdpoint-e2e-")
 	if err != nil {
 		return err
@@ -75,32 +86,28 @@ func setUp() error {
 	if ready := os.Getenv("E2E_BINARY"); ready != "" {
 		shared.binary, build = ready, func() error { return nil }
 	}
-	shared.python = map[string]string{}
-	interpreters := make([]string, len(versions))
-	err = inParallel(
-		build,
-		installClients,
-		func() (err error) { interpreters[0], err = environment(python, versions[0]); return },
-		func() (err error) { interpreters[1], err = environment(python, versions[1]); return },
-	)
+	interpreters, servers := make([]string, len(stacks)), make([]*server, len(stacks))
+	install, start := []func() error{build, installClients}, []func() error{
+		func() (err error) { shared.through, err = startDriver("through"); return },
+		func() (err error) { shared.direct, err = startDriver("direct"); return },
+	}
+	for i, s := range stacks {
+		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
+		start = append(start, func() (err error) { servers[i], err = startServer(s, ""); return })
+	}
+	err = inParallel(install...)
 	unlock()
 	if err != nil {
 		return err
 	}
-	for i, v := range versions {
-		shared.python[v] = interpreters[i]
+	shared.python = map[stack]string{}
+	for i, s := range stacks {
+		shared.python[s] = interpreters[i]
 	}
-
-	var old, current *server
-	err = inParallel(
-		func() (err error) { old, err = startServer(versions[0], ""); return },
-		func() (err error) { current, err = startServer(versions[1], ""); return },
-		func() (err error) { shared.through, err = startDriver("through"); return },
-		func() (err error) { shared.direct, err = startDriver("direct"); return },
-	)
-	if err != nil {
+	if err := inParallel(start...); err != nil {
 		return err
 	}
+	old, current := servers[0], servers[1]
 	shared.backends = []*backend{
 		{name: "0.0.42", mode: "default", server: old},
 		{name: "0.0.43", mode: "default", server: current},
@@ -115,7 +122,7 @@ func setUp() error {
 		}
 		shared.proxies[b.name] = h
 	}
-	return nil
+	return setUpAgents(servers)
 }
 
 // ---- what has to be on the machine, and what is installed ----------------------------------------------------------
@@ -175,10 +182,10 @@ func buildBinary(to string) error {
 	return nil
 }
 
-// environment makes, or finds, the virtual environment of one adapter version. Its name carries a digest of the pins
+// environment makes, or finds, the virtual environment of one stack. Its name carries a digest of the pins
 // and of the Python, so that a change of either makes a new one; a marker written last says that it is whole.
-func environment(python, version string) (string, error) {
-	requirements := filepath.Join("langgraph", "requirements-"+version+".txt")
+func environment(python string, s stack) (string, error) {
+	requirements := filepath.Join(s.framework, "requirements-"+s.version+".txt")
 	pins, err := os.ReadFile(requirements)
 	if err != nil {
 		return "", err
@@ -187,7 +194,7 @@ func environment(python, version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := filepath.Abs(filepath.Join(".cache", fmt.Sprintf("venv-%s-%s", version, digest(pins, about))))
+	dir, err := filepath.Abs(filepath.Join(".cache", fmt.Sprintf("venv-%s-%s", s.version, digest(pins, about))))
 	if err != nil {
 		return "", err
 	}
@@ -372,31 +379,35 @@ func eventually(ok func() bool) bool {
 
 // ---- backends ------------------------------------------------------------------------------------------------------
 
-// A server is one process of langgraph/server.py; it serves every mode that its adapter knows.
+// A server is one process of a stack's server.py; it serves every mode that its adapter knows.
 type server struct {
 	*process
-	version string
-	ledger  string
-	port    int
+	stack
+	ledger string
+	port   int
+	modes  []string // that it serves
 }
 
-func startServer(version, ledger string) (*server, error) {
-	s := &server{version: version, ledger: ledger}
-	return s, s.start()
+func startServer(s stack, ledger string) (*server, error) {
+	one := &server{stack: s, ledger: ledger}
+	return one, one.start()
 }
 
 func (s *server) start() error {
-	args := []string{filepath.Join("langgraph", "server.py"), "--port", strconv.Itoa(s.port)}
+	args := []string{filepath.Join(s.framework, "server.py"), "--port", strconv.Itoa(s.port)}
 	if s.ledger != "" {
 		args = append(args, "--ledger", s.ledger)
 	}
-	cmd := exec.Command(shared.python[s.version], args...)
+	cmd := exec.Command(shared.python[s.stack], args...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
-	p, err := startProcess("backend "+s.version, cmd)
+	p, err := startProcess("backend "+s.framework+" "+s.version, cmd)
 	if err != nil {
 		return err
 	}
-	var ready struct{ Port int }
+	var ready struct {
+		Port  int
+		Modes []string
+	}
 	line, err := p.out.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &ready)
@@ -405,7 +416,7 @@ func (s *server) start() error {
 		p.kill()
 		return fmt.Errorf("%s did not start: %w\n%s", p.name, err, p.log.tail(20))
 	}
-	s.process, s.port = p, ready.Port
+	s.process, s.port, s.modes = p, ready.Port, ready.Modes
 	return nil
 }
 
@@ -439,10 +450,12 @@ type ledger struct {
 	Counts  map[string]int
 	Effects []struct {
 		Name, Type string
-		Answer     any
+		Answer     any            // of a graph: what it was answered
+		Args       map[string]any // of an agent's tool: what it was called with
 	}
 	Nodes []string
 	Runs  []struct{ Mode, Graph string }
+	Seen  []struct{ Complaints []string } // of an agent: what a provider would have refused in what its model was shown
 }
 
 func (b *backend) ledger(t *testing.T, thread string) ledger {

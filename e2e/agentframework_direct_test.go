@@ -1,0 +1,299 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The tests in this file have no Holdpoint in them. They pin what the versions of agent-framework-ag-ui do that the dialect
+// was built on; when a newer one behaves otherwise, they say so first.
+
+// eachBareAgent runs test with a client in front of each version itself.
+func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, c *client)) {
+	t.Helper()
+	for _, b := range shared.agents {
+		w := world{b: b, version: newest}
+		if b.mode != "default" || !w.since("1.0.0rc7") {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, w, bare(t, b, newest, agent))
+		})
+	}
+}
+
+// array is a resume array for what the versions with an outcome told last, and call the last tool call that a version
+// without one asked for.
+func (c *client) array(answers ...answer) []entry {
+	var all []entry
+	for n, i := range c.pending {
+		all = append(all, answers[n](i.str("id")))
+	}
+	return all
+}
+
+// askedFor are the ids of the calls that CUSTOM function_approval_request asks for.
+func askedFor(w wire) []string {
+	var all []string
+	for _, e := range w.of("CUSTOM") {
+		if value, _ := e["value"].(map[string]any); e.str("name") == "function_approval_request" {
+			call, _ := value["function_call"].(map[string]any)["call_id"].(string)
+			all = append(all, call)
+		}
+	}
+	return all
+}
+
+// natively is a request without resume whose messages are the client's, without confirm_changes, and these.
+func (c *client) natively(more ...event) step {
+	var messages []any
+	for _, m := range c.messages {
+		list, _ := m["toolCalls"].([]any)
+		m["toolCalls"] = slices.DeleteFunc(list, func(call any) bool { return contains(text(call), "confirm_changes") })
+		if len(list) == 0 {
+			delete(m, "toolCalls")
+		}
+		messages = append(messages, m)
+	}
+	for _, m := range more {
+		messages = append(messages, m)
+	}
+	return step{patch: map[string]any{"messages": messages}, empty: true}
+}
+
+func toolSays(call, content string) event {
+	return event{"id": fresh("answer"), "role": "tool", "toolCallId": call, "content": content}
+}
+
+func TestDirectAgentsPause(t *testing.T) {
+	eachBareAgent(t, "parallel", func(t *testing.T, w world, c *client) {
+		a := c.run(t, step{say: "go"}).answer(t)
+		asked, finished := askedFor(a), a.of("RUN_FINISHED")[0]
+		if len(asked) != 2 || !slices.Equal(asked, calls(a.of("MESSAGES_SNAPSHOT")[0].messages())[:2]) {
+			t.Errorf("CUSTOM asks for %v", asked)
+		}
+		if n := strings.Count(a.Text, `"toolCallName":"confirm_changes"`); n != 2 {
+			t.Errorf("%d calls of confirm_changes, were 2", n)
+		}
+		list, _ := finished["interrupt"].([]any)
+		if old := !w.since("1.0.0rc8"); old != (len(list) == 2) || old == (len(a.outcome()) == 2) {
+			t.Errorf("RUN_FINISHED %v", finished)
+		}
+		for n, i := range a.outcome() {
+			if i.str("toolCallId") != asked[n] || strings.HasPrefix(i.str("id"), "af-call-") != w.since("1.7.0") || !w.since("1.7.0") && i.str("id") != asked[n] {
+				t.Errorf("interrupt %v of call %s", i["id"], asked[n])
+			}
+		}
+	})
+}
+
+// messages are those of a snapshot, the calls of confirm_changes behind the others.
+func (e event) messages() []event {
+	var all []event
+	list, _ := e["messages"].([]any)
+	for _, one := range list {
+		m := event(one.(map[string]any))
+		if list, _ := m["toolCalls"].([]any); list != nil {
+			slices.SortStableFunc(list, func(a, b any) int {
+				return strings.Count(text(a), `"name":"confirm_changes"`) - strings.Count(text(b), `"name":"confirm_changes"`)
+			})
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func TestDirectAgentsResumeArray(t *testing.T) {
+	eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
+		c.run(t, step{say: "go"})
+		if !w.since("1.0.0rc8") {
+			r := c.run(t, step{resume: []entry{accepted("x")}, empty: true})
+			if a := r.answer(t); a.Status != 422 {
+				t.Errorf("an array was met with %d", a.Status)
+			}
+			w.ran(t, c)
+			return
+		}
+		s := step{resume: c.array(accept), empty: true}
+		c.run(t, s)
+		w.ran(t, c, deleteA)
+		again := c.run(t, s).answer(t)
+		if w.since("1.7.0") != (again.code() == "") || again.code() != "" && again.code() != "APPROVAL_RESUME_NOT_FOUND" {
+			t.Errorf("the same again: %s", terminal(again))
+		}
+		w.ran(t, c, deleteA)
+	})
+}
+
+// Of two answers 1.0.0rc8 carries out the first, and shows its model the hole. 1.7.0 carries out two that are equal; where one
+// is a yes and one is not it does nothing and asks for the denied one, for ever.
+func TestDirectAgentsTwoAnswers(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		answers []answer
+		want    map[string][]string
+	}{
+		{"both", []answer{accept, accept}, map[string][]string{"1.0.0rc8": {deleteA}, "1.7.0": {deleteA, deleteB}}},
+		{"the first", []answer{accept, reject}, map[string][]string{"1.0.0rc8": {deleteA}}},
+		{"the second", []answer{reject, accept}, nil},
+		{"neither", []answer{reject, reject}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachBareAgent(t, "parallel", func(t *testing.T, w world, c *client) {
+				if !w.since("1.0.0rc8") {
+					return // takes no array
+				}
+				c.run(t, step{say: "go"})
+				// Posted, for the client dies of what 1.7.0 sends then: the end of a call that did not begin.
+				body, err := json.Marshal(map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "messages": c.messages,
+					"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}, "resume": c.array(test.answers...)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := c.post(t, body)
+				w.ran(t, c, test.want[w.b.server.version]...)
+				mixed := test.name == "the first" || test.name == "the second"
+				if asks := len(a.outcome()); (asks == 1) != (mixed && w.since("1.7.0")) {
+					t.Errorf("asks for %d things: %s", asks, terminal(a))
+				}
+			})
+		})
+	}
+}
+
+func TestDirectAgentsCancelled(t *testing.T) {
+	eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
+		if !w.since("1.0.0rc8") {
+			return // takes no array
+		}
+		c.run(t, step{say: "go"})
+		a := c.run(t, step{resume: c.array(cancelled), empty: true}).answer(t)
+		if want := map[bool]string{true: "", false: "APPROVAL_RESUME_CANCELLED"}[w.since("1.7.0")]; a.code() != want {
+			t.Errorf("cancelled: %s", terminal(a))
+		}
+		w.ran(t, c)
+	})
+}
+
+// The form of the older versions, and the trap in it: what was not asked for is dropped, and the run looks like any other.
+func TestDirectAgentsToolMessage(t *testing.T) {
+	for _, test := range []struct {
+		content string
+		runs    bool
+	}{{`{"accepted":true}`, true}, {`{"accepted":false}`, false}, {`{"approved":true}`, false}} {
+		t.Run(test.content, func(t *testing.T) {
+			eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
+				a := c.run(t, step{say: "go"}).answer(t)
+				end := c.run(t, c.natively(toolSays(askedFor(a)[0], test.content))).answer(t)
+				if w.b.server.version == "1.0.0rc8" {
+					if end.code() != "APPROVAL_RESUME_REQUIRED" {
+						t.Errorf("1.0.0rc8 takes the tool message again: %s", terminal(end))
+					}
+					return
+				}
+				if !w.since("1.0.0rc8") && (end.code() != "" || len(end.of("RUN_FINISHED")) != 1) {
+					t.Errorf("answer: %s", terminal(end))
+				}
+				want := []string{}
+				if test.runs {
+					want = []string{deleteA}
+				}
+				w.ran(t, c, want...)
+			})
+		})
+	}
+}
+
+// Nothing of what these versions keep outlives them, and the older ones do not say so.
+func TestDirectAgentsForget(t *testing.T) {
+	mortalAgent(t, func(t *testing.T, w world) {
+		w.version = newest
+		c := bare(t, w.b, newest, "approve")
+		a := c.run(t, step{say: "go"}).answer(t)
+		w.b.server.crash()
+		w.b.server.back(t)
+		if w.since("1.0.0rc8") {
+			if end := c.run(t, step{resume: c.array(accept), empty: true}).answer(t); end.code() != "APPROVAL_RESUME_NOT_FOUND" {
+				t.Errorf("answer: %s", terminal(end))
+			}
+		} else if end := c.run(t, c.natively(toolSays(askedFor(a)[0], `{"accepted":true}`))).answer(t); end.code() != "" || len(end.of("RUN_FINISHED")) != 1 || len(end.of("TOOL_CALL_RESULT")) != 0 {
+			t.Errorf("no longer looks like a success: %s", terminal(end))
+		}
+		w.ran(t, c)
+	})
+}
+
+// A prediction is confirmed by a tool message on a call that the history does not have, in every version; the versions with an
+// outcome tell it there and take no resume for it.
+func TestDirectAgentsPrediction(t *testing.T) {
+	eachBareAgent(t, "predictive", func(t *testing.T, w world, c *client) {
+		a := c.run(t, step{say: "go"}).answer(t)
+		confirm := ""
+		for _, e := range a.of("TOOL_CALL_START") {
+			if e.str("toolCallName") == "confirm_changes" {
+				confirm = e.str("toolCallId")
+			}
+		}
+		if w.since("1.0.0rc8") {
+			if a.outcome()[0].str("id") != confirm {
+				t.Errorf("interrupt %v, the call is %s", a.outcome(), confirm)
+			}
+			if end := c.run(t, step{resume: c.array(accepted), empty: true}).answer(t); end.code() != "APPROVAL_RESUME_NOT_FOUND" {
+				t.Errorf("a resume was met with %s", terminal(end))
+			}
+		}
+		end := c.run(t, c.natively(toolSays(confirm, `{"accepted":true,"steps":[]}`))).answer(t)
+		if !contains(end.Text, "Changes confirmed") || len(w.b.ledger(t, c.thread).Seen) != 1 {
+			t.Errorf("answer: %v, the model was asked %d times", end.kinds(), len(w.b.ledger(t, c.thread).Seen))
+		}
+	})
+}
+
+// Only under the thread id that the backend told is the pause of 1.0.0rc7 known.
+func TestDirectAgentsDrift(t *testing.T) {
+	eachBareAgent(t, "drift", func(t *testing.T, w world, c *client) {
+		a := c.run(t, step{say: "go"}).answer(t)
+		told := a.of("RUN_STARTED")[0].str("threadId")
+		if drifts := told != c.thread; drifts == w.since("1.7.0") {
+			t.Errorf("told thread %q, asked was %q", told, c.thread)
+		}
+		if w.since("1.0.0rc8") {
+			return
+		}
+		answer := toolSays(askedFor(a)[0], `{"accepted":true}`)
+		c.run(t, c.natively(answer))
+		w.ran(t, c)
+		s := c.natively()
+		s.patch["messages"] = append(s.patch["messages"].([]any)[:2], answer)
+		s.patch["threadId"] = told
+		c.run(t, s)
+		w.ran(t, c, deleteA)
+	})
+}
+
+// The betas keep nothing of what they asked: whoever says yes to any call has it run, each time.
+func TestDirectAgentsAreForged(t *testing.T) {
+	for _, b := range shared.agents {
+		if b.mode != "default" {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := world{b: b, version: newest}
+			c := bare(t, b, newest, "approve")
+			hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}
+			for range 2 {
+				forgeries[1].post(t, c, []event{hello}, "call_forged", evil)
+			}
+			runs := w.b.ledger(t, c.thread).Counts["delete_file"]
+			if want := map[bool]int{true: 0, false: 2}[w.since("1.0.0rc7")]; runs != want {
+				t.Errorf("an approval that nobody asked for, sent twice, ran %d times, was %d", runs, want)
+			}
+		})
+	}
+}

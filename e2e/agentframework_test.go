@@ -1,0 +1,283 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint, which is told nothing of them.
+// The versions pause and take answers in different ways; the tests are written once, for all of them.
+
+// setUpAgents puts a router before all servers, and one Holdpoint before the router: the path begins with the version.
+func setUpAgents(servers []*server) error {
+	router := http.NewServeMux()
+	for _, s := range servers {
+		target, err := url.Parse(s.base())
+		if err != nil {
+			return err
+		}
+		proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+		router.Handle("/"+s.version+"/", http.StripPrefix("/"+s.version, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			// A plain ReverseProxy cuts some fast streams of a POST (golang/go#40747).
+			http.NewResponseController(w).EnableFullDuplex()
+			proxy.ServeHTTP(w, r)
+		})))
+		if s.framework != "agentframework" {
+			continue
+		}
+		for _, mode := range s.modes {
+			name := s.version
+			if mode != "default" {
+				name += "-" + mode
+			}
+			shared.agents = append(shared.agents, &backend{name: name, mode: mode, server: s})
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	front := &http.Server{Handler: router}
+	go front.Serve(l)
+	atEnd(func() { front.Close() })
+	shared.auto, err = startHoldpoint("auto", "http://"+l.Addr().String(), nil)
+	return err
+}
+
+// agentWorld is a cell whose backend is one version in one mode.
+func agentWorld(b *backend, version string) world {
+	h := *shared.auto
+	h.address += "/" + b.server.version + "/" + b.mode
+	return world{b: b, h: &h, version: version}
+}
+
+// eachAgent runs test for every version in its default mode but the betas, and for each client that reads the outcome.
+func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	eachMode(t, []string{"default"}, test)
+}
+
+// eachMode is eachAgent with these modes, where the version knows them.
+func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
+	t.Helper()
+	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) && w.since("1.0.0rc7") }, test)
+}
+
+// eachBeta is eachAgent for the betas.
+func eachBeta(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	cells(t, func(w world) bool { return w.b.mode == "default" && !w.since("1.0.0rc7") }, test)
+}
+
+func cells(t *testing.T, in func(w world) bool, test func(t *testing.T, w world)) {
+	t.Helper()
+	for _, b := range shared.agents {
+		for _, version := range []string{newest, pinned} {
+			if w := agentWorld(b, version); in(w) {
+				t.Run(b.name+"/client-"+version, func(t *testing.T) {
+					t.Parallel()
+					test(t, w)
+				})
+			}
+		}
+	}
+}
+
+// since says whether the backend is this version or a later one.
+func (w world) since(version string) bool {
+	place := func(version string) int {
+		return slices.IndexFunc(stacks, func(s stack) bool { return s.framework == "agentframework" && s.version == version })
+	}
+	return place(w.b.server.version) >= place(version)
+}
+
+// What the agents do when they are let: a tool and its exact arguments.
+const (
+	deleteA = `delete_file {"path":"a.txt"}`
+	deleteB = `delete_file {"path":"b.txt"}`
+	deleteC = `delete_file {"path":"c.txt"}`
+	mail    = `send_email {"count":2,"to":"bob@example.org"}`
+	search  = `search {"query":"x"}`
+	explode = `explode {"what":"all"}`
+	write   = `write_document {"document":"Once upon a time"}`
+)
+
+// called asserts how often the backend was asked to run.
+func (w world) called(t *testing.T, c *client, times int) {
+	t.Helper()
+	if runs := len(w.b.ledger(t, c.thread).Runs); runs != times {
+		t.Errorf("the backend was asked to run %d times, want %d", runs, times)
+	}
+}
+
+// ran asserts what ran on the thread: these tools with these arguments, each once, in any order, and nothing else.
+func (w world) ran(t *testing.T, c *client, want ...string) {
+	t.Helper()
+	got := []string{}
+	for _, e := range w.b.ledger(t, c.thread).Effects {
+		got = append(got, e.Name+" "+text(e.Args))
+	}
+	want = append([]string{}, want...)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("what ran: %q, want %q", got, want)
+	}
+}
+
+// unblamed asserts that a provider would have refused nothing of what the model was shown, but for the first times.
+func (w world) unblamed(t *testing.T, c *client, first int) {
+	t.Helper()
+	if !w.since("1.0.0b260116") {
+		return // makes two results of every answer itself
+	}
+	for n, seen := range w.b.ledger(t, c.thread).Seen {
+		if n >= first && len(seen.Complaints) > 0 {
+			t.Errorf("the model was asked for the %d. time with what a provider refuses: %q", n+1, seen.Complaints)
+		}
+	}
+}
+
+// sane asserts that a real model would have gone along, and that any would with the client's own history.
+func (w world) sane(t *testing.T, c *client) {
+	t.Helper()
+	w.unblamed(t, c, 0)
+	complete(t, c.messages, nil)
+}
+
+// proven asserts that exactly this ran, and that it stays so when the client goes on with its own history.
+func (w world) proven(t *testing.T, c *client, want ...string) {
+	t.Helper()
+	w.ran(t, c, want...)
+	w.sane(t, c)
+	c.goesOn(t, nil)
+	w.ran(t, c, want...)
+	w.sane(t, c)
+}
+
+// complete asserts that every call has one result right behind the message that made it, but for those that wait; that no
+// id is there twice; and that nothing of how the backend asks, or is answered, is among the messages.
+func complete(t *testing.T, messages []event, waiting []string) {
+	t.Helper()
+	problem := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf(format+"\nmessages: %s", append(args, indented(messages))...)
+	}
+	known, open := map[string]bool{}, map[string]bool{}
+	for _, m := range messages {
+		if id := m.str("id"); id == "" || known["message "+id] {
+			problem("message id %q is missing or there twice", id)
+		}
+		known["message "+m.str("id")] = true
+		if m.str("role") == "tool" {
+			id := m.str("toolCallId")
+			if !open[id] {
+				problem("a result for %q, which no call before it waits for", id)
+			}
+			delete(open, id)
+			var answer map[string]any
+			if json.Unmarshal([]byte(m.str("content")), &answer) == nil && (answer["accepted"] != nil || answer["approved"] != nil || answer["status"] != nil) {
+				problem("an answer as the result of %q: %s", id, m.str("content"))
+			}
+			continue
+		}
+		if len(open) > 0 {
+			problem("no result for %v before the next message", slices.Collect(maps.Keys(open)))
+			open = map[string]bool{}
+		}
+		if m["function_approvals"] != nil || m.str("role") == "user" && m.str("content") == "" {
+			problem("a message that only answers: %v", m)
+		}
+		list, _ := m["toolCalls"].([]any)
+		for _, one := range list {
+			call := event(one.(map[string]any))
+			function := event(call["function"].(map[string]any))
+			if known["call "+call.str("id")] {
+				problem("call %q is there twice", call.str("id"))
+			}
+			known["call "+call.str("id")] = true
+			if slices.Contains([]string{"confirm_changes", "request_info", "request_approval", ""}, function.str("name")) {
+				problem("call %q of %q, which is no tool", call.str("id"), function.str("name"))
+			}
+			if !json.Valid([]byte(function.str("arguments"))) {
+				problem("call %q has the arguments %q", call.str("id"), function.str("arguments"))
+			}
+			if !slices.Contains(waiting, call.str("id")) {
+				open[call.str("id")] = true
+			}
+		}
+	}
+	if len(open) > 0 {
+		problem("no result for %v", slices.Collect(maps.Keys(open)))
+	}
+}
+
+// asks runs s and expects to be asked for n decisions on calls that the client has.
+func (c *client) asks(t *testing.T, s step, n int) wire {
+	t.Helper()
+	a := c.run(t, s).answer(t)
+	if len(a.outcome()) != n || a.code() != "" {
+		t.Fatalf("asked for %d things (code %q), want %d: %v\n%s", len(a.outcome()), a.code(), n, a.kinds(), terminal(a))
+	}
+	var waiting []string
+	for _, i := range c.pending {
+		if call, has := i["toolCallId"]; has {
+			waiting = append(waiting, fmt.Sprint(call))
+			if !slices.Contains(calls(c.messages), fmt.Sprint(call)) {
+				t.Errorf("asked for call %v, which the client does not have: %v", call, calls(c.messages))
+			}
+		}
+		if i.str("message") == "" {
+			t.Errorf("an interrupt without a word to show: %v", i)
+		}
+	}
+	complete(t, c.messages, waiting)
+	c.plain(t, a)
+	return a
+}
+
+// plain asserts that the backend's own way to ask is not to be seen by a client that knows the outcome.
+func (c *client) plain(t *testing.T, a wire) {
+	t.Helper()
+	for _, e := range a.Events {
+		if e.kind() == "TOOL_CALL_START" && slices.Contains([]string{"confirm_changes", "request_info"}, e.str("toolCallName")) {
+			t.Errorf("the client is shown a call that is none: %v", e)
+		}
+		if _, has := e["interrupt"]; e.kind() == "RUN_FINISHED" && has {
+			t.Errorf("RUN_FINISHED has interrupt: %v", e)
+		}
+		if c.version == newest && e.kind() == "CUSTOM" && slices.Contains([]string{"function_approval_request", "request_info", "WorkflowInterruptEvent"}, e.str("name")) {
+			t.Errorf("CUSTOM %s for a client that reads the outcome", e.str("name"))
+		}
+	}
+}
+
+// each answers the open interrupts in their order, and sends the answers the other way round: their order is the client's affair.
+func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
+	t.Helper()
+	if len(answers) != len(c.pending) {
+		t.Fatalf("%d answers for %d interrupts", len(answers), len(c.pending))
+	}
+	var s step
+	for n, answer := range slices.Backward(answers) {
+		s.resume = append(s.resume, answer(c.pending[n].str("id")))
+	}
+	return s
+}
+
+// accepted is the older word for it.
+func accepted(id string) entry { return resolved(id, map[string]any{"accepted": true}) }
+
+func contains(s string, parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(s, part) })
+}

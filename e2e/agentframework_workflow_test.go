@@ -1,0 +1,162 @@
+//go:build e2e
+
+package e2e
+
+import "testing"
+
+// chooses answers a workflow's question with a choice; chosen is what the workflow then notes.
+func chooses(what string) answer {
+	return func(id string) entry { return resolved(id, map[string]any{"choice": what}) }
+}
+
+func chosen(what string) string { return `answered {"value":{"choice":"` + what + `"}}` }
+
+func gives(value any) answer { return func(id string) entry { return resolved(id, value) } }
+
+// What a workflow asks for with request_info is answered with a value, and it is handed that value: once, and as it was
+// given.
+func TestAgentsWorkflowIsAnswered(t *testing.T) {
+	for _, test := range []struct {
+		name, agent string
+		rounds      [][]answer
+		want        []string
+	}{
+		{"an object", "workflow", [][]answer{{chooses("a")}}, []string{chosen("a")}},
+		{"a text", "workflow-text", [][]answer{{gives("a")}}, []string{`answered {"value":"a"}`}},
+		{"a text that looks like a number", "workflow-text", [][]answer{{gives("42")}}, []string{`answered {"value":"42"}`}},
+		{"a text that looks like an object", "workflow-text", [][]answer{{gives(`{"a": 1}`)}}, []string{`answered {"value":"{\"a\": 1}"}`}},
+		{"true", "workflow-bool", [][]answer{{gives(true)}}, []string{`answered {"value":true}`}},
+		{"false", "workflow-bool", [][]answer{{gives(false)}}, []string{`answered {"value":false}`}},
+		{"a question that is a text", "workflow-bare", [][]answer{{gives("a")}}, []string{`answered {"value":"a"}`}},
+		{"one after the other", "workflow-twice", [][]answer{{chooses("a")}, {chooses("b")}}, []string{chosen("a"), chosen("b")}},
+		{"two at once", "workflow-both", [][]answer{{chooses("a"), chooses("b")}}, []string{chosen("a"), chosen("b")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachAgent(t, func(t *testing.T, w world) {
+				c := w.client(t, test.agent)
+				s := step{say: "go"}
+				for _, answers := range test.rounds {
+					c.asks(t, s, len(answers))
+					for _, i := range c.pending {
+						if _, has := i["toolCallId"]; i.str("reason") != "input_required" || has {
+							t.Errorf("interrupt %v", i)
+						}
+					}
+					s = c.each(t, answers...)
+				}
+				c.plain(t, c.finish(t, s))
+				w.proven(t, c, test.want...)
+			})
+		})
+	}
+}
+
+// The answers of two questions are not mixed up, in whatever order they come.
+func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
+	eachAgent(t, func(t *testing.T, w world) {
+		c := w.client(t, "workflow-both")
+		c.asks(t, step{say: "go"}, 2)
+		if one, two := c.pending[0].str("message"), c.pending[1].str("message"); one != "First?" || two != "Second?" {
+			t.Errorf("asked %q and %q", one, two)
+		}
+		c.finish(t, c.each(t, chooses("a"), chooses("b")))
+		w.proven(t, c, chosen("a"), chosen("b"))
+	})
+}
+
+// An answer of another type than the workflow asked for never reaches it: the oldest of these versions would hand it on.
+func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
+	for _, test := range []struct {
+		agent        string
+		wrong, right answer
+		want         string
+	}{
+		{"workflow", gives("not an object"), chooses("a"), chosen("a")},
+		{"workflow-bool", gives("true"), gives(true), `answered {"value":true}`},
+		{"workflow-text", gives(true), gives("a"), `answered {"value":"a"}`},
+	} {
+		t.Run(test.agent, func(t *testing.T) {
+			eachAgent(t, func(t *testing.T, w world) {
+				c := w.client(t, test.agent)
+				c.asks(t, step{say: "go"}, 1)
+				c.refused(t, c.each(t, test.wrong), "INVALID_PAYLOAD", true)
+				w.called(t, c, 1)
+				c.finish(t, c.each(t, test.right))
+				w.proven(t, c, test.want)
+			})
+		})
+	}
+}
+
+// A question that is cancelled is not answered with anything. These workflows have no way to be told "no": what the thread
+// can do then is theirs, but the client is never stuck, and the answer that it gives later is taken.
+func TestAgentsWorkflowIsCancelled(t *testing.T) {
+	eachAgent(t, func(t *testing.T, w world) {
+		c := w.client(t, "workflow")
+		c.asks(t, step{say: "go"}, 1)
+		c.run(t, step{resume: c.answers(cancelled)})
+		w.ran(t, c)
+		for range 3 {
+			said := "plain and patient " + fresh("n")
+			c.run(t, c.denying(step{say: said}, nil))
+			w.ran(t, c)
+			if c.echoed(said) {
+				return
+			}
+		}
+		if len(c.pending) == 0 {
+			c.asks(t, step{say: "plain"}, 1)
+		}
+		c.finish(t, c.each(t, chooses("a")))
+		w.proven(t, c, chosen("a"))
+	})
+}
+
+// A state is shown to the user before the tool that would make it so; the user confirms or not. The backend answers with
+// a sentence of its own and asks no model.
+func TestAgentsPrediction(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+		says   string
+	}{
+		{"confirmed", accept, "Changes confirmed"},
+		{"confirmed with the steps", func(id string) entry { return resolved(id, map[string]any{"approved": true, "steps": []any{}}) }, "Changes confirmed"},
+		{"rejected", reject, "No problem!"},
+		{"cancelled", cancelled, "No problem!"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachAgent(t, func(t *testing.T, w world) {
+				c := w.client(t, "predictive")
+				a := c.asks(t, step{say: "go"}, 1)
+				snapshots := a.of("STATE_SNAPSHOT")
+				if len(snapshots) == 0 || text(snapshots[len(snapshots)-1]["snapshot"]) != `{"document":"Once upon a time"}` {
+					t.Errorf("the state beside the question: %v", snapshots)
+				}
+				c.finish(t, c.each(t, test.answer))
+				if said := c.messages[len(c.messages)-1]; !contains(said.str("content"), test.says) {
+					t.Errorf("the backend said %v, want %q", said, test.says)
+				}
+				if seen := w.b.ledger(t, c.thread).Seen; len(seen) != 1 {
+					t.Errorf("the model was asked %d times, want once: before the question", len(seen))
+				}
+				w.proven(t, c)
+			})
+		})
+	}
+}
+
+// A prediction whose tool needs nobody's word: it runs, and nothing is asked.
+func TestAgentsPredictionThatRuns(t *testing.T) {
+	eachAgent(t, func(t *testing.T, w world) {
+		c := w.client(t, "predictive-run")
+		c.plain(t, c.finish(t, step{say: "go"}))
+		w.ran(t, c, write)
+		if !w.since("1.7.0") {
+			c.goesOn(t, nil) // it tells two turns of the model as one message, and passes untouched: nothing is asked here
+			w.ran(t, c, write)
+			return
+		}
+		w.proven(t, c, write)
+	})
+}
