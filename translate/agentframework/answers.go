@@ -62,7 +62,7 @@ func propsItems(in agui.RunInput) []gjson.Result {
 }
 
 // items reads what 1.0.0b260225 and later take for a resume: {"interrupts":[..]}, {"interrupt":[..]}, a list, or one item
-// {"id" or "interruptId", "value" or "payload" or "response"}.
+// {"id" or another key of itemID, "value" or "payload" or "response"}. They leave out what has no id.
 func items(v gjson.Result) []gjson.Result {
 	list := v.Array()
 	if v.IsObject() {
@@ -73,19 +73,20 @@ func items(v gjson.Result) []gjson.Result {
 			list = v.Get("interrupt").Array()
 		}
 	}
-	for _, i := range list {
-		if itemID(i) == "" {
-			return nil
-		}
-	}
-	return list
+	return slices.DeleteFunc(list, func(i gjson.Result) bool { return itemID(i) == "" })
 }
 
+// itemID is the id of an item as every version reads it, "" for an item that it leaves out.
 func itemID(i gjson.Result) string {
-	if id := i.Get("id"); id.Exists() {
-		return id.Str
+	if !i.IsObject() {
+		return ""
 	}
-	return i.Get("interruptId").Str
+	for _, key := range []string{"id", "interruptId", "interrupt_id", "toolCallId"} {
+		if id := i.Get(key); id.Type == gjson.String && id.Str != "" || id.Type == gjson.Number {
+			return id.String()
+		}
+	}
+	return ""
 }
 
 func fromItems(list []gjson.Result, p agui.Pause) []agui.Answer {

@@ -25,6 +25,7 @@
 package agentframework
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -133,11 +134,18 @@ func interrupts(finish agui.Event) []gjson.Result {
 	return list
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came: no version minds keys that it does not know (RAN).
+// Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the family would take for an
+// answer: no version minds keys that it does not know (RAN).
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":
-		return plainDotnet(r), d.plainRun(r), nil
+		came := r.Input.Raw
+		r.Input = harmless(r.Input)
+		out := plainDotnet(r)
+		if out.Body == nil && !bytes.Equal(came, r.Input.Raw) {
+			out.Body = r.Input.Raw
+		}
+		return out, d.plainRun(r), nil
 	case isDotnet(r.Pause):
 		return resumeDotnet(r)
 	}

@@ -148,7 +148,7 @@ func (a *answered) goOn(finish agui.Event) translate.Result {
 	if len(a.r.New) > 0 {
 		run := a.d.plainRun(a.r)
 		run.beside = a.r.New
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(a.r), Run: run}}
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: newMessages(a.r), Run: run}}
 	}
 	return translate.Result{Finish: finish}
 }

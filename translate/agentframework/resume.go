@@ -239,10 +239,7 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	if _, sent := in.CommandResume(); sent {
 		body = translate.BodyWithoutCommand(in, body)
 	}
-	if len(propsItems(in)) > 0 {
-		body = agui.DeleteKey(body, "forwardedProps.resume")
-	}
-	body = agui.DeleteKey(body, "resume")
+	body = agui.DeleteKey(withoutProps(in, body), "resume")
 	if res.kept.Row != rowOutcome {
 		body = agui.DeleteKey(body, "protocolVersion")
 	}
@@ -269,7 +266,11 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 			results[call] = t.message(call)
 		}
 	}
-	return withResults(res.base, results)
+	list := withResults(res.base, results)
+	if safe := asResults(list); safe != nil {
+		return safe
+	}
+	return list
 }
 
 func (t told) message(call string) agui.Message {
