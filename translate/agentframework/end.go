@@ -70,15 +70,18 @@ func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
 	if !a.tells(r) {
 		return
 	}
-	t := told{"result-" + r.answer.ID, content}
-	a.told[r.Call] = t
+	a.say(r.Call, told{"result-" + r.answer.ID, content}, emit)
+}
+
+func (a *answered) say(call string, t told, emit func(agui.Event)) {
+	a.told[call] = t
 	emit(agui.NewEvent(agui.MustMarshal(struct {
 		Type    agui.Type `json:"type"`
 		ID      string    `json:"messageId"`
 		Call    string    `json:"toolCallId"`
 		Content string    `json:"content"`
 		Role    string    `json:"role"`
-	}{agui.CallResult, t.id, r.Call, content, "tool"})))
+	}{agui.CallResult, t.id, call, t.content, "tool"})))
 }
 
 // tells says whether the client has the call, and it is no tool of its own.
@@ -123,8 +126,8 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	}
 	a.tellDenied(emit)
 	if a.tellMissed(emit); a.missed {
-		open, _ := run.open(e.Event)
-		run.tellUnasked(open, emit)
+		a.release(emit)
+		run.tellUnasked(e.Event, emit)
 		known := a.kept.Registry || a.resulted
 		return translate.Result{Lost: known, Doubt: !known}
 	}
@@ -240,10 +243,13 @@ func (a *answered) tellMissed(emit func(agui.Event)) {
 }
 
 // tellUnasked tells of calls that nobody will be asked about, for the run ends in an error.
-func (run *run) tellUnasked(open []agui.Interrupt, emit func(agui.Event)) {
+func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
+	open, _ := run.open(finish)
 	for _, i := range open {
 		asked, _ := askOf(i)
-		run.answered.tell(reply{ask: ask{Call: asked.Call}, answer: agui.Answer{ID: asked.Call}}, unasked, emit)
+		if _, done := run.answered.told[asked.Call]; !done && asked.Call != "" && run.knows(asked.Call) {
+			run.answered.say(asked.Call, told{"result-" + asked.Call, unasked}, emit)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
 	return func(ev agui.Event) {
 		switch {
-		case ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
+		case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
 			emit(ev)
 		case !a.waits():
 			a.release(emit)
