@@ -44,7 +44,7 @@ type held struct {
 	turns  []int // for each event, its place among all that were held
 }
 
-// Event implements translate.Run. Only CUSTOM events and those of tool calls are looked into.
+// Event implements translate.Run. Only CUSTOM events, snapshots of the messages and events of tool calls are looked into.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.found != nil {
 		return run.found.Event(ev, emit)
@@ -69,6 +69,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 		if run.lone != nil {
 			run.release(run.lone, emit)
+		}
+	case agui.MessagesSnapshot:
+		if v, one := run.ask(ev); v == translate.Mine {
+			return run.take(one, ev, emit)
 		}
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		return run.call(ev, emit)
