@@ -275,18 +275,8 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 			Run    string    `json:"runId"`
 		}{agui.RunStarted, a.r.Input.ThreadID, a.r.Input.RunID})))
 	}
-	without, beside := withoutBeside(a.r, a.r.New)
-	if beside = beside && len(a.late) == 0; beside {
-		emit(without)
-	}
-	var results []agui.Message
 	for _, ev := range list {
 		emit(ev)
-		call := ev.Get("toolCallId").Str
-		results = append(results, a.told[call].message(call))
-	}
-	if beside {
-		emit(withBeside(a.r, a.r.New, results))
 	}
 }
 

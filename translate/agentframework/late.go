@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -63,16 +65,84 @@ func speaks(t agui.Type) bool {
 // Clients keep the order of the messages that they have. The messages that one sent beside its answers stand between the
 // call and its result there, where no provider takes them: they go, and come again behind it.
 
-// withoutBeside is a snapshot without the messages that came beside the answers, and withBeside one with them at the end
-// and with more before them; false if there are none, or the client's messages are not known.
-func withoutBeside(r translate.Request, beside []agui.Message) (agui.Event, bool) {
+// sortedBeside emits what the run has still to tell, and such snapshots around it; only that if there is nothing to sort, or
+// the client's messages are not known.
+func sortedBeside(r translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
 	first, last := parted(r, beside)
-	return messagesEvent(first), len(last) > 0
+	told, ok := folded(tell)
+	ok = ok && len(last) > 0
+	if ok {
+		emit(messagesEvent(first))
+	}
+	for _, ev := range tell {
+		emit(ev)
+	}
+	if ok {
+		emit(messagesEvent(slices.Concat(first, told, last)))
+	}
 }
 
-func withBeside(r translate.Request, beside, more []agui.Message) agui.Event {
-	first, last := parted(r, beside)
-	return messagesEvent(slices.Concat(first, more, last))
+// untaken says whether messages stand before results for good: those beside the answers of a run that failed.
+func (a *answered) untaken(res translate.Result) bool {
+	failed := res.Lost || res.Doubt || res.Finish.Type == agui.RunErrored && !res.Nothing
+	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
+}
+
+// sortedAtEnd is what a run has still to tell, with such snapshots around it.
+func sortedAtEnd(r translate.Request, tell []agui.Event) (list []agui.Event) {
+	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
+		list, tell = tell[:1:1], tell[1:]
+	}
+	sortedBeside(r, r.New, tell, func(ev agui.Event) { list = append(list, ev) })
+	return list
+}
+
+// tellHistory tells a client that sent fewer messages than it was shown, the calls with the questions not among them, what
+// its conversation is: the results would have no call there.
+func (a *answered) tellHistory(emit func(agui.Event)) {
+	if a.historyTold || a.r.Transcript == nil {
+		return
+	}
+	a.historyTold = true
+	list, ok := a.r.Transcript.Messages()
+	if !ok {
+		return
+	}
+	has := lastCalls(a.r.Input.Messages)
+	for _, r := range a.resumption.replies {
+		if _, there := has[r.Call]; !there && r.Call != "" && a.tells(r) {
+			var all []agui.Message
+			for _, m := range list {
+				all = append(all, agui.ParseMessage(m))
+			}
+			emit(messagesEvent(all))
+			return
+		}
+	}
+}
+
+// folded are the messages that events make: results and words. false if there is anything else in them.
+func folded(events []agui.Event) (list []agui.Message, ok bool) {
+	for _, ev := range events {
+		id := ev.Get("messageId").Str
+		switch ev.Type {
+		case agui.CallResult:
+			list = append(list, told{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
+		case agui.TextStart:
+			list = append(list, agui.ParseMessage(agui.SetString([]byte(`{"role":"assistant","content":""}`), "id", id)))
+		case agui.TextContent:
+			last := len(list) - 1
+			if last < 0 || list[last].ID != id {
+				return nil, false
+			}
+			text := gjson.GetBytes(list[last].JSON, "content").Str + ev.Get("delta").Str
+			list[last] = agui.ParseMessage(agui.SetString(list[last].JSON, "content", text))
+		case agui.TextEnd, agui.RunStarted:
+		default:
+			return nil, false
+		}
+	}
+	return list, true
 }
 
 func parted(r translate.Request, beside []agui.Message) (first, last []agui.Message) {

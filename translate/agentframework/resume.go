@@ -43,6 +43,8 @@ type resumption struct {
 	late     []agui.Event // what waits for the results of the calls that were approved
 	lateSize int
 	hasty    bool // nothing waits any more
+
+	historyTold bool
 }
 
 // told is the result of a call, as the client was told.

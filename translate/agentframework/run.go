@@ -47,15 +47,12 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	if run.answered != nil && ev.Type != agui.RunStarted {
 		run.answered.streamed = run.answered.streamed || ev.Type != agui.Custom
+		run.answered.tellHistory(emit)
 		run.answered.tellDenied(emit)
 	}
 	if len(run.beside) > 0 && ev.Type != agui.RunStarted && !run.sorted {
 		run.sorted = true
-		if without, ok := withoutBeside(run.r, run.beside); ok {
-			with := withBeside(run.r, run.beside, nil)
-			emit(without)
-			emit(with)
-		}
+		sortedBeside(run.r, run.beside, nil, emit)
 	}
 	direct := emit
 	if run.answered != nil {
@@ -206,6 +203,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		for _, id := range run.texts {
 			say(textEnd(id))
 		}
+	}
+	if a := run.answered; a != nil && !run.native && a.untaken(res) {
+		before = sortedAtEnd(run.r, before)
 	}
 	res.Before = append(before, res.Before...)
 	return res, nil

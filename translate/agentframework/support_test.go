@@ -223,6 +223,9 @@ func admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 // resumeWith takes an input through Answers, admission and Begin.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
+	if len(in.Messages) == 1 && l != nil && len(l.messages) > 1 { // a client sends what it has
+		in = parseInput(t, string(agui.SetKey(in.Raw, "messages", agui.MustMarshal(l.messages))))
+	}
 	answers, err := d.Answers(in, p)
 	if err != nil {
 		return translate.Out{}, nil, err
