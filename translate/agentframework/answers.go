@@ -276,7 +276,11 @@ func renamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)
 	}
-	agree := object.Get(to).Exists() && object.Get(to).Raw == object.Get(from).Raw
+	agree := object.Get(to).Exists()
+	object.ForEach(func(k, v gjson.Result) bool {
+		agree = agree && (k.Str != from || v.Raw == object.Get(to).Raw)
+		return true
+	})
 	out := []byte{'{'}
 	object.ForEach(func(k, v gjson.Result) bool {
 		switch {
