@@ -173,9 +173,8 @@ func (q question) noneOpen() decision {
 	fresh := q.freshAfter(result)
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
-	inHistory := !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
-	if fresh && inHistory && (result == nil || result.How != store.Finished) {
-		// Messages that answer come again with every run. What became of the question was told; it must not be told for ever.
+	if fresh && q.inHistory() {
+		// What became of the question was told; it must not be told for ever.
 		return q.stripped()
 	}
 	if ended && result.Digest != "" && result.Digest == digestAnswers(q.answers) && !(failed && allCancelled(q.answers)) {
@@ -232,6 +231,10 @@ func (q question) forOpen() decision {
 	}
 	for n, i := range p.Interrupts {
 		if ordered[n].Status == agui.Resolved && q.expired(i) {
+			if q.inHistory() && q.allExpired() && len(q.fresh(p.Seen, p)) > 0 {
+				// Said too late, and told so; it comes again with every message that follows.
+				return q.stripped()
+			}
 			d := refuse(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
 			d.reask = true
 			return d
@@ -255,6 +258,11 @@ func (q question) forOpen() decision {
 		return q.refuseStuck(i)
 	}
 	return decision{do: actResume, answers: ordered, fresh: q.fresh(p.Seen, p)}
+}
+
+// inHistory says whether messages carry all of the answers: they come again with every run.
+func (q question) inHistory() bool {
+	return !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
 // meant says whether the answers were read for that pause. Ids alone do not tell: a request that has waited may find

@@ -304,8 +304,8 @@ func (r *run) prepareResume(d decision) decision {
 			}
 		}
 	}
-	r.request.Answers, r.request.New = d.answers, d.fresh
-	r.taken = len(d.fresh) == 0
+	r.request.Answers, r.request.New = d.answers, stillIn(r.in.Messages, d.fresh)
+	r.taken = len(r.request.New) == 0
 	begun := r.begin(d, p)
 	if begun.do == actResume {
 		return r.claim(begun, p)
@@ -322,6 +322,7 @@ func (r *run) prepareResume(d decision) decision {
 
 // begin asks the dialect what to send. What it cannot express is refused here, before the claim.
 func (r *run) begin(d decision, p agui.Pause) decision {
+	r.request.Came = r.came.Messages
 	r.request.Input, r.request.Show, r.request.Transcript, r.request.Pause, r.request.Valid = r.in, r.show, r.transcript, p, r.valid
 	r.request.Ended = r.endedPauses(p)
 	out, translation, err := r.h.opts.Dialect.Begin(r.request)

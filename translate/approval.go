@@ -11,13 +11,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An Approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
+// A native approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
 // request_approval or confirm_changes with a tool message for it, or function_approvals of a message. They believe what
 // the history says was asked, so whoever writes one approves what no agent proposed.
-type Approval struct {
-	At  int      // the place of the message that answers
-	IDs []string // under which a record may know it: the call's, the approval's
-}
 
 // Names of the synthetic calls (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105 and later).
 const (
@@ -25,10 +21,9 @@ const (
 	ConfirmChanges  = "confirm_changes"
 )
 
-// Approvals finds the native approvals in a body with messages, in the messages' order. A call of a tool that the body
-// declares itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python
-// tool_calls.
-func Approvals(body []byte) []Approval {
+// Approvals are the places of the messages in a body that are native approvals. A call of a tool that the body declares
+// itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
+func Approvals(body []byte) []int {
 	if !mayApprove(body) {
 		return nil
 	}
@@ -38,30 +33,41 @@ func Approvals(body []byte) []Approval {
 	for _, t := range first(root, "tools").Array() {
 		declared[first(t, "name").Str] = true
 	}
-	asked := map[string][]string{} // call id -> ids of the request
+	asked := map[string]bool{}
 	for _, m := range messages {
 		for _, c := range calls(m) {
-			for _, ids := range asking(c, declared) {
+			if asking(c, declared) {
 				for _, id := range idsOf(c, "id") {
-					asked[id] = append(asked[id], append(ids, id)...)
+					asked[id] = true
 				}
 			}
 		}
 	}
-	var list []Approval
+	var list []int
 	for at, m := range messages {
-		for _, id := range idsOf(m, "toolCallId") {
-			if ids, ok := asked[id]; ok && isTool(m) {
-				list = append(list, Approval{at, ids})
-			}
-		}
-		for _, v := range Members(m, "function_approvals") {
-			for _, a := range v.Array() {
-				list = append(list, Approval{at, texts(first(a, "id"), first(a, "call_id"))})
-			}
+		answers := slices.ContainsFunc(idsOf(m, "toolCallId"), func(id string) bool { return asked[id] }) && IsTool(m) && decides(m)
+		if answers || slices.ContainsFunc(Members(m, "function_approvals"), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
+			list = append(list, at)
 		}
 	}
 	return list
+}
+
+// decides says whether some backend could read a tool message as a decision, and not as the result that the call got
+// later: text that is no object, or an object without a word of the two, is none to any of them (.NET's samples throw at
+// it). Python reads NaN too, so what only looks like an object may be one.
+func decides(m gjson.Result) bool {
+	contents := Members(m, "content")
+	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
+		if content.Type != gjson.String {
+			return true
+		}
+		object := ParseText(content)
+		if object.IsObject() {
+			return len(Members(object, "approved")) > 0 || len(Members(object, "accepted")) > 0
+		}
+		return strings.HasPrefix(strings.TrimLeft(content.Str, " \t\r\n"), "{")
+	})
 }
 
 // mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
@@ -84,35 +90,31 @@ func hasWord(body []byte, word string) bool {
 	return false
 }
 
-// asking are the ids of what a call asks for, for each way in which it may be read.
-func asking(c gjson.Result, declared map[string]bool) (list [][]string) {
+// asking says whether a call asks for an approval, in one of the ways in which it may be read.
+func asking(c gjson.Result, declared map[string]bool) bool {
+	named := texts(Every(c, "function", "name")...)
 	args := Every(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
 	}
-	for _, name := range texts(Every(c, "function", "name")...) {
-		for _, args := range args {
-			if ids, ok := asks(name, ParseText(args)); ok && !declared[name] {
-				list = append(list, ids)
-			}
+	for _, name := range []string{RequestApproval, ConfirmChanges} {
+		if slices.Contains(named, name) && !declared[name] &&
+			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, ParseText(args)) }) {
+			return true
 		}
 	}
-	return list
+	return false
 }
 
 // asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
 // one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
-func asks(name string, args gjson.Result) (ids []string, ok bool) {
-	switch name {
-	case RequestApproval:
-		request := first(args, "request")
-		id, function := first(request, "approval_id"), first(request, "function_name")
-		return texts(id), id.Type == gjson.String && function.Type == gjson.String
-	case ConfirmChanges:
-		id := first(args, "function_call_id")
-		return texts(id), id.Type == gjson.String || len(args.Map()) == 0
+func asks(name string, args gjson.Result) bool {
+	if name == ConfirmChanges {
+		return len(args.Map()) == 0 || len(texts(Members(args, "function_call_id")...)) > 0
 	}
-	return nil, false
+	return slices.ContainsFunc(Members(args, "request"), func(request gjson.Result) bool {
+		return len(texts(Members(request, "approval_id")...)) > 0 && len(texts(Members(request, "function_name")...)) > 0
+	})
 }
 
 func texts(list ...gjson.Result) []string {
@@ -133,7 +135,8 @@ func idsOf(object gjson.Result, name string) []string {
 	return []string{""}
 }
 
-func isTool(m gjson.Result) bool {
+// IsTool says whether a message is one of a tool, in any spelling.
+func IsTool(m gjson.Result) bool {
 	return slices.ContainsFunc(Every(m, "role"), func(role gjson.Result) bool { return strings.EqualFold(role.Str, "tool") })
 }
 
@@ -181,16 +184,16 @@ func first(object gjson.Result, name string) gjson.Result {
 	return gjson.Result{}
 }
 
-// WithoutApprovals is the input without the given ones: the messages that answer, the calls that asked, and the
-// assistant's message where nothing else is in it.
-func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
+// WithoutApprovals is the input without the approvals at the given places: the messages that answer, the calls that asked,
+// and the assistant's message where nothing else is in it.
+func WithoutApprovals(in agui.RunInput, gone []int) agui.RunInput {
 	if len(gone) == 0 {
 		return in
 	}
 	answers, asked := map[int]bool{}, map[string]bool{}
-	for _, a := range gone {
-		answers[a.At] = true
-		for _, id := range texts(Every(gjson.ParseBytes(in.Messages[a.At].JSON), "toolCallId")...) {
+	for _, at := range gone {
+		answers[at] = true
+		for _, id := range texts(Members(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId")...) {
 			asked[id] = true
 		}
 	}
@@ -216,7 +219,7 @@ func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
 // WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
 func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if len(Members(object, "function_approvals")) == 0 || isTool(object) {
+	if len(Members(object, "function_approvals")) == 0 || IsTool(object) {
 		return m, false
 	}
 	content := object.Get("content")
