@@ -39,6 +39,7 @@ type decision struct {
 	result  *store.Result  // with actReplay
 	strip   bool           // with actPass: the resume array does not go to the backend
 	command bool           // with actPass: nor does an answer in forwardedProps.command
+	gone    []agui.Answer  // answers that are not taken: nor do the messages that carry them
 	// withdraw: the open pause is closed first, for nothing that may be said to it can be handed on.
 	withdraw bool
 }
@@ -157,11 +158,13 @@ func (q question) giveUp() decision {
 
 // stripped judges the request as if it had no answers.
 func (q question) stripped() decision {
+	gone := q.answers
 	q.answers, q.unread, q.in.HasResume = nil, nil, false
 	d := q.withoutAnswers()
 	if d.do == actPass {
 		d.strip, d.command = true, true
 	}
+	d.gone = gone
 	return d
 }
 

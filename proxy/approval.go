@@ -105,6 +105,11 @@ func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInpu
 	return translate.WithoutApprovals(in, stray)
 }
 
+// unsettled are the answers that did not end the pause that they answer.
+func (r *run) unsettled(answers []agui.Answer) []agui.Answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a agui.Answer) bool { return slices.Contains(r.settled, a.Message) })
+}
+
 // withoutCarriers is the input of a resume without the messages that carry its answers. What else such a message says is
 // left of it.
 func withoutCarriers(in agui.RunInput, answers []agui.Answer) agui.RunInput {

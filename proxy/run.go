@@ -276,7 +276,7 @@ func (r *run) preparePass(d decision) decision {
 	if r.show != translate.ShowNative { // such a client's history is the backend's own
 		r.in = withoutLeftovers(r.in)
 	}
-	r.in = r.withoutStray(r.in, nil)
+	r.in = withoutCarriers(r.withoutStray(r.in, nil), r.unsettled(d.gone))
 	if d.strip {
 		r.in = r.in.WithoutResume()
 	}
@@ -290,7 +290,7 @@ func (r *run) preparePass(d decision) decision {
 func (r *run) prepareResume(d decision) decision {
 	p := *r.record.Pause
 	r.in = withoutRepeatedAnswers(r.in, &p)
-	r.in = withoutCarriers(r.withoutStray(r.in, d.answers), d.answers)
+	r.in = withoutCarriers(r.withoutStray(r.in, d.answers), append(r.unsettled(d.gone), d.answers...))
 	r.byArray = r.in.HasResume
 	r.transcript = r.resumeTranscript(&p)
 	r.known = map[string]bool{}

@@ -84,6 +84,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
+	r.New = notAbout(r.New, told) // the backend would take it for one more answer
 	return out, &run{d: d, r: r, told: told}, nil
 }
 
