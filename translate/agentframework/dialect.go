@@ -133,15 +133,33 @@ func interrupts(finish agui.Event) []gjson.Result {
 	return list
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came: no version minds keys that it does not know (RAN).
+// Begin implements translate.Dialect. A plain run goes as it came, but for approvals that nobody asked for: no version minds
+// keys that it does not know (RAN).
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":
-		return plainDotnet(r), d.plainRun(r), nil
+		out := plainDotnet(r)
+		if list, changed := tame(r.Input, messagesFor(r, out)); changed {
+			body := out.Body
+			if body == nil {
+				body = r.Input.Raw
+			}
+			out.Body = agui.SetKey(body, "messages", agui.MessageList(list))
+		}
+		return out, d.plainRun(r), nil
 	case isDotnet(r.Pause):
 		return resumeDotnet(r)
 	}
 	return d.resume(r)
+}
+
+// messagesFor are the messages that go out.
+func messagesFor(r translate.Request, out translate.Out) []agui.Message {
+	if out.Body == nil {
+		return r.Input.Messages
+	}
+	list, _ := parsedMessages(gjson.GetBytes(out.Body, "messages"))
+	return list
 }
 
 func (d *Dialect) plainRun(r translate.Request) *run {

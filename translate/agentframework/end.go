@@ -149,9 +149,12 @@ func (a *answered) goOn(finish agui.Event) translate.Result {
 		}
 	}
 	if len(a.r.New) > 0 {
-		run := a.d.plainRun(a.r)
+		run, out := a.d.plainRun(a.r), translate.NewMessages(a.r)
 		run.beside = a.r.New
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(a.r), Run: run}}
+		if list, changed := tame(a.r.Input, messagesFor(a.r, out)); changed {
+			out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
+		}
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: out, Run: run}}
 	}
 	return translate.Result{Finish: finish}
 }

@@ -209,6 +209,7 @@ func (res *resumption) known() []agui.Message {
 			return a, ok && last[call] == n
 		}))
 	}
+	kept, _ = tame(res.r.Input, kept)
 	return res.withCalls(kept, last)
 }
 
