@@ -52,7 +52,7 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(stream, "\n")
+		lines := slices.DeleteFunc(strings.Split(stream, "\n"), func(line string) bool { return opaque(agui.NewEvent([]byte(line))) })
 		checkTold(t, lines, play(t, run, plain, lines...))
 		for range 5 { // the forgetting, the answers, what was left of them
 			got := play(t, resume, resumed, lines...)
@@ -64,6 +64,11 @@ func FuzzEvents(f *testing.F) {
 		}
 		t.Fatal("it never ends")
 	})
+}
+
+// opaque says whether proxy gives no dialect an event of that type, for it is broken.
+func opaque(ev agui.Event) bool {
+	return (ev.Type == agui.RunStarted || ev.Type == agui.Custom || ev.Type.Terminal()) && !ev.Valid()
 }
 
 func checkTold(t *testing.T, lines []string, p played) {

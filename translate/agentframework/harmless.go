@@ -32,10 +32,8 @@ func harmless(in agui.RunInput) agui.RunInput {
 func newMessages(r translate.Request) translate.Out {
 	out := translate.NewMessages(r)
 	in := r.Input
-	in.Raw, in.Messages = out.Body, nil
-	for _, m := range gjson.GetBytes(out.Body, "messages").Array() {
-		in.Messages = append(in.Messages, agui.ParseMessage([]byte(m.Raw)))
-	}
+	in.Raw = out.Body
+	in.Messages, _ = parsedMessages(gjson.GetBytes(out.Body, "messages"))
 	out.Body = harmless(in).Raw
 	return out
 }

@@ -15,7 +15,7 @@ import (
 // (1.0.0rc8 and later), or one id to two messages (1.0.0rc7, 1.0.0rc8), so that a result ends up behind what was said of it.
 // All that is in it was told by other events, or is told by this run.
 func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool) {
-	list, ok := messagesOf(ev)
+	list, ok := parsedMessages(ev.Get("messages"))
 	if !ok {
 		return ev, true
 	}
@@ -50,9 +50,9 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
 }
 
-func messagesOf(snapshot agui.Event) ([]agui.Message, bool) {
+func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 	var list []agui.Message
-	for _, m := range snapshot.Get("messages").Array() {
+	for _, m := range v.Array() {
 		if !m.IsObject() {
 			return nil, false
 		}
@@ -67,7 +67,7 @@ func signSnapshot(ev agui.Event) bool {
 	if !bytes.Contains(ev.JSON, []byte(translate.ConfirmChanges)) || !ev.Valid() {
 		return false
 	}
-	list, ok := messagesOf(ev)
+	list, ok := parsedMessages(ev.Get("messages"))
 	if !ok {
 		return false
 	}
