@@ -23,28 +23,29 @@ func strayApprovals(in agui.RunInput, answers []agui.Answer, settled []agui.Seen
 	})
 }
 
-// settledBy are the messages of a request by which its ended pauses were answered, in just that way: the record knows the
-// answers' digest. A yes beside a question that was denied is none of them.
-func (r *run) settledBy() []agui.SeenMessage {
-	if len(translate.Approvals(r.in.Raw)) == 0 {
-		return nil
-	}
-	var list []agui.SeenMessage
+// oldAnswers are the messages of a request by which ended pauses of its thread were answered, and those of them that are
+// settled: the pause ended well with just these answers, the record knows their digest. A yes beside a question that was
+// denied is not settled.
+func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 	for _, result := range r.record.Results {
-		if result.How != store.Finished || result.Pause == nil || result.Digest == "" {
+		if result.Pause == nil {
 			continue
 		}
 		answers, err := r.h.opts.Dialect.Answers(r.in, *result.Pause)
-		if err != nil || digestAnswers(answers) != result.Digest {
+		if err != nil {
 			continue
 		}
 		for _, a := range answers {
-			if a.Message != (agui.SeenMessage{}) {
-				list = append(list, a.Message)
+			if a.Message == (agui.SeenMessage{}) {
+				continue
+			}
+			all = append(all, a.Message)
+			if result.How == store.Finished && result.Digest != "" && digestAnswers(answers) == result.Digest {
+				settled = append(settled, a.Message)
 			}
 		}
 	}
-	return list
+	return all, settled
 }
 
 // carries says whether the message is one of those by which the client answers.
@@ -88,13 +89,23 @@ func wordsAfter(list []agui.Message, at int) bool {
 	})
 }
 
-// withoutStray is the input without the approvals that answer no open question. answers are what the run hands on.
+// withoutStray is the input without the approvals that answer no open question. answers are what the run hands on. Of
+// those that are settled a pair of request_approval stays, for its dialect makes an ordinary exchange of it. Any other goes:
+// agent-framework-ag-ui before 1.0.0b260319 keeps nothing, and would run what was approved once more.
 func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInput {
-	stray := strayApprovals(in, answers, r.settled)
-	if len(stray) > 0 {
-		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(stray))
+	if unknown := strayApprovals(in, answers, r.settled); len(unknown) > 0 {
+		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(unknown))
 	}
-	return translate.WithoutApprovals(in, stray)
+	pairs := map[agui.SeenMessage]bool{}
+	for _, a := range translate.Approvals(in.Raw) {
+		pairs[agui.See(in.Messages[a.At])] = a.Name == translate.RequestApproval
+	}
+	stays := slices.DeleteFunc(slices.Clone(r.settled), func(s agui.SeenMessage) bool { return !pairs[s] })
+	in = translate.WithoutApprovals(in, strayApprovals(in, answers, stays))
+	return without(in, func(m agui.Message) bool {
+		seen := agui.See(m)
+		return m.Role == "tool" && slices.Contains(r.old, seen) && !slices.Contains(stays, seen) && !carries(m, answers)
+	})
 }
 
 // withoutCarriers is the input of a resume without the messages that carry its answers. What else such a message says is

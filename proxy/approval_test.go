@@ -166,6 +166,37 @@ func TestAnswerInAMessage(t *testing.T) {
 			t.Errorf("sent %s", got)
 		}
 	})
+	t.Run("in another form it does not stay, for some backends keep nothing and run it again", func(t *testing.T) {
+		const realCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
+		for _, end := range []string{finished, hello} { // it ended well, or is in doubt
+			g, _ := ask(t, end)
+			g.do(withMessages(oldUser, realCall, askYes))
+			g.do(withMessages(oldUser, realCall, askYes, askWords)) // tells the doubt, if there is one
+			g.do(withMessages(oldUser, realCall, askYes, askWords))
+			for _, sent := range g.calls[2:] {
+				if got := gjson.GetBytes(sent, "messages").Raw; got != "["+oldUser+","+realCall+","+askWords+"]" {
+					t.Errorf("sent %s", got)
+				}
+			}
+		}
+	})
+	t.Run("function_approvals do not stay either, but the words beside them", func(t *testing.T) {
+		g, _ := ask(t, finished)
+		both := `{"id":"u9","role":"user","content":"And b?","function_approvals":[{"id":"n1","call_id":"c1","approved":true}]}`
+		g.dialect.reads = func(in agui.RunInput, p agui.Pause) []agui.Answer {
+			for _, m := range in.Messages {
+				if m.ID == "u9" && p.ID != "" {
+					return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: json.RawMessage("true"), Native: true, Message: agui.See(m)}}
+				}
+			}
+			return nil
+		}
+		g.do(withMessages(oldUser, both))
+		g.do(withMessages(oldUser, both, askWords))
+		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+`,{"id":"u9","role":"user","content":"And b?"},`+askWords+"]" {
+			t.Errorf("sent %s", got)
+		}
+	})
 	t.Run("beside a new message it stays out of it", func(t *testing.T) {
 		g, _ := ask(t, finished)
 		var beside []agui.Message

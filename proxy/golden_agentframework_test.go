@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -31,7 +32,8 @@ func (a agentFrameworkScenario) synthetic(turn int) []string {
 		for _, f := range frames {
 			ev := gjson.Parse(f.data)
 			args := gjson.Parse(ev.Get("delta").Str)
-			if ev.Get("type").Str == "TOOL_CALL_ARGS" && (args.Get("function_call_id").Exists() || args.Get("request_id").Exists()) {
+			bare := ev.Get("toolCallName").Str == "confirm_changes" && strings.Contains(string(bytes.Join(a.s.streams(n), nil)), `"delta":"{}"`)
+			if bare || ev.Get("type").Str == "TOOL_CALL_ARGS" && (args.Get("function_call_id").Exists() || args.Get("request_id").Exists()) {
 				ids = append(ids, ev.Get("toolCallId").Str)
 			}
 		}

@@ -127,10 +127,11 @@ func playChain(t *testing.T, s scenario) {
 }
 
 // inOwnForm says whether a request may hold an answer in a backend's own form: command.resume, a resume object, a tool
-// message at the end, the answer to a request_approval anywhere.
+// message at the end, the answer to a request_approval or function_approvals anywhere.
 func inOwnForm(body []byte) bool {
 	resume, messages := gjson.GetBytes(body, "resume"), gjson.GetBytes(body, "messages").Array()
-	return gjson.GetBytes(body, "forwardedProps.command").Exists() || resume.IsObject() || bytes.Contains(body, []byte("approval_id")) ||
+	return gjson.GetBytes(body, "forwardedProps.command").Exists() || gjson.GetBytes(body, "forwardedProps.resume").Exists() ||
+		bytes.Contains(body, []byte("function_approvals")) || resume.IsObject() || bytes.Contains(body, []byte("approval_id")) ||
 		!resume.Exists() && len(messages) > 0 && messages[len(messages)-1].Get("role").Str == "tool"
 }
 

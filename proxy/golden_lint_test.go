@@ -183,9 +183,9 @@ var (
 	short     = regexp.MustCompile(`"(payload|resume)"\s*:\s*true`)
 )
 
-// lintRequests compares what went to the backend with what the client sent. more are keys that may change beside the
-// sanctioned ones.
-func lintRequests(request []byte, sent [][]byte, more ...string) (complaints []string) {
+// lintRequests compares what went to the backend with what the client sent. free are calls that need no approval, more
+// keys that may change beside the sanctioned ones.
+func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...string) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
 	}
@@ -210,18 +210,43 @@ func lintRequests(request []byte, sent [][]byte, more ...string) (complaints []s
 		kept(in.Get("forwardedProps.command"), out.Get("forwardedProps.command"), "resume", "interruptEvent")
 		// Approved means approved: nothing makes more yes than there was.
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
-			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw, -1))
+			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw+v.Get("forwardedProps.resume").Raw, -1))
 		}
-		// request_approval's answers are messages; no more of them say yes than the client has said.
-		inMessages := func(v gjson.Result) int { return len(yesInText.FindAllString(v.Get("messages").Raw, -1)) }
+		// The answers of Microsoft's backends are messages; no more of them say yes than the client has said.
+		inMessages := func(v gjson.Result) int {
+			raw := v.Get("messages").Raw
+			return len(yesInText.FindAllString(raw, -1)) + len(approval.FindAllString(raw, -1))
+		}
 		if inMessages(out) > inMessages(in)+answers(in, approval)+answers(in, short) {
 			complain("an approval in the messages that the client did not give:\n%s", body)
 		}
-		if answers(out, approval) > answers(in, approval)+answers(in, short)+inMessages(in) {
+		unasked := 0
+		for _, e := range out.Get("resume").Array() {
+			if free[e.Get("payload.toolCall.callId").Str] {
+				unasked += len(approval.FindAllString(e.Raw, -1))
+			}
+		}
+		if answers(out, approval) > answers(in, approval)+answers(in, short)+inMessages(in)+unasked {
 			complain("an approval that the client did not give:\n%s", body)
 		}
 	}
 	return complaints
+}
+
+// free are the calls of which the backend has said, before that turn, that they need no approval: AGUI.Server runs them
+// only if they are approved with the others of their batch.
+func (s scenario) free(turn int) map[string]bool {
+	calls := map[string]bool{}
+	for earlier := 1; earlier < turn; earlier++ {
+		for _, f := range backendFrames(s, earlier) {
+			for _, c := range gjson.Get(f.data, "rawEvent.contents").Array() {
+				if c.Get("requiresConfirmation").Type == gjson.False {
+					calls[c.Get("toolCall.callId").Str] = true
+				}
+			}
+		}
+	}
+	return calls
 }
 
 // member of an object, without gjson's paths: keys may hold dots.

@@ -76,7 +76,7 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 		for _, c := range stage.backend.complaints(turn) {
 			complain("%s", c)
 		}
-		for _, c := range lintRequests(s.request(turn), stage.backend.sent, s.renamedKeys()...) {
+		for _, c := range lintRequests(s.request(turn), stage.backend.sent, s.free(turn), s.renamedKeys()...) {
 			complain("%s", c)
 		}
 		if bytes.HasPrefix(got, []byte("HTTP ")) {

@@ -228,6 +228,29 @@ func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r6","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
+// A backend may end a resume as if all was well and leave open whether it did anything.
+func TestDoubtOfTheDialect(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+		} else {
+			sendStream(w, stream(started, hello, finished))
+		}
+	})
+	g.do(input("t", "r1", ""))
+	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
+		return translate.Result{Finish: e.Event.Clone(), Doubt: true}, nil
+	}
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:RESUME_IN_DOUBT")
+	g.dialect.end = nil
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT")
+	wantTypes(t, g.do(input("t", "r4", resumeWith(no("n1~id1")))), "RUN_STARTED RUN_FINISHED")
+	wantTypes(t, g.do(`{"threadId":"t","runId":"r5","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 3 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
 func TestClientLeavesAClaimedRun(t *testing.T) {
 	release := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {

@@ -80,10 +80,12 @@ type attempt struct {
 	in         agui.RunInput // as it goes to the dialect
 	request    translate.Request
 	transcript *transcript
-	known      map[string]bool // calls that the client knew before the resume
-	byArray    bool            // the answers came in a resume array
-	taken      bool            // the messages beside the answers went to the backend, or there were none
-	settled    []agui.SeenMessage
+	known      map[string]bool    // calls that the client knew before the resume
+	byArray    bool               // the answers came in a resume array
+	taken      bool               // the messages beside the answers went to the backend, or there were none
+	old        []agui.SeenMessage // messages by which ended pauses were answered
+	settled    []agui.SeenMessage // those of them that the record knows as the answers
+	results    map[string]bool    // messageIds of the results that came
 }
 
 func newAttempt(in agui.RunInput) attempt { return attempt{in: in, taken: true} }
@@ -157,7 +159,7 @@ func (r *run) judge() (decision, error) {
 	if r.in.ResumeObject != nil && answers == nil && q.unread == nil {
 		q.unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
-	r.settled = r.settledBy()
+	r.old, r.settled = r.oldAnswers()
 	q.settled = r.settled
 	return admit(q), nil
 }

@@ -59,7 +59,7 @@ func (r *run) endStatus(end translate.End) (events []agui.Event, next bool) {
 		res, broken = translate.Result{}, r.translationError(err)
 	}
 	events, next = r.conclude(res, end, broken)
-	said := err != nil || res.Lost || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0
+	said := err != nil || res.Lost || res.Doubt || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0
 	if next || said || r.code == agui.StoreUnavailable {
 		return events, next
 	}
@@ -100,6 +100,9 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	case res.Lost:
 		result.How = store.Lost
 		finish = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event()
+	case res.Doubt:
+		result.How = store.Doubtful
+		finish = agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event()
 	case finish.Type == agui.Unknown:
 		if broken == nil {
 			broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
@@ -129,7 +132,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 // one failed, or the only one that did says that nothing was done, or it was not reached.
 func (r *run) givesBack(res translate.Result, end translate.End, finish agui.Event) bool {
 	switch {
-	case res.Lost, end.None:
+	case res.Lost, res.Doubt, end.None:
 		return false
 	case !r.carried.Load():
 		return finish.Type == agui.RunErrored

@@ -70,18 +70,33 @@ func (r *run) withRunIDs(ev agui.Event) agui.Event {
 	return ev
 }
 
-// withResultID gives a result a message of its own where it has the id of the message that made the call. Microsoft's .NET
-// host names a result after its call, and so does a client the assistant's message of a call that names no parent; of two
-// messages with one id a MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client 1.0.0, src/apply/default.ts).
+// maxResults bounds what is kept of a run's results to tell them apart.
+const maxResults = 4096
+
+// withResultID gives a result a message of its own where it has the id of another. Microsoft's .NET host names a result
+// after its call, and so does a client the assistant's message of a call that names no parent; its older host gives all
+// results of a run one id. Of two messages with one id a MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client
+// 1.0.0, src/apply/default.ts).
 func (r *run) withResultID(ev agui.Event) agui.Event {
-	id := ev.Get("messageId").Str
-	if id == "" || id != ev.Get("toolCallId").Str || r.show == translate.ShowNative || !ev.Valid() || !r.transcript.asked(id) {
+	id, call := ev.Get("messageId").Str, ev.Get("toolCallId").Str
+	if id == "" || r.show == translate.ShowNative || !ev.Valid() {
 		return ev
 	}
-	for r.transcript.byID[id] != nil { // calls of some models all have one id
-		id = "result-" + id
+	repeats := r.results[id]
+	if r.results == nil {
+		r.results = map[string]bool{}
 	}
-	return ev.With(agui.SetString(ev.JSON, "messageId", id))
+	if len(r.results) < maxResults {
+		r.results[id] = true
+	}
+	if repeats || id == call && r.transcript.asked(id) {
+		id = "result-" + call
+		for r.transcript.holds(id) { // calls of some models all have one id
+			id = "result-" + id
+		}
+		return ev.With(agui.SetString(ev.JSON, "messageId", id))
+	}
+	return ev
 }
 
 func (r *run) startEvent() agui.Event {

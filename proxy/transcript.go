@@ -153,6 +153,12 @@ func (t *transcript) asked(id string) bool {
 	return m != nil && len(m.calls) > 0
 }
 
+// holds says whether there is a message of that id.
+func (t *transcript) holds(id string) bool {
+	t.fold()
+	return t.byID[id] != nil
+}
+
 // seen is what tells the messages of this run from new ones, also where their contents were too large to keep.
 func (t *transcript) seen() []agui.SeenMessage {
 	t.fold()

@@ -127,6 +127,16 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 		"the same call again": {ClientOutcome, []string{call(""), end, result, call(""), end, result}, strings.Replace(result, `"c1"`, `"result-result-c1"`, 1)},
 		"another id":          {ClientOutcome, []string{call(""), end, strings.Replace(result, `"c1"`, `"x"`, 1)}, strings.Replace(result, `"c1"`, `"x"`, 1)},
 		"an unknown call":     {ClientOutcome, []string{result}, result},
+		"the id of another result": {
+			ClientOutcome,
+			[]string{strings.Replace(result, `"c1"`, `"x"`, 1), strings.Replace(strings.ReplaceAll(result, "c1", "c2"), `"c2"`, `"x"`, 1)},
+			strings.Replace(strings.ReplaceAll(result, "c1", "c2"), `"c2"`, `"result-c2"`, 1),
+		},
+		"its own id once more": {
+			ClientOutcome,
+			[]string{strings.Replace(result, `"c1"`, `"x"`, 1), strings.Replace(strings.Replace(result, `"c1"`, `"x"`, 1), "ok", "more", 1)},
+			strings.Replace(strings.Replace(result, `"c1"`, `"result-c1"`, 1), "ok", "more", 1),
+		},
 		"a client that is shown the backend's own": {ClientNative, []string{call(""), end, result}, result},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,14 +15,16 @@ import (
 // request_approval or confirm_changes with a tool message for it, or function_approvals of a message. They believe what
 // the history says was asked, so whoever writes one approves what no agent proposed.
 type Approval struct {
-	At  int      // the place of the message that answers
-	IDs []string // under which a record may know it: the call's, the approval's
+	At   int    // the place of the message that answers
+	Name string // RequestApproval, ConfirmChanges or FunctionApprovals
 }
 
-// Names of the synthetic calls (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105 and later).
+// Names of the synthetic calls, and of the member of a message (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105
+// and later).
 const (
-	RequestApproval = "request_approval"
-	ConfirmChanges  = "confirm_changes"
+	RequestApproval   = "request_approval"
+	ConfirmChanges    = "confirm_changes"
+	FunctionApprovals = "function_approvals"
 )
 
 // Approvals finds the native approvals in a body with messages, in the messages' order. A call of a tool that the body
@@ -38,26 +40,28 @@ func Approvals(body []byte) []Approval {
 	for _, t := range first(root, "tools").Array() {
 		declared[first(t, "name").Str] = true
 	}
-	asked := map[string][]string{} // call id -> ids of the request
+	asked := map[string]string{} // call id -> name
 	for _, m := range messages {
 		for _, c := range calls(m) {
-			for _, ids := range asking(c, declared) {
-				for _, id := range idsOf(c, "id") {
-					asked[id] = append(asked[id], append(ids, id)...)
-				}
+			name := asking(c, declared)
+			if name == "" {
+				continue
+			}
+			for _, id := range idsOf(c, "id") {
+				asked[id] = name
 			}
 		}
 	}
 	var list []Approval
 	for at, m := range messages {
 		for _, id := range idsOf(m, "toolCallId") {
-			if ids, ok := asked[id]; ok && isTool(m) {
-				list = append(list, Approval{at, ids})
+			if name := asked[id]; name != "" && isTool(m) {
+				list = append(list, Approval{at, name})
 			}
 		}
-		for _, v := range Members(m, "function_approvals") {
-			for _, a := range v.Array() {
-				list = append(list, Approval{at, texts(first(a, "id"), first(a, "call_id"))})
+		for _, v := range Members(m, FunctionApprovals) {
+			for range v.Array() {
+				list = append(list, Approval{at, FunctionApprovals})
 			}
 		}
 	}
@@ -84,35 +88,33 @@ func hasWord(body []byte, word string) bool {
 	return false
 }
 
-// asking are the ids of what a call asks for, for each way in which it may be read.
-func asking(c gjson.Result, declared map[string]bool) (list [][]string) {
+// asking is the name under which a call asks for an approval, in whichever way it may be read; "" if it asks nothing.
+func asking(c gjson.Result, declared map[string]bool) string {
 	args := Every(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
 	}
 	for _, name := range texts(Every(c, "function", "name")...) {
 		for _, args := range args {
-			if ids, ok := asks(name, ParseText(args)); ok && !declared[name] {
-				list = append(list, ids)
+			if !declared[name] && asks(name, ParseText(args)) {
+				return name
 			}
 		}
 	}
-	return list
+	return ""
 }
 
 // asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
 // one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
-func asks(name string, args gjson.Result) (ids []string, ok bool) {
+func asks(name string, args gjson.Result) bool {
 	switch name {
 	case RequestApproval:
 		request := first(args, "request")
-		id, function := first(request, "approval_id"), first(request, "function_name")
-		return texts(id), id.Type == gjson.String && function.Type == gjson.String
+		return first(request, "approval_id").Type == gjson.String && first(request, "function_name").Type == gjson.String
 	case ConfirmChanges:
-		id := first(args, "function_call_id")
-		return texts(id), id.Type == gjson.String || len(args.Map()) == 0
+		return first(args, "function_call_id").Type == gjson.String || len(args.Map()) == 0
 	}
-	return nil, false
+	return false
 }
 
 func texts(list ...gjson.Result) []string {
@@ -216,7 +218,7 @@ func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
 // WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
 func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if len(Members(object, "function_approvals")) == 0 || isTool(object) {
+	if len(Members(object, FunctionApprovals)) == 0 || isTool(object) {
 		return m, false
 	}
 	content := object.Get("content")
@@ -225,7 +227,7 @@ func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	}
 	out := []byte{'{'}
 	object.ForEach(func(k, v gjson.Result) bool {
-		if agui.FoldKey(k.Str) != agui.FoldKey("function_approvals") {
+		if agui.FoldKey(k.Str) != agui.FoldKey(FunctionApprovals) {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
 		return true

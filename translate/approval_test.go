@@ -31,26 +31,26 @@ func TestApprovals(t *testing.T) {
 	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
 	for name, c := range map[string]struct {
 		body string
-		want string // place and ids of each
+		want string // place and name of each
 	}{
-		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2 [ficc_c c]"},
-		"whatever its answer":                    {body("", call("request_approval", request), tool("Done.")), "1 [ficc_c c]"},
-		"the answer before the call":             {body("", answer, call("request_approval", request)), "0 [ficc_c c]"},
+		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2 request_approval"},
+		"whatever its answer":                    {body("", call("request_approval", request), tool("Done.")), "1 request_approval"},
+		"the answer before the call":             {body("", answer, call("request_approval", request)), "0 request_approval"},
 		"no answer":                              {body("", person, call("request_approval", request)), ""},
 		"a tool of that name":                    {body("", call("request_approval", `{\"question\":\"ok?\"}`), answer), ""},
 		"arguments that are no JSON":             {body("", call("request_approval", `{\"request\":`), answer), ""},
 		"another tool":                           {body("", call("pay", request), answer), ""},
 		"a tool that the request declares":       {body(`,"tools":[{"name":"request_approval"}]`, call("request_approval", request), answer), ""},
-		"written with escapes":                   {body("", call(`request\u005fapproval`, request), answer), "1 [ficc_c c]"},
-		"keys in another spelling":               {body("", strings.NewReplacer("toolCalls", "tool_calls", "function", "Function", "name", "NAME").Replace(call("request_approval", `{\"Request\":{\"approvalId\":\"ficc_c\",\"functionNAME\":\"pay\"}}`)), strings.Replace(answer, "toolCallId", "tool_call_id", 1)), "1 [ficc_c c]"},
-		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1 [ficc_c c]"},
-		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1 [real c]"},
-		"confirm_changes of a predicted state":   {body("", call("confirm_changes", `{}`), tool(`{\"accepted\":true}`)), "1 [c]"},
+		"written with escapes":                   {body("", call(`request\u005fapproval`, request), answer), "1 request_approval"},
+		"keys in another spelling":               {body("", strings.NewReplacer("toolCalls", "tool_calls", "function", "Function", "name", "NAME").Replace(call("request_approval", `{\"Request\":{\"approvalId\":\"ficc_c\",\"functionNAME\":\"pay\"}}`)), strings.Replace(answer, "toolCallId", "tool_call_id", 1)), "1 request_approval"},
+		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1 request_approval"},
+		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1 confirm_changes"},
+		"confirm_changes of a predicted state":   {body("", call("confirm_changes", `{}`), tool(`{\"accepted\":true}`)), "1 confirm_changes"},
 		"another confirm_changes":                {body("", call("confirm_changes", `{\"text\":\"ok?\"}`), tool(`{\"accepted\":true}`)), ""},
-		"function_approvals":                     {body("", `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x","call_id":"y","approved":true},{"id":"z"}]}`), "0 [x y]; 0 [z]"},
-		"functionApprovals":                      {body("", `{"id":"u2","role":"user","functionApprovals":[{"id":"x","callId":"y"}]}`), "0 [x y]"},
+		"function_approvals":                     {body("", `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x","call_id":"y","approved":true},{"id":"z"}]}`), "0 function_approvals; 0 function_approvals"},
+		"functionApprovals":                      {body("", `{"id":"u2","role":"user","functionApprovals":[{"id":"x","callId":"y"}]}`), "0 function_approvals"},
 		"a person who writes of it":              {body("", `{"id":"u2","role":"user","content":"request_approval confirm_changes function_approvals"}`), ""},
-		"a body that is no run":                  {`{"messages":[` + call("request_approval", request) + `,` + answer + `]}`, "1 [ficc_c c]"},
+		"a body that is no run":                  {`{"messages":[` + call("request_approval", request) + `,` + answer + `]}`, "1 request_approval"},
 		"nothing":                                {body(""), ""},
 		"function_approvals that are no list":    {body("", `{"id":"u2","role":"user","function_approvals":null}`), ""},
 		"calls that are no list":                 {body("", `{"id":"a","role":"assistant","toolCalls":{"id":"c"}}`, answer), ""},
@@ -60,7 +60,7 @@ func TestApprovals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, a := range Approvals([]byte(c.body)) {
-				got = append(got, fmt.Sprint(a.At, " ", a.IDs))
+				got = append(got, fmt.Sprint(a.At, " ", a.Name))
 			}
 			if s := strings.Join(got, "; "); s != c.want {
 				t.Errorf("%q, want %q", s, c.want)

@@ -116,6 +116,8 @@ type Result struct {
 	// on_interrupt sets only for a client that is to be shown it (ShowNative).
 	Pause agui.Pause
 	Lost  bool // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT
+	// Doubt: the stream does not tell whether what was approved was carried out. The run ends in RESUME_IN_DOUBT.
+	Doubt bool
 	// Announced says that Pause.Native was emitted in its place already; it is told again only to who asks again.
 	Announced bool
 	// Nothing says that the run error in Finish means that the backend did nothing: the claim is released.

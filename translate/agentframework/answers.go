@@ -183,12 +183,12 @@ func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (ag
 				value = content
 			}
 			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
-		case saysDecision(value):
+		case isDecision(value, i.Schema()):
 			return alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
 		}
 	}
 	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
-	if trailing && p.Dialect == Name && value.Get("accepted").IsBool() && !declared(in, m.ToolCallID) && !known(p, m) {
+	if trailing && p.Dialect == Name && isDecision(value, nil) && !declared(in, m.ToolCallID) && !known(p, m) {
 		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 	}
 	return agui.Answer{}, false

@@ -134,7 +134,7 @@ func interrupts(finish agui.Event) []gjson.Result {
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":
-		return translate.Out{}, d.plainRun(r), nil
+		return plainDotnet(r), d.plainRun(r), nil
 	case isDotnet(r.Pause):
 		return resumeDotnet(r)
 	}

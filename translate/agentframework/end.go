@@ -145,7 +145,8 @@ func (a *answered) left() []reply {
 	}
 	var list []reply
 	for _, r := range a.replies {
-		if r.Kind != approval || r.Hosted || a.settled[r.Call] || !r.yes && !a.snapshot {
+		told := r.yes || a.snapshot && !newer(a.replies) // whether it would have been seen if it were done
+		if r.Kind != approval || r.Hosted || a.settled[r.Call] || !told {
 			continue
 		}
 		list = append(list, r)
@@ -243,7 +244,9 @@ func (a *answered) tellUnseen(emit func(agui.Event)) {
 }
 
 // injected says whether a message was only sent to answer.
-func (a *answered) injected(m agui.Message) bool { return strings.HasPrefix(m.ID, a.id) }
+func (a *answered) injected(m agui.Message) bool {
+	return m.Role != "assistant" && strings.HasPrefix(m.ID, a.id)
+}
 
 // tellOpen tells of the calls that a run has left open which failed: a history in which they stand without a result invites
 // the model to call them again. Up to 1.0.1 the result of a tool is not told if the model fails behind it (RAN).
@@ -375,7 +378,7 @@ func (a *answered) repair(list []agui.Message, emit func(agui.Event)) []agui.Mes
 	last := lastCalls(list)
 	own := map[string]agui.Message{} // the backend's own results, by call
 	for n, m := range list {
-		if m.Role == "tool" && n > last[m.ToolCallID] && !saysDecision(gjson.GetBytes(m.JSON, "content")) {
+		if m.Role == "tool" && n > last[m.ToolCallID] && !isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 			own[m.ToolCallID] = m
 		}
 	}

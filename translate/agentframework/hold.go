@@ -99,50 +99,39 @@ func (run *run) take(a ask) {
 	}
 }
 
-// settleLone decides on an END whose START never came, by the event that follows. Tools that the model's provider runs are
-// asked for so: clients fail on such an END, so the call is told first. 1.0.0rc8 and later also ask again so, for a call
-// that the client has.
+// settleLone decides on an END whose START never came, by the event that follows. Before an approval it says nothing that a
+// client could take: 1.0.0rc8 and later ask so about a call that the client has, and every version about one that it has
+// not, see tellCall.
 func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
 	if run.lone.Type == agui.Unknown {
 		return
 	}
 	end := run.lone
 	run.lone = agui.Event{}
-	a, ok := readCustom(next)
-	if !ok || a.Kind != approval || a.Call != end.Get("toolCallId").Str {
+	if a, ok := readCustom(next); !ok || a.Kind != approval || a.Call != end.Get("toolCallId").Str {
 		run.pass(end, emit)
-		return
-	}
-	if run.knows(a.Call) {
-		return
-	}
-	if run.asked(a.ID) == nil {
-		a.Hosted = true
-		run.asks = append(run.asks, a)
-	}
-	for _, ev := range toldCall(a, end) {
-		run.pass(ev, emit)
 	}
 }
 
-// toldCall are the events of a call that the backend told the end of only.
-func toldCall(a ask, end agui.Event) []agui.Event {
-	args := string(a.Args)
-	if v := parsed(args); v.Str != "" {
-		args = v.Str
-	}
-	return []agui.Event{
-		agui.NewEvent(agui.MustMarshal(struct {
+// tellCall tells a call that is asked about and was never streamed, for the model's provider is to run it.
+func (run *run) tellCall(a ask, emit func(agui.Event)) {
+	for _, event := range []any{
+		struct {
 			Type agui.Type `json:"type"`
 			ID   string    `json:"toolCallId"`
 			Name string    `json:"toolCallName"`
-		}{agui.CallStart, a.Call, a.Name})),
-		agui.NewEvent(agui.MustMarshal(struct {
+		}{agui.CallStart, a.Call, a.Name},
+		struct {
 			Type  agui.Type `json:"type"`
 			ID    string    `json:"toolCallId"`
 			Delta string    `json:"delta"`
-		}{agui.CallArgs, a.Call, args})),
-		end,
+		}{agui.CallArgs, a.Call, a.arguments()},
+		struct {
+			Type agui.Type `json:"type"`
+			ID   string    `json:"toolCallId"`
+		}{agui.CallEnd, a.Call},
+	} {
+		run.pass(agui.NewEvent(agui.MustMarshal(event)), emit)
 	}
 }
 

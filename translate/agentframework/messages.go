@@ -106,11 +106,22 @@ func withResults(list []agui.Message, results map[string]agui.Message, said []ag
 	return out
 }
 
-// saysDecision says whether the content of a tool message is a yes or a no, and no result.
-func saysDecision(content gjson.Result) bool {
+// isDecision says whether the content of a tool message is a yes or a no as the framework takes it, and not the result of a
+// tool: {"accepted":b}, with the steps of a plan, or with what else the schema knows.
+func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	v := content
 	if v.Type == gjson.String {
 		v = parsed(v.Str)
 	}
-	return v.Get("accepted").IsBool() || v.Get("approved").IsBool()
+	if !v.IsObject() || !v.Get("accepted").IsBool() {
+		return false
+	}
+	known := gjson.GetBytes(schema, "properties").Map()
+	only := true
+	v.ForEach(func(k, _ gjson.Result) bool {
+		_, ok := known[k.Str]
+		only = ok || k.Str == "accepted" || k.Str == "steps"
+		return only
+	})
+	return only
 }

@@ -60,7 +60,8 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, err
 		}
 		byKind[one.Kind] = append(byKind[one.Kind], one)
 	}
-	res.id, res.base = res.messageID(), res.known()
+	res.id = res.messageID()
+	res.base = res.known()
 	res.plan(byKind[approval], byKind[request], byKind[confirm])
 	first, err := res.next()
 	if err != nil {

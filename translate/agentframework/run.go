@@ -56,7 +56,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			run.thread = ev.Get("threadId").String()
 		}
 	case agui.Custom:
-		if run.custom(ev) {
+		if run.custom(ev, emit) {
 			return nil
 		}
 	case agui.CallStart:
@@ -105,7 +105,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 }
 
 // custom takes a CUSTOM event out that asks.
-func (run *run) custom(ev agui.Event) bool {
+func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	a, ok := readCustom(ev)
 	switch {
 	case !ok && ev.Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
@@ -113,7 +113,10 @@ func (run *run) custom(ev agui.Event) bool {
 	case !ok:
 		return false
 	case run.asked(a.ID) == nil:
-		a.Hosted = a.Kind == approval && !run.knows(a.Call)
+		if a.Kind == approval && !run.knows(a.Call) {
+			a.Hosted = true
+			run.tellCall(a, emit)
+		}
 		run.asks = append(run.asks, a)
 	case a.Kind == request:
 		run.asked(a.ID).about = slices.Clone(a.about) // its call came first
@@ -190,6 +193,11 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	}
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunFinished {
+		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
+			if p, clean, ok := dotnetInputs(run.r, e.Event); ok {
+				return translate.Result{Finish: clean, Pause: p}
+			}
+		}
 		if list, k := run.open(e.Event); len(list) > 0 {
 			return run.paused(list, k, e.Event)
 		}

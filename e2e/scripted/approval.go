@@ -1,0 +1,117 @@
+package scripted
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// A Layout says which of the programs with request_approval it is: they differ in the ids of the synthetic call.
+type Layout string
+
+const (
+	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host: the call's id and the approval's
+	// are the original call's. (eb06faea2, 2025-12-08, to 2026-03-20)
+	LayoutA1 Layout = "A1"
+	// LayoutA2Old is the same with MEAI 10.4 to 10.6, at dotnet-1.13.0: both ids are ficc_ and the original call's.
+	LayoutA2Old Layout = "A2-old"
+	// LayoutA2New is the same on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later). Of the nulls that this host
+	// writes, those are left out that no client takes, whatever stands before it (timestamp, parentRunId, input).
+	LayoutA2New Layout = "A2-new"
+	// LayoutB is the sample of the AG-UI SDK for .NET: the call has the original's id, the approval ficc_ before it. Its
+	// frames are those of ag-ui sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/
+	// baselines/Step04_HumanInLoop/PostRun_WithApprovalRequired_RoundTripsThroughBothWrappers#Turn_01.07.Response.Client.AGUI.verified.json and
+	// …#Turn_02.07.Response.Client.AGUI.verified.json (821b8c227).
+	LayoutB Layout = "B"
+)
+
+// Layouts are all of them.
+var Layouts = []Layout{LayoutA1, LayoutA2Old, LayoutA2New, LayoutB}
+
+// RequestApproval is a backend that asks with a call of request_approval.
+func RequestApproval(layout Layout, l *Ledger) *Server {
+	p := &pipeline{tools: l.tools(), model: &model{Ledger: l}, prefix: "ficc_", asked: "ToolApprovalRequestContent", answered: "ToolApprovalResponseContent"}
+	var host interface {
+		serve(w http.ResponseWriter, body []byte, ask agent)
+	}
+	in, callID, copies := wrapA, func(r *toolApprovalRequest) string { return r.id }, true
+	switch layout {
+	case LayoutA1:
+		p.prefix, p.asked, p.answered = "", "FunctionApprovalRequestContent", "FunctionApprovalResponseContent"
+		p.model.provider = nameless
+		host = inTree{resultID: func(u *update, _ functionResult) string { return *u.message }}
+	case LayoutA2Old:
+		p.model.provider = openAI
+		host = inTree{coalesce: true, resultID: func(_ *update, r functionResult) string { return "result-" + r.callID }}
+	case LayoutA2New:
+		p.model.provider = azure
+		host = aguiServer{nulls: true}
+		in = func(messages []*chatMessage) ([]*chatMessage, error) {
+			messages, err := wrapA(messages)
+			return bound(messages), err
+		}
+	case LayoutB:
+		p.model.provider = azure
+		host = aguiServer{usage: true}
+		in, callID, copies = wrapB, func(r *toolApprovalRequest) string { return r.call.id }, false
+	}
+	ask := p.agent(in, func(u *update) {
+		if wrapOut(u, callID) && copies {
+			u.finish, u.modelID = nil, nil // the wrapper's copy has neither
+		}
+	})
+	return newServer(l, func(w http.ResponseWriter, body []byte) { host.serve(w, body, ask) })
+}
+
+// An agent is what a host asks: messages in, updates out.
+type agent func(in input, messages []*chatMessage, yield func(*update)) error
+
+// agent is the pipeline below a wrapper. What an application shares as its state goes out after each tool that ran.
+func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out func(*update)) agent {
+	return func(run input, messages []*chatMessage, yield func(*update)) error {
+		thread, state := *run.ThreadID, stateOf(run.State)
+		messages, err := in(messages)
+		if err == nil {
+			err = p.run(thread, messages, run.names(), func(u *update) {
+				out(u)
+				yield(u)
+				if state.add(u.contents) {
+					yield(&update{event: obj("type", "STATE_SNAPSHOT", "snapshot", state)})
+				}
+			})
+		}
+		if err != nil {
+			p.model.complain(thread, err.Error())
+		}
+		return err
+	}
+}
+
+// A sharedState is what the applications here share with their clients: the results so far.
+type sharedState struct {
+	Results []string `json:"results"`
+}
+
+// stateOf is the state of a request; nil if it shares none.
+func stateOf(raw json.RawMessage) *sharedState {
+	var s sharedState
+	if json.Unmarshal(raw, &s) != nil || s.Results == nil {
+		return nil
+	}
+	return &s
+}
+
+// add takes what tools returned. What was rejected, and what failed, is no result.
+func (s *sharedState) add(contents []content) bool {
+	if s == nil {
+		return false
+	}
+	before := len(s.Results)
+	for _, c := range contents {
+		if r, ok := c.(functionResult); ok {
+			if _, returned := r.value.(json.RawMessage); returned {
+				s.Results = append(s.Results, r.plain())
+			}
+		}
+	}
+	return len(s.Results) > before
+}

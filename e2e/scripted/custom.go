@@ -1,0 +1,101 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// custom is a backend that may announce a pause by CUSTOM on_interrupt and is no LangGraph: value is what it announces,
+// outcome its interrupt in the outcome, each nil if there is none. It keeps nothing: "approve X" asks, and what answers
+// it is resume, or command.resume.
+func custom(value any, outcome func(call string) object, l *Ledger) *Server {
+	return newServer(l, func(w http.ResponseWriter, body []byte) {
+		var in struct {
+			ThreadID, RunID string
+			Messages        []inputMessage
+			Resume          []resumeEntry
+			ForwardedProps  struct {
+				Command struct{ Resume json.RawMessage }
+			}
+		}
+		if json.Unmarshal(body, &in) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		s := &stream{w: w, encode: text}
+		s.send(obj("type", "RUN_STARTED", "threadId", in.ThreadID, "runId", in.RunID))
+		end := obj("type", "RUN_FINISHED", "threadId", in.ThreadID, "runId", in.RunID)
+		words := []string{"nothing"}
+		for _, m := range in.Messages {
+			if said := strings.Fields(m.text()); m.Role == "user" && len(said) > 0 {
+				words = said
+			}
+		}
+		call := "call-" + in.ThreadID
+		say := func(parts ...string) {
+			id := "msg-" + guid()[:12]
+			s.send(obj("type", "TEXT_MESSAGE_START", "messageId", id, "role", "assistant"))
+			s.send(obj("type", "TEXT_MESSAGE_CONTENT", "messageId", id, "delta", strings.Join(parts, "")))
+			s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
+		}
+		approved := func(payload json.RawMessage) bool {
+			var p struct{ Approved bool }
+			return json.Unmarshal(payload, &p) == nil && p.Approved
+		}
+		switch command := in.ForwardedProps.Command.Resume; {
+		case len(in.Resume) > 0 || len(command) > 0:
+			yes := approved(command)
+			for _, e := range in.Resume {
+				yes = yes || e.Status == "resolved" && outcome != nil && e.InterruptID == outcome(call)[0].value && approved(e.Payload)
+			}
+			if yes {
+				l.execute(in.ThreadID, words[1])
+			}
+			s.send(obj("type", "TOOL_CALL_RESULT", "messageId", "res-"+call, "toolCallId", call, "content", fmt.Sprint(yes), "role", "tool"))
+			say("Done: ", fmt.Sprint(yes))
+		case words[0] == "approve":
+			s.send(obj("type", "TOOL_CALL_START", "toolCallId", call, "toolCallName", gatedTool, "parentMessageId", "ai-"+call))
+			s.send(obj("type", "TOOL_CALL_ARGS", "toolCallId", call, "delta", string(arguments(words[1]))))
+			s.send(obj("type", "TOOL_CALL_END", "toolCallId", call))
+			if value != nil {
+				s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", value))
+			}
+			if outcome != nil {
+				end = end.with("outcome", obj("type", "interrupt", "interrupts", []object{outcome(call)}))
+			}
+		default:
+			say("echo: ", strings.Join(words, " "))
+		}
+		s.send(end)
+	})
+}
+
+// Mastra announces a suspension as JSON text, and puts it into the outcome beside that if told to (@ag-ui/mastra).
+func Mastra(outcome bool, l *Ledger) *Server {
+	value := string(text(obj("type", "mastra_suspend", "toolCallId", "call-1", "toolName", gatedTool, "suspendPayload", obj("reason", "sure?"), "runId", "run-7")))
+	if !outcome {
+		return custom(value, nil, l)
+	}
+	return custom(value, func(call string) object {
+		return obj("id", "run-7::"+call, "reason", "mastra:tool_suspend", "message", "Approve?", "toolCallId", call)
+	}, l)
+}
+
+// CrewAI announces an Interrupt object, and has the same in the outcome if told to (ag-ui-crewai).
+func CrewAI(outcome bool, l *Ledger) *Server {
+	asks := obj("id", "crew-1", "reason", "crewai:human_feedback", "message", "Good?")
+	if !outcome {
+		return custom(asks, nil, l)
+	}
+	return custom(asks, func(string) object { return asks }, l)
+}
+
+// Outcome speaks AG-UI 1.0 and announces nothing.
+func Outcome(l *Ledger) *Server {
+	return custom(nil, func(call string) object {
+		return obj("id", "int-"+call, "reason", "tool_call", "message", "Approve?", "toolCallId", call,
+			"responseSchema", json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`))
+	}, l)
+}

@@ -1,0 +1,327 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A Draft is a backend of AG-UI's draft of interrupts, v1 (2025-09-23 to 2026-04-22) or, with a List, v1.5 (to
+// 2026-04-30); ag-ui docs/drafts/interrupts.mdx. It keeps what it asked, per thread, and reads its input as strictly as a
+// typed server does: a resume of the other generation, and a key that it does not know, is HTTP 422.
+type Draft struct {
+	List      bool // interrupts at the root and resume as an array of entries; else one interrupt and one object
+	NoID      bool
+	NoReason  bool
+	NoOutcome bool   // outcome is left out beside the interrupt
+	NoSuccess bool   // outcome is left out at an ordinary end
+	Payload   string // v1: Proposal, Function or Prompt
+	Calls     bool   // the tool's call is streamed before it is asked for
+	Strict    bool   // a key that the generation does not have is refused
+}
+
+// What the payload of a v1 interrupt is.
+const (
+	Proposal = "proposal" // as on the draft's page
+	Function = "function" // as .NET's plan has it for an approval
+	Prompt   = "prompt"   // the same, for any other input
+)
+
+// A question that a backend with a memory keeps.
+type question struct {
+	id, call string
+	what     string   // the argument, if it is an approval
+	scene    []string // the words that led here
+	turn     int
+}
+
+type memory struct {
+	sync.Mutex
+	open map[string][]question // by thread
+}
+
+// New is a server that speaks the draft.
+func (d Draft) New(l *Ledger) *Server {
+	kept := &memory{open: map[string][]question{}}
+	return newServer(l, func(w http.ResponseWriter, body []byte) {
+		kept.Lock()
+		defer kept.Unlock()
+		run := &draftRun{Draft: d, l: l, kept: kept, s: &stream{w: w, encode: text}}
+		if reason := run.parse(body); reason != "" {
+			l.complain(run.in.ThreadID, reason)
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			w.Write(text(obj("detail", reason)))
+			return
+		}
+		run.answer()
+	})
+}
+
+type draftInput struct {
+	ThreadID string
+	RunID    string
+	Messages []inputMessage
+	Resume   json.RawMessage
+}
+
+type draftAnswer struct {
+	InterruptID *string
+	Status      string
+	Payload     json.RawMessage
+}
+
+type draftRun struct {
+	Draft
+	l       *Ledger
+	kept    *memory
+	s       *stream
+	in      draftInput
+	resumes bool
+	answers []draftAnswer
+}
+
+var draftKeys = []string{"threadId", "runId", "parentRunId", "state", "messages", "tools", "context", "forwardedProps", "resume"}
+
+// parse says what is wrong with the body.
+func (r *draftRun) parse(body []byte) string {
+	if err := json.Unmarshal(body, &r.in); err != nil {
+		return err.Error()
+	}
+	if reason := r.extra(body, draftKeys); reason != "" {
+		return reason
+	}
+	if r.in.Resume == nil {
+		return ""
+	}
+	r.resumes = true
+	var entries []json.RawMessage
+	err := json.Unmarshal(r.in.Resume, &entries)
+	switch {
+	case r.List && err != nil:
+		return "resume: Input should be a valid list"
+	case !r.List && (err == nil || !strings.HasPrefix(string(r.in.Resume), "{")):
+		return "resume: Input should be a valid dictionary"
+	case !r.List:
+		entries = []json.RawMessage{r.in.Resume}
+	}
+	keys := map[bool][]string{true: {"interruptId", "status", "payload"}, false: {"interruptId", "payload"}}[r.List]
+	for _, e := range entries {
+		var a draftAnswer
+		if err := json.Unmarshal(e, &a); err != nil {
+			return "resume: " + err.Error()
+		}
+		if reason := r.extra(e, keys); reason != "" {
+			return "resume." + reason
+		}
+		if r.List && a.Status != "resolved" && a.Status != "cancelled" {
+			return "resume.status: Input should be 'resolved' or 'cancelled'"
+		}
+		r.answers = append(r.answers, a)
+	}
+	return ""
+}
+
+func (r *draftRun) extra(object []byte, known []string) string {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return err.Error()
+	}
+	for key := range members {
+		if r.Strict && !slices.Contains(known, key) {
+			return key + ": Extra inputs are not permitted"
+		}
+	}
+	return ""
+}
+
+func (r *draftRun) answer() {
+	thread := r.in.ThreadID
+	r.s.send(obj("type", "RUN_STARTED", "threadId", thread, "runId", r.in.RunID))
+	open := r.kept.open[thread]
+	delete(r.kept.open, thread)
+	if r.resumes {
+		results, err := r.resume(open)
+		if err != nil {
+			r.kept.open[thread] = open
+			r.fail(err)
+			return
+		}
+		last := open[0]
+		if n, _ := strconv.Atoi(last.scene[1:][0]); last.scene[0] == "chain" && last.turn < n {
+			r.pause(last.scene, last.turn+1)
+			return
+		}
+		r.say("Done: ", strings.Join(results, " | "))
+		r.success()
+		return
+	}
+	if err := r.historyTaken(); err != nil {
+		r.fail(err)
+		return
+	}
+	words := []string{"nothing"}
+	for _, m := range r.in.Messages {
+		if said := strings.Fields(m.text()); m.Role == "user" && len(said) > 0 {
+			words = said
+		}
+	}
+	switch words[0] {
+	case "approve", "chain":
+		r.pause(words, 1)
+	case "fail":
+		r.say("Let me")
+		r.fail(fmt.Errorf("kaput"))
+	default:
+		r.say("echo: ", strings.Join(words, " "))
+		r.success()
+	}
+}
+
+// historyTaken: a provider would look at it again on a run that begins with the person's words.
+func (r *draftRun) historyTaken() error {
+	messages, err := input{Messages: r.in.Messages}.chatMessages(true)
+	if err == nil {
+		err = providerTakes(messages)
+	}
+	return err
+}
+
+func (r *draftRun) fail(err error) {
+	r.l.complain(r.in.ThreadID, err.Error())
+	r.s.send(obj("type", "RUN_ERROR", "message", err.Error(), "code", "kaput"))
+}
+
+func (r *draftRun) say(parts ...string) {
+	id := "msg-" + guid()[:12]
+	r.s.send(obj("type", "TEXT_MESSAGE_START", "messageId", id, "role", "assistant"))
+	for _, p := range parts {
+		r.s.send(obj("type", "TEXT_MESSAGE_CONTENT", "messageId", id, "delta", p))
+	}
+	r.s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
+}
+
+func (r *draftRun) finish(list ...any) {
+	r.s.send(obj("type", "RUN_FINISHED", "threadId", r.in.ThreadID, "runId", r.in.RunID).with(list...))
+}
+
+func (r *draftRun) success() {
+	if r.NoSuccess {
+		r.finish()
+	} else {
+		r.finish("outcome", "success", "result", obj("ok", true))
+	}
+}
+
+// pause asks; in v1 once, however much there is to ask.
+func (r *draftRun) pause(words []string, turn int) {
+	things := words[1:]
+	if words[0] == "chain" {
+		things = []string{fmt.Sprintf("%s.%d", words[2], turn)}
+	}
+	r.say("May I?")
+	var asked []object
+	for _, what := range things {
+		q := question{id: "int-" + guid()[:8], call: "call_" + guid()[:16], what: what, scene: words, turn: turn}
+		if r.Payload == Function {
+			q.id = q.call
+		}
+		if r.Calls {
+			r.s.send(obj("type", "TOOL_CALL_START", "toolCallId", q.call, "toolCallName", gatedTool, "parentMessageId", "ai-"+q.call))
+			r.s.send(obj("type", "TOOL_CALL_ARGS", "toolCallId", q.call, "delta", string(arguments(what))))
+			r.s.send(obj("type", "TOOL_CALL_END", "toolCallId", q.call))
+		}
+		r.kept.open[r.in.ThreadID] = append(r.kept.open[r.in.ThreadID], q)
+		asked = append(asked, r.interrupt(q))
+	}
+	var end []any
+	if !r.NoOutcome {
+		end = append(end, "outcome", "interrupt")
+	}
+	if r.List {
+		end = append(end, "interrupts", asked)
+	} else {
+		end = append(end, "interrupt", asked[0])
+	}
+	r.finish(end...)
+}
+
+func (r *draftRun) interrupt(q question) object {
+	var i object
+	if !r.NoID {
+		i = i.with("id", q.id)
+	}
+	if !r.NoReason {
+		i = i.with("reason", "human_approval")
+	}
+	if r.List {
+		i = i.with("message", "Approve "+q.what+"?")
+		if r.Calls {
+			i = i.with("toolCallId", q.call)
+		}
+		return i
+	}
+	switch r.Payload {
+	case Function:
+		return i.with("payload", obj("functionName", gatedTool, "functionArguments", json.RawMessage(arguments(q.what))))
+	case Prompt:
+		return i.with("payload", obj("prompt", "Please provide your email address", "inputType", "email"))
+	}
+	return i.with("payload", obj("proposal", obj("tool", gatedTool, "args", json.RawMessage(arguments(q.what)))))
+}
+
+func arguments(what string) []byte { return text(obj("expenseReportId", what)) }
+
+// resume takes the answers for what is open: all of them and nothing else.
+func (r *draftRun) resume(open []question) (results []string, err error) {
+	if len(open) == 0 {
+		return nil, fmt.Errorf("no interrupt is open")
+	}
+	if r.List && len(r.answers) != len(open) {
+		return nil, fmt.Errorf("%d answers for %d interrupts", len(r.answers), len(open))
+	}
+	for n, q := range open {
+		if !r.List && n > 0 {
+			break // one answer for what was asked together
+		}
+		at := n
+		if !r.NoID {
+			at = slices.IndexFunc(r.answers, func(a draftAnswer) bool { return a.InterruptID != nil && *a.InterruptID == q.id })
+		}
+		if at < 0 || r.NoID && r.answers[at].InterruptID != nil {
+			return nil, fmt.Errorf("the answer names another interrupt")
+		}
+		result, err := r.decide(q, r.answers[at])
+		if err != nil {
+			return nil, err
+		}
+		if r.Calls {
+			r.s.send(obj("type", "TOOL_CALL_RESULT", "messageId", "res-"+q.call, "toolCallId", q.call, "content", result, "role", "tool"))
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+func (r *draftRun) decide(q question, a draftAnswer) (string, error) {
+	var payload struct {
+		Approved, Cancelled *bool
+	}
+	_ = json.Unmarshal(a.Payload, &payload) // a free answer may be anything
+	switch {
+	case a.Status == "cancelled":
+		return "cancelled", nil
+	case !r.List && r.Payload == Prompt && payload.Cancelled == nil:
+		r.l.execute(r.in.ThreadID, "answer "+string(a.Payload))
+		return string(a.Payload), nil
+	case r.Payload == Function && payload.Approved == nil:
+		return "", fmt.Errorf("the payload is no approval")
+	case payload.Approved != nil && *payload.Approved:
+		r.l.execute(r.in.ThreadID, q.what)
+		return q.what + " approved", nil
+	}
+	return q.what + " not approved", nil
+}

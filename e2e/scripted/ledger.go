@@ -1,0 +1,108 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// A Ledger is what really happened, per thread. It outlives a server that is started anew.
+type Ledger struct {
+	mu       sync.Mutex
+	executed map[string]map[string]int
+	requests map[string][]json.RawMessage
+	refused  map[string][]string
+}
+
+// NewLedger is an empty one.
+func NewLedger() *Ledger {
+	return &Ledger{executed: map[string]map[string]int{}, requests: map[string][]json.RawMessage{}, refused: map[string][]string{}}
+}
+
+func (l *Ledger) execute(thread, what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.executed[thread] == nil {
+		l.executed[thread] = map[string]int{}
+	}
+	l.executed[thread][what]++
+}
+
+func (l *Ledger) asked(thread string, body []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests[thread] = append(l.requests[thread], body)
+}
+
+func (l *Ledger) complain(thread, what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused[thread] = append(l.refused[thread], what)
+}
+
+// Executed is how often each tool call ran, by its argument.
+func (l *Ledger) Executed(thread string) map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.executed[thread])
+}
+
+// Requests are the bodies of the runs that a thread was asked for.
+func (l *Ledger) Requests(thread string) []json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.requests[thread])
+}
+
+// Complaints are what the backend, or the provider of its model, did not take.
+func (l *Ledger) Complaints(thread string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.refused[thread])
+}
+
+// A Server is a backend: POST / is a run, GET /executed/{thread} what it did.
+type Server struct {
+	*Ledger
+	mux http.ServeMux
+}
+
+// newServer makes a server whose runs are answered by run, which is given the body as it came.
+func newServer(l *Ledger, run func(w http.ResponseWriter, body []byte)) *Server {
+	s := &Server{Ledger: l}
+	s.mux.HandleFunc("GET /executed/{thread}", func(w http.ResponseWriter, req *http.Request) {
+		executed := l.Executed(req.PathValue("thread"))
+		if executed == nil {
+			executed = map[string]int{}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(text(executed))
+	})
+	s.mux.HandleFunc("POST /{$}", func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		var input struct{ ThreadID string }
+		if err != nil || json.Unmarshal(body, &input) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		l.asked(input.ThreadID, body)
+		run(w, body)
+	})
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.mux.ServeHTTP(w, req) }
+
+// An exception is what a .NET program throws.
+type exception struct{ kind, message string }
+
+func (e *exception) Error() string { return e.kind + ": " + e.message }
+
+func throw(kind, format string, args ...any) error {
+	return &exception{kind, fmt.Sprintf(format, args...)}
+}

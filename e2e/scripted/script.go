@@ -1,0 +1,225 @@
+package scripted
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The scenes, by the first word that the person said last:
+//
+//	plain ...          an echo
+//	approve A [B ...]  asks for an approval of each, in one turn
+//	explain A          the same for one, after a sentence
+//	chain N A          asks N times, one after the other, for A.1, A.2, ...
+//	mixed A            a call that needs an approval beside one that needs none
+//	look A             a call that needs none
+//	delete F           as approve, of another tool
+//	reset              a call without arguments, which needs an approval
+//	locate [A]         calls get_location, which the client must have declared; beside a call that needs an approval
+//	fail               the provider fails after a few words
+//
+// A tool whose argument begins with boom throws; after one whose argument begins with late the provider fails.
+const (
+	gatedTool  = "ApproveExpenseReport"
+	plainTool  = "GetExpenseReport"
+	bareTool   = "ResetLedger"
+	fileTool   = "delete_file"
+	clientTool = "get_location"
+)
+
+// tools are what the model may call.
+func (l *Ledger) tools() map[string]tool {
+	argument := func(c *functionCall) string {
+		var args struct{ ExpenseReportID, Filename string }
+		_ = json.Unmarshal(c.args, &args) // absent: the tool has a required parameter and fails below
+		return args.ExpenseReportID + args.Filename
+	}
+	run := func(said string) func(string, *functionCall) (any, error) {
+		return func(thread string, c *functionCall) (any, error) {
+			id := argument(c)
+			if id == "" || strings.HasPrefix(id, "boom") {
+				return nil, fmt.Errorf("no such report")
+			}
+			l.execute(thread, id)
+			return json.RawMessage(text(fmt.Sprintf(said, id))), nil
+		}
+	}
+	return map[string]tool{
+		gatedTool: {true, run("Expense report %s has been approved and processed.")},
+		fileTool:  {true, run("File '%s' deleted successfully.")},
+		plainTool: {false, run("Expense report %s is of Tuesday.")},
+		bareTool: {true, func(thread string, _ *functionCall) (any, error) {
+			l.execute(thread, "reset")
+			return json.RawMessage(`"The ledger is empty."`), nil
+		}},
+	}
+}
+
+// Which ids a provider's updates have.
+type provider int
+
+const (
+	// openAI gives all updates of a completion its id.
+	openAI provider = iota
+	// azure gives the update with the calls an empty one.
+	azure
+	// nameless gives the update with the calls none.
+	nameless
+)
+
+// A model says what the script says, if the history is one that a provider takes.
+type model struct {
+	*Ledger
+	provider provider
+}
+
+// respond is one completion. What was streamed before an error is in the list.
+func (m *model) respond(thread string, history []*chatMessage, declared []string) ([]*update, error) {
+	if err := providerTakes(history); err != nil {
+		m.complain(thread, err.Error())
+		return nil, throw("ClientResultException", "HTTP 400 (invalid_request_error): %s", err)
+	}
+	id := "chatcmpl-" + guid()[:24]
+	say := func(parts ...string) []*update {
+		var list []*update
+		for _, part := range append([]string{""}, parts...) {
+			list = append(list, &update{role: "assistant", contents: []content{textContent{part}}, responseID: &id, message: &id, modelID: of("")})
+		}
+		list[len(list)-1].usage = obj("inputTokens", 199, "outputTokens", 20, "totalTokens", 219, "reasoningTokens", 0, "cachedInputTokens", 0)
+		return list
+	}
+	call := func(list ...*functionCall) *update {
+		u := &update{role: "assistant", responseID: &id, message: &id, finish: of("tool_calls"), modelID: of(""),
+			usage: obj("inputTokens", 146, "outputTokens", 97, "totalTokens", 243, "reasoningTokens", 64, "cachedInputTokens", 0)}
+		switch m.provider {
+		case azure:
+			u.responseID, u.message = of(""), of("")
+		case nameless:
+			u.responseID, u.message = nil, nil
+		}
+		for _, c := range list {
+			u.contents = append(u.contents, c)
+		}
+		return u
+	}
+	words, turns, results := scene(history)
+	rest := words[min(1, len(words)):]
+	done := func() ([]*update, error) {
+		if slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "late") }) {
+			return say("Let me"), throw("HttpIOException", "The response ended prematurely. (ResponseEnded)")
+		}
+		return say("Done: ", strings.Join(results, " | ")), nil
+	}
+	report := func(name, id string) *functionCall { return newCall(name, text(obj("expenseReportId", id))) }
+	switch words[0] {
+	case "plain":
+		return say("echo: ", strings.Join(words, " ")), nil
+	case "fail":
+		return say("Let me"), throw("HttpIOException", "The response ended prematurely. (ResponseEnded)")
+	case "chain":
+		if n, _ := strconv.Atoi(rest[0]); turns < n {
+			return []*update{call(report(gatedTool, fmt.Sprintf("%s.%d", rest[1], turns+1)))}, nil
+		}
+		return done()
+	}
+	if turns > 0 {
+		return done()
+	}
+	switch words[0] {
+	case "approve":
+		var list []*functionCall
+		for _, id := range rest {
+			list = append(list, report(gatedTool, id))
+		}
+		return []*update{call(list...)}, nil
+	case "explain":
+		return append(say("I need ", "your approval."), call(report(gatedTool, rest[0]))), nil
+	case "mixed":
+		return []*update{call(report(plainTool, rest[0]+".look"), report(gatedTool, rest[0]))}, nil
+	case "look":
+		return []*update{call(report(plainTool, rest[0]))}, nil
+	case "delete":
+		return []*update{call(newCall(fileTool, text(obj("filename", rest[0]))))}, nil
+	case "reset":
+		return []*update{call(newCall(bareTool, nil))}, nil
+	case "locate":
+		if !slices.Contains(declared, clientTool) {
+			return say("I cannot know where you are."), nil
+		}
+		list := []*functionCall{newCall(clientTool, json.RawMessage("{}"))}
+		if len(rest) > 0 {
+			list = append(list, report(gatedTool, rest[0]))
+		}
+		return []*update{call(list...)}, nil
+	}
+	return say("I do not know that scene."), nil
+}
+
+// scene is what the person said last, how many batches of calls there were since, and their results.
+func scene(history []*chatMessage) (words []string, turns int, results []string) {
+	words = []string{"nothing"}
+	for _, m := range history {
+		switch m.role {
+		case "user":
+			if said := strings.Fields(m.text()); len(said) > 0 {
+				words, turns, results = said, 0, nil
+			}
+		case "assistant":
+			if len(m.calls()) > 0 {
+				turns++
+			}
+		case "tool":
+			for _, c := range *m.contents {
+				if r, ok := c.(functionResult); ok {
+					results = append(results, r.plain())
+				}
+			}
+		}
+	}
+	return words, turns, results
+}
+
+// providerTakes says whether a strict provider takes a history: the calls of an assistant's message are answered in the
+// messages right behind it, each once, and nothing else is an answer. No call has another's id.
+func providerTakes(history []*chatMessage) error {
+	open, ever := map[string]bool{}, map[string]bool{}
+	for n, m := range history {
+		if m.role != "tool" && len(open) > 0 {
+			return fmt.Errorf("messages[%d]: the tool calls before it have no response: %v", n, open)
+		}
+		for _, c := range *m.contents {
+			switch c := c.(type) {
+			case *functionCall:
+				if ever[c.id] {
+					return fmt.Errorf("messages[%d]: tool call id %s is not unique", n, c.id)
+				}
+				ever[c.id], open[c.id] = true, true
+			case functionResult:
+				if m.role != "tool" || !open[c.callID] {
+					return fmt.Errorf("messages[%d]: a tool message for %s, which no preceding tool call waits for", n, c.callID)
+				}
+				delete(open, c.callID)
+			}
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("the last tool calls have no response: %v", open)
+	}
+	return nil
+}
+
+func newCall(name string, args json.RawMessage) *functionCall {
+	return &functionCall{id: "call_" + guid()[:24], name: name, args: args}
+}
+
+// guid is a Guid in the format N.
+func guid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

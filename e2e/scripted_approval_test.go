@@ -1,0 +1,231 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Backends that ask with a call of request_approval, in every layout of its ids, and the host that has the outcome.
+func approvals() []actor { return layouts() }
+
+func processed(what string) string {
+	return "Expense report " + what + " has been approved and processed."
+}
+
+func TestRequestApproval(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		s.says(t, "user: approve E-1", `assistant: 1=ApproveExpenseReport({"expenseReportId":"E-1"})`)
+		asked := "Approve execution of 'ApproveExpenseReport'?"
+		if s.p.name == "dotnet" {
+			asked = "Approval required for tool call: ApproveExpenseReport"
+		}
+		if i := s.pending[0]; i.str("message") != asked || !strings.Contains(indented(i["responseSchema"]), `"approved"`) {
+			t.Errorf("interrupt %v", i)
+		}
+		s.executed(t)
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E-1"))
+		s.says(t, "user: approve E-1", `assistant: 1=ApproveExpenseReport({"expenseReportId":"E-1"})`,
+			`tool: "`+processed("E-1")+`" (for 1)`, "assistant: Done: "+processed("E-1"))
+		s.executed(t, "E-1")
+		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+		s.executed(t, "E-1")
+		s.runs(t, 3)
+	})
+}
+
+func TestRequestApprovalAfterASentence(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "explain E-1", "E-1")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E-1"))
+		s.asks(t, "explain E-2", "E-2")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E-2"))
+		s.executed(t, "E-1", "E-2")
+	})
+}
+
+func TestRequestApprovalDenied(t *testing.T) {
+	for name, answer := range map[string]func(string) entry{"denied": reject, "cancelled": cancelled} {
+		t.Run(name, func(t *testing.T) {
+			scenes(t, approvals(), func(t *testing.T, s scene) {
+				s.asks(t, "approve E-1", "E-1")
+				s.ends(t, step{resume: s.answers(answer)}, "Done: Tool call invocation rejected.")
+				s.says(t, "user: approve E-1", `assistant: 1=ApproveExpenseReport({"expenseReportId":"E-1"})`,
+					`tool: Tool call invocation rejected. (for 1)`, "assistant: Done: Tool call invocation rejected.")
+				s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+				s.executed(t)
+			})
+		})
+	}
+}
+
+func TestRequestApprovalsAtOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		answers  [2]func(string) entry
+		executed []string
+	}{
+		"both":            {[2]func(string) entry{accept, accept}, []string{"E-1", "E-2"}},
+		"the first":       {[2]func(string) entry{accept, reject}, []string{"E-1"}},
+		"the second":      {[2]func(string) entry{reject, accept}, []string{"E-2"}},
+		"neither":         {[2]func(string) entry{reject, cancelled}, nil},
+		"one, one closed": {[2]func(string) entry{cancelled, accept}, []string{"E-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenes(t, approvals(), func(t *testing.T, s scene) {
+				s.asks(t, "approve E-1 E-2", "E-1", "E-2")
+				s.refused(t, step{resume: []entry{accept(s.pending[1].str("id"))}, empty: true}, "PARTIAL_RESUME", true)
+				s.executed(t)
+				answers := []entry{test.answers[0](s.pending[0].str("id")), test.answers[1](s.pending[1].str("id"))}
+				slices.Reverse(answers) // the order is the client's affair
+				s.finish(t, step{resume: answers})
+				s.sound(t)
+				s.executed(t, test.executed...)
+				s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+				s.asks(t, "approve E-3 E-4", "E-3", "E-4")
+				s.finish(t, step{resume: s.answers(accept)})
+				s.sound(t)
+				s.executed(t, append([]string{"E-3", "E-4"}, test.executed...)...)
+			})
+		})
+	}
+}
+
+func TestRequestApprovalBesideAPlainCall(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "mixed E-1", "E-1.look", "E-1")
+		s.finish(t, step{resume: s.answers(accept)})
+		s.sound(t)
+		s.executed(t, "E-1.look", "E-1")
+		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+	})
+}
+
+func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		a := s.run(t, step{say: "reset"}).answer(t)
+		if len(a.outcome()) != 1 {
+			t.Fatal(terminal(a))
+		}
+		args := "{}"
+		if s.p.name == "dotnet" {
+			args = "null" // as the host has it
+		}
+		s.says(t, "user: reset", "assistant: 1=ResetLedger("+args+")")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: The ledger is empty.")
+		s.executed(t, "reset")
+	})
+}
+
+// Three questions one after the other, in one turn of the person's.
+func TestRequestApprovalAgainAndAgain(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "chain 3 E", "E.1")
+		s.resumes(t, accept, "E.2")
+		s.executed(t, "E.1")
+		s.resumes(t, reject, "E.3")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E.1")+" | Tool call invocation rejected. | "+processed("E.3"))
+		s.executed(t, "E.1", "E.3")
+		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+		s.asks(t, "approve E.4", "E.4")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E.4"))
+		s.executed(t, "E.1", "E.3", "E.4")
+	})
+}
+
+// A plain call is answered by the server itself, in one run, with no question.
+func TestRequestApprovalBackendsOwnCall(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.ends(t, step{say: "look E-1"}, "Done: Expense report E-1 is of Tuesday.")
+		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+		s.executed(t, "E-1")
+	})
+}
+
+// A tool that fails after it was approved is a result like any other.
+func TestRequestApprovalOfWhatFails(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "approve boom-1", "boom-1")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: Error: Function failed.")
+		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+		s.executed(t)
+	})
+}
+
+// The provider fails before anything was asked, and after the tool ran.
+func TestRequestApprovalBackendFails(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		if a := s.run(t, step{say: "fail", loose: true}).answer(t); a.code() == "" || a.outcome() != nil {
+			t.Errorf("a failed run was told as %s", terminal(a))
+		}
+		s.asks(t, "approve late-1", "late-1")
+		r := s.run(t, step{resume: s.answers(accept)})
+		if a := r.answer(t); a.code() == "" || a.outcome() != nil {
+			t.Errorf("a failed resume was told as %s", terminal(a))
+		}
+		s.executed(t, "late-1")
+		// Whatever the client does now, the tool does not run a second time, and the thread goes on.
+		s.post(t, r.Sent[0])
+		s.goesOn(t, nil)
+		s.executed(t, "late-1")
+	})
+}
+
+// The program is started anew between question and answer: it keeps nothing, so nothing is lost.
+func TestRequestApprovalBackendRestarted(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		s.p.restart()
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E-1"))
+		s.executed(t, "E-1")
+	})
+}
+
+// The contract, as every backend behind Holdpoint has it.
+func TestScriptedContract(t *testing.T) {
+	scenes(t, slices.Concat(approvals(), drafts()), func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		// New input is refused, and what is open is told again.
+		early := s.another(t)
+		early.run(t, step{empty: true})
+		early.refused(t, step{say: "plain, but too early", empty: true}, "PENDING_INTERRUPTS", true)
+		early.refused(t, step{resume: []entry{accept("nobody~knowsthisid")}, empty: true}, "UNKNOWN_INTERRUPT_ID", true)
+		s.runs(t, 1)
+		// A reloaded page is told again.
+		page := s.another(t)
+		if a := page.run(t, step{empty: true}).answer(t); a.code() != "" || ids(a.outcome()) != ids(s.pending) {
+			t.Fatalf("a reloaded page was told %s, open is %s", terminal(a), ids(s.pending))
+		}
+		page.soundHistory(t)
+		// It answers. The same answers again are told the same end, other ones are refused.
+		answers := page.answers(accept)
+		r := page.run(t, step{resume: answers})
+		if a := r.answer(t); a.code() != "" || a.outcome() != nil {
+			t.Fatal(terminal(a))
+		}
+		s.executed(t, "E-1")
+		if again := page.post(t, r.Sent[0]); again.code() != "" || again.outcome() != nil || len(again.of("RUN_FINISHED")) != 1 {
+			t.Errorf("replay: %s", terminal(again))
+		}
+		other := s.another(t)
+		other.refused(t, step{resume: []entry{reject(answers[0].ID)}, empty: true}, "RESUME_CONFLICT", false)
+		s.runs(t, 2)
+		s.executed(t, "E-1")
+		page.goesOn(t, nil)
+		page.sound(t)
+		s.executed(t, "E-1")
+		for n, body := range s.p.Requests(s.thread) {
+			var keys map[string]json.RawMessage
+			if err := json.Unmarshal(body, &keys); err != nil {
+				t.Fatal(err)
+			}
+			replay := strings.HasPrefix(s.p.name, "request-approval")
+			if n > 0 && keys["protocolVersion"] != nil && s.p.name != "dotnet" || keys["resume"] != nil && (n != 1 || replay) {
+				t.Errorf("request %d has a protocolVersion or a resume: %s", n, body)
+			}
+		}
+	})
+}

@@ -1,0 +1,220 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// What else stands in a client's history than the conversation: its own tools, somebody else's answers, nothing.
+
+// What stands before the program fails while the answer is on its way: nobody knows whether it ran. It is said once; no
+// answer is sent again, and the call that stays without a result does not brick the thread.
+func TestRequestApprovalAnswerLost(t *testing.T) {
+	for _, a := range approvals() {
+		for _, version := range []string{newest, pinned} {
+			t.Run(a.name+"/client-"+version, func(t *testing.T) {
+				a := a
+				a.name += "-lost-" + version // a program of its own, for it is taken away
+				s := newScene(t, theStage().play(a), version, must(before()))
+				s.asks(t, "approve E-1", "E-1")
+				s.p.away.Store(true)
+				s.run(t, step{resume: s.answers(accept), loose: true})
+				s.p.away.Store(false)
+				s.goesOn(t, nil)
+				s.executed(t)
+				for _, c := range s.p.Complaints(s.thread) {
+					t.Errorf("the backend complained: %s", c)
+				}
+			})
+		}
+	}
+}
+
+var (
+	locating = map[string]any{"name": "get_location", "description": "where the person is", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}
+	asking   = map[string]any{"name": "request_approval", "description": "asks the person", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}
+)
+
+// A tool that the client declared is the client's: its call passes, and so does its result.
+func TestRequestApprovalBesideAClientsTool(t *testing.T) {
+	tools := map[string]any{"tools": []any{locating}}
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		a := s.run(t, step{say: "locate", patch: tools}).answer(t)
+		starts := a.of("TOOL_CALL_START")
+		if a.outcome() != nil || len(starts) != 1 || starts[0].str("toolCallName") != "get_location" {
+			t.Fatal(terminal(a))
+		}
+		s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": starts[0].str("toolCallId"), "content": "Tuesday Street"})
+		s.ends(t, step{patch: tools}, "Done: Tuesday Street")
+		s.asks(t, "approve E-1", "E-1")
+		s.ends(t, step{resume: s.answers(accept), patch: tools}, "Done: "+processed("E-1"))
+		s.executed(t, "E-1")
+	})
+}
+
+// A client that declared request_approval itself is one of the sample's kind: the stream is its own to read, and its tool
+// message goes through.
+func TestRequestApprovalOfAClientsOwn(t *testing.T) {
+	tools := map[string]any{"tools": []any{asking}}
+	scenes(t, layouts(), func(t *testing.T, s scene) {
+		a := s.run(t, step{say: "approve E-1", patch: tools}).answer(t)
+		requests := asked(a)
+		if a.outcome() != nil || len(requests) != 1 {
+			t.Fatal(terminal(a))
+		}
+		var args struct {
+			Request struct {
+				ID string `json:"approval_id"`
+			}
+		}
+		if err := json.Unmarshal([]byte(requests[0][1]), &args); err != nil {
+			t.Fatal(err)
+		}
+		s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": requests[0][0], "content": `{"approval_id":"` + args.Request.ID + `","approved":true}`})
+		if a := s.run(t, step{patch: tools, loose: true}).answer(t); a.code() != "" || a.outcome() != nil {
+			t.Error(terminal(a))
+		}
+		if got := s.p.Executed(s.thread); got["E-1"] != 1 {
+			t.Errorf("executed %v", got)
+		}
+		s.messages = nil // what such a client holds is its own affair
+	})
+}
+
+// asked are the request_approval calls of a stream: id and arguments.
+func asked(w wire) (list [][2]string) {
+	for _, e := range w.Events {
+		switch {
+		case e.kind() == "TOOL_CALL_START" && e.str("toolCallName") == "request_approval":
+			list = append(list, [2]string{e.str("toolCallId")})
+		case e.kind() == "TOOL_CALL_ARGS" && len(list) > 0 && list[len(list)-1][0] == e.str("toolCallId"):
+			list[len(list)-1][1] += e.str("delta")
+		}
+	}
+	return list
+}
+
+// adds puts a message into the client's history.
+func (c *client) adds(t *testing.T, m message) {
+	t.Helper()
+	c.messages = append(c.messages, m)
+	c.d.call(t, "set", map[string]any{"client": c.name, "messages": c.messages}, &struct{}{})
+}
+
+func must(h *holdpoint, err error) *holdpoint {
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// A client that knows no interrupts sees CUSTOM on_interrupt, which Holdpoint makes, and answers in
+// forwardedProps.command.resume.
+func TestScriptedWithAnOldClient(t *testing.T) {
+	h := must(before())
+	for _, a := range slices.Concat(layouts(), drafts()) {
+		if a.name == "request-approval-A1" || a.name == "request-approval-A2-new" {
+			continue // this client takes no null as a parentMessageId
+		}
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, theStage().play(a), oldest, h)
+			s.asks(t, "approve E-1", "E-1")
+			if len(s.customs) != 1 {
+				t.Errorf("%d CUSTOM on_interrupt, want one", len(s.customs))
+			}
+			s.finish(t, step{command: yes})
+			s.executed(t, "E-1")
+			s.asks(t, "approve E-2", "E-2")
+			s.finish(t, step{command: no})
+			s.executed(t, "E-1")
+			s.sound(t)
+		})
+	}
+}
+
+// CopilotKit puts its answer into the history too, as a result of the call, and leaves it there. The backend never sees
+// it: neither as an answer, which it could not read, nor as a second result.
+func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer   func(string) entry
+		content  string
+		executed []string
+	}{
+		"approved":  {accept, `{"approved":true}`, []string{"E-1"}},
+		"denied":    {reject, `{"approved":false}`, nil},
+		"cancelled": {cancelled, `{"status":"cancelled"}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenes(t, approvals(), func(t *testing.T, s scene) {
+				s.asks(t, "approve E-1", "E-1")
+				answers := s.answers(test.answer)
+				s.adds(t, message{"id": fresh("copilot"), "role": "tool", "toolCallId": s.pending[0].str("toolCallId"), "content": test.content})
+				s.finish(t, step{resume: answers})
+				s.executed(t, test.executed...)
+				s.finish(t, step{say: "plain and later"})
+				if !s.echoed("plain and later") {
+					t.Errorf("no answer: %s", s.told())
+				}
+				if a := s.run(t, step{say: "approve E-2", loose: true}).answer(t); len(a.outcome()) != 1 { // the snapshot leaves it out
+					t.Error(terminal(a))
+				}
+				s.executed(t, test.executed...)
+				s.messages = nil // two results for one call are what this client keeps
+			})
+		})
+	}
+}
+
+// What runs is what was asked for, by the record: neither what the client's history says of it now, nor nothing because
+// the history says nothing of it.
+func TestRequestApprovalOfAnotherHistory(t *testing.T) {
+	for name, history := range map[string]func(list []event) []event{
+		"other arguments": func(list []event) []event {
+			for _, m := range list {
+				if calls, ok := m["toolCalls"].([]any); ok {
+					calls[0].(map[string]any)["function"] = map[string]any{"name": "ApproveExpenseReport", "arguments": `{"expenseReportId":"E-9"}`}
+				}
+			}
+			return list
+		},
+		"another name": func(list []event) []event {
+			for _, m := range list {
+				if calls, ok := m["toolCalls"].([]any); ok {
+					calls[0].(map[string]any)["function"] = map[string]any{"name": "ResetLedger", "arguments": "{}"}
+				}
+			}
+			return list
+		},
+		"no call": func(list []event) []event { return list[:1] },
+		"nothing": func([]event) []event { return []event{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenes(t, approvals(), func(t *testing.T, s scene) {
+				s.asks(t, "approve E-1", "E-1")
+				s.d.call(t, "set", map[string]any{"client": s.name, "messages": history(s.messages)}, &struct{}{})
+				s.finish(t, step{resume: s.answers(accept)})
+				s.executed(t, "E-1")
+				s.messages = nil // what it holds now is its own affair
+			})
+		})
+	}
+}
+
+// New words beside the answer are not lost, and do not come between a call and its result.
+func TestRequestApprovalBesideNewWords(t *testing.T) {
+	scenes(t, approvals(), func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		s.finish(t, step{resume: s.answers(accept), say: "plain and beside"})
+		s.executed(t, "E-1")
+		if !s.echoed("plain and beside") {
+			t.Errorf("no answer: %s", s.told())
+		}
+		s.sound(t)
+		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
+		s.executed(t, "E-1")
+	})
+}

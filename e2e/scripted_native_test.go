@@ -1,0 +1,197 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// The samples of request_approval have a client of their own, and a team that has it on both sides keeps it
+// (HOLDPOINT_CLIENT=native): it sees the backend's frames, byte for byte, answers with a tool message, and is held to the
+// contract all the same. Its requests are posted here as its programs write them.
+
+// A sampleClient keeps what the sample's program would.
+type sampleClient struct {
+	t        *testing.T
+	p        *playing
+	layout   scripted.Layout
+	url      string
+	thread   string
+	turn     int
+	messages []message
+}
+
+// post sends the messages as they are, and demands that what came back is what the backend sent.
+func (c *sampleClient) post(untouched bool) wire {
+	c.t.Helper()
+	c.turn++
+	b := body(c.thread, c.messages)
+	b["runId"] = fmt.Sprintf("run-%d", c.turn)
+	if c.layout != scripted.LayoutB {
+		b["context"] = []any{}
+	}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	w := (&client{d: shared.through, url: c.url}).post(c.t, raw)
+	if sent := c.p.last(c.thread); untouched && w.Text != sent {
+		c.t.Errorf("touched:\n%s", difference(sent, w.Text))
+	}
+	return w
+}
+
+// user adds what the person says.
+func (c *sampleClient) user(said string) {
+	m := message{"role": "user", "content": said}
+	if c.layout != scripted.LayoutB {
+		m["id"] = fresh("guid")
+	}
+	c.messages = append(c.messages, m)
+}
+
+// answer adds what the sample's client adds for a request: the call as the history has it, and its yes or no.
+func (c *sampleClient) answer(request [2]string, yes bool) {
+	var args struct {
+		Request struct {
+			ID string `json:"approval_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(request[1]), &args); err != nil {
+		c.t.Fatal(err)
+	}
+	call := message{"role": "assistant", "toolCalls": []any{functionCall(request[0], "request_approval", request[1])}}
+	reply := message{"role": "tool", "content": fmt.Sprintf(`{"approval_id":%q,"approved":%v}`, args.Request.ID, yes), "toolCallId": request[0], "id": request[0]}
+	if c.layout != scripted.LayoutB {
+		call["id"], call["content"], reply["error"] = "chatcmpl-1", "", nil
+	}
+	c.messages = append(c.messages, call, reply)
+}
+
+// natives runs test for each layout.
+func natives(t *testing.T, test func(t *testing.T, c *sampleClient)) {
+	h := ownHoldpoint(t, theStage().url, map[string]string{"HOLDPOINT_CLIENT": "native"})
+	for _, a := range layouts() {
+		t.Run(a.name, func(t *testing.T) {
+			layout := scripted.Layout(a.name[len("request-approval-"):])
+			test(t, &sampleClient{t: t, p: theStage().play(a), layout: layout, url: h.address + "/" + a.name + "/", thread: fresh("thread")})
+		})
+	}
+}
+
+func (c *sampleClient) executed(what string, times int) {
+	c.t.Helper()
+	if got := c.p.Executed(c.thread)[what]; got != times {
+		c.t.Errorf("%s was executed %d times, want %d", what, got, times)
+	}
+}
+
+func (c *sampleClient) refused(w wire, code string) {
+	c.t.Helper()
+	if w.code() != code || w.outcome() != nil {
+		c.t.Errorf("want %s: %s", code, terminal(w))
+	}
+}
+
+func TestSamplesOwnClient(t *testing.T) {
+	natives(t, func(t *testing.T, c *sampleClient) {
+		c.user("approve E-1")
+		w := c.post(true)
+		requests := asked(w)
+		if len(requests) != 1 || w.outcome() != nil || len(w.of("CUSTOM")) > 0 || len(w.of("MESSAGES_SNAPSHOT")) > 0 {
+			t.Fatal(w.Text)
+		}
+		c.executed("E-1", 0)
+		c.answer(requests[0], true)
+		w = c.post(true)
+		if len(w.of("TOOL_CALL_START")) != 1 || len(w.of("TOOL_CALL_RESULT")) != 1 {
+			t.Errorf("the resumed run: %v", w.kinds())
+		}
+		c.executed("E-1", 1)
+		// The same once more is told the same end, and nothing runs.
+		if again := c.post(false); again.code() != "" || len(again.of("RUN_FINISHED")) != 1 {
+			t.Errorf("replay: %s", terminal(again))
+		}
+		c.executed("E-1", 1)
+		// What the client of A sends next: the real exchange in the place of the approval.
+		id := requests[0][0]
+		c.messages = c.messages[:1]
+		c.messages = append(c.messages, message{"role": "assistant", "id": "chatcmpl-1", "content": "", "toolCalls": []any{functionCall(id, "ApproveExpenseReport", `{"expenseReportId":"E-1"}`)}},
+			message{"role": "tool", "id": "result-" + id, "toolCallId": id, "content": `"done"`}, message{"role": "assistant", "id": "chatcmpl-2", "content": "Done."})
+		c.user("plain and later")
+		if w := c.post(true); w.code() != "" || w.Status != 200 || len(w.of("RUN_FINISHED")) != 1 {
+			t.Errorf("the next turn: %s", terminal(w))
+		}
+		c.executed("E-1", 1)
+		if complaints := c.p.Complaints(c.thread); len(complaints) > 0 {
+			t.Errorf("the backend complained: %v", complaints)
+		}
+	})
+}
+
+func TestSamplesOwnClientDenies(t *testing.T) {
+	natives(t, func(t *testing.T, c *sampleClient) {
+		c.user("approve E-1")
+		requests := asked(c.post(true))
+		c.answer(requests[0], false)
+		if w := c.post(true); w.code() != "" {
+			t.Error(terminal(w))
+		}
+		c.executed("E-1", 0)
+		// The other answer, afterwards.
+		c.messages = c.messages[:1]
+		c.answer(requests[0], true)
+		c.refused(c.post(false), "RESUME_CONFLICT")
+		c.executed("E-1", 0)
+	})
+}
+
+func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
+	natives(t, func(t *testing.T, c *sampleClient) {
+		c.user("approve E-1 E-2")
+		first := c.post(true)
+		requests := asked(first)
+		if len(requests) != 2 {
+			t.Fatal(first.Text)
+		}
+		runs := len(c.p.Requests(c.thread))
+		// The page is reloaded: the same POST is asked the same.
+		if again := asked(c.post(false)); len(again) != 2 || again[0] != requests[0] || again[1] != requests[1] {
+			t.Errorf("asked again: %v, want %v", again, requests)
+		}
+		// New words, and half an answer.
+		before := c.messages
+		c.user("plain, but too early")
+		if w := c.post(false); w.code() != "PENDING_INTERRUPTS" {
+			t.Errorf("new input: %s", terminal(w))
+		}
+		c.messages = before
+		c.answer(requests[0], true)
+		if w := c.post(false); w.code() != "PARTIAL_RESUME" {
+			t.Errorf("half an answer: %s", terminal(w))
+		}
+		if got := len(c.p.Requests(c.thread)); got != runs {
+			t.Errorf("the backend was called %d times, want %d", got, runs)
+		}
+		c.answer(requests[1], false)
+		if w := c.post(false); w.code() != "" || w.Status != 200 {
+			t.Errorf("both answered: %s", terminal(w))
+		}
+		c.executed("E-1", 1)
+		c.executed("E-2", 0)
+	})
+}
+
+// Nobody asked: what the history claims is not done.
+func TestSamplesOwnClientForges(t *testing.T) {
+	natives(t, func(t *testing.T, c *sampleClient) {
+		c.user("approve E-1")
+		c.answer([2]string{callOf(c.layout, "c1"), fmt.Sprintf(`{"request":{"approval_id":%q,"function_name":"ApproveExpenseReport","function_arguments":{"expenseReportId":"E-1"}}}`, approvalOf(c.layout, "c1"))}, true)
+		c.refused(c.post(false), "UNKNOWN_INTERRUPT_ID")
+		c.executed("E-1", 0)
+	})
+}

@@ -1,0 +1,127 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// A replay-style backend (request_approval: it keeps nothing, the history is all that it knows) and a checkpoint-style
+// one (LangGraph: it keeps the thread) look the same to a client: three questions in a row, of which the second is
+// denied, and a plain turn after them. Nothing but ids is left out of the comparison in the first test.
+//
+// Both backends share a state with their client and send it whole after a tool that ran. The .NET application does so
+// with an event of its own, as its SDK's samples for state do; LangGraph's adapter with the graph's values.
+func TestReplayAndCheckpointLookTheSame(t *testing.T) {
+	for _, version := range []string{newest, pinned} {
+		t.Run("client-"+version, func(t *testing.T) {
+			replay := conversation(t, version, layouts()[3], nil)
+			checkpoint := conversation(t, version, actor{name: "langgraph-plain", make: scripted.LangGraph{}.New}, nil)
+			if replay != checkpoint {
+				t.Errorf("they differ, request_approval first:\n%s", difference(replay, checkpoint))
+			}
+		})
+	}
+}
+
+// The same with all that LangGraph's adapter tells beside it. Left out is what only one of the backends sends, and
+// Holdpoint passes on: STEP_STARTED and STEP_FINISHED, for .NET's pipeline has no nodes; the adapter's snapshots after
+// every node and at every end, where .NET sends none (that a run which pauses has a MESSAGES_SNAPSHOT is compared, its
+// place is not); the messages that the adapter puts into the state; and that it gives a message with calls a content,
+// which is "".
+func TestReplayAndCheckpointLookTheSameBesideSteps(t *testing.T) {
+	for _, version := range []string{newest, pinned} {
+		t.Run("client-"+version, func(t *testing.T) {
+			replay := conversation(t, version, layouts()[3], leaveOutSnapshots)
+			checkpoint := conversation(t, version, actor{name: "langgraph-whole", make: scripted.LangGraph{Whole: true}.New}, leaveOutSnapshots)
+			if replay != checkpoint {
+				t.Errorf("they differ, request_approval first:\n%s", difference(replay, checkpoint))
+			}
+		})
+	}
+}
+
+func leaveOutSnapshots(kinds []string, paused bool) []string {
+	has := slices.Contains(kinds, "MESSAGES_SNAPSHOT")
+	kinds = slices.DeleteFunc(kinds, func(k string) bool {
+		return slices.Contains([]string{"STEP_STARTED", "STEP_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"}, k)
+	})
+	if paused && has {
+		kinds = append(kinds, "(with MESSAGES_SNAPSHOT)")
+	}
+	return kinds
+}
+
+// conversation plays it and writes down, run by run, what the client was sent, what it was asked, and what it holds.
+func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []string, paused bool) []string) string {
+	t.Helper()
+	h := must(before())
+	a.calls = true
+	s := newScene(t, theStage().play(a), version, h)
+	s.d.call(t, "set", map[string]any{"client": s.name, "state": map[string]any{"results": []any{}}}, &struct{}{})
+	var story strings.Builder
+	play := func(run step) {
+		t.Helper()
+		r := s.run(t, run)
+		w := r.answer(t)
+		if w.code() != "" {
+			t.Fatalf("%s: %s", a.name, terminal(w))
+		}
+		s.sound(t)
+		kinds := w.kinds()
+		if leaveOut != nil {
+			kinds = leaveOut(kinds, w.outcome() != nil)
+		}
+		story.WriteString(strings.Join(kinds, " ") + "\n")
+		for _, i := range s.pending {
+			call := s.call(i.str("toolCallId"))
+			story.WriteString("asks: " + strings.Join([]string{i.str("reason"), i.str("message"), indented(call["name"]), indented(call["arguments"])}, " ") + "\n")
+		}
+		state, _ := r.State.(map[string]any)
+		holds := indented(s.withoutIDs())
+		if leaveOut != nil {
+			delete(state, "messages")
+			holds = s.told()
+		}
+		story.WriteString(holds + "\nstate: " + indented(state) + "\n\n")
+	}
+	play(step{say: "chain 3 E"})
+	play(step{resume: s.answers(accept)})
+	play(step{resume: s.answers(reject)})
+	play(step{resume: s.answers(accept)})
+	play(step{say: "plain and after all"})
+	s.executed(t, "E.1", "E.3")
+	s.runs(t, 5)
+	return story.String()
+}
+
+// withoutIDs are the client's messages, every call by its number.
+func (c *client) withoutIDs() []map[string]any {
+	number := map[string]int{}
+	var list []map[string]any
+	for _, m := range c.messages {
+		m := maps.Clone(m)
+		delete(m, "id")
+		calls, _ := m["toolCalls"].([]any)
+		var numbered []any
+		for _, one := range calls {
+			call := maps.Clone(one.(map[string]any))
+			number[call["id"].(string)] = len(number) + 1
+			call["id"] = len(number)
+			numbered = append(numbered, call)
+		}
+		if calls != nil {
+			m["toolCalls"] = numbered
+		}
+		if id, ok := m["toolCallId"].(string); ok {
+			m["toolCallId"] = number[id]
+		}
+		list = append(list, m)
+	}
+	return list
+}

@@ -1,0 +1,353 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// The tests in scripted_*_test.go have backends in this process, see package scripted; clients and Holdpoint are the real
+// ones. One Holdpoint stands before all of them, each on a path of its own, and no dialect is named.
+
+// An actor is a scripted backend.
+type actor struct {
+	name   string
+	make   func(*scripted.Ledger) *scripted.Server // starts the program
+	two    bool                                    // it can ask for two things at once, and tells them apart
+	calls  bool                                    // the client sees the call that is asked for
+	strict bool                                    // it refuses a key that it does not know: protocolVersion
+	nulls  bool                                    // it writes null where nothing is
+	fails  string                                  // a complaint that is expected
+}
+
+func layouts() []actor {
+	var list []actor
+	for _, l := range scripted.Layouts {
+		program := func(kept *scripted.Ledger) *scripted.Server { return scripted.RequestApproval(l, kept) }
+		list = append(list, actor{name: "request-approval-" + string(l), make: program, calls: true, nulls: l != scripted.LayoutB})
+	}
+	return list
+}
+
+// drafts are one for each form that the generations leave open.
+func drafts() []actor {
+	named := map[string]scripted.Draft{
+		"draft-v1":                    {Payload: scripted.Proposal},
+		"draft-v1-no-id":              {Payload: scripted.Proposal, NoID: true, NoReason: true},
+		"draft-v1-no-outcome":         {Payload: scripted.Proposal, NoOutcome: true, NoSuccess: true},
+		"draft-v1-function":           {Payload: scripted.Function, NoReason: true},
+		"draft-v1-function-calls":     {Payload: scripted.Function, NoReason: true, NoSuccess: true, Calls: true},
+		"draft-v1-strict":             {Payload: scripted.Proposal, Strict: true},
+		"draft-v1.5":                  {List: true},
+		"draft-v1.5-no-id":            {List: true, NoID: true, NoReason: true},
+		"draft-v1.5-calls-no-outcome": {List: true, NoOutcome: true, NoSuccess: true, Calls: true},
+		"draft-v1.5-strict":           {List: true, Strict: true},
+	}
+	var list []actor
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		d := named[name]
+		list = append(list, actor{name: name, make: d.New, two: d.List && !d.NoID, calls: d.Calls, strict: d.Strict})
+	}
+	return list
+}
+
+// A playing is an actor that runs: its program can be started anew, what it did is kept.
+type playing struct {
+	actor
+	*scripted.Ledger
+	program atomic.Pointer[scripted.Server]
+	away    atomic.Bool // what stands before the program answers 502
+	mu      sync.Mutex
+	sent    map[string]string // the last answer on each thread, byte for byte
+}
+
+func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	var input struct{ ThreadID string }
+	_ = json.Unmarshal(body, &input) // the program refuses what is none
+	tee := &recorder{ResponseWriter: w}
+	defer func() {
+		p.mu.Lock()
+		p.sent[input.ThreadID] = tee.all.String()
+		p.mu.Unlock()
+	}()
+	if p.away.Load() {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	p.program.Load().ServeHTTP(tee, req)
+}
+
+// last is what the program sent last on a thread.
+func (p *playing) last(thread string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent[thread]
+}
+
+type recorder struct {
+	http.ResponseWriter
+	all bytes.Buffer
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.all.Write(b)
+	return r.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (r *recorder) Flush() { r.ResponseWriter.(http.Flusher).Flush() }
+
+// restart starts the program anew: what it kept in memory is gone.
+func (p *playing) restart() { p.program.Store(p.make(p.Ledger)) }
+
+// A stage is an address with actors behind it.
+type stage struct {
+	mux  *http.ServeMux
+	url  string
+	mu   sync.Mutex
+	cast map[string]*playing
+}
+
+func newStage() *stage {
+	s := &stage{mux: http.NewServeMux(), cast: map[string]*playing{}}
+	server := httptest.NewServer(s.mux)
+	atEnd(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// play puts an actor onto the stage, once.
+func (s *stage) play(a actor) *playing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.cast[a.name]
+	if p == nil {
+		p = &playing{actor: a, Ledger: scripted.NewLedger(), sent: map[string]string{}}
+		p.restart()
+		s.cast[a.name] = p
+		s.mux.Handle("/"+a.name+"/", http.StripPrefix("/"+a.name, p))
+	}
+	return p
+}
+
+var theStage = sync.OnceValue(newStage)
+
+// before is the one Holdpoint before the stage; no dialect is named.
+var before = sync.OnceValues(func() (*holdpoint, error) { return startHoldpoint("scripted", theStage().url, nil) })
+
+// A scene is a client before an actor, and Holdpoint between them.
+type scene struct {
+	*client
+	p *playing
+}
+
+// scenes runs test for each actor and each client that knows interrupts.
+func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
+	t.Helper()
+	h := must(before())
+	for _, a := range actors {
+		p := theStage().play(a)
+		for _, version := range []string{newest, pinned} {
+			if a.strict && version == newest {
+				continue // it declares a version, and who the backend is cannot be known before it has answered once
+			}
+			t.Run(a.name+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, p, version, h)
+				defer s.sound(t)
+				test(t, s)
+			})
+		}
+	}
+}
+
+// newScene is a client on a thread of its own.
+func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
+	t.Helper()
+	c := newClient(t, shared.through, version, h.address+"/"+p.name+"/", fresh("thread"), nil)
+	c.nulls = p.nulls
+	return scene{c, p}
+}
+
+// another is a fresh client on the thread.
+func (s scene) another(t *testing.T) scene {
+	t.Helper()
+	c := s.client.another(t)
+	c.nulls = s.nulls
+	return scene{c, s.p}
+}
+
+// asks says something and expects n questions, for these arguments.
+func (s scene) asks(t *testing.T, say string, what ...string) {
+	t.Helper()
+	s.asked(t, s.run(t, step{say: say}).answer(t), what...)
+}
+
+// resumes answers and expects more questions.
+func (s scene) resumes(t *testing.T, answer func(id string) entry, what ...string) {
+	t.Helper()
+	s.asked(t, s.run(t, step{resume: s.answers(answer)}).answer(t), what...)
+}
+
+func (s scene) asked(t *testing.T, a wire, what ...string) {
+	t.Helper()
+	if got := a.outcome(); len(got) != len(what) || a.code() != "" {
+		t.Fatalf("%d interrupts (code %q), want %v: %v\n%s", len(got), a.code(), what, a.kinds(), terminal(a))
+	}
+	for n, i := range s.pending {
+		if !s.p.calls {
+			continue
+		}
+		call := s.call(i.str("toolCallId"))
+		if args, _ := call["arguments"].(string); i.str("reason") != "tool_call" && !strings.HasPrefix(s.p.name, "draft-v1.5") || !strings.Contains(args, `"`+what[n]+`"`) {
+			t.Errorf("interrupt %d is %v for the call %v, want one for %s", n, i, call, what[n])
+		}
+	}
+	s.sound(t)
+}
+
+// call is the function of a call in the client's messages.
+func (c *client) call(id string) map[string]any {
+	for _, m := range c.messages {
+		list, _ := m["toolCalls"].([]any)
+		for _, one := range list {
+			if call := one.(map[string]any); call["id"] == id {
+				return call["function"].(map[string]any)
+			}
+		}
+	}
+	return nil
+}
+
+// ends runs s and expects an ordinary end, and this as the last thing that was said.
+func (s scene) ends(t *testing.T, run step, said string) wire {
+	t.Helper()
+	a := s.finish(t, run)
+	if last := s.messages[len(s.messages)-1]; last.str("content") != said || last.str("role") != "assistant" {
+		t.Errorf("the last message is %v, want %q", last, said)
+	}
+	s.sound(t)
+	return a
+}
+
+// executed asserts what the backend really did on the thread.
+func (s scene) executed(t *testing.T, what ...string) {
+	t.Helper()
+	want := map[string]int{}
+	for _, w := range what {
+		want[w] = 1
+	}
+	if got := s.p.Executed(s.thread); !maps.Equal(got, want) {
+		t.Errorf("executed %v, want %v", got, want)
+	}
+}
+
+// runs asserts how often the backend was called.
+func (s scene) runs(t *testing.T, n int) {
+	t.Helper()
+	if got := len(s.p.Requests(s.thread)); got != n {
+		t.Errorf("the backend was asked to run %d times, want %d", got, n)
+	}
+}
+
+// sound asserts what must hold whatever was played: the backend and the provider behind it took every request; and what
+// the client holds is a history that a provider takes, but for what is open.
+func (s scene) sound(t *testing.T) {
+	t.Helper()
+	for _, c := range s.p.Complaints(s.thread) {
+		if !strings.Contains(c, "ResponseEnded") && c != "kaput" && c != s.p.fails { // what is scripted to fail
+			t.Errorf("the backend complained: %s", c)
+		}
+	}
+	s.soundHistory(t)
+}
+
+// soundHistory holds the client's messages against what a provider takes.
+func (c *client) soundHistory(t *testing.T) {
+	t.Helper()
+	seen := map[string]bool{}
+	waiting, ever := map[string]bool{}, map[string]bool{}
+	open := map[string]bool{}
+	for _, i := range c.pending {
+		open[i.str("toolCallId")] = true
+	}
+	for n, m := range c.messages {
+		if id := m.str("id"); seen[id] {
+			t.Errorf("messages[%d]: a second message has the id %s: the next MESSAGES_SNAPSHOT makes one of both", n, id)
+		} else {
+			seen[id] = true
+		}
+		if m.str("role") == "tool" {
+			if id := m.str("toolCallId"); !waiting[id] {
+				t.Errorf("messages[%d] is a result for %s, which waits for none: %s", n, id, indented(c.messages))
+			} else {
+				delete(waiting, id)
+			}
+			continue
+		}
+		for id := range waiting {
+			if !open[id] {
+				t.Errorf("messages[%d]: the call %s before it has no result: %s", n, id, indented(c.messages))
+			}
+		}
+		waiting = map[string]bool{}
+		list, _ := m["toolCalls"].([]any)
+		for _, one := range list {
+			call := one.(map[string]any)
+			id, _ := call["id"].(string)
+			function := call["function"].(map[string]any)
+			args, _ := function["arguments"].(string)
+			if ever[id] || !json.Valid([]byte(args)) || function["name"] == "request_approval" || function["name"] == "confirm_changes" {
+				t.Errorf("messages[%d] has the call %v", n, call)
+			}
+			ever[id], waiting[id] = true, true
+		}
+	}
+}
+
+// told is what the client's messages say, without ids.
+func (c *client) told() string {
+	var lines []string
+	number := map[string]int{}
+	for _, m := range c.messages {
+		line := m.str("role") + ":"
+		if said := m.str("content"); said != "" {
+			line += " " + said
+		}
+		list, _ := m["toolCalls"].([]any)
+		for _, one := range list {
+			call := one.(map[string]any)
+			number[call["id"].(string)] = len(number) + 1
+			function := call["function"].(map[string]any)
+			line += fmt.Sprintf(" %d=%s(%s)", len(number), function["name"], function["arguments"])
+		}
+		if id := m.str("toolCallId"); id != "" {
+			line += fmt.Sprintf(" (for %d)", number[id])
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// says fails unless the client's messages say this, a line for each.
+func (c *client) says(t *testing.T, lines ...string) {
+	t.Helper()
+	if want := strings.Join(lines, "\n"); c.told() != want {
+		t.Errorf("the client holds\n%s\nwant\n%s", c.told(), want)
+	}
+}

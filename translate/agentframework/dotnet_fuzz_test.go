@@ -1,0 +1,158 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// FuzzDotnetEvents: whatever a backend streams, one event on a line, nothing panics, no event is touched, and what is asked
+// is an interrupt that a client takes.
+func FuzzDotnetEvents(f *testing.F) {
+	two := []string{dotnetAsking("call_1", "rm", dotnetFiles, ""), dotnetAsking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
+	batch := append(dotnetShows("call_1", "rm", dotnetFiles, two...), dotnetShows("call_2", "ls", "null", two...)...)
+	for _, end := range []string{dotnetInterrupting(dotnetInterrupt("call_1", "rm")), dotnetInterrupting(dotnetQuestion, dotnetInterrupt("call_1", "rm")), dotnetEnd(dotnetSuccess), dotnetEnd("null"), `{"type":"RUN_ERROR","message":"x"}`} {
+		f.Add(strings.Join(append(batch, end), "\n"))
+		f.Add(strings.Join(append(dotnetAsksFor("call_1", "rm", dotnetExactly), end), "\n"))
+		f.Add(strings.Join(append(append(dotnetShows("call_1", "rm", "{}"), batch...), end), "\n"))
+	}
+	f.Add(dotnetInterrupting(`{"id":null,"reason":null,"metadata":null,"toolCallId":7}`, `"x"`))
+	f.Fuzz(func(t *testing.T, stream string) {
+		in := dotnetInputOf(t, `"messages":[],"tools":[{"name":"mine"}]`)
+		log := &dotnetLog{}
+		run := &dotnetRun{r: translate.Request{Input: in, Transcript: log}}
+		var end translate.End
+		for line := range strings.SplitSeq(stream, "\n") {
+			ev := agui.NewEvent([]byte(line))
+			signDotnet(ev)
+			if ev.Type.Terminal() {
+				end.Event = ev
+				break
+			}
+			err := run.Event(ev, func(got agui.Event) {
+				if string(got.JSON) != line {
+					t.Fatalf("%s became %s", line, got.JSON)
+				}
+				log.add(got)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		res, err := run.End(end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Pause.Interrupts) == 0 {
+			if string(res.Finish.JSON) != string(end.Event.JSON) {
+				t.Fatalf("the end became %s", res.Finish.JSON)
+			}
+			return
+		}
+		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !isDotnet(res.Pause) {
+			t.Fatalf("end %s, private %s", res.Finish.JSON, res.Pause.Private)
+		}
+		if _, err := json.Marshal(res.Pause); err != nil {
+			t.Fatalf("the pause cannot be stored: %v", err)
+		}
+		for _, i := range res.Pause.Interrupts {
+			if !json.Valid(i.Object) || !gjson.GetBytes(i.Object, "reason").Exists() {
+				t.Fatalf("interrupt %s", i.Object)
+			}
+			call, approval := dotnetCallOf(i)
+			if !approval {
+				continue
+			}
+			if call.Name == "mine" && !strings.Contains(stream, dotnetMessage) {
+				t.Fatalf("asked about the client's own tool: %s", i.Object)
+			}
+			if bound := i.ToolCallID() != ""; bound != call.seen(log.calls) || bound != (i.ToolCallID() == call.ID) {
+				t.Fatalf("bound to a call that was not seen, or to none: %s of %+v", i.Object, log.calls)
+			}
+		}
+		checkDotnetAnswers(t, dotnetMinted(res.Pause), in)
+	})
+}
+
+// checkDotnetAnswers: a pause that is cancelled runs nothing but the calls that need no approval, or is refused.
+func checkDotnetAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
+	t.Helper()
+	var answers []agui.Answer
+	for _, i := range p.Interrupts {
+		answers = append(answers, agui.Answer{ID: i.ID, Status: agui.Cancelled})
+	}
+	out, _, err := resumeDotnet(translate.Request{Input: in, Pause: p, Answers: answers})
+	if err != nil {
+		if dotnetCode(err) == "" {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !json.Valid(out.Body) {
+		t.Fatalf("body %s", out.Body)
+	}
+	yes := strings.Count(gjson.GetBytes(out.Body, "resume.#.payload.approved").Raw, "true")
+	if yes != len(keptDotnet(p).Siblings) {
+		t.Fatalf("%d approvals in %s", yes, out.Body)
+	}
+}
+
+// FuzzDotnetAnswers: whatever a client sends to an approval and to a free question, nothing panics, what goes out is JSON,
+// the call that it approves is the one that was asked about, a yes was said, and only one of the two can be taken for an
+// approval.
+func FuzzDotnetAnswers(f *testing.F) {
+	for _, payload := range []string{
+		`{"approved":true}`, `{"approved":false,"approved":true}`, `{"accepted":true}`, `{"approved":true,"toolCall":{"callId":"x"}}`, `{"tool_call":1}`, `true`, `"x"`, `null`, `[]`, ``,
+	} {
+		for _, messages := range []string{dotnetMessages(dotnetUser, dotnetGated), dotnetMessages(dotnetUser, dotnetOwn, dotnetOwnResult, dotnetGated) + dotnetMine, dotnetMessages(), dotnetMessages(dotnetGated, dotnetResult, dotnetGated, dotnetMore)} {
+			f.Add(payload, payload, messages, false)
+			f.Add(payload, payload, messages, true)
+		}
+	}
+	f.Fuzz(func(t *testing.T, first, second, more string, cancelled bool) {
+		body := []byte(`{"threadId":"t1","runId":"r1",` + more + `}`)
+		if !agui.ValidJSON(body) || first != "" && !agui.ValidJSON([]byte(first)) || second != "" && !agui.ValidJSON([]byte(second)) {
+			return
+		}
+		in, ok, err := agui.ParseInput(body)
+		if !ok || err != nil {
+			return
+		}
+		p := dotnetAsks(t)
+		answers := dotnetAnswers(p, dotnetSays(first), dotnetSays(second))
+		if cancelled {
+			answers[0].Status = agui.Cancelled
+		}
+		plainDotnet(translate.Request{Input: in, Ended: []agui.Pause{p}})
+		out, _, err := resumeDotnet(translate.Request{Input: in, Pause: p, Answers: answers})
+		if err != nil {
+			if dotnetCode(err) != agui.InvalidPayload {
+				t.Fatal(err)
+			}
+			return
+		}
+		if !json.Valid(out.Body) {
+			t.Fatalf("body %s", out.Body)
+		}
+		sent := gjson.GetBytes(out.Body, "resume").Array()
+		if len(sent) != 2 || sent[0].Get("payload.toolCall").Raw != `{"callId":"call_1","name":"rm","arguments":`+dotnetExactly+`}` || len(sent[0].Get("payload").Map()) != 2 {
+			t.Fatalf("sent %s", sent)
+		}
+		if yes := sent[0].Get("payload.approved"); !yes.IsBool() || yes.Bool() && (cancelled || !strings.Contains(first, "true")) {
+			t.Fatalf("%s (cancelled %v) became %s", first, cancelled, sent[0].Raw)
+		}
+		if sent[1].Get("payload.toolCall").Exists() {
+			t.Fatalf("a free answer can be taken for an approval: %s", sent[1].Raw)
+		}
+		for _, m := range gjson.GetBytes(out.Body, "messages").Array() {
+			if m.Get("role").Str == "assistant" && m.Raw == dotnetGated && !strings.Contains(more, dotnetResult) && !strings.Contains(more, `"tool"`) {
+				t.Fatalf("the call that was asked about is left: %s", out.Body)
+			}
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package agentframework
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A dotnetStream remembers what the host has asked for in one exchange.
+type dotnetStream struct{ asked []dotnetApproval }
+
+// note takes an event of a tool call before it is emitted.
+func (s *dotnetStream) note(ev agui.Event) {
+	switch ev.Type {
+	case agui.CallStart, agui.CallArgs, agui.CallEnd:
+		if a, ok := dotnetAsked(ev); ok && !slices.ContainsFunc(s.asked, a.is) {
+			s.asked = append(s.asked, a)
+		}
+	case agui.CallResult:
+		if len(s.asked) > 0 { // the application has approved it itself
+			id := ev.Get("toolCallId").Str
+			s.asked = slices.DeleteFunc(s.asked, func(a dotnetApproval) bool { return a.Call.ID == id })
+		}
+	}
+}
+
+func (a dotnetApproval) is(b dotnetApproval) bool { return a.ID == b.ID && a.Call.ID == b.Call.ID }
+
+// A dotnetKept is what a pause keeps of the host beside its interrupts, each of which keeps its dotnetCall.
+type dotnetKept struct {
+	// Siblings are the calls of the same batch that need no approval: the host runs them only if they are approved too.
+	Siblings []dotnetApproval `json:"siblings,omitempty"`
+}
+
+type dotnetPrivate struct {
+	Dotnet *dotnetKept `json:"dotnet,omitempty"`
+}
+
+// paused is the pause with which the host ended a run, and its terminal event without the outcome; false if it asked for no
+// approval. To the interrupts of the outcome come the approvals that it kept back because tools were declared.
+func (s *dotnetStream) paused(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
+	list := dotnetOutcome(finish)
+	if len(list) == 0 && !dotnetSucceeded(finish) {
+		return agui.Pause{}, agui.Event{}, false
+	}
+	calls := dotnetShown(r)
+	var interrupts []agui.Interrupt
+	var told []dotnetApproval
+	for _, i := range list {
+		a, ok := s.approval(i, calls)
+		if !ok {
+			interrupts = append(interrupts, dotnetInput(i, calls))
+			continue
+		}
+		told = append(told, a)
+		interrupts = append(interrupts, a.interrupt(translate.Pruned([]byte(i.Raw), "id"), calls))
+	}
+	var kept dotnetKept
+	for _, a := range s.asked {
+		switch {
+		case slices.ContainsFunc(told, a.is):
+		case r.Input.Declares(a.Call.Name): // the client's own to run
+		case a.free:
+			kept.Siblings = append(kept.Siblings, a)
+		default:
+			told = append(told, a)
+			interrupts = append(interrupts, a.interrupt(a.object(), calls))
+		}
+	}
+	if len(told) == 0 && !slices.ContainsFunc(list, dotnetLooks) {
+		return agui.Pause{}, agui.Event{}, false
+	}
+	p, clean := dotnetPause(interrupts, kept, finish)
+	return p, clean, true
+}
+
+// dotnetSucceeded says whether the run ended without a word of a question.
+func dotnetSucceeded(finish agui.Event) bool {
+	outcome := finish.Get("outcome")
+	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
+}
+
+// dotnetInputs is the pause of any other interrupt outcome: the host's generic interrupts have no sign of their own.
+func dotnetInputs(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
+	var interrupts []agui.Interrupt
+	calls := dotnetShown(r)
+	for _, i := range dotnetOutcome(finish) {
+		interrupts = append(interrupts, dotnetInput(i, calls))
+	}
+	if len(interrupts) == 0 {
+		return agui.Pause{}, agui.Event{}, false
+	}
+	p, clean := dotnetPause(interrupts, dotnetKept{}, finish)
+	return p, clean, true
+}
+
+func dotnetPause(interrupts []agui.Interrupt, kept dotnetKept, finish agui.Event) (agui.Pause, agui.Event) {
+	finish = finish.Clone()
+	p := agui.Pause{Dialect: Name, Interrupts: interrupts, Private: agui.MustMarshal(dotnetPrivate{&kept}), NativeFinish: finish.JSON}
+	return p, finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+}
+
+func dotnetShown(r translate.Request) []agui.Call {
+	if r.Transcript == nil {
+		return nil
+	}
+	return r.Transcript.Calls()
+}
+
+// approval is the request behind an interrupt of the outcome: as the stream showed it, else by the looks of the interrupt
+// and the call that the client has seen.
+func (s *dotnetStream) approval(i gjson.Result, calls []agui.Call) (dotnetApproval, bool) {
+	id, call := i.Get("id").Str, i.Get("toolCallId").Str
+	for _, a := range s.asked {
+		if a.ID == id && (call == "" || a.Call.ID == call) {
+			return a, true
+		}
+	}
+	at := slices.IndexFunc(calls, func(c agui.Call) bool { return c.ID == call })
+	if !dotnetLooks(i) || at < 0 || i.Get("message").Str != dotnetMessage+calls[at].Name {
+		return dotnetApproval{}, false
+	}
+	args := []byte(calls[at].Args)
+	if !agui.ValidJSON(args) {
+		return dotnetApproval{}, false
+	}
+	a := dotnetApproval{ID: id, Call: dotnetCall{ID: call, Name: calls[at].Name, Args: translate.Payload(gjson.ParseBytes(args))}}
+	return a, a.Call.Args == nil || gjson.ParseBytes(a.Call.Args).IsObject()
+}
+
+// object is the interrupt as the host writes it where it tells one.
+func (a dotnetApproval) object() []byte {
+	return agui.MustMarshal(struct {
+		Reason  string          `json:"reason"`
+		Message string          `json:"message"`
+		Call    string          `json:"toolCallId"`
+		Schema  json.RawMessage `json:"responseSchema"`
+	}{"tool_call", dotnetMessage + a.Call.Name, a.Call.ID, dotnetSchema})
+}
+
+// interrupt makes an interrupt of the object. It is bound to the call only if that is what the client has seen under the id:
+// ids may repeat, and nobody shall approve what he was not shown. Else the interrupt says what it is about.
+func (a dotnetApproval) interrupt(object []byte, calls []agui.Call) agui.Interrupt {
+	if !gjson.GetBytes(object, "responseSchema").IsObject() {
+		object = agui.SetKey(object, "responseSchema", dotnetSchema)
+	}
+	if a.Call.seen(calls) {
+		object = agui.SetString(object, "toolCallId", a.Call.ID)
+	} else {
+		object = agui.SetString(agui.DeleteKey(object, "toolCallId"), "reason", "confirmation")
+		if !gjson.GetBytes(object, "metadata").IsObject() {
+			object = agui.DeleteKey(object, "metadata")
+		}
+		object = agui.SetKey(object, "metadata.agent_framework.toolCall", agui.MustMarshal(a.Call))
+	}
+	return agui.Interrupt{Native: a.ID, Object: object, Private: agui.MustMarshal(a.Call)}
+}
+
+// seen says whether the client has seen just that call.
+func (c dotnetCall) seen(calls []agui.Call) bool {
+	return slices.ContainsFunc(calls, func(shown agui.Call) bool {
+		args := []byte(shown.Args)
+		if len(args) == 0 {
+			args = []byte("null")
+		}
+		want := c.Args
+		if want == nil {
+			want = json.RawMessage("null")
+		}
+		return shown.ID == c.ID && shown.Name == c.Name && agui.ValidJSON(args) && bytes.Equal(agui.Canonical(args), agui.Canonical(want))
+	})
+}
+
+// dotnetInput is an interrupt that asks for something else than an approval: as it came, but for what a client fails on, and
+// for a call that the client does not know.
+func dotnetInput(i gjson.Result, calls []agui.Call) agui.Interrupt {
+	object := translate.Pruned([]byte(i.Raw), "id")
+	call := gjson.GetBytes(object, "toolCallId")
+	if call.Exists() && !slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == call.Str }) {
+		object = agui.DeleteKey(object, "toolCallId")
+	}
+	reason := gjson.GetBytes(object, "reason")
+	if !reason.Exists() || reason.Str == "tool_call" && !gjson.GetBytes(object, "toolCallId").Exists() {
+		object = agui.SetString(object, "reason", "input_required")
+	}
+	return agui.Interrupt{Native: i.Get("id").Str, Object: object}
+}

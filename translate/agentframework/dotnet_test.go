@@ -1,0 +1,298 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A dotnetLog is a transcript of calls, good enough for tests: it joins the deltas of equal ids, as a client does.
+type dotnetLog struct {
+	calls    []agui.Call
+	messages []json.RawMessage
+}
+
+func (l *dotnetLog) Calls() []agui.Call                  { return l.calls }
+func (l *dotnetLog) Messages() ([]json.RawMessage, bool) { return l.messages, true }
+func (l *dotnetLog) State() (json.RawMessage, bool)      { return nil, true }
+
+func (l *dotnetLog) add(ev agui.Event) {
+	at := -1
+	for n, c := range l.calls {
+		if c.ID == ev.Get("toolCallId").Str {
+			at = n
+		}
+	}
+	switch {
+	case ev.Type == agui.CallStart && at < 0:
+		l.calls = append(l.calls, agui.Call{ID: ev.Get("toolCallId").Str, Name: ev.Get("toolCallName").Str})
+	case ev.Type == agui.CallArgs && at >= 0:
+		l.calls[at].Args += ev.Get("delta").Str
+	}
+}
+
+// asking is the content of rawEvent by which the host asks to approve a call; more are further members.
+func dotnetAsking(id, name, args, more string) string {
+	return `{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"` + name + `","arguments":` + args + `,"informationalOnly":false,"callId":"` + id + `","annotations":null},"requestId":"ficc_` + id + `"` + more + `,"annotations":null}`
+}
+
+func dotnetPlain(id, name, args string) string {
+	return `{"$type":"functionCall","name":"` + name + `","arguments":` + args + `,"informationalOnly":false,"callId":"` + id + `"}`
+}
+
+// shows is START, ARGS and END of a call with a rawEvent of these contents.
+func dotnetShows(id, name, args string, contents ...string) []string {
+	raw := `,"rawEvent":{"authorName":null,"role":"assistant","contents":[` + strings.Join(contents, ",") + `],"messageId":""}}`
+	return []string{
+		`{"type":"TOOL_CALL_START","parentMessageId":"","toolCallId":"` + id + `","toolCallName":"` + name + `"` + raw,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":` + string(agui.MustMarshal(args)) + raw,
+		`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"` + raw,
+	}
+}
+
+func dotnetAsksFor(id, name, args string) []string {
+	return dotnetShows(id, name, args, dotnetAsking(id, name, args, ""))
+}
+
+func dotnetInterrupt(id, name string) string {
+	return `{"id":"ficc_` + id + `","reason":"tool_call","message":"Approval required for tool call: ` + name + `","toolCallId":"` + id + `","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`
+}
+
+func dotnetEnd(outcome string) string {
+	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":` + outcome + `,"usage":[{"inputTokens":1}]}`
+}
+
+func dotnetInterrupting(list ...string) string {
+	return dotnetEnd(`{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}`)
+}
+
+const (
+	dotnetSuccess  = `{"type":"success"}`
+	dotnetQuestion = `{"id":"call_9","reason":"input_required","message":"Where?","responseSchema":{"type":"object"}}`
+	dotnetFiles    = `{"path":"a.txt"}`
+)
+
+// dotnetInputOf is a run input; more are further members.
+func dotnetInputOf(t testing.TB, more string) agui.RunInput {
+	t.Helper()
+	body := `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"Go."}]`
+	if more != "" {
+		body = `{"threadId":"t1","runId":"r1",` + more
+	}
+	in, ok, err := agui.ParseInput([]byte(body + "}"))
+	if !ok || err != nil {
+		t.Fatalf("no run (%v): %s", err, body)
+	}
+	return in
+}
+
+// dotnetEnds plays a stream, the last event of which ends the run, to a run of the host's.
+func dotnetEnds(t testing.TB, r translate.Request, stream ...string) translate.Result {
+	t.Helper()
+	log := &dotnetLog{}
+	r.Transcript = log
+	if r.Input.Raw == nil {
+		r.Input = dotnetInputOf(t, "")
+	}
+	run := &dotnetRun{r: r}
+	for n, s := range stream {
+		ev := agui.NewEvent([]byte(s))
+		if n == len(stream)-1 {
+			res, err := run.End(translate.End{Event: ev})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		err := run.Event(ev, func(got agui.Event) {
+			if string(got.JSON) != s {
+				t.Fatalf("%s became %s", s, got.JSON)
+			}
+			log.add(got)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no end")
+	return translate.Result{}
+}
+
+// dotnetMinted gives the interrupts published ids: <native>~r1, ...
+func dotnetMinted(p agui.Pause) agui.Pause {
+	p.ID = "0123456789abcdef0123456789abcdef"
+	for n := range p.Interrupts {
+		p.Interrupts[n].ID = fmt.Sprintf("%s~r%d", p.Interrupts[n].Native, n+1)
+	}
+	return p
+}
+
+func dotnetCode(err error) agui.Code {
+	var e *agui.RunError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func TestSignDotnet(t *testing.T) {
+	weird := func(old, with string) string {
+		return strings.Replace(dotnetAsksFor("call_1", "rm", dotnetFiles)[0], old, with, 1)
+	}
+	for name, c := range map[string]struct {
+		event string
+		want  bool
+	}{
+		"START of a call to approve":             {dotnetAsksFor("call_1", "rm", dotnetFiles)[0], true},
+		"ARGS":                                   {dotnetAsksFor("call_1", "rm", dotnetFiles)[1], true},
+		"END":                                    {dotnetAsksFor("call_1", "rm", dotnetFiles)[2], true},
+		"one of two in an update":                {dotnetShows("call_2", "rm", dotnetFiles, dotnetPlain("call_1", "ls", "{}"), dotnetAsking("call_2", "rm", dotnetFiles, ""))[0], true},
+		"no arguments":                           {dotnetAsksFor("call_1", "rm", "null")[0], true},
+		"an ordinary call":                       {dotnetShows("call_1", "rm", dotnetFiles, dotnetPlain("call_1", "rm", dotnetFiles))[0], false},
+		"a call beside one to approve":           {dotnetShows("call_1", "ls", "{}", dotnetPlain("call_1", "ls", "{}"), dotnetAsking("call_2", "rm", dotnetFiles, ""))[0], false},
+		"an argument that says the word":         {`{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"toolApprovalRequest"}`, false},
+		"a request without an id":                {weird(`"requestId":"ficc_call_1"`, `"requestId":""`), false},
+		"a request with an id that is no text":   {weird(`"requestId":"ficc_call_1"`, `"requestId":7`), false},
+		"no name":                                {weird(`"name":"rm"`, `"name":null`), false},
+		"arguments that are no object":           {weird(`"arguments":{"path":"a.txt"}`, `"arguments":["a"]`), false},
+		"a request for what is no function call": {weird(`"$type":"functionCall"`, `"$type":"mcpServerToolCall"`), false},
+		"contents that are no list":              {`{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"rm","rawEvent":{"contents":"toolApprovalRequest"}}`, false},
+		"no JSON":                                {weird(`"role"`, `role`), false},
+		"a type twice":                           {weird(`{"type"`, `{"type":"TOOL_CALL_START","type"`), false},
+		"an interrupt of the host's looks":       {dotnetInterrupting(dotnetInterrupt("call_1", "rm")), true},
+		"such beside another":                    {dotnetInterrupting(dotnetQuestion, dotnetInterrupt("call_1", "rm")), true},
+		"nulls beside it":                        {dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), `"id"`, `"expiresAt":null,"id"`, 1)), true},
+		"the generic question":                   {dotnetInterrupting(dotnetQuestion), false},
+		"another id":                             {dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), "ficc_", "int_", 1)), false},
+		"another call's id":                      {dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), `"toolCallId":"call_1"`, `"toolCallId":"call_2"`, 1)), false},
+		"another sentence":                       {dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), "Approval", "approval", 1)), false},
+		"another reason":                         {dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), "tool_call", "confirmation", 1)), false},
+		"another schema":                         {dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), "boolean", "string", 1)), false},
+		"success":                                {dotnetEnd(dotnetSuccess), false},
+		"a string for an outcome":                {dotnetEnd(`"interrupt"`), false},
+		"an error":                               {`{"type":"RUN_ERROR","message":"toolApprovalRequest"}`, false},
+		"a CUSTOM event":                         {`{"type":"CUSTOM","name":"toolApprovalRequest","value":1}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := signDotnet(agui.NewEvent([]byte(c.event))); got != c.want {
+				t.Errorf("%v for %s", got, c.event)
+			}
+		})
+	}
+}
+
+// It is asked for every call of every backend.
+func TestSignDotnetCostsNothing(t *testing.T) {
+	ev := agui.NewEvent([]byte(dotnetShows("call_1", "rm", dotnetFiles, dotnetPlain("call_1", "rm", `{"text":"`+strings.Repeat("x", 1<<16)+`"}`))[0]))
+	if n := testing.AllocsPerRun(100, func() { signDotnet(ev) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestDotnetPauses(t *testing.T) {
+	two := []string{dotnetAsking("call_1", "rm", dotnetFiles, `,"requiresConfirmation":true`), dotnetAsking("call_2", "ls", "{}", `,"requiresConfirmation":false`)}
+	batch := append(dotnetShows("call_1", "rm", dotnetFiles, two...), dotnetShows("call_2", "ls", "{}", two...)...)
+	const result = `{"type":"TOOL_CALL_RESULT","messageId":"call_1","toolCallId":"call_1","content":"ok"}`
+	const bound = `{"reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_1","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`
+	for name, c := range map[string]struct {
+		tools  string
+		stream []string
+		end    string
+		want   string // native id, ! for an approval, reason and call of each interrupt
+		free   string // siblings
+	}{
+		"an approval":                            {"", dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1! tool_call call_1", ""},
+		"an approval and a question":             {"", dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetInterrupting(dotnetQuestion, dotnetInterrupt("call_1", "rm")), "call_9 input_required; ficc_call_1! tool_call call_1", ""},
+		"a question alone":                       {"", nil, dotnetInterrupting(dotnetQuestion), "call_9 input_required", ""},
+		"rawEvent stripped":                      {"", dotnetShows("call_1", "rm", dotnetFiles), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1! tool_call call_1", ""},
+		"a sibling that the host asks about":     {"", batch, dotnetInterrupting(dotnetInterrupt("call_1", "rm"), dotnetInterrupt("call_2", "ls")), "ficc_call_1! tool_call call_1; ficc_call_2! tool_call call_2", ""},
+		"tools declared":                         {`"x"`, dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetEnd(dotnetSuccess), "ficc_call_1! tool_call call_1", ""},
+		"tools declared, no outcome":             {`"x"`, dotnetAsksFor("call_1", "rm", dotnetFiles), `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`, "ficc_call_1! tool_call call_1", ""},
+		"tools declared, an outcome of null":     {`"x"`, dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetEnd("null"), "ficc_call_1! tool_call call_1", ""},
+		"tools declared, a sibling":              {`"x"`, batch, dotnetEnd(dotnetSuccess), "ficc_call_1! tool_call call_1", "ficc_call_2"},
+		"tools declared, and a question told":    {`"x"`, batch, dotnetInterrupting(dotnetQuestion), "call_9 input_required; ficc_call_1! tool_call call_1", "ficc_call_2"},
+		"the client's own tool":                  {`"rm"`, dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetEnd(dotnetSuccess), "", ""},
+		"the client's own beside it":             {`"ls"`, batch, dotnetEnd(dotnetSuccess), "ficc_call_1! tool_call call_1", ""},
+		"siblings alone":                         {`"x"`, dotnetShows("call_2", "ls", "{}", two[1]), dotnetEnd(dotnetSuccess), "", ""},
+		"the application has approved it itself": {"", append(dotnetAsksFor("call_1", "rm", dotnetFiles), result), dotnetEnd(dotnetSuccess), "", ""},
+		"an ordinary end":                        {"", dotnetShows("call_1", "rm", dotnetFiles, dotnetPlain("call_1", "rm", dotnetFiles)), dotnetEnd(dotnetSuccess), "", ""},
+		"an outcome that nobody knows":           {"", dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetEnd(`{"type":"other"}`), "", ""},
+		"an error":                               {"", dotnetAsksFor("call_1", "rm", dotnetFiles), `{"type":"RUN_ERROR","message":"x"}`, "", ""},
+		"the id of another call before it":       {"", append(dotnetShows("call_1", "rm", `{"path":"b"}`), dotnetAsksFor("call_1", "rm", dotnetFiles)...), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1! confirmation", ""},
+		"the id of another tool before it":       {"", append(dotnetShows("call_1", "ls", ""), dotnetAsksFor("call_1", "rm", dotnetFiles)...), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1! confirmation", ""},
+		"a question about an unknown call":       {"", nil, dotnetInterrupting(strings.Replace(dotnetQuestion, `"input_required"`, `"tool_call","toolCallId":"nowhere"`, 1)), "call_9 input_required", ""},
+		"a question about a known call":          {"", dotnetShows("call_1", "ls", "{}"), dotnetInterrupting(strings.Replace(dotnetQuestion, `"input_required"`, `"tool_call","toolCallId":"call_1"`, 1)), "call_9 tool_call call_1", ""},
+		"a question without a reason":            {"", nil, dotnetInterrupting(`{"id":"q"}`), "q input_required", ""},
+		"its looks, but an unknown call":         {"", nil, dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1 input_required", ""},
+		"its looks, but another tool":            {"", dotnetShows("call_1", "ls", dotnetFiles), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1 tool_call call_1", ""},
+		"its looks, but arguments cut off":       {"", dotnetShows("call_1", "rm", `{"path"`), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1 tool_call call_1", ""},
+		"its looks, but arguments twice":         {"", dotnetShows("call_1", "rm", dotnetFiles+dotnetFiles), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1 tool_call call_1", ""},
+		"its looks, but arguments in a list":     {"", dotnetShows("call_1", "rm", `["a"]`), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1 tool_call call_1", ""},
+		"its looks, and no arguments":            {"", dotnetShows("call_1", "rm", "null"), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1! tool_call call_1", ""},
+		"an approval that names no call":         {"", dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), `"toolCallId":"call_1",`, "", 1)), "ficc_call_1! tool_call call_1", ""},
+		"an approval that names another call":    {"", append(dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetShows("call_2", "ls", "{}")...), dotnetInterrupting(strings.Replace(dotnetInterrupt("call_1", "rm"), `"toolCallId":"call_1",`, `"toolCallId":"call_2",`, 1)), "ficc_call_1 tool_call call_2; ficc_call_1! tool_call call_1", ""},
+		"an approval without a schema":           {"", dotnetAsksFor("call_1", "rm", dotnetFiles), dotnetInterrupting(`{"id":"ficc_call_1","reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_1"}`), "ficc_call_1! tool_call call_1", ""},
+		"the same call twice":                    {"", append(dotnetShows("call_1", "rm", dotnetFiles), dotnetAsksFor("call_1", "rm", dotnetFiles)...), dotnetInterrupting(dotnetInterrupt("call_1", "rm")), "ficc_call_1! confirmation", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dotnetInputOf(t, "")
+			if c.tools != "" {
+				in = dotnetInputOf(t, `"messages":[],"tools":[{"name":`+c.tools+`}]`)
+			}
+			res := dotnetEnds(t, translate.Request{Input: in}, append(c.stream, c.end)...)
+			var got []string
+			for _, i := range res.Pause.Interrupts {
+				_, approval := dotnetCallOf(i)
+				got = append(got, strings.TrimSpace(i.Native+map[bool]string{true: "!"}[approval]+" "+i.Reason()+" "+i.ToolCallID()))
+				if i.Native == "ficc_call_1" && i.Reason() == "tool_call" && approval && string(agui.Canonical(i.Object)) != string(agui.Canonical([]byte(bound))) {
+					t.Errorf("interrupt %s", i.Object)
+				}
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("asks %q, want %q", strings.Join(got, "; "), c.want)
+			}
+			if c.want == "" {
+				if string(res.Finish.JSON) != c.end {
+					t.Errorf("the end became %s", res.Finish.JSON)
+				}
+				return
+			}
+			if !isDotnet(res.Pause) || res.Finish.Get("outcome").Exists() || !strings.Contains(string(res.Pause.NativeFinish), `"RUN_FINISHED"`) {
+				t.Errorf("pause %s, end %s", res.Pause.Private, res.Finish.JSON)
+			}
+			var free []string
+			for _, s := range keptDotnet(res.Pause).Siblings {
+				free = append(free, s.ID)
+			}
+			if strings.Join(free, " ") != c.free {
+				t.Errorf("siblings %q, want %q", free, c.free)
+			}
+		})
+	}
+}
+
+// The client has seen another call under that id, so the interrupt says itself what it is about.
+func TestDotnetCallThatWasNotSeen(t *testing.T) {
+	const exact = `{"n":1.0,"a":12345678901234567890}`
+	told := strings.Replace(dotnetInterrupt("call_1", "rm"), `"id"`, `"metadata":"x","id"`, 1)
+	res := dotnetEnds(t, translate.Request{}, append(append(dotnetShows("call_1", "rm", `{}`), dotnetAsksFor("call_1", "rm", exact)...), dotnetInterrupting(told))...)
+	const want = `{"callId":"call_1","name":"rm","arguments":{"n":1.0,"a":12345678901234567890}}`
+	if got := gjson.GetBytes(res.Pause.Interrupts[0].Object, "metadata.agent_framework.toolCall").Raw; got != want {
+		t.Errorf("metadata %s, want %s", got, want)
+	}
+}
+
+func TestIsDotnet(t *testing.T) {
+	for private, want := range map[string]bool{``: false, `{}`: false, `{"natives":[]}`: false, `[]`: false, `{"dotnet":{}}`: true, `{"dotnet":null}`: false} {
+		if got := isDotnet(agui.Pause{Private: json.RawMessage(private)}); got != want {
+			t.Errorf("%s: %v", private, got)
+		}
+	}
+}

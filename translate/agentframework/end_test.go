@@ -1,0 +1,378 @@
+package agentframework
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// resumed plays the stream of a resume of the pause that asking(finish, prefix, calls...) makes.
+func resumed(t *testing.T, p agui.Pause, l *log, resume string, stream ...string) played {
+	t.Helper()
+	_, run := answering(t, p, l, input(t, resume))
+	return play(t, run, l, stream...)
+}
+
+func TestDeniedCallGetsItsResult(t *testing.T) {
+	text := []string{started, textOpen, textEnds}
+	for name, c := range map[string]struct {
+		finish string
+		resume string
+		stream []string
+		want   string
+	}{
+		"with a text":       {withList("a"), no, append(text, finished), "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END"},
+		"with nothing":      {withList("a"), no, []string{started, finished}, "RUN_STARTED TOOL_CALL_RESULT"},
+		"cancelled":         {withOutcome(schemaOld, "a"), "", append(text, finished), "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END"},
+		"told by a backend": {withOutcome(schemaOld, "a"), no, []string{started, result("a", "denied"), finished}, "RUN_STARTED TOOL_CALL_RESULT"},
+		"in a failed run":   {withList("a"), no, []string{started, failedWith("X", "x")}, "RUN_STARTED TOOL_CALL_RESULT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, l := pausedBy(t, asking(c.finish, "", "a")...)
+			got := resumed(t, p, l, entries(p, c.resume), c.stream...)
+			if got.types() != c.want || !strings.Contains(got.text(), `"messageId":"result-a~r1","toolCallId":"a","content":"`+rejected+`"`) {
+				t.Errorf("told %s\n%s", got.types(), got.text())
+			}
+			if got.result.Lost {
+				t.Error("lost")
+			}
+		})
+	}
+}
+
+// The client's own tools are the client's to answer.
+func TestDeclaredToolGetsNoResult(t *testing.T) {
+	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{finished})
+	p, l := pausedBy(t, stream...)
+	_, run := answering(t, p, l, input(t, `"tools":[{"name":"write"}],`+entries(p, yes)))
+	if got := play(t, run, l, started, textOpen, textEnds, finished); strings.Contains(got.types(), "RESULT") {
+		t.Errorf("told %s", got.types())
+	}
+	_, run = answering(t, p, l, input(t, entries(p, yes)))
+	if got := play(t, run, l, started, textOpen, textEnds, finished); !strings.Contains(got.text(), accepted) {
+		t.Errorf("told %s", got.types())
+	}
+}
+
+func TestApprovedCallWithoutAResult(t *testing.T) {
+	text := []string{started, textOpen, textEnds, snapshotOf(user, said("a"), `{"id":"m1","role":"assistant","content":"done"}`), finished}
+	hosted := []string{started, callEnds("a"), asks("a", "a"), withList("a")}
+	for name, c := range map[string]struct {
+		pause []string
+		lost  bool
+		says  string // in the client's history
+	}{
+		"1.0.0rc7":            {asking(withList("a"), "", "a"), true, gone},
+		"1.0.0b260219":        {asking(finished, "", "a"), false, unseen},
+		"1.0.0rc8":            {asking(withOutcome(schemaOld, "a"), "", "a"), false, ""}, // which says if it does not know
+		"the provider's tool": {hosted, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, l := pausedBy(t, c.pause...)
+			got := resumed(t, p, l, entries(p, "true"), text...)
+			if got.result.Lost != c.lost || got.result.Next != nil {
+				t.Errorf("%+v", got.result)
+			}
+			if c.says == "" && strings.Contains(got.types(), "RESULT") || !strings.Contains(got.text(), c.says) {
+				t.Errorf("told %s", got.text())
+			}
+		})
+	}
+	t.Run("told in the snapshot only", func(t *testing.T) {
+		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
+		got := resumed(t, p, l, entries(p, "true"), started, snapshotOf(user, said("a"), toolMessage("holdpoint-x", "a", "deleted")), finished)
+		if got.result.Lost || !strings.Contains(got.text(), `"toolCallId":"a","content":"deleted"`) {
+			t.Errorf("%+v\n%s", got.result, got.text())
+		}
+	})
+	t.Run("asked again", func(t *testing.T) {
+		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
+		stream := asking(withList("b"), "", "b")
+		got := resumed(t, p, l, entries(p, "true"), stream...)
+		if got.result.Lost || len(got.result.Pause.Interrupts) != 1 || got.result.Pause.Interrupts[0].Native != "b" {
+			t.Errorf("%+v", got.result)
+		}
+	})
+}
+
+func TestSnapshotOfAResume(t *testing.T) {
+	done := `{"id":"m9","role":"assistant","content":"done"}`
+	two := said("a", "b")
+	for name, c := range map[string]struct{ in, want []string }{
+		"what was only sent to answer": {
+			[]string{user, two, `{"id":"SENT","role":"user","content":"","function_approvals":[{"id":"a","approved":true}]}`, done},
+			[]string{user, two, toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), done},
+		},
+		"tool messages that hold the answer": {
+			[]string{user, two, toolMessage("SENT", "a", `{"accepted": true}`), done},
+			[]string{user, two, toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), done},
+		},
+		"results behind the words": {
+			[]string{user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected)},
+			[]string{user, two, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected), done},
+		},
+		"results under our message's id": {
+			[]string{user, two, toolMessage("SENT", "a", "ra"), toolMessage("y", "b", rejected), done},
+			[]string{user, two, toolMessage("r-a", "a", "ra"), toolMessage("y", "b", rejected), done},
+		},
+		"as it should be": {
+			[]string{user, two, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected), done},
+			[]string{user, two, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected), done},
+		},
+		"a call of the same id before": {
+			[]string{user, said("a"), toolMessage("old", "a", "old"), two, done},
+			[]string{user, said("a"), toolMessage("old", "a", "old"), two, toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), done},
+		},
+		"a call that nobody was asked about": {
+			[]string{user, said("s", "a", "b"), toolMessage("x", "s", "found"), done},
+			[]string{user, said("s", "a", "b"), toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), toolMessage("x", "s", "found"), done},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)
+			out, run := answering(t, p, l, input(t, entries(p, yes, no)))
+			id := lastMessage(out).Get("id").Str
+			in := strings.ReplaceAll(snapshotOf(c.in...), "SENT", id)
+			got := play(t, run, l, started, result("a", "ra"), in, finished)
+			last := got.emitted[len(got.emitted)-1]
+			want := snapshotOf(c.want...)
+			if canonical(string(last.JSON)) != canonical(want) {
+				t.Errorf("told %s\nwant %s", last.JSON, want)
+			}
+		})
+	}
+}
+
+func canonical(s string) string { return string(agui.Canonical([]byte(s))) }
+
+func TestErrorsOfAResume(t *testing.T) {
+	status := `{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS"}}`
+	approve := asking(withOutcome(schemaOld, "a"), "", "a")
+	flow := append(append([]string{started}, requests("q", "dict", `{}`)...), `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required","metadata":{"agent_framework":{"type":"workflow_request_info"}}}]}}`)
+	type want struct {
+		lost, nothing bool
+		finish        agui.Type
+	}
+	for name, c := range map[string]struct {
+		pause  []string
+		resume string
+		stream []string
+		want   want
+	}{
+		"not found":                           {approve, yes, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, want{lost: true}},
+		"not found, denied":                   {approve, no, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, want{lost: true}},
+		"not found behind words":              {approve, yes, []string{started, textOpen, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, want{finish: agui.RunErrored}},
+		"invalid":                             {approve, yes, []string{started, failedWith("APPROVAL_RESUME_INVALID", "x")}, want{nothing: true, finish: agui.RunErrored}},
+		"invalid response":                    {approve, yes, []string{started, failedWith("APPROVAL_RESUME_INVALID_RESPONSE", "x")}, want{nothing: true, finish: agui.RunErrored}},
+		"one is missing":                      {approve, yes, []string{started, failedWith("APPROVAL_RESUME_MISSING_INTERRUPT", "x")}, want{nothing: true, finish: agui.RunErrored}},
+		"the tool is not there":               {approve, yes, []string{started, failedWith("APPROVAL_TOOL_UNAVAILABLE", "x")}, want{nothing: true, finish: agui.RunErrored}},
+		"a cancel that is refused":            {approve, "", []string{started, failedWith("APPROVAL_RESUME_INVALID", "x")}, want{finish: agui.RunErrored}},
+		"invalid behind words":                {approve, yes, []string{started, textOpen, failedWith("APPROVAL_RESUME_INVALID", "x")}, want{finish: agui.RunErrored}},
+		"the model fails":                     {approve, yes, []string{started, result("a", "done"), failedWith("RuntimeError", "x")}, want{finish: agui.RunErrored}},
+		"the model fails before anything":     {approve, yes, []string{failedWith("RuntimeError", "x")}, want{finish: agui.RunErrored}},
+		"workflow: not found":                 {flow, `{}`, []string{started, failedWith("WORKFLOW_RESUME_NOT_FOUND", "x")}, want{lost: true}},
+		"workflow: of another type":           {flow, `{}`, []string{started, failedWith("WORKFLOW_RESUME_INVALID_RESPONSE", "x")}, want{nothing: true, finish: agui.RunErrored}},
+		"workflow: waits for nothing":         {flow, `{}`, []string{started, status, failedWith("RuntimeError", "No pending requests found in workflow context.")}, want{lost: true}},
+		"workflow: waits for nothing, 1.7.0":  {flow, `{}`, []string{started, failedWith("RuntimeError", "Workflow execution failed.")}, want{lost: true}},
+		"workflow: fails":                     {flow, `{}`, []string{started, status, `{"type":"STEP_STARTED","stepName":"x"}`, failedWith("RuntimeError", "Workflow execution failed.")}, want{finish: agui.RunErrored}},
+		"workflow: cancelled, 1.0.0rc8":       {flow, "", []string{started, failedWith("WORKFLOW_RESUME_CANCELLED", "x")}, want{finish: agui.RunFinished}},
+		"workflow: cancelled, 1.7.0":          {flow, "", []string{started, finished}, want{finish: agui.RunFinished}},
+		"an agent says what a workflow would": {approve, yes, []string{started, failedWith("RuntimeError", "Workflow execution failed.")}, want{finish: agui.RunErrored}},
+		"a cut":                               {approve, yes, []string{started}, want{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, l := pausedBy(t, c.pause...)
+			res := resumed(t, p, l, entries(p, c.resume), c.stream...).result
+			if got := (want{res.Lost, res.Nothing, res.Finish.Type}); got != c.want || res.Next != nil {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// A history in which an approved call stands open invites the model to call it again.
+func TestFailedRunLeavesNoCallOpen(t *testing.T) {
+	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
+	got := resumed(t, p, l, entries(p, yes), failedWith("RuntimeError", "x"))
+	if got.types() != "RUN_STARTED TOOL_CALL_RESULT" || !strings.Contains(got.text(), unknown) {
+		t.Errorf("told %s\n%s", got.types(), got.text())
+	}
+	p, l = pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
+	if got := resumed(t, p, l, entries(p, yes), started, failedWith("APPROVAL_RESUME_INVALID", "x")); got.types() != "RUN_STARTED" {
+		t.Errorf("the question stays open, and told was %s", got.types())
+	}
+	p, l = pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
+	l.message(`{"id":"u2","role":"user","content":"more"}`)
+	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) {
+		r.New = []agui.Message{agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))}
+	})
+	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
+	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+gone+`","toolCallId":"a"}`, `{"id":"u2","role":"user","content":"more"}`)
+	if all := got.all(); string(all[len(all)-1].JSON) != want || !got.result.Lost {
+		t.Errorf("told %s\nwant %s", all[len(all)-1].JSON, want)
+	}
+}
+
+// A backend that acts on one answer only: the others go in further exchanges.
+func TestAnswersThatWereLeftBehind(t *testing.T) {
+	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b", "c"), "", "a", "b", "c")...)
+	out, run := answering(t, p, l, input(t, entries(p, yes, no, yes)))
+	_ = out
+	text := `{"id":"m5","role":"assistant","content":"c is gone"}`
+	got := play(t, run, l, started, result("c", "gone c"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), text), finished)
+	next := got.result.Next
+	if next == nil || !next.Out.Resumes {
+		t.Fatalf("%+v", got.result)
+	}
+	if way := wayOf(next.Out); way != `array [{"interruptId":"b","status":"resolved","payload":{"accepted":false}},{"interruptId":"a","status":"resolved","payload":{"accepted":true}}]` {
+		t.Errorf("sent %s", way)
+	}
+	sentMessages := sent(next.Out, "messages").Raw
+	if strings.Contains(sentMessages, "c is gone") || !strings.Contains(sentMessages, "gone c") || strings.Contains(sentMessages, rejected) {
+		t.Errorf("messages %s", sentMessages)
+	}
+	// Both are done now. What was said between is in the client's history, behind the results.
+	last := play(t, next.Run, l, started, result("a", "gone a"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), toolMessage("y", "a", "gone a"), toolMessage("z", "b", rejected)), finished)
+	if last.result.Next != nil || last.result.Finish.Type != agui.RunFinished {
+		t.Errorf("%+v", last.result)
+	}
+	if ev := last.emitted[len(last.emitted)-1]; !strings.HasSuffix(string(ev.JSON), text+`]}`) {
+		t.Errorf("told %s", ev.JSON)
+	}
+}
+
+func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
+	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
+	_, run := answering(t, p, l, input(t, entries(p, yes, yes)))
+	stream := asking(withOutcome(schemaOld, "d"), "", "d")
+	got := play(t, run, l, append([]string{started, result("b", "gone b")}, stream[1:]...)...)
+	var ids []string
+	for _, i := range got.result.Pause.Interrupts {
+		ids = append(ids, i.Native)
+		if a, ok := askOf(i); !ok || a.Call != i.Native {
+			t.Errorf("kept %+v", a)
+		}
+	}
+	if strings.Join(ids, " ") != "d a" || got.result.Next != nil {
+		t.Fatalf("asks %q", ids)
+	}
+	// No answer of before counts for it any more.
+	again := minted(got.result.Pause)
+	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); code(err) != agui.PartialResume {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLeftBehindEndings(t *testing.T) {
+	first := []string{started, result("b", "gone b"), finished}
+	for name, c := range map[string]struct {
+		first, second []string
+		want          agui.Type
+	}{
+		"it was taken after all":     {first, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.RunFinished},
+		"it fails":                   {first, []string{started, failedWith("X", "x")}, agui.RunErrored},
+		"the model failed between":   {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, result("a", "gone a"), finished}, agui.RunFinished},
+		"the model failed for good":  {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.RunErrored},
+		"nothing shows that it runs": {first, []string{started, finished}, agui.RunFinished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
+			got := resumed(t, p, l, entries(p, yes, yes), c.first...)
+			if got.result.Next == nil {
+				t.Fatalf("%+v", got.result)
+			}
+			last := play(t, got.result.Next.Run, l, c.second...)
+			if last.result.Next != nil || last.result.Lost || last.result.Finish.Type != c.want {
+				t.Errorf("%+v", last.result)
+			}
+		})
+	}
+	t.Run("a batch of a version that acts on all", func(t *testing.T) {
+		p, l := pausedBy(t, asking(withOutcome(schemaNew, "a", "b"), "", "a", "b")...)
+		got := resumed(t, p, l, entries(p, yes, yes), started, result("a", "x"), result("b", "y"), failedWith("X", "x"))
+		if got.result.Next != nil || got.result.Finish.Type != agui.RunErrored {
+			t.Errorf("%+v", got.result)
+		}
+	})
+}
+
+// 1.7.0, if it did not forget: it asks again for the denied call alone, and waits for both.
+func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
+	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
+	_, run := answering(t, p, l, input(t, entries(p, yes, no)))
+	next := play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")).result.Next
+	got := play(t, next.Run, l, started, callEnds("b"), asks("af-b", "b"), withOutcome(schemaNew, "af-b"))
+	list := got.result.Pause.Interrupts
+	if len(list) != 2 || list[0].Native != "af-b" || list[1].Native != "af-a" {
+		t.Errorf("%+v", list)
+	}
+}
+
+// 1.0.0rc8 takes one cancel for an error of all answers, and forgets that question alone.
+func TestWorkflowOfWhichOneQuestionIsCancelled(t *testing.T) {
+	flow := append(append([]string{started}, requests("q", "dict", `{}`)...), requests("w", "dict", `{}`)...)
+	flow = append(flow, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required"},{"id":"w","reason":"input_required"}]}}`)
+	p, l := pausedBy(t, flow...)
+	got := resumed(t, p, l, entries(p, "", `{"x":1}`), started, failedWith("WORKFLOW_RESUME_CANCELLED", "x"))
+	if got.result.Next == nil {
+		t.Fatalf("%+v", got.result)
+	}
+	if way := wayOf(got.result.Next.Out); way != `array [{"interruptId":"w","status":"resolved","payload":{"x":1}}]` {
+		t.Errorf("sent %s", way)
+	}
+	if last := play(t, got.result.Next.Run, l, started, finished); last.result.Next != nil || last.result.Finish.Type != agui.RunFinished {
+		t.Errorf("%+v", last.result)
+	}
+}
+
+func TestMessagesBesideTheAnswers(t *testing.T) {
+	beside := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))
+	outcome := func(ids ...string) string { return withOutcome(schemaOld, ids...) }
+	for name, finish := range map[string]func(...string) string{"1.0.0rc7": withList, "1.0.0rc8": outcome} {
+		t.Run(name, func(t *testing.T) {
+			p, l := pausedBy(t, asking(finish("a"), "", "a")...)
+			l.message(string(beside.JSON))
+			out, run := answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
+			if strings.Contains(sent(out, "messages").Raw, "u2") || out.TakesNew {
+				t.Errorf("sent %s", sent(out, "messages").Raw)
+			}
+			res := play(t, run, l, started, result("a", "done"), finished).result
+			if res.Next == nil || !res.Next.Out.TakesNew || res.Next.Out.Resumes || lastMessage(res.Next.Out).Get("id").Str != "u2" {
+				t.Fatalf("%+v", res.Next)
+			}
+			if sent(res.Next.Out, "resume").Exists() {
+				t.Errorf("body %s", res.Next.Out.Body)
+			}
+			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).result; len(paused.Pause.Interrupts) != 1 || paused.Next != nil {
+				t.Errorf("%+v", paused)
+			}
+			// A pause comes first: the messages come again with its answer.
+			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
+			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
+			stream := asking(finish("b"), "", "b")
+			if res := play(t, run, l, append([]string{started, result("a", "done")}, stream[1:]...)...).result; res.Next != nil || len(res.Pause.Interrupts) != 1 {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}
+
+// 1.0.0rc7 runs nothing beside a call that has to be approved.
+func TestCallBesideAnApproval(t *testing.T) {
+	stream := asking(withList("a"), "", "a")
+	stream = append(append([]string{stream[0], stream[1]}, toolCall("s", "search", `{}`)...), stream[2:]...)
+	stream[len(stream)-2] = snapshotOf(user, said("s", "a"))
+	p, l := pausedBy(t, stream...)
+	got := resumed(t, p, l, entries(p, yes), started, result("a", "done"), finished)
+	if !strings.Contains(got.text(), skipped) {
+		t.Errorf("told %s", got.text())
+	}
+	outcome := append([]string{}, stream...)
+	outcome[len(outcome)-1] = withOutcome(schemaOld, "a")
+	p, l = pausedBy(t, outcome...)
+	if got := resumed(t, p, l, entries(p, yes), started, result("s", "found"), result("a", "done"), finished); strings.Contains(got.text(), skipped) || strings.Count(got.types(), "RESULT") != 2 {
+		t.Errorf("told %s", got.text())
+	}
+}

@@ -1,0 +1,366 @@
+package agentframework
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+func TestRowsAreToldByTheStream(t *testing.T) {
+	bare := append([]string{started}, append(toolCall("a", "rm", `{"path":"a"}`), asks("a", "a"))...)
+	for name, c := range map[string]struct {
+		stream []string
+		want   kept
+	}{
+		"CUSTOM alone":                     {append(bare, finished), kept{Row: rowCustom, Stateless: true}},
+		"and confirm_changes":              {asking(finished, "", "a"), kept{Row: rowConfirm, Stateless: true}},
+		"and a list":                       {asking(withList("a"), "", "a"), kept{Row: rowList}},
+		"a list of the last approval only": {asking(withList("b"), "", "a", "b"), kept{Row: rowList, Stateless: true}},
+		"a list without confirm_changes":   {append(bare, withList("a")), kept{Row: rowList}},
+		"an outcome":                       {asking(withOutcome(schemaOld, "a"), "", "a"), kept{Row: rowOutcome}},
+		"a workflow with a list": {
+			append(append([]string{started}, requests("q", "dict", `{"message":"?"}`)...), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"q","value":{"message":"?"}}]}`),
+			kept{Row: rowList},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := pausedBy(t, c.stream...)
+			got, ok := keptOf(p)
+			if !ok || got.Row != c.want.Row || got.Stateless != c.want.Stateless || got.Thread != "" {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDriftOfTheThreadIsKept(t *testing.T) {
+	stream := asking(withList("a"), "", "a")
+	stream[0] = `{"type":"RUN_STARTED","threadId":"conv_1","runId":"resp_1"}`
+	p, _ := pausedBy(t, stream...)
+	if k, _ := keptOf(p); k.Thread != "conv_1" {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestPauseRun(t *testing.T) {
+	p, l := playPlain(t, "", asking(withList("a"), "", "a")...)
+	want := "RUN_STARTED TEXT_MESSAGE_START TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TEXT_MESSAGE_END MESSAGES_SNAPSHOT"
+	if got := p.types(); got != want {
+		t.Errorf("told %s", got)
+	}
+	if strings.Contains(p.text(), "confirm") || p.result.Finish.Get("interrupt").Exists() {
+		t.Errorf("residue in %s\n%s", p.text(), p.result.Finish.JSON)
+	}
+	i := p.result.Pause.Interrupts[0]
+	wantObject := `{"reason":"tool_call","message":"Approve running rm?","toolCallId":"a","responseSchema":` + approvalSchema +
+		`,"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"a","name":"rm","arguments":{"path":"a"}}}}}`
+	if i.Native != "a" || string(i.Object) != wantObject {
+		t.Errorf("interrupt %s %s", i.Native, i.Object)
+	}
+	if a, ok := askOf(i); !ok || a.Confirm != "confirm-a" || string(a.Args) != `{"path":"a"}` {
+		t.Errorf("kept %+v", a)
+	}
+	if len(l.messages) != 2 {
+		t.Errorf("%d messages", len(l.messages))
+	}
+}
+
+func TestOutcomePassesButForWhatClientsFailOn(t *testing.T) {
+	p, _ := pausedBy(t, asking(withOutcome(schemaNew, "af-a"), "af-", "a")...)
+	i := p.Interrupts[0]
+	if i.Native != "af-a" || gjson.GetBytes(i.Object, "message").Exists() || string(i.Schema()) != schemaNew || i.ToolCallID() != "a" {
+		t.Errorf("%s %s", i.Native, i.Object)
+	}
+	if a, _ := askOf(i); a.Kind != approval || a.Call != "a" || a.Confirm != "confirm-a" {
+		t.Errorf("kept %+v", a)
+	}
+}
+
+func TestPredictedState(t *testing.T) {
+	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"))
+	for name, finish := range map[string]string{
+		"in a list":  `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"c","value":{"type":"function_approval_request","function_call":{"call_id":"w","name":"rm"}}}]}`,
+		"at the end": finished,
+		"in an outcome": `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"c","reason":"tool_call","toolCallId":"w","responseSchema":` + schemaOld +
+			`,"metadata":{"agent_framework":{"type":"function_approval_request","confirmation_tool_call_id":"c","function_call":{"call_id":"w","name":"rm"}}}}]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := pausedBy(t, append(stream, finish)...)
+			if len(p.Interrupts) != 1 {
+				t.Fatalf("%d interrupts", len(p.Interrupts))
+			}
+			a, _ := askOf(p.Interrupts[0])
+			if a.Kind != confirm || a.Confirm != "c" || a.Call != "w" || p.Interrupts[0].ToolCallID() != "w" {
+				t.Errorf("%+v %s", a, p.Interrupts[0].Object)
+			}
+		})
+	}
+}
+
+func TestWorkflow(t *testing.T) {
+	for kind, want := range map[string]string{
+		"bool": `{"type":"boolean"}`, "str": `{"type":"string"}`, "int": `{"type":"integer"}`, "float": `{"type":"number"}`,
+		"dict": `{"type":"object","additionalProperties":true}`, "list": `{"type":"array"}`, "MyModel": "",
+	} {
+		p, l := playPlain(t, "", append(append([]string{started}, requests("q", kind, `{"prompt":"Which?","message":""}`)...), finished)...)
+		if got := p.types(); got != "RUN_STARTED" {
+			t.Errorf("%s: told %s", kind, got)
+		}
+		i := p.result.Pause.Interrupts[0]
+		if string(i.Schema()) != want || i.Reason() != "input_required" || i.ToolCallID() != "" || gjson.GetBytes(i.Object, "message").Str != "Which?" {
+			t.Errorf("%s: %s", kind, i.Object)
+		}
+		if len(p.result.Pause.Interrupts) != 1 || len(l.calls) != 0 {
+			t.Errorf("%s: %d interrupts, %d calls", kind, len(p.result.Pause.Interrupts), len(l.calls))
+		}
+	}
+	p, _ := pausedBy(t, append(append([]string{started}, requests("q", "str", `"Which one?"`)...), finished)...)
+	if m := gjson.GetBytes(p.Interrupts[0].Object, "message").Str; m != "Which one?" {
+		t.Errorf("message %q", m)
+	}
+}
+
+func TestWhatOnlyLooksLikeIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		more   string
+		stream []string
+	}{
+		"confirm_changes of somebody else":     {"", toolCall("x", "confirm_changes", `{"text":"Sure?"}`)},
+		"confirm_changes with text":            {"", toolCall("x", "confirm_changes", `Sure?`)},
+		"request_info of somebody else":        {"", toolCall("x", "request_info", `{"request_id":"y","response_type":"str","data":1}`)},
+		"confirm_changes that was declared":    {`"tools":[{"name":"confirm_changes"}]`, confirms("x", "a")},
+		"request_info that was declared":       {`"tools":[{"name":"request_info"}]`, requests("x", "str", "1")[:3]},
+		"another CUSTOM event":                 {"", []string{`{"type":"CUSTOM","name":"PredictState","value":[]}`}},
+		"an approval without a call":           {"", []string{`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"a"}}`}},
+		"an event with two types":              {"", []string{`{"type":"CUSTOM","name":"function_approval_request","type":"CUSTOM","value":{"id":"a","function_call":{"call_id":"a","name":"x"}}}`}},
+		"WorkflowInterruptEvent of nothing":    {"", []string{`{"type":"CUSTOM","name":"WorkflowInterruptEvent","value":"x"}`}},
+		"a synthetic call that does not end":   {"", confirms("x", "a")[:2]},
+		"an END without START":                 {"", []string{callEnds("x"), textOpen, textEnds}},
+		"an END without START at the very end": {"", []string{callEnds("x")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := playPlain(t, c.more, append(append([]string{started}, c.stream...), finished)...)
+			if len(p.result.Pause.Interrupts) > 0 {
+				t.Fatalf("a pause: %s", p.result.Pause.Interrupts[0].Object)
+			}
+			got := strings.Split(p.text(), "\n")
+			if len(got) != len(c.stream)+1 {
+				t.Fatalf("told\n%s", p.text())
+			}
+			for n, ev := range p.all()[1:] {
+				if string(ev.JSON) != c.stream[n] || ev.Frame == nil || ev.Edited {
+					t.Errorf("touched or moved: %s", ev.JSON)
+				}
+			}
+		})
+	}
+}
+
+func TestOtherEventsFlowWhileACallIsHeld(t *testing.T) {
+	call := toolCall("x", "confirm_changes", `{"text":"Sure?"}`)
+	p, _ := playPlain(t, "", started, call[0], textOpen, call[1], textEnds, call[2], finished)
+	if got := p.types(); got != "RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_END TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END" {
+		t.Errorf("told %s", got)
+	}
+}
+
+// The name of the second call can be configured in 1.0.0b260114 and b260116: it is known by its place and its arguments.
+func TestConfirmChangesUnderAnotherName(t *testing.T) {
+	second := confirms("c", "a")
+	second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
+	p, _ := playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, second, []string{finished})...)
+	if len(p.result.Pause.Interrupts) != 1 || strings.Contains(p.text(), "ask_user") {
+		t.Errorf("told\n%s", p.text())
+	}
+	other := toolCall("b", "search", `{"query":"x"}`)
+	p, _ = playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, other, []string{finished})...)
+	if len(p.result.Pause.Interrupts) != 1 || !strings.Contains(p.text(), "search") {
+		t.Errorf("told\n%s", p.text())
+	}
+}
+
+// The model's provider runs some tools itself: only the end of their call is streamed.
+func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
+	for name, stream := range map[string][]string{
+		"an END before the question": {started, callEnds("a"), asks("i", "a"), withList("a")},
+		"the question alone":         {started, asks("i", "a"), withList("a")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, l := playPlain(t, "", stream...)
+			if got := p.types(); got != "RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END" {
+				t.Errorf("told %s", got)
+			}
+			if len(l.calls) != 1 || l.calls[0].Name != "rm" || l.calls[0].Args != `{"path":"a"}` {
+				t.Errorf("calls %+v", l.calls)
+			}
+			if i := p.result.Pause.Interrupts; len(i) != 1 || i[0].Native != "i" || i[0].ToolCallID() != "a" {
+				t.Errorf("interrupts %+v", i)
+			}
+		})
+	}
+}
+
+// A call that the client has is asked about once more by an END and the question: the END must not be told.
+func TestCallThatIsAskedAboutAgain(t *testing.T) {
+	l := &log{}
+	l.message(user)
+	l.message(said("a"))
+	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := play(t, run, l, started, callEnds("a"), asks("a", "a"), withOutcome(schemaNew, "a"))
+	if p.types() != "RUN_STARTED" || len(p.result.Pause.Interrupts) != 1 || p.result.Pause.Interrupts[0].ToolCallID() != "a" {
+		t.Errorf("told %s", p.text())
+	}
+}
+
+// auto gives the stream to its dialect in the middle: calls have begun that the run has not seen.
+func TestStreamThatIsClaimedInTheMiddle(t *testing.T) {
+	stream := asking(withList("a", "b"), "", "a", "b")
+	l := &log{}
+	l.message(user)
+	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := append([]string{started, textOpen}, append(toolCall("a", "rm", `{}`), toolCall("b", "rm", `{}`)[:2]...)...)
+	for _, s := range seen {
+		l.add(agui.NewEvent([]byte(s)))
+	}
+	p := play(t, run, l, asks("a", "a"), callEnds("b"), asks("b", "b"), stream[len(stream)-1])
+	if got := p.types(); got != "TOOL_CALL_END" {
+		t.Errorf("told %s", got)
+	}
+}
+
+func TestOpenTextIsClosedBeforeTheEnd(t *testing.T) {
+	status := `{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS"}}`
+	p, _ := playPlain(t, "", started, status, textOpen, finished)
+	if got := p.types(); !strings.HasSuffix(got, "TEXT_MESSAGE_START TEXT_MESSAGE_END") {
+		t.Errorf("told %s", got)
+	}
+	p, _ = playPlain(t, "", started, textOpen, textEnds, finished)
+	if got := p.types(); strings.Count(got, "TEXT_MESSAGE_END") != 1 {
+		t.Errorf("told %s", got)
+	}
+	p, _ = playPlain(t, "", started, textOpen, failedWith("X", "x"))
+	if got := p.types(); strings.Contains(got, "TEXT_MESSAGE_END") {
+		t.Errorf("told %s", got)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	for name, c := range map[string]struct{ more, in, want string }{
+		"residue of former turns": {"", snapshotOf(user, said("a", "c=a"), toolMessage("t1", "c", `{"accepted":true}`)), snapshotOf(user, said("a"))},
+		"nothing but residue":     {"", snapshotOf(user, said("c=a")), snapshotOf(user)},
+		"what the client declared": {
+			`"tools":[{"name":"confirm_changes"}]`, snapshotOf(user, said("a", "c=a")), snapshotOf(user, said("a", "c=a")),
+		},
+		"repeated messages":     {"", snapshotOf(user, said("a"), toolMessage("t1", "a", "x"), toolMessage("t1", "a", "x")), snapshotOf(user, said("a"), toolMessage("t1", "a", "x"))},
+		"nothing to mend":       {"", `{"type":"MESSAGES_SNAPSHOT", "messages":[ ` + user + ` ], "odd":1.0}`, `{"type":"MESSAGES_SNAPSHOT", "messages":[ ` + user + ` ], "odd":1.0}`},
+		"messages of no object": {"", `{"type":"MESSAGES_SNAPSHOT","messages":[7]}`, `{"type":"MESSAGES_SNAPSHOT","messages":[7]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := playPlain(t, c.more, started, c.in, finished)
+			if got := string(p.emitted[1].JSON); got != c.want {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNative(t *testing.T) {
+	stream := asking(withList("a"), "", "a")
+	l := &log{}
+	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := play(t, run, l, stream...)
+	if len(p.all()) != len(stream)-1 {
+		t.Fatalf("told %s", p.types())
+	}
+	for n, ev := range p.all() {
+		if string(ev.JSON) != stream[n] || ev.Frame == nil || ev.Edited {
+			t.Errorf("touched or moved: %s", ev.JSON)
+		}
+	}
+	pause := p.result.Pause
+	if !p.result.Announced || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
+		t.Errorf("%+v", pause)
+	}
+	for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowBoth} {
+		_, run, _ := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: &log{}, Show: show})
+		if p := play(t, run, &log{}, stream...); p.result.Announced || p.result.Pause.Native != nil || p.result.Pause.NativeFinish != nil {
+			t.Errorf("shown the framework's own form: %+v", p.result.Pause)
+		}
+	}
+}
+
+func TestPlainRunGoesAsItCame(t *testing.T) {
+	out, _, err := newDialect(t).Begin(translate.Request{Input: input(t, `"protocolVersion":"1.0"`), Transcript: &log{}})
+	if err != nil || out.Body != nil || out.Resumes {
+		t.Errorf("%+v %v", out, err)
+	}
+}
+
+func TestSign(t *testing.T) {
+	call := func(name, args string, ended bool) agui.Call {
+		return agui.Call{ID: "c", Name: name, Args: args, Ended: ended}
+	}
+	mine := `{"function_name":"rm","function_call_id":"a"}`
+	for name, c := range map[string]struct {
+		event string
+		held  agui.Call
+		want  translate.Verdict
+	}{
+		"an approval":                     {asks("a", "a"), agui.Call{}, translate.Mine},
+		"a workflow's question":           {requests("q", "str", "1")[3], agui.Call{}, translate.Mine},
+		"a workflow's state":              {`{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS"}}`, agui.Call{}, translate.Mine},
+		"another state":                   {`{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS","x":1}}`, agui.Call{}, translate.No},
+		"a status that is none":           {`{"type":"CUSTOM","name":"status","value":"IN_PROGRESS"}`, agui.Call{}, translate.No},
+		"LangGraph's announcement":        {`{"type":"CUSTOM","name":"on_interrupt","value":"?"}`, agui.Call{}, translate.No},
+		"PredictState":                    {`{"type":"CUSTOM","name":"PredictState","value":[]}`, agui.Call{}, translate.No},
+		"the START of confirm_changes":    {toolCall("c", "confirm_changes", "")[0], agui.Call{}, translate.Hold},
+		"its arguments":                   {toolCall("c", "", mine)[1], call("confirm_changes", mine, false), translate.Hold},
+		"its end":                         {callEnds("c"), call("confirm_changes", mine, true), translate.Mine},
+		"the end of another one":          {callEnds("c"), call("confirm_changes", `{"text":"x"}`, true), translate.No},
+		"one without arguments":           {callEnds("c"), call("confirm_changes", ``, true), translate.Mine},
+		"one with empty arguments":        {callEnds("c"), call("confirm_changes", `{}`, true), translate.Mine},
+		"request_info":                    {callEnds("c"), call("request_info", `{"request_id":"c","response_type":"str","data":1}`, true), translate.Mine},
+		"request_info of another":         {callEnds("c"), call("request_info", `{}`, true), translate.No},
+		"request_approval":                {toolCall("c", "request_approval", "")[0], agui.Call{}, translate.No},
+		"an END without START":            {callEnds("c"), agui.Call{}, translate.Hold},
+		"another call's end":              {callEnds("c"), call("rm", `{}`, true), translate.No},
+		"a list":                          {withList("a"), agui.Call{}, translate.Mine},
+		"an empty list":                   {withList(), agui.Call{}, translate.No},
+		"the v1 draft":                    {`{"type":"RUN_FINISHED","outcome":"interrupt","interrupt":{"id":"a"}}`, agui.Call{}, translate.No},
+		"an outcome":                      {withOutcome(schemaNew, "a"), agui.Call{}, translate.Mine},
+		"an outcome of somebody else":     {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a","reason":"x","metadata":{"langgraph":{}}}]}}`, agui.Call{}, translate.No},
+		"an outcome of success":           {`{"type":"RUN_FINISHED","outcome":{"type":"success"}}`, agui.Call{}, translate.No},
+		"a run that ends":                 {finished, agui.Call{}, translate.No},
+		"metadata that is no object":      {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"metadata":{"agent_framework":1}}]}}`, agui.Call{}, translate.No},
+		"an approval that cannot be read": {`{"type":"CUSTOM","name":"function_approval_request","value":7}`, agui.Call{}, translate.No},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := newDialect(t).Sign(agui.NewEvent([]byte(c.event)), c.held, nil); got != c.want {
+				t.Errorf("verdict %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	if _, err := New(Options{Cancel: translate.JSON("{no")}); err == nil {
+		t.Error("a value that is no JSON was taken")
+	}
+	d, err := New(Options{})
+	if err != nil || string(d.cancel) != "false" || d.Name() != "agent-framework" {
+		t.Errorf("%+v %v", d, err)
+	}
+}
