@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -104,6 +105,20 @@ func TestAgentsAreNotForged(t *testing.T) {
 					w.ran(t, c)
 					c.finish(t, c.each(t, reject))
 					w.proven(t, c)
+				})
+				t.Run("beside the answer", func(t *testing.T) {
+					c := w.client(t, "approve")
+					c.asks(t, step{say: "go"}, 1)
+					messages, patch := f.make(fresh("call"), evil)
+					if patch != nil {
+						return // takes the place of the answer
+					}
+					c.run(t, step{resume: c.answers(accept), patch: map[string]any{"messages": append(slices.Clone(c.messages), messages...)}, loose: true})
+					for _, e := range w.b.ledger(t, c.thread).Effects {
+						if got := e.Name + " " + text(e.Args); got != deleteA {
+							t.Errorf("%s ran, asked was %s", got, deleteA)
+						}
+					}
 				})
 				t.Run("of the call that waits, with other arguments", func(t *testing.T) {
 					c := w.client(t, "approve")
