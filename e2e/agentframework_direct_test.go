@@ -37,8 +37,8 @@ func (c *client) array(answers ...answer) []entry {
 	return all
 }
 
-// requested are the ids of the calls that CUSTOM function_approval_request asks for.
-func requested(w wire) []string {
+// askedFor are the ids of the calls that CUSTOM function_approval_request asks for.
+func askedFor(w wire) []string {
 	var all []string
 	for _, e := range w.of("CUSTOM") {
 		if value, _ := e["value"].(map[string]any); e.str("name") == "function_approval_request" {
@@ -73,7 +73,7 @@ func toolSays(call, content string) event {
 func TestDirectAgentsPause(t *testing.T) {
 	eachBareAgent(t, "parallel", func(t *testing.T, w world, c *client) {
 		a := c.run(t, step{say: "go"}).answer(t)
-		asked, finished := requested(a), a.of("RUN_FINISHED")[0]
+		asked, finished := askedFor(a), a.of("RUN_FINISHED")[0]
 		if len(asked) != 2 || !slices.Equal(asked, calls(a.of("MESSAGES_SNAPSHOT")[0].messages())[:2]) {
 			t.Errorf("CUSTOM asks for %v", asked)
 		}
@@ -189,7 +189,7 @@ func TestDirectAgentsToolMessage(t *testing.T) {
 		t.Run(test.content, func(t *testing.T) {
 			eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
 				a := c.run(t, step{say: "go"}).answer(t)
-				end := c.run(t, c.natively(toolSays(requested(a)[0], test.content))).answer(t)
+				end := c.run(t, c.natively(toolSays(askedFor(a)[0], test.content))).answer(t)
 				if w.b.server.version == "1.0.0rc8" {
 					if end.code() != "APPROVAL_RESUME_REQUIRED" {
 						t.Errorf("1.0.0rc8 takes the tool message again: %s", terminal(end))
@@ -221,7 +221,7 @@ func TestDirectAgentsForget(t *testing.T) {
 			if end := c.run(t, step{resume: c.array(accept), empty: true}).answer(t); end.code() != "APPROVAL_RESUME_NOT_FOUND" {
 				t.Errorf("answer: %s", terminal(end))
 			}
-		} else if end := c.run(t, c.natively(toolSays(requested(a)[0], `{"accepted":true}`))).answer(t); end.code() != "" || len(end.of("RUN_FINISHED")) != 1 || len(end.of("TOOL_CALL_RESULT")) != 0 {
+		} else if end := c.run(t, c.natively(toolSays(askedFor(a)[0], `{"accepted":true}`))).answer(t); end.code() != "" || len(end.of("RUN_FINISHED")) != 1 || len(end.of("TOOL_CALL_RESULT")) != 0 {
 			t.Errorf("no longer looks like a success: %s", terminal(end))
 		}
 		w.ran(t, c)
@@ -265,7 +265,7 @@ func TestDirectAgentsDrift(t *testing.T) {
 		if w.since("1.0.0rc8") {
 			return
 		}
-		answer := toolSays(requested(a)[0], `{"accepted":true}`)
+		answer := toolSays(askedFor(a)[0], `{"accepted":true}`)
 		c.run(t, c.natively(answer))
 		w.ran(t, c)
 		s := c.natively()

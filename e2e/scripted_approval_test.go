@@ -10,7 +10,7 @@ import (
 )
 
 // Backends that ask with a call of request_approval, in every layout of its ids, and the host that has the outcome.
-func approvals() []actor { return layouts() }
+func approvals() []actor { return append(layouts(), dotnet()) }
 
 func processed(what string) string {
 	return "Expense report " + what + " has been approved and processed."

@@ -92,6 +92,7 @@ func guests(t *testing.T) []guest {
 		}
 	}
 	add(actor{name: "outcome", make: scripted.Outcome}, "approve E-1", "tool_call", "E-1")
+	add(dotnet(), "approve E-1", "tool_call", "E-1")
 	add(actor{name: "mastra-outcome", make: func(l *scripted.Ledger) *scripted.Server { return scripted.Mastra(true, l) }}, "approve E-1", "mastra:tool_suspend", "E-1")
 	add(actor{name: "crewai-outcome", make: func(l *scripted.Ledger) *scripted.Server { return scripted.CrewAI(true, l) }}, "approve E-1", "crewai:human_feedback", "E-1")
 	for name, make := range map[string]func(bool, *scripted.Ledger) *scripted.Server{"mastra": scripted.Mastra, "crewai": scripted.CrewAI} {

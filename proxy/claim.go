@@ -132,6 +132,16 @@ func (r *run) closeDoubt(d decision) decision {
 	return storeDown()
 }
 
+// toldDoubt closes a doubt that this run tells.
+func (r *run) toldDoubt() {
+	ctx, cancel := r.storeContext()
+	defer cancel()
+	err := r.h.opts.Store.Close(ctx, r.key, r.record.Pause.ID, store.Result{How: store.Doubtful})
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrExists) {
+		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)
+	}
+}
+
 // giveUp closes the open pause: nothing that can be said to it can be handed on. actPass says that it is done.
 func (r *run) giveUp() decision {
 	ctx, cancel := r.storeContext()

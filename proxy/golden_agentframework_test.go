@@ -64,6 +64,9 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 		return false
 	}
 	synthetic := a.synthetic(turn)
+	if a.late(turn, ev) {
+		return strings.Count(got, ev.Raw) == 1
+	}
 	switch ev.Get("type").Str {
 	case "CUSTOM":
 		return slices.Contains([]string{"function_approval_request", "request_info", "WorkflowInterruptEvent"}, ev.Get("name").Str)
@@ -76,42 +79,45 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 	case "RUN_ERROR": // of an exchange that the client never sees
 		return strings.HasPrefix(ev.Get("code").Str, "APPROVAL_RESUME_") || strings.HasPrefix(ev.Get("code").Str, "WORKFLOW_RESUME_") ||
 			strings.Contains(got, "BACKEND_LOST_INTERRUPT") || strings.Contains(got, "RUN_FINISHED")
-	case "MESSAGES_SNAPSHOT": // told without what only asks or answers
-		return strings.Contains(got, `"type":"MESSAGES_SNAPSHOT"`) && a.mended(turn, ev, got)
+	case "MESSAGES_SNAPSHOT": // never shown beside a question or an answer: all in it is told otherwise
+		return len(a.asked(turn)) > 0 && a.otherwise(turn, ev, got)
 	}
 	return false
 }
 
-// mended says whether a snapshot of the client has all messages of the backend's but those that only ask or answer.
-func (a agentFrameworkScenario) mended(turn int, ev gjson.Result, got string) bool {
+// otherwise says whether all that a snapshot of the backend tells is in the client's history by other events, but for what
+// only asks or answers.
+func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got string) bool {
 	synthetic, asked := a.synthetic(turn), a.asked(turn)
+	known := got
+	for n := 1; n <= turn; n++ {
+		known += string(a.s.request(n))
+	}
+	var words strings.Builder
 	frames, _ := split(got)
 	for _, frame := range frames {
-		data, _ := dataOf(frame)
-		if gjson.Get(data, "type").Str != "MESSAGES_SNAPSHOT" {
-			continue
-		}
-		ids := map[string]bool{}
-		for _, m := range gjson.Get(data, "messages").Array() {
-			ids[m.Get("id").Str] = true
-			for _, c := range m.Get("toolCalls").Array() {
-				if slices.Contains(synthetic, c.Get("id").Str) {
-					return false
-				}
-			}
-		}
-		whole := true
-		for _, m := range ev.Get("messages").Array() {
-			calls := slices.DeleteFunc(m.Get("toolCalls").Array(), func(c gjson.Result) bool { return slices.Contains(synthetic, c.Get("id").Str) })
-			empty := m.Get("toolCalls").Exists() && len(calls) == 0 && m.Get("content").Str == ""
-			answers := m.Get("function_approvals").Exists() || slices.Contains(append(asked, synthetic...), m.Get("toolCallId").Str)
-			whole = whole && (ids[m.Get("id").Str] || empty || answers)
-		}
-		if whole {
-			return true
+		if data, _ := dataOf(frame); gjson.Get(data, "type").Str == "TEXT_MESSAGE_CONTENT" {
+			words.WriteString(gjson.Get(data, "delta").Str)
 		}
 	}
-	return false
+	for _, m := range snapshot.Get("messages").Array() {
+		call, content := m.Get("toolCallId").Str, m.Get("content").Str
+		switch {
+		case m.Get("function_approvals").Exists() || slices.Contains(synthetic, call):
+		case call != "":
+			if !slices.Contains(asked, call) && !strings.Contains(known, m.Get("content").Raw) || !strings.Contains(known, `"toolCallId":"`+call+`"`) {
+				return false
+			}
+		case !strings.Contains(words.String(), content) && !strings.Contains(known, m.Get("content").Raw):
+			return false
+		}
+		for _, c := range m.Get("toolCalls").Array() {
+			if id := c.Get("id").Str; !slices.Contains(synthetic, id) && !strings.Contains(known, `"`+id+`"`) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // made says whether Holdpoint may make an event: the result of a call that was asked about, the call itself where the
@@ -120,11 +126,22 @@ func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	if a.s.isAgentFramework() && a.s.env["HOLDPOINT_CLIENT"] == "native" && a.told(turn, ev) {
 		return true
 	}
+	if a.s.isAgentFramework() && a.late(turn, ev) {
+		return true
+	}
 	switch ev.Get("type").Str {
 	case "TOOL_CALL_RESULT", "TOOL_CALL_START", "TOOL_CALL_ARGS":
 		return a.s.isAgentFramework() && slices.Contains(a.asked(turn), ev.Get("toolCallId").Str)
 	}
 	return false
+}
+
+// late says whether an event of the model's words may come behind the results of a later exchange.
+func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
+	if len(a.s.streams(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
+		return false
+	}
+	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })
 }
 
 // told says whether an event was told before: a client that is shown the backend's own form gets it again.

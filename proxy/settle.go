@@ -120,6 +120,9 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		} else {
 			err = r.save(result, nil)
 		}
+		if err == nil && res.Doubt && !r.detached {
+			r.toldDoubt()
+		}
 		if err != nil {
 			finish = storeDown().err.Event()
 		}

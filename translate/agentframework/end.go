@@ -1,11 +1,8 @@
 package agentframework
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -18,6 +15,7 @@ type answered struct {
 	settled  map[string]bool // calls of which it was seen that they are done
 	snapshot bool            // a MESSAGES_SNAPSHOT came
 	streamed bool            // anything but RUN_STARTED and CUSTOM events
+	resulted bool            // the backend told the result of an approved call
 	missed   bool            // an approved call was not run
 	denied   bool            // what has no result of its own was told
 	rest     bool            // it carries what an exchange before left behind
@@ -28,24 +26,33 @@ type answered struct {
 const (
 	rejected = "Error: Tool call invocation was rejected by user."
 	accepted = "The user confirmed the changes."
-	unseen   = "The call was approved and run; this version of the backend does not tell its result."
+	unseen   = "The call was approved; this version of the backend does not tell its result."
 	skipped  = "The call was not run: this version of the backend runs nothing beside a call that has to be approved."
-	gone     = "The call was approved, but the backend did not know the question any more: most likely it has not run."
+	gone     = "The call was approved, but the backend did not know the question any more: it has not run."
+	doubtful = "The call was approved; the backend does not tell whether it has run."
 	unknown  = "The call was approved, and the run failed: whether it has run is not known."
+	unasked  = "The call was not run."
 )
 
-// tellDenied tells the results that the backend leaves out, before anything that comes after them in the conversation.
+// tellDenied tells the results that the backend leaves out, before anything that comes after them in the conversation: of
+// what was denied, of what the person confirmed, of approvals up to 1.0.0b260219.
 func (a *answered) tellDenied(emit func(agui.Event)) {
 	if a.denied {
 		return
 	}
 	a.denied = true
-	for _, r := range a.replies {
+	all := slices.Clone(a.replies)
+	for _, s := range a.stages {
+		all = append(all, s.replies...)
+	}
+	for _, r := range all {
 		switch {
 		case r.Kind == confirm && r.yes:
 			a.tell(r, accepted, emit)
 		case r.Kind != request && !r.yes:
 			a.tell(r, rejected, emit)
+		case r.Kind == approval && (a.kept.Row == rowCustom || a.kept.Row == rowConfirm):
+			a.tell(r, unseen, emit)
 		}
 	}
 	if a.kept.Row != rowOutcome {
@@ -60,18 +67,27 @@ func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
 	if _, done := a.told[r.Call]; done || r.Call == "" {
 		return
 	}
-	if c := (&run{r: a.r}).callOf(r.Call); c == nil || a.r.Input.Declares(c.Name) {
+	if !a.tells(r) {
 		return
 	}
-	t := told{"result-" + r.answer.ID, content}
-	a.told[r.Call] = t
+	a.say(r.Call, told{"result-" + r.answer.ID, content}, emit)
+}
+
+func (a *answered) say(call string, t told, emit func(agui.Event)) {
+	a.told[call] = t
 	emit(agui.NewEvent(agui.MustMarshal(struct {
 		Type    agui.Type `json:"type"`
 		ID      string    `json:"messageId"`
 		Call    string    `json:"toolCallId"`
 		Content string    `json:"content"`
 		Role    string    `json:"role"`
-	}{agui.CallResult, t.id, r.Call, content, "tool"})))
+	}{agui.CallResult, t.id, call, t.content, "tool"})))
+}
+
+// tells says whether the client has the call, and it is no tool of its own.
+func (a *answered) tells(r reply) bool {
+	c := (&run{r: a.r}).callOf(r.Call)
+	return c != nil && !a.r.Input.Declares(c.Name)
 }
 
 // result notes a result. true: the client has one already.
@@ -83,7 +99,7 @@ func (a *answered) result(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call && r.Kind == approval }) {
 		return false
 	}
-	a.settled[call] = true
+	a.settled[call], a.resulted = true, true
 	if _, done := a.told[call]; done {
 		return true
 	}
@@ -109,12 +125,14 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 		return translate.Result{}
 	}
 	a.tellDenied(emit)
-	a.tellUnseen(emit)
+	if a.tellMissed(emit); a.missed {
+		a.release(emit)
+		run.tellUnasked(e.Event, emit)
+		known := a.kept.Registry || a.resulted
+		return translate.Result{Lost: known, Doubt: !known}
+	}
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
-	}
-	if a.tellMissed(emit); a.missed {
-		return translate.Result{Lost: true}
 	}
 	if left := a.left(); len(left) > 0 && len(a.settled) > 0 {
 		return a.again(left, e.Event)
@@ -125,15 +143,15 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 // goOn is what comes after an exchange that took its answers: the next answers, then the messages beside them.
 func (a *answered) goOn(finish agui.Event) translate.Result {
 	if len(a.stages) > 0 {
-		a.notice()
 		next, err := a.next()
 		if err == nil {
 			return translate.Result{Finish: finish, Next: next}
 		}
 	}
 	if len(a.r.New) > 0 {
-		next := &translate.Exchange{Out: translate.NewMessages(a.r), Run: a.d.plainRun(a.r)}
-		return translate.Result{Finish: finish, Next: next}
+		run := a.d.plainRun(a.r)
+		run.beside = a.r.New
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(a.r), Run: run}}
 	}
 	return translate.Result{Finish: finish}
 }
@@ -164,7 +182,6 @@ func (a *answered) leftByFailure() []reply {
 
 // again sends what was left behind once more.
 func (a *answered) again(left []reply, finish agui.Event) translate.Result {
-	a.notice()
 	a.stages = append([]stage{{byArray, left}}, a.stages...)
 	next, err := a.next()
 	if err != nil {
@@ -173,22 +190,6 @@ func (a *answered) again(left []reply, finish agui.Event) translate.Result {
 	more := next.Run.(*run).answered
 	more.rest, more.finish = true, finish.Clone()
 	return translate.Result{Finish: finish, Next: next}
-}
-
-// notice keeps what the model said in this exchange: the next one is not told of it, for it stands between the calls and
-// their results, where no provider takes it.
-func (a *answered) notice() {
-	if a.r.Transcript == nil {
-		return
-	}
-	list, _ := a.r.Transcript.Messages()
-	for _, raw := range list {
-		m := agui.ParseMessage(raw)
-		same := func(o agui.Message) bool { return o.ID == m.ID }
-		if m.Role == "assistant" && len(callsOf(m)) == 0 && !slices.ContainsFunc(a.base, same) && !slices.ContainsFunc(a.spoken, same) {
-			a.spoken = append(a.spoken, m)
-		}
-	}
 }
 
 // stillOpen are the questions that stay open beside new ones: what was answered and not acted on, or not sent yet. They
@@ -217,35 +218,39 @@ func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// tellMissed tells of approved calls that were not run by a backend that tells the result of each: 1.0.0b260319 to
-// 1.0.0rc7 drop an answer to what they do not know (any more) without a word, and the run looks like a success (RAN).
+// tellMissed tells of approved calls without a result. 1.0.0b260319 to 1.0.0rc7 drop an answer to what they do not know
+// (any more) without a word, and the run looks like a success; 1.0.0b260225 and b260304 look the same when they ran the
+// call (RAN). The backend is of the former if it is known to keep what it asks.
 func (a *answered) tellMissed(emit func(agui.Event)) {
-	if a.kept.Row != rowList || a.kept.Stateless {
+	if a.kept.Row != rowList {
 		return
 	}
 	for _, r := range a.replies {
-		if _, done := a.told[r.Call]; r.Kind == approval && r.yes && !r.Hosted && !done {
+		if _, done := a.told[r.Call]; r.Kind != approval || !r.yes || r.Hosted || done {
+			continue
+		}
+		switch {
+		case a.kept.Stateless:
+			a.tell(r, unseen, emit)
+		case a.kept.Registry || a.resulted:
 			a.missed = true
 			a.tell(r, gone, emit)
+		default:
+			a.missed = true
+			a.tell(r, doubtful, emit)
 		}
 	}
 }
 
-// tellUnseen tells of the calls that a backend without a memory has run.
-func (a *answered) tellUnseen(emit func(agui.Event)) {
-	if !a.kept.Stateless {
-		return
-	}
-	for _, r := range a.replies {
-		if r.Kind == approval && r.yes {
-			a.tell(r, unseen, emit)
+// tellUnasked tells of calls that nobody will be asked about, for the run ends in an error.
+func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
+	open, _ := run.open(finish)
+	for _, i := range open {
+		asked, _ := askOf(i)
+		if _, done := run.answered.told[asked.Call]; !done && asked.Call != "" && run.knows(asked.Call) {
+			run.answered.say(asked.Call, told{"result-" + asked.Call, unasked}, emit)
 		}
 	}
-}
-
-// injected says whether a message was only sent to answer.
-func (a *answered) injected(m agui.Message) bool {
-	return m.Role != "assistant" && strings.HasPrefix(m.ID, a.id)
 }
 
 // tellOpen tells of the calls that a run has left open which failed: a history in which they stand without a result invites
@@ -260,7 +265,10 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 			a.tell(r, content, keep)
 		}
 	}
-	if len(list) > 0 && !run.started {
+	if len(list) == 0 {
+		return
+	}
+	if !run.started {
 		emit(agui.NewEvent(agui.MustMarshal(struct {
 			Type   agui.Type `json:"type"`
 			Thread string    `json:"threadId"`
@@ -270,34 +278,6 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	for _, ev := range list {
 		emit(ev)
 	}
-	if len(list) > 0 && len(a.r.New) > 0 {
-		a.tellOrder(emit)
-	}
-}
-
-// tellOrder tells the messages in their order: the client has those that it sent beside the answers before the results,
-// where no provider takes them.
-func (a *answered) tellOrder(emit func(agui.Event)) {
-	if a.r.Transcript == nil {
-		return
-	}
-	all, ok := a.r.Transcript.Messages()
-	if !ok {
-		return
-	}
-	var list []agui.Message
-	for _, m := range all {
-		list = append(list, agui.ParseMessage(m))
-	}
-	results := map[string]agui.Message{}
-	for call, t := range a.told {
-		results[call] = t.message(call)
-		list = slices.DeleteFunc(list, func(m agui.Message) bool { return m.ID == t.id })
-	}
-	emit(agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type       `json:"type"`
-		Messages json.RawMessage `json:"messages"`
-	}{agui.MessagesSnapshot, agui.MessageList(withResults(list, results, nil))})))
 }
 
 // notFound says whether the backend does not know what was answered.
@@ -369,45 +349,4 @@ func (a *answered) cancelled() translate.Result {
 		return a.goOn(finish)
 	}
 	return a.again(left, finish)
-}
-
-// repair is a snapshot of a resumed run: without what was only sent to answer, and with the results directly behind
-// their calls.
-func (a *answered) repair(list []agui.Message, emit func(agui.Event)) []agui.Message {
-	a.snapshot = true
-	last := lastCalls(list)
-	own := map[string]agui.Message{} // the backend's own results, by call
-	for n, m := range list {
-		if m.Role == "tool" && n > last[m.ToolCallID] && !isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
-			own[m.ToolCallID] = m
-		}
-	}
-	results, answers := map[string]agui.Message{}, map[string]bool{}
-	for _, r := range a.resumption.replies {
-		if r.Call == "" || r.Kind == request {
-			continue
-		}
-		if m, ok := own[r.Call]; ok {
-			a.settled[r.Call] = true
-			a.tell(r, gjson.GetBytes(m.JSON, "content").String(), emit)
-		}
-	}
-	a.tellUnseen(emit)
-	a.tellMissed(emit)
-	for call, t := range a.told {
-		answers[call] = true
-		if m, ok := own[call]; ok && !a.injected(m) {
-			results[call] = m
-		} else {
-			results[call] = t.message(call)
-		}
-	}
-	var kept []agui.Message
-	for n, m := range list {
-		if a.injected(m) || m.Role == "tool" && answers[m.ToolCallID] && n > last[m.ToolCallID] {
-			continue
-		}
-		kept = append(kept, m)
-	}
-	return withResults(kept, results, a.spoken)
 }

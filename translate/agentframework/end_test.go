@@ -59,93 +59,110 @@ func TestDeclaredToolGetsNoResult(t *testing.T) {
 func TestApprovedCallWithoutAResult(t *testing.T) {
 	text := []string{started, textOpen, textEnds, snapshotOf(user, said("a"), `{"id":"m1","role":"assistant","content":"done"}`), finished}
 	hosted := []string{started, callEnds("a"), asks("a", "a"), withList("a")}
+	again := asking(withList("b"), "", "b")
+	two := asking(withList("a", "b"), "", "a", "b")
 	for name, c := range map[string]struct {
-		pause []string
-		lost  bool
-		says  string // in the client's history
+		pause, stream []string
+		want          string // lost, doubt, or neither
+		says          string // in the client's history
 	}{
-		"1.0.0rc7":            {asking(withList("a"), "", "a"), true, gone},
-		"1.0.0b260219":        {asking(finished, "", "a"), false, unseen},
-		"1.0.0rc8":            {asking(withOutcome(schemaOld, "a"), "", "a"), false, ""}, // which says if it does not know
-		"the provider's tool": {hosted, false, ""},
+		"1.0.0rc7 or 1.0.0b260225": {asking(withList("a"), "", "a"), text, "doubt", doubtful},
+		"1.0.0rc7, two":            {two, text, "lost", gone},
+		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "lost", gone},
+		"1.0.0rc7, asks again":     {asking(withList("a"), "", "a"), again, "doubt", doubtful},
+		"1.0.0rc7, two, asks":      {two, again, "lost", gone},
+		"1.0.0b260219":             {asking(finished, "", "a"), text, "", unseen},
+		"1.0.0b260225, two":        {asking(withList("b"), "", "a", "b"), text, "", unseen},
+		"1.0.0rc8":                 {asking(withOutcome(schemaOld, "a"), "", "a"), text, "", ""}, // which says if it does not know
+		"the provider's tool":      {hosted, text, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, c.pause...)
-			got := resumed(t, p, l, entries(p, "true"), text...)
-			if got.result.Lost != c.lost || got.result.Next != nil {
+			answers := []string{"true", "true"}[:len(p.Interrupts)]
+			got := resumed(t, p, l, entries(p, answers...), c.stream...)
+			if got.result.Lost != (c.want == "lost") || got.result.Doubt != (c.want == "doubt") || got.result.Next != nil || len(got.result.Pause.Interrupts) > 0 {
 				t.Errorf("%+v", got.result)
 			}
-			if c.says == "" && strings.Contains(got.types(), "RESULT") || !strings.Contains(got.text(), c.says) {
-				t.Errorf("told %s", got.text())
+			told := got.text()
+			if c.says == "" && strings.Contains(told, "RESULT") || !strings.Contains(told, c.says) {
+				t.Errorf("told %s", told)
+			}
+			if c.says != "" && strings.Index(told, c.says) > strings.Index(told, "TEXT_MESSAGE_START") {
+				t.Errorf("the result stands behind the words: %s", told)
+			}
+			if c.want != "" && strings.Contains(told, `"b"`) && !strings.Contains(told, unasked) && len(answers) == 1 {
+				t.Errorf("a call that nobody will be asked about is open: %s", told)
 			}
 		})
 	}
 	t.Run("told in the snapshot only", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
-		got := resumed(t, p, l, entries(p, "true"), started, snapshotOf(user, said("a"), toolMessage("holdpoint-x", "a", "deleted")), finished)
-		if got.result.Lost || !strings.Contains(got.text(), `"toolCallId":"a","content":"deleted"`) {
+		got := resumed(t, p, l, entries(p, "true"), started, textOpen, textEnds, snapshotOf(user, said("a"), toolMessage("holdpoint-x", "a", "deleted")), finished)
+		if got.result.Lost || got.types() != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" || !strings.Contains(got.text(), `"toolCallId":"a","content":"deleted"`) {
 			t.Errorf("%+v\n%s", got.result, got.text())
 		}
 	})
-	t.Run("asked again", func(t *testing.T) {
+	t.Run("known to keep what it asks since it asked before", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
-		stream := asking(withList("b"), "", "b")
-		got := resumed(t, p, l, entries(p, "true"), stream...)
-		if got.result.Lost || len(got.result.Pause.Interrupts) != 1 || got.result.Pause.Interrupts[0].Native != "b" {
+		next := resumed(t, p, l, entries(p, "true"), append([]string{started, result("a", "done")}, again[1:]...)...)
+		p = minted(next.result.Pause)
+		if got := resumed(t, p, l, entries(p, "true"), text...); !got.result.Lost {
 			t.Errorf("%+v", got.result)
 		}
 	})
 }
 
-func TestSnapshotOfAResume(t *testing.T) {
-	done := `{"id":"m9","role":"assistant","content":"done"}`
-	two := said("a", "b")
-	for name, c := range map[string]struct{ in, want []string }{
-		"what was only sent to answer": {
-			[]string{user, two, `{"id":"SENT","role":"user","content":"","function_approvals":[{"id":"a","approved":true}]}`, done},
-			[]string{user, two, toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), done},
-		},
-		"tool messages that hold the answer": {
-			[]string{user, two, toolMessage("SENT", "a", `{"accepted": true}`), done},
-			[]string{user, two, toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), done},
-		},
-		"results behind the words": {
-			[]string{user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected)},
-			[]string{user, two, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected), done},
-		},
-		"results under our message's id": {
-			[]string{user, two, toolMessage("SENT", "a", "ra"), toolMessage("y", "b", rejected), done},
-			[]string{user, two, toolMessage("r-a", "a", "ra"), toolMessage("y", "b", rejected), done},
-		},
-		"as it should be": {
-			[]string{user, two, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected), done},
-			[]string{user, two, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected), done},
-		},
-		"a call of the same id before": {
-			[]string{user, said("a"), toolMessage("old", "a", "old"), two, done},
-			[]string{user, said("a"), toolMessage("old", "a", "old"), two, toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), done},
-		},
-		"a call that nobody was asked about": {
-			[]string{user, said("s", "a", "b"), toolMessage("x", "s", "found"), done},
-			[]string{user, said("s", "a", "b"), toolMessage("r-a", "a", "ra"), toolMessage("result-b~r2", "b", rejected), toolMessage("x", "s", "found"), done},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)
-			out, run := answering(t, p, l, input(t, entries(p, yes, no)))
-			id := lastMessage(out).Get("id").Str
-			in := strings.ReplaceAll(snapshotOf(c.in...), "SENT", id)
-			got := play(t, run, l, started, result("a", "ra"), in, finished)
-			last := got.emitted[len(got.emitted)-1]
-			want := snapshotOf(c.want...)
-			if canonical(string(last.JSON)) != canonical(want) {
-				t.Errorf("told %s\nwant %s", last.JSON, want)
-			}
-		})
+// What is said of a call waits for its result, but not without end.
+func TestWordsWaitForTheResult(t *testing.T) {
+	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
+	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", maxHeld) + `"}`
+	_, run := answering(t, p, l, input(t, entries(p, "true")))
+	var told []agui.Type
+	for _, s := range []string{started, textOpen, words, textEnds} {
+		if err := run.Event(agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s)}, func(ev agui.Event) { told = append(told, ev.Type) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(told) != 4 {
+		t.Errorf("told %v", told)
 	}
 }
 
-func canonical(s string) string { return string(agui.Canonical([]byte(s))) }
+// A client that was reloaded has no call that a result could belong to.
+func TestClientWithoutItsMessages(t *testing.T) {
+	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
+	_, run := answering(t, p, l, parseInput(t, `{"threadId":"t1","runId":"r1","messages":[],`+entries(p, yes)+`}`))
+	if got := play(t, run, l, started, result("a", "done"), finished); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT" || string(got.emitted[1].JSON) != snapshotOf(user, said("a")) {
+		t.Errorf("told %s", got.text())
+	}
+}
+
+// A message beside the answers stands before the results in the client, also where the run fails before it is sent.
+func TestMessageBesideAnswersThatFail(t *testing.T) {
+	u2 := `{"id":"u2","role":"user","content":"more"}`
+	beside := agui.ParseMessage([]byte(u2))
+	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
+	l.message(u2)
+	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) { r.New = []agui.Message{beside} })
+	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m5","delta":"sure"}`
+	got := play(t, run, l, started, strings.Replace(textOpen, "m1", "m5", 1), words, strings.Replace(textEnds, "m1", "m5", 1), finished)
+	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+doubtful+`","toolCallId":"a"}`, `{"role":"assistant","content":"sure","id":"m5"}`, u2)
+	all := got.all()
+	if got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END MESSAGES_SNAPSHOT" ||
+		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[len(all)-1].JSON) != want {
+		t.Errorf("told %s", got.text())
+	}
+}
+
+// Clients keep the order that they have, and put behind it what a snapshot adds: the backend's own spoils their history.
+func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
+	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
+	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)
+	got := resumed(t, p, l, entries(p, yes, no), started, result("a", "ra"), snapshotOf(user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected)), finished)
+	if got.types() != "RUN_STARTED TOOL_CALL_RESULT TOOL_CALL_RESULT" {
+		t.Errorf("told %s", got.text())
+	}
+}
 
 func TestErrorsOfAResume(t *testing.T) {
 	status := `{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS"}}`
@@ -209,19 +226,24 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 		r.New = []agui.Message{agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))}
 	})
 	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
-	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+gone+`","toolCallId":"a"}`, `{"id":"u2","role":"user","content":"more"}`)
-	if all := got.all(); string(all[len(all)-1].JSON) != want || !got.result.Lost {
-		t.Errorf("told %s\nwant %s", all[len(all)-1].JSON, want)
+	u2 := `{"id":"u2","role":"user","content":"more"}`
+	told := `{"id":"result-a~r1","role":"tool","content":"` + gone + `","toolCallId":"a"}`
+	if all := got.all(); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || !got.result.Lost ||
+		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[3].JSON) != snapshotOf(user, said("a"), told, u2) {
+		t.Errorf("told %s", got.text())
 	}
 }
 
 // A backend that acts on one answer only: the others go in further exchanges.
 func TestAnswersThatWereLeftBehind(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b", "c"), "", "a", "b", "c")...)
-	out, run := answering(t, p, l, input(t, entries(p, yes, no, yes)))
-	_ = out
+	_, run := answering(t, p, l, input(t, entries(p, yes, no, yes)))
 	text := `{"id":"m5","role":"assistant","content":"c is gone"}`
-	got := play(t, run, l, started, result("c", "gone c"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), text), finished)
+	open, ends := strings.Replace(textOpen, "m1", "m5", 1), strings.Replace(textEnds, "m1", "m5", 1)
+	got := play(t, run, l, started, result("c", "gone c"), open, ends, snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), text), finished)
+	if strings.Contains(got.types(), "TEXT") {
+		t.Errorf("told %s", got.text())
+	}
 	next := got.result.Next
 	if next == nil || !next.Out.Resumes {
 		t.Fatalf("%+v", got.result)
@@ -238,8 +260,8 @@ func TestAnswersThatWereLeftBehind(t *testing.T) {
 	if last.result.Next != nil || last.result.Finish.Type != agui.RunFinished {
 		t.Errorf("%+v", last.result)
 	}
-	if ev := last.emitted[len(last.emitted)-1]; !strings.HasSuffix(string(ev.JSON), text+`]}`) {
-		t.Errorf("told %s", ev.JSON)
+	if got := last.types(); got != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" {
+		t.Errorf("told %s", last.text())
 	}
 }
 

@@ -77,15 +77,9 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 	return agui.ParseMessage(agui.SetKey(m.JSON, "toolCalls", agui.MustMarshal(list)))
 }
 
-// withResults is the list with the given results, by call, directly behind the message with their calls, and what was
-// said meanwhile behind the last of them.
-func withResults(list []agui.Message, results map[string]agui.Message, said []agui.Message) []agui.Message {
-	at, last := lastCalls(list), -1
-	for call := range results {
-		if n, ok := at[call]; ok {
-			last = max(last, n)
-		}
-	}
+// withResults is the list with the given results, by call, directly behind the message with their calls.
+func withResults(list []agui.Message, results map[string]agui.Message) []agui.Message {
+	at := lastCalls(list)
 	var out []agui.Message
 	for n, m := range list {
 		out = append(out, m)
@@ -93,14 +87,6 @@ func withResults(list []agui.Message, results map[string]agui.Message, said []ag
 			if result, ok := results[c.ID]; ok && at[c.ID] == n {
 				out = append(out, result)
 			}
-		}
-		if n == last {
-			rest := list[n+1:]
-			for len(rest) > 0 && rest[0].Role == "tool" { // of calls that nobody was asked about
-				out = append(out, rest[0])
-				rest = rest[1:]
-			}
-			return append(append(out, said...), rest...)
 		}
 	}
 	return out

@@ -28,6 +28,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 		k.Row = rowConfirm
 	}
 	k.Stateless = run.stateless(k.Row, len(list))
+	k.Registry = k.Row == rowList && (len(list) > 1 || run.answered != nil && (run.answered.resulted || run.answered.kept.Registry))
 	for _, i := range list {
 		id := i.Get("id").Str
 		known := func(a ask) bool { return a.ID == id || a.Call == id || a.Confirm == id }

@@ -39,7 +39,12 @@ type resumption struct {
 	replies []reply // all that were sent so far
 	stages  []stage // what is still to be sent
 	told    map[string]told
-	spoken  []agui.Message // what the model said between two exchanges
+
+	late     []agui.Event // what waits for the results of the calls that were approved
+	lateSize int
+	hasty    bool // nothing waits any more
+
+	historyTold bool
 }
 
 // told is the result of a call, as the client was told.
@@ -266,7 +271,7 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 			results[call] = t.message(call)
 		}
 	}
-	return withResults(res.base, results, nil)
+	return withResults(res.base, results)
 }
 
 func (t told) message(call string) agui.Message {

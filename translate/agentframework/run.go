@@ -29,11 +29,14 @@ type run struct {
 	confirmed bool              // a confirm_changes call was taken out
 	taken     []json.RawMessage // what was taken out, for a client that was shown it
 
-	answered *answered // on a resume
+	answered *answered      // on a resume
+	beside   []agui.Message // those that this run brings, after a resume that could not
+	sorted   bool           // and the client has them behind what was approved
+	calls    map[string]agui.Call
 }
 
 func newRun(d *Dialect, r translate.Request) *run {
-	return &run{d: d, r: r, native: r.Show == translate.ShowNative, begun: map[string]bool{}, gone: map[string]bool{}}
+	return &run{d: d, r: r, native: r.Show == translate.ShowNative, begun: map[string]bool{}, gone: map[string]bool{}, calls: map[string]agui.Call{}}
 }
 
 // Event implements translate.Run.
@@ -44,7 +47,16 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	if run.answered != nil && ev.Type != agui.RunStarted {
 		run.answered.streamed = run.answered.streamed || ev.Type != agui.Custom
+		run.answered.tellHistory(emit)
 		run.answered.tellDenied(emit)
+	}
+	if len(run.beside) > 0 && ev.Type != agui.RunStarted && !run.sorted {
+		run.sorted = true
+		sortedBeside(run.r, run.beside, nil, emit)
+	}
+	direct := emit
+	if run.answered != nil {
+		emit = run.answered.behind(direct)
 	}
 	run.settleLone(ev, emit)
 	follows := run.after
@@ -77,7 +89,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 	case agui.MessagesSnapshot:
 		if ev.Valid() {
-			ev = run.snapshot(ev, emit)
+			var show bool
+			if ev, show = run.snapshot(ev, direct); !show {
+				return nil
+			}
 		}
 	}
 	run.pass(ev, emit)
@@ -88,7 +103,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.CallStart:
-		run.begun[ev.Get("toolCallId").String()] = true
+		id := ev.Get("toolCallId").String()
+		run.begun[id] = true
+		run.calls[id] = agui.Call{ID: id, Name: ev.Get("toolCallName").String()}
 		run.dotnet.note(ev)
 	case agui.CallEnd:
 		delete(run.begun, ev.Get("toolCallId").Str)
@@ -149,15 +166,17 @@ func (run *run) drop(ev agui.Event) {
 func (run *run) knows(id string) bool { return run.callOf(id) != nil }
 
 func (run *run) callOf(id string) *agui.Call {
-	if run.r.Transcript == nil {
-		return nil
+	if run.r.Transcript != nil {
+		for _, c := range run.r.Transcript.Calls() {
+			if c.ID == id {
+				return &c
+			}
+		}
 	}
-	calls := run.r.Transcript.Calls()
-	at := slices.IndexFunc(calls, func(c agui.Call) bool { return c.ID == id })
-	if at < 0 {
-		return nil
+	if c, ok := run.calls[id]; ok { // it waits
+		return &c
 	}
-	return &calls[at]
+	return nil
 }
 
 // End implements translate.Run.
@@ -167,16 +186,26 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if run.native {
 		keep = func(agui.Event) {}
 	}
-	run.settleLone(agui.Event{}, keep)
+	say := keep
+	if run.answered != nil {
+		say = run.answered.behind(keep)
+	}
+	run.settleLone(agui.Event{}, say)
 	for len(run.held) > 0 {
-		run.release(run.held[0], keep)
+		run.release(run.held[0], say)
 	}
 	res := run.ended(e, keep)
+	if run.answered != nil && res.Next == nil {
+		run.answered.release(keep)
+	}
 	if len(res.Pause.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
 		// A resumed workflow of 1.0.0rc7 to 1.0.1 ends its text behind the end of the run (RAN).
 		for _, id := range run.texts {
-			before = append(before, textEnd(id))
+			say(textEnd(id))
 		}
+	}
+	if a := run.answered; a != nil && !run.native && a.untaken(res) {
+		before = sortedAtEnd(run.r, before)
 	}
 	res.Before = append(before, res.Before...)
 	return res, nil

@@ -48,7 +48,7 @@ func TestDriftOfTheThreadIsKept(t *testing.T) {
 
 func TestPauseRun(t *testing.T) {
 	p, l := playPlain(t, "", asking(withList("a"), "", "a")...)
-	want := "RUN_STARTED TEXT_MESSAGE_START TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TEXT_MESSAGE_END MESSAGES_SNAPSHOT"
+	want := "RUN_STARTED TEXT_MESSAGE_START TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TEXT_MESSAGE_END"
 	if got := p.types(); got != want {
 		t.Errorf("told %s", got)
 	}

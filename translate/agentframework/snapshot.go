@@ -1,23 +1,32 @@
 package agentframework
 
 import (
+	"bytes"
 	"maps"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
-// snapshot is a MESSAGES_SNAPSHOT without the calls that only ask and without repetitions, and on a resume repaired. The backend's own, where it
-// is as it should be.
-func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) agui.Event {
-	var list []agui.Message
-	gone := maps.Clone(run.gone)
-	for _, m := range ev.Get("messages").Array() {
-		if !m.IsObject() {
-			return ev
-		}
-		list = append(list, agui.ParseMessage([]byte(m.Raw)))
+// snapshot reads a MESSAGES_SNAPSHOT. It is shown only in a run that neither asks nor answers: clients keep the order of the
+// messages that they have and append those that they have not, and here the backend gives results and texts new ids
+// (1.0.0rc8 and later), or one id to two messages (1.0.0rc7, 1.0.0rc8), so that a result ends up behind what was said of it.
+// All that is in it was told by other events, or is told by this run.
+func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool) {
+	list, ok := messagesOf(ev)
+	if !ok {
+		return ev, true
+	}
+	if run.answered != nil {
+		run.answered.read(list, emit)
+	}
+	if run.answered != nil || len(run.beside) > 0 || len(run.asks) > 0 {
+		return ev, false
 	}
 	before := agui.MessageList(list)
+	gone := maps.Clone(run.gone)
 	for _, m := range list {
 		for _, c := range callsOf(m) {
 			if synthetic(c) && !run.r.Input.Declares(c.Name) {
@@ -34,12 +43,60 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) agui.Event {
 			kept = append(kept, m)
 		}
 	}
-	if run.answered != nil {
-		kept = run.answered.repair(kept, emit)
-	}
 	after := agui.MessageList(kept)
 	if string(after) == string(before) {
-		return ev
+		return ev, true
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", after))
+	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
+}
+
+func messagesOf(snapshot agui.Event) ([]agui.Message, bool) {
+	var list []agui.Message
+	for _, m := range snapshot.Get("messages").Array() {
+		if !m.IsObject() {
+			return nil, false
+		}
+		list = append(list, agui.ParseMessage([]byte(m.Raw)))
+	}
+	return list, true
+}
+
+// signSnapshot says whether a snapshot holds a confirm_changes call: with a snapshot_store the backend tells its own history
+// in every run of a thread that was asked once.
+func signSnapshot(ev agui.Event) bool {
+	if !bytes.Contains(ev.JSON, []byte(translate.ConfirmChanges)) || !ev.Valid() {
+		return false
+	}
+	list, ok := messagesOf(ev)
+	if !ok {
+		return false
+	}
+	for _, m := range list {
+		for _, c := range callsOf(m) {
+			if synthetic(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// read takes from a snapshot what became of the calls that were answered.
+func (a *answered) read(list []agui.Message, emit func(agui.Event)) {
+	a.snapshot = true
+	last := lastCalls(list)
+	own := map[string]agui.Message{} // results, by call
+	for n, m := range list {
+		if m.Role == "tool" && n > last[m.ToolCallID] && !isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
+			own[m.ToolCallID] = m
+		}
+	}
+	for _, r := range a.resumption.replies {
+		m, ok := own[r.Call]
+		if r.Call == "" || r.Kind == request || !ok {
+			continue
+		}
+		a.settled[r.Call] = true
+		a.tell(r, gjson.GetBytes(m.JSON, "content").String(), emit)
+	}
 }

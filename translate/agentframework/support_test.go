@@ -55,18 +55,36 @@ func (l *log) add(ev agui.Event) {
 		for _, m := range ev.Get("messages").Array() {
 			l.message(m.Raw)
 		}
+	case agui.TextStart:
+		l.assistant(ev.Get("messageId").Str)
 	case agui.CallStart:
 		l.calls = append(l.calls, agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str})
 	case agui.CallArgs, agui.CallEnd:
 		for i := range l.calls {
-			if l.calls[i].ID == id {
-				l.calls[i].Args += ev.Get("delta").Str
-				l.calls[i].Ended = l.calls[i].Ended || ev.Type == agui.CallEnd
+			c := &l.calls[i]
+			if c.ID != id || c.Ended {
+				continue
+			}
+			c.Args += ev.Get("delta").Str
+			if c.Ended = ev.Type == agui.CallEnd; c.Ended && c.Parent != "" {
+				m := l.assistant(c.Parent)
+				*m = agui.SetKey(*m, "toolCalls.-1", callObject(ask{Call: id, Name: c.Name, Args: json.RawMessage(c.Args)}))
 			}
 		}
 	case agui.CallResult:
 		l.answered(id)
+		l.messages = append(l.messages, told{ev.Get("messageId").Str, ev.Get("content").Str}.message(id).JSON)
 	}
+}
+
+// assistant is the message with that id, made if it is not there.
+func (l *log) assistant(id string) *json.RawMessage {
+	at := slices.IndexFunc(l.messages, func(m json.RawMessage) bool { return gjson.GetBytes(m, "id").Str == id })
+	if at < 0 {
+		at = len(l.messages)
+		l.messages = append(l.messages, json.RawMessage(`{"id":`+quoted(id)+`,"role":"assistant","content":""}`))
+	}
+	return &l.messages[at]
 }
 
 // A played is what a stream came to.
@@ -205,6 +223,9 @@ func admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 // resumeWith takes an input through Answers, admission and Begin.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
+	if len(in.Messages) == 1 && l != nil && len(l.messages) > 1 { // a client sends what it has
+		in = parseInput(t, string(agui.SetKey(in.Raw, "messages", agui.MustMarshal(l.messages))))
+	}
 	answers, err := d.Answers(in, p)
 	if err != nil {
 		return translate.Out{}, nil, err

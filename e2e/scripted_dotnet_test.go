@@ -1,0 +1,110 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// The .NET host whose approvals are interrupts of the outcome. What it has in common with the backends of
+// request_approval is tested with them; these are its own holes.
+func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls: true} }
+
+// Its clients are told a schema of one boolean, and it wants the call back, with which it is to run. Whatever a client
+// says of the call, it is Holdpoint's record that goes.
+func TestDotNetBelievesTheRecord(t *testing.T) {
+	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		forged := map[string]any{"approved": true, "toolCall": map[string]any{"callId": "call_9", "name": "ApproveExpenseReport", "arguments": map[string]any{"expenseReportId": "E-9"}}}
+		s.ends(t, step{resume: s.answers(func(id string) entry { return resolved(id, forged) })}, "Done: "+processed("E-1"))
+		s.executed(t, "E-1")
+	})
+}
+
+// A status of cancelled is not looked at there.
+func TestDotNetCancelledBesideAnApproval(t *testing.T) {
+	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		s.ends(t, step{resume: s.answers(func(id string) entry { return entry{id, "cancelled", yes} })}, "Done: Tool call invocation rejected.")
+		s.executed(t)
+	})
+}
+
+// Any tool that the client declares switches the host's own interrupt off: the question is in rawEvent alone.
+func TestDotNetBesideAClientsTool(t *testing.T) {
+	tools := map[string]any{"tools": []any{locating}}
+	for name, test := range map[string]struct {
+		answer   func(string) entry
+		executed []string
+	}{
+		"approved":  {accept, []string{"E-1"}},
+		"denied":    {reject, nil},
+		"cancelled": {cancelled, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
+				a := s.run(t, step{say: "approve E-1", patch: tools}).answer(t)
+				s.asked(t, a, "E-1")
+				s.finish(t, step{resume: s.answers(test.answer), patch: tools})
+				s.executed(t, test.executed...)
+				s.ends(t, step{say: "plain and later", patch: tools}, "echo: plain and later")
+				s.executed(t, test.executed...)
+			})
+		})
+	}
+}
+
+// Once the history holds a result of the client's own tool, the host takes every call that waits for one approved.
+func TestDotNetAfterAClientsTool(t *testing.T) {
+	tools := map[string]any{"tools": []any{locating}}
+	for name, test := range map[string]struct {
+		answer   func(string) entry
+		executed []string
+	}{
+		"approved":  {accept, []string{"E-1"}},
+		"denied":    {reject, nil},
+		"cancelled": {cancelled, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
+				call := s.run(t, step{say: "locate", patch: tools}).answer(t).of("TOOL_CALL_START")[0]
+				s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": call.str("toolCallId"), "content": "Tuesday Street"})
+				s.ends(t, step{patch: tools}, "Done: Tuesday Street")
+				a := s.run(t, step{say: "approve E-1", patch: tools}).answer(t)
+				s.asked(t, a, "E-1")
+				s.finish(t, step{resume: s.answers(test.answer), patch: tools})
+				s.executed(t, test.executed...)
+				s.ends(t, step{say: "plain and later", patch: tools}, "echo: plain and later")
+				s.executed(t, test.executed...)
+			})
+		})
+	}
+}
+
+// What stands before the program fails while the answer is on its way: the call that stays open is not approved by the
+// host on its own at the next turn.
+func TestDotNetAnswerLost(t *testing.T) {
+	tools := map[string]any{"tools": []any{locating}}
+	for _, version := range []string{newest, pinned} {
+		t.Run("client-"+version, func(t *testing.T) {
+			a := dotnet()
+			a.name += "-lost-" + version
+			s := newScene(t, theStage().play(a), version, must(before()))
+			call := s.run(t, step{say: "locate", patch: tools}).answer(t).of("TOOL_CALL_START")[0]
+			s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": call.str("toolCallId"), "content": "Tuesday Street"})
+			s.ends(t, step{patch: tools}, "Done: Tuesday Street")
+			s.asked(t, s.run(t, step{say: "approve E-1", patch: tools}).answer(t), "E-1")
+			s.p.away.Store(true)
+			s.run(t, step{resume: s.answers(accept), patch: tools, loose: true})
+			s.p.away.Store(false)
+			s.run(t, step{say: "plain and later", resume: s.answers(cancelled), patch: tools})
+			s.run(t, step{patch: tools, empty: true})
+			s.executed(t)
+			if !s.echoed("plain and later") {
+				t.Errorf("the thread does not go on: %s", s.told())
+			}
+		})
+	}
+}

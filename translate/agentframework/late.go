@@ -1,0 +1,172 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// What the model says of approved calls comes behind their results for the client too: those that the backend tells late
+// or not at all are told at the end of the run, and providers take a history only with each result directly behind its
+// call. Where the backend tells its results first, as it mostly does, nothing waits.
+
+// behind is emit for what has to come behind the results.
+func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
+	return func(ev agui.Event) {
+		switch {
+		case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
+			emit(ev)
+		case !a.waits():
+			a.release(emit)
+			emit(ev)
+		case len(a.late) == 0 && !speaks(ev.Type):
+			emit(ev)
+		default:
+			a.late = append(a.late, ev.Clone())
+			a.lateSize += len(ev.JSON)
+			a.hasty = a.lateSize > maxHeld
+		}
+	}
+}
+
+// release lets go what waited.
+func (a *answered) release(emit func(agui.Event)) {
+	for _, ev := range a.late {
+		emit(ev)
+	}
+	a.late = nil
+}
+
+// waits says whether a result is still to come.
+func (a *answered) waits() bool {
+	return !a.hasty && slices.ContainsFunc(a.resumption.replies, func(r reply) bool {
+		_, done := a.told[r.Call]
+		return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
+	})
+}
+
+func (a *answered) replied(call string) bool {
+	return slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call })
+}
+
+// speaks says whether events of the type begin something that a client keeps in its history.
+func speaks(t agui.Type) bool {
+	switch t {
+	case agui.TextStart, agui.TextChunk, agui.CallStart, agui.CallChunk, agui.ReasoningStart:
+		return true
+	}
+	return false
+}
+
+// Clients keep the order of the messages that they have. The messages that one sent beside its answers stand between the
+// call and its result there, where no provider takes them: they go, and come again behind it.
+
+// sortedBeside emits what the run has still to tell, and such snapshots around it; only that if there is nothing to sort, or
+// the client's messages are not known.
+func sortedBeside(r translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
+	first, last := parted(r, beside)
+	told, ok := folded(tell)
+	ok = ok && len(last) > 0
+	if ok {
+		emit(messagesEvent(first))
+	}
+	for _, ev := range tell {
+		emit(ev)
+	}
+	if ok {
+		emit(messagesEvent(slices.Concat(first, told, last)))
+	}
+}
+
+// untaken says whether messages stand before results for good: those beside the answers of a run that failed.
+func (a *answered) untaken(res translate.Result) bool {
+	failed := res.Lost || res.Doubt || res.Finish.Type == agui.RunErrored && !res.Nothing
+	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
+}
+
+// sortedAtEnd is what a run has still to tell, with such snapshots around it.
+func sortedAtEnd(r translate.Request, tell []agui.Event) (list []agui.Event) {
+	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
+		list, tell = tell[:1:1], tell[1:]
+	}
+	sortedBeside(r, r.New, tell, func(ev agui.Event) { list = append(list, ev) })
+	return list
+}
+
+// tellHistory tells a client that sent fewer messages than it was shown, the calls with the questions not among them, what
+// its conversation is: the results would have no call there.
+func (a *answered) tellHistory(emit func(agui.Event)) {
+	if a.historyTold || a.r.Transcript == nil {
+		return
+	}
+	a.historyTold = true
+	list, ok := a.r.Transcript.Messages()
+	if !ok {
+		return
+	}
+	has := lastCalls(a.r.Input.Messages)
+	for _, r := range a.resumption.replies {
+		if _, there := has[r.Call]; !there && r.Call != "" && a.tells(r) {
+			var all []agui.Message
+			for _, m := range list {
+				all = append(all, agui.ParseMessage(m))
+			}
+			emit(messagesEvent(all))
+			return
+		}
+	}
+}
+
+// folded are the messages that events make: results and words. false if there is anything else in them.
+func folded(events []agui.Event) (list []agui.Message, ok bool) {
+	for _, ev := range events {
+		id := ev.Get("messageId").Str
+		switch ev.Type {
+		case agui.CallResult:
+			list = append(list, told{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
+		case agui.TextStart:
+			list = append(list, agui.ParseMessage(agui.SetString([]byte(`{"role":"assistant","content":""}`), "id", id)))
+		case agui.TextContent:
+			last := len(list) - 1
+			if last < 0 || list[last].ID != id {
+				return nil, false
+			}
+			text := gjson.GetBytes(list[last].JSON, "content").Str + ev.Get("delta").Str
+			list[last] = agui.ParseMessage(agui.SetString(list[last].JSON, "content", text))
+		case agui.TextEnd, agui.RunStarted:
+		default:
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+func parted(r translate.Request, beside []agui.Message) (first, last []agui.Message) {
+	if r.Transcript == nil || len(beside) == 0 {
+		return nil, nil
+	}
+	list, ok := r.Transcript.Messages()
+	if !ok {
+		return nil, nil
+	}
+	for _, raw := range list {
+		m := agui.ParseMessage(raw)
+		if slices.ContainsFunc(beside, func(b agui.Message) bool { return agui.See(b) == agui.See(m) }) {
+			last = append(last, m)
+		} else {
+			first = append(first, m)
+		}
+	}
+	return first, last
+}
+
+func messagesEvent(list []agui.Message) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type       `json:"type"`
+		Messages json.RawMessage `json:"messages"`
+	}{agui.MessagesSnapshot, agui.MessageList(list)}))
+}
