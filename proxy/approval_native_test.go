@@ -179,3 +179,21 @@ func TestNewMessagesWithoutApprovals(t *testing.T) {
 		}
 	}
 }
+
+// A resume object that the backend's dialect does not read is not passed over for the answer beside it: it may be the no.
+func TestResumeObjectBesideAnother(t *testing.T) {
+	for dialect, asked := range map[string][]string{
+		"agui":             {started, asks},
+		"langgraph":        {started, `{"type":"CUSTOM","name":"on_interrupt","value":"What?"}`, finished},
+		"draft":            {started, asks},
+		"request-approval": {started, pairAsked("c1"), finished},
+		"auto":             {started, asks},
+	} {
+		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(asked...)) })
+		g.do(withMessages(oldUser))
+		got := g.do(strings.TrimSuffix(withMessages(oldUser), "}") + `,"resume":{"payload":false},"forwardedProps":{"command":{"resume":true}}}`)
+		if g.called() != 1 || !strings.Contains(got, "RUN_ERROR") {
+			t.Errorf("%s: %s\n%s", dialect, types(got), g.calls[len(g.calls)-1])
+		}
+	}
+}

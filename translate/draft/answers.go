@@ -16,7 +16,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
 		return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
 	}
-	list, err := translate.Answers(in, p)
+	others := in
+	others.ResumeObject = nil
+	list, err := translate.Answers(others, p)
 	if err != nil {
 		return nil, err
 	}
