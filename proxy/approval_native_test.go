@@ -188,6 +188,7 @@ func TestResumeObjectBesideAnother(t *testing.T) {
 		"draft":            {started, asks},
 		"request-approval": {started, pairAsked("c1"), finished},
 		"auto":             {started, asks},
+		"agent-framework":  {started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","metadata":{"agent_framework":{}}}]}}`},
 	} {
 		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(asked...)) })
 		g.do(withMessages(oldUser))

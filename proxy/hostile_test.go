@@ -26,7 +26,7 @@ func copes(t *testing.T, dialect, request, answer string) {
 	g.do(request)
 }
 
-var hostileTo = []string{"auto", "request-approval", "draft"}
+var hostileTo = []string{"agent-framework", "auto", "request-approval", "draft"}
 
 func TestHostileRequests(t *testing.T) {
 	const n = 2000
