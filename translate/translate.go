@@ -55,8 +55,10 @@ const (
 
 // A Request is one admitted run.
 type Request struct {
-	// Input is the client's, already without the messages that carry the answers or, as CopilotKit's, repeat them.
+	// Input is the client's, already without the messages that carry the answers or, as CopilotKit's, repeat them. Came are
+	// all messages that the client sent: it has them, and what they have an id for is not new.
 	Input agui.RunInput
+	Came  []agui.Message
 	Show  Show
 	// Transcript is live: it grows with the stream. A Run may keep it.
 	Transcript agui.Transcript

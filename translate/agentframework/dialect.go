@@ -64,16 +64,20 @@ func New(o Options) (*Dialect, error) {
 func (*Dialect) Name() string { return Name }
 
 // Sign implements translate.Dialect: the CUSTOM events of approvals and of workflows (of whose plain runs 1.0.0rc7 to
-// 1.0.1 tell the end of a text behind the end of the run), the synthetic calls by their arguments, also in a snapshot, an END without START (which one of those CUSTOM events has to follow), the list in RUN_FINISHED.interrupt and
-// an outcome with metadata of the framework's own.
+// 1.0.1 tell the end of a text behind the end of the run), the synthetic calls by their arguments, also in a snapshot, an
+// END without START (which one of those CUSTOM events has to follow), the list in RUN_FINISHED.interrupt and an outcome
+// with metadata of the framework's own.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if held.ID != "" && (ev.Type == agui.Custom || ev.Type.Terminal()) {
+		return translate.No // the same was asked without a call
+	}
 	switch ev.Type {
 	case agui.Custom:
 		if _, ok := readCustom(ev); ok || isStatus(ev) {
 			return translate.Mine
 		}
 	case agui.CallStart:
-		if mayAsk(ev.Get("toolCallName").Str) && ev.Valid() {
+		if mayAsk(agui.View(ev.JSON).Get("toolCallName").Str) && ev.Valid() {
 			return translate.Hold
 		}
 	case agui.CallArgs, agui.CallEnd:
