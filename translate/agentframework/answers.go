@@ -116,7 +116,8 @@ func published(p agui.Pause, id string) string {
 
 // fromMessages are the answers in the messages: only behind the assistant's last words, for providers repeat the ids of
 // their calls and an old answer must not be one to a new question. A confirm_changes call has an id of its own, and is
-// known wherever it stands.
+// known wherever it stands. Of an ended pause, of which no messages are kept, the answers are whatever was new then: proxy
+// takes them out of later requests, for up to 1.0.0b260311 they would be carried out once more.
 func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	last := len(in.Messages)
 	for last > 0 && in.Messages[last-1].Role != "assistant" {
@@ -124,12 +125,9 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	}
 	var answers []agui.Answer
 	for n, m := range in.Messages {
-		seen := agui.See(m)
-		if seen.ID == "" {
-			continue
-		}
-		for _, a := range fromMessage(in, p, m, n >= last) {
-			a.Native, a.Message = true, seen
+		trailing := n >= last || p.ID != "" && len(p.Messages) == 0 && !known(p, m)
+		for _, a := range fromMessage(in, p, m, trailing, n >= last) {
+			a.Native, a.Message = true, agui.See(m)
 			if !slices.ContainsFunc(answers, func(b agui.Answer) bool { return b.ID == a.ID && b.Message == a.Message }) {
 				answers = append(answers, a)
 			}
@@ -138,9 +136,9 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return answers
 }
 
-func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) []agui.Answer {
+func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest bool) []agui.Answer {
 	if m.Role == "tool" {
-		a, ok := fromTool(in, p, m, trailing)
+		a, ok := fromTool(in, p, m, trailing, latest)
 		if !ok {
 			return nil
 		}
@@ -164,7 +162,7 @@ func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) 
 }
 
 // fromTool reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
-func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (agui.Answer, bool) {
+func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest bool) (agui.Answer, bool) {
 	content := gjson.GetBytes(m.JSON, "content")
 	value := content
 	if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) {
@@ -188,7 +186,7 @@ func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (ag
 		}
 	}
 	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
-	if trailing && p.Dialect == Name && isDecision(value, nil) && !declared(in, m.ToolCallID) && !known(p, m) {
+	if latest && p.Dialect == Name && isDecision(value, nil) && !declared(in, m.ToolCallID) && !known(p, m) {
 		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 	}
 	return agui.Answer{}, false

@@ -134,7 +134,7 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
 	}
-	if left := a.left(); len(left) > 0 && len(a.settled) > 0 {
+	if left := a.left(); a.fewer(left) {
 		return a.again(left, e.Event)
 	}
 	return a.goOn(e.Event)
@@ -174,6 +174,9 @@ func (a *answered) left() []reply {
 	}
 	return list
 }
+
+// fewer says whether there is something left, and the exchange has brought it forward.
+func (a *answered) fewer(left []reply) bool { return len(left) > 0 && len(left) < len(a.replies) }
 
 // leftByFailure are those of a run that failed, which shows no snapshot.
 func (a *answered) leftByFailure() []reply {
@@ -298,7 +301,7 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 		return res
 	case len(a.settled) > 0:
 		// Something ran. What is left is sent all the same: the thread would take nothing else.
-		if left := a.leftByFailure(); len(left) > 0 {
+		if left := a.leftByFailure(); a.fewer(left) {
 			return a.again(left, ev)
 		}
 		return res
@@ -309,7 +312,7 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 	case code == "RESUME_NOT_FOUND" || a.forgotWorkflow(ev):
 		return translate.Result{Lost: true}
 	case code == "RESUME_CANCELLED":
-		return a.cancelled()
+		return a.cancelled(ev)
 	}
 	switch code {
 	case "RESUME_INVALID", "RESUME_INVALID_RESPONSE", "RESUME_MISSING_INTERRUPT", "RESUME_REQUIRED", "TOOL_UNAVAILABLE", "INVOCATION_DISABLED":
@@ -336,7 +339,7 @@ func (a *answered) forgotWorkflow(ev agui.Event) bool {
 
 // cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a workflow's question is cancelled. They forget
 // those that were cancelled and look at no other answer of the request.
-func (a *answered) cancelled() translate.Result {
+func (a *answered) cancelled(failed agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {
 		if r.answer.Status != agui.Cancelled {
@@ -348,8 +351,11 @@ func (a *answered) cancelled() translate.Result {
 		Thread string    `json:"threadId"`
 		Run    string    `json:"runId"`
 	}{agui.RunFinished, a.r.Input.ThreadID, a.r.Input.RunID}))
-	if len(left) == 0 {
+	switch {
+	case len(left) == 0:
 		return a.goOn(finish)
+	case a.fewer(left):
+		return a.again(left, finish)
 	}
-	return a.again(left, finish)
+	return translate.Result{Finish: failed}
 }
