@@ -1,6 +1,8 @@
 package agentframework
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
@@ -44,5 +46,36 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	play(waiting, started, textOpen)()
 	if n := testing.AllocsPerRun(100, play(waiting, ordinary[0])); n > 4 {
 		t.Errorf("%v allocations for what waits", n)
+	}
+}
+
+// However many calls may ask, what is held of them has one bound, and all of it comes out.
+func TestHeldCallsHaveOneBound(t *testing.T) {
+	const calls = 40
+	list := []string{started}
+	long := strings.Repeat("x", maxHeld/10)
+	for n := range calls {
+		id := strconv.Itoa(n)
+		list = append(list, `{"type":"TOOL_CALL_START","toolCallId":"`+id+`","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"`+id+`","delta":"`+long+`"}`)
+	}
+	l := &log{}
+	_, one, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, most := 0, 0
+	for _, s := range list {
+		if err := one.Event(agui.NewEvent([]byte(s)), func(agui.Event) { shown++ }); err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for _, h := range one.(*run).held {
+			size += h.size
+		}
+		most = max(most, size)
+	}
+	end, err := one.End(translate.End{Event: agui.NewEvent([]byte(finished))})
+	if shown += len(end.Before); err != nil || shown != len(list) || most > maxHeld+len(long) {
+		t.Errorf("%v: %d of %d events came out, %d bytes were held", err, shown, len(list), most)
 	}
 }
