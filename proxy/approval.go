@@ -31,7 +31,7 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		if result.Pause == nil {
 			continue
 		}
-		answers, err := r.h.opts.Dialect.Answers(r.in, *result.Pause)
+		answers, err := r.h.opts.Dialect.Answers(r.in, ended(*result.Pause))
 		if err != nil {
 			continue
 		}

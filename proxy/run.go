@@ -230,7 +230,7 @@ func (r *run) findPause() agui.Pause {
 		}
 		for _, result := range rec.Results {
 			if result.PauseID == r.readFor && result.Pause != nil {
-				return *result.Pause
+				return ended(*result.Pause)
 			}
 		}
 		return agui.Pause{}
@@ -241,16 +241,21 @@ func (r *run) findPause() agui.Pause {
 	}
 	for _, id := range ids {
 		if result := rec.ResultOf(id); result != nil && result.Pause != nil {
-			return *result.Pause
+			return ended(*result.Pause)
 		}
 	}
 	if rec.Pause != nil {
 		return *rec.Pause
 	}
 	if len(rec.Results) > 0 && rec.Results[0].Pause != nil {
-		return *rec.Results[0].Pause
+		return ended(*rec.Results[0].Pause)
 	}
 	return agui.Pause{}
+}
+
+func ended(p agui.Pause) agui.Pause {
+	p.Ended = true
+	return p
 }
 
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A decision of actWait

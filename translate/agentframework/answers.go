@@ -117,7 +117,8 @@ func published(p agui.Pause, id string) string {
 
 // fromMessages are the answers in the messages: only behind the assistant's last words, for providers repeat the ids of
 // their calls and an old answer must not be one to a new question. A confirm_changes call has an id of its own, and is
-// known wherever it stands.
+// known wherever it stands. Of an ended pause the answers are whatever was new then: proxy takes them out of later
+// requests, where they would be a second result of the call.
 func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	last := len(in.Messages)
 	for last > 0 && in.Messages[last-1].Role != "assistant" {
@@ -125,12 +126,9 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	}
 	var answers []agui.Answer
 	for n, m := range in.Messages {
-		seen := agui.See(m)
-		if seen.ID == "" {
-			continue
-		}
-		for _, a := range fromMessage(in, p, m, n >= last) {
-			a.Native, a.Message = true, seen
+		trailing := n >= last || p.Ended && !known(p, m)
+		for _, a := range fromMessage(in, p, m, trailing, n >= last) {
+			a.Native, a.Message = true, agui.See(m)
 			if !slices.ContainsFunc(answers, func(b agui.Answer) bool { return b.ID == a.ID && b.Message == a.Message }) {
 				answers = append(answers, a)
 			}
@@ -139,9 +137,9 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return answers
 }
 
-func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) []agui.Answer {
+func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest bool) []agui.Answer {
 	if m.Role == "tool" {
-		a, ok := fromTool(in, p, m, trailing)
+		a, ok := fromTool(in, p, m, trailing, latest)
 		if !ok {
 			return nil
 		}
@@ -165,7 +163,7 @@ func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) 
 }
 
 // fromTool reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
-func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (agui.Answer, bool) {
+func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest bool) (agui.Answer, bool) {
 	content := gjson.GetBytes(m.JSON, "content")
 	value := content
 	if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) {
@@ -189,7 +187,7 @@ func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing bool) (ag
 		}
 	}
 	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
-	if trailing && p.Dialect == Name && isDecision(value, nil) && !declared(in, m.ToolCallID) && !known(p, m) {
+	if latest && p.Dialect == Name && isDecision(value, nil) && !declared(in, m.ToolCallID) && !known(p, m) {
 		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 	}
 	return agui.Answer{}, false

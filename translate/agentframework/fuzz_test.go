@@ -2,6 +2,7 @@ package agentframework
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,200 +13,207 @@ import (
 	"holdpoint/translate"
 )
 
-// pauseStreams are the streams of a run that asks, of every row.
-func pauseStreams() [][]string {
-	bare := append(append([]string{started}, toolCall("a", "rm", `{"path":"a"}`)...), asks("a", "a"), finished)
-	predicted := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"))
+// pauses of every row, by their streams.
+func pauses() [][]string {
+	flow := append([]string{started}, requests("q", "dict", `{"message":"?"}`)...)
 	return [][]string{
-		bare, asking(finished, "", "a"), asking(finished, "", "a", "b"), asking(withList("b"), "", "a", "b"), asking(withList("a"), "", "a"),
-		asking(withList("a", "b"), "", "a", "b"), asking(withOutcome(schemaOld, "a"), "", "a"), asking(withOutcome(schemaOld, "a", "b"), "", "a", "b"),
-		asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b"), append(slices.Clone(predicted), finished), append(slices.Clone(predicted), withOutcome(schemaOld, "c")),
-		append(append([]string{started}, requests("q", "dict", `{}`)...), `{"type":"RUN_FINISHED","interrupt":[{"id":"q","value":{}}]}`),
+		append(append([]string{started}, toolCall("a", "rm", `{"path":"a"}`)...), asks("a", "a"), finished),
+		asking(finished, "", "a"),
+		asking(withList("b"), "", "a", "b"),
+		asking(withList("a", "b"), "", "a", "b"),
+		asking(withOutcome(schemaOld, "a", "b"), "", "a", "b"),
+		asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b"),
+		append(flow, `{"type":"RUN_FINISHED","interrupt":[{"id":"q","value":{}}]}`),
+		append(flow, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required"}]}}`),
+		events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{withOutcome(schemaOld, "c", "a")}),
 	}
 }
 
-// FuzzEvents: whatever a backend streams, one event on a line, in a plain run or in one that answers, nothing panics, what
-// comes out is JSON where that was, and what is asked can be stored, told and cancelled.
+// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, what comes of it is JSON, and each question
+// can be answered or refused for a reason.
 func FuzzEvents(f *testing.F) {
-	for _, stream := range pauseStreams() {
-		f.Add(strings.Join(stream, "\n"), false)
-		f.Add(strings.Join(stream, "\n"), true)
+	for n, stream := range pauses() {
+		f.Add(strings.Join(stream, "\n"), n)
+		f.Add(strings.Join(append([]string{started, result("a", "done"), textOpen}, stream[1:]...), "\n"), n)
 	}
-	for _, stream := range [][]string{
-		{started, result("a", "ok"), textOpen, textEnds, snapshotOf(user, said("a", "x=a"), toolMessage("t", "a", `{"accepted":true}`)), finished},
-		{started, callEnds("a"), asks("a", "a"), textOpen, finished},
-		{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")},
-		{`{"type":"CUSTOM","name":"status","value":{"state":"IDLE"}}`, `{"type":"TOOL_CALL_START","toolCallId":null,"toolCallName":"confirm_changes"}`, `{"type":"MESSAGES_SNAPSHOT","messages":[1]}`, finished},
-	} {
-		f.Add(strings.Join(stream, "\n"), false)
-		f.Add(strings.Join(stream, "\n"), true)
-	}
-	f.Fuzz(func(t *testing.T, stream string, newer bool) {
-		schema := schemaOld
-		if newer {
-			schema = schemaNew
-		}
-		p, resumed := pausedBy(t, asking(withOutcome(schema, "a", "b"), "", "a", "b")...)
-		_, resume := answering(t, p, resumed, input(t, entries(p, yes, no)))
-		plain := &log{}
-		_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: plain})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := slices.DeleteFunc(strings.Split(stream, "\n"), func(line string) bool { return opaque(agui.NewEvent([]byte(line))) })
-		checkTold(t, lines, play(t, run, plain, lines...))
-		for range 5 { // the forgetting, the answers, what was left of them
-			got := play(t, resume, resumed, lines...)
-			checkTold(t, lines, got)
-			if got.result.Next == nil {
-				return
+	f.Add(strings.Join([]string{started, callEnds("a"), asks("x", "a"), failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, "\n"), 4)
+	f.Add(strings.Join([]string{started, failedWith("WORKFLOW_RESUME_CANCELLED", "x")}, "\n"), 7)
+	f.Add(strings.Join([]string{started, snapshotOf(user, said("a", "c=a"), toolMessage("x", "a", `{"accepted":true}`)), finished}, "\n"), 3)
+	f.Fuzz(func(t *testing.T, stream string, row int) {
+		lines := strings.Split(stream, "\n")
+		for _, line := range lines {
+			if !json.Valid([]byte(line)) {
+				return // proxy hands on nothing else
 			}
-			resume = got.result.Next.Run
 		}
-		t.Fatal("it never ends")
+		checkStream(t, row, lines)
 	})
 }
 
-// opaque says whether proxy gives no dialect an event of that type, for it is broken.
-func opaque(ev agui.Event) bool {
-	return (ev.Type == agui.RunStarted || ev.Type == agui.Custom || ev.Type.Terminal()) && !ev.Valid()
+// FuzzOrders: the events that these backends know, in any order.
+func FuzzOrders(f *testing.F) {
+	words := slices.Concat(toolCall("a", "rm", `{"path":"a"}`), toolCall("b", "rm", `{"path":"b"}`), confirms("c", "a"), confirms("d", "b"), requests("q", "dict", `{}`), []string{
+		asks("a", "a"), asks("af-b", "b"), result("a", "done"), result("b", "done"), textOpen, textEnds, strings.Replace(textOpen, "m1", "m2", 1), strings.Replace(textEnds, "m1", "m2", 1), started,
+		snapshotOf(user, said("a", "b"), toolMessage("x", "b", "done")), snapshotOf(user, said("a", "b"), toolMessage("x", "a", "done")),
+		`{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS"}}`, finished, withList("a"), withList("a", "b"), withOutcome(schemaOld, "a", "b"), withOutcome(schemaNew, "af-b"), withOutcome(schemaOld, "c"),
+		failedWith("APPROVAL_RESUME_NOT_FOUND", ""), failedWith("APPROVAL_RESUME_INVALID", ""), failedWith("WORKFLOW_RESUME_CANCELLED", ""), failedWith("RuntimeError", ""),
+	})
+	for row := range pauses() {
+		f.Add([]byte{25, 19, 17, 37}, row)
+		f.Add([]byte{25, 20, 18, 22, 40}, row)
+	}
+	f.Fuzz(func(t *testing.T, order []byte, row int) {
+		var lines []string
+		for _, b := range order {
+			lines = append(lines, words[int(b)%len(words)])
+		}
+		checkStream(t, row, lines)
+	})
 }
 
-func checkTold(t *testing.T, lines []string, p played) {
+func checkStream(t *testing.T, row int, lines []string) {
+	t.Helper()
+	all := pauses()
+	p, l := pausedBy(t, all[max(row, -row)%len(all)]...)
+	plain, _ := playPlain(t, "", lines...)
+	checkPlayed(t, plain)
+	var payloads []string
+	for n := range p.Interrupts {
+		payloads = append(payloads, []string{yes, no, ""}[(n+max(row, 0))%3])
+	}
+	in := input(t, entries(p, payloads...))
+	in.Messages = append(in.Messages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
+	_, run, err := resumeWith(t, newDialect(t), p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
+	if err != nil {
+		return
+	}
+	for range 5 {
+		got := play(t, run, l, lines...)
+		checkPlayed(t, got)
+		if got.result.Next == nil {
+			return
+		}
+		run = got.result.Next.Run
+	}
+	t.Fatal("the exchanges have no end")
+}
+
+func checkPlayed(t *testing.T, p played) {
 	t.Helper()
 	for _, ev := range p.all() {
-		if !json.Valid(ev.JSON) && !slices.Contains(lines, string(ev.JSON)) {
-			t.Fatalf("told %s", ev.JSON)
+		if !json.Valid(ev.JSON) {
+			t.Fatalf("an event that is no JSON: %s", ev.JSON)
 		}
 	}
 	if p.result.Next != nil && !json.Valid(p.result.Next.Out.Body) {
 		t.Fatalf("next body %s", p.result.Next.Out.Body)
 	}
-	if len(p.result.Pause.Interrupts) == 0 {
+	pause := p.result.Pause
+	if len(pause.Interrupts) == 0 {
 		return
 	}
-	if f := p.result.Finish; f.Type != agui.RunFinished || !json.Valid(f.JSON) || f.Get("outcome").Exists() {
-		t.Fatalf("finish %s", f.JSON)
+	if p.result.Lost || p.result.Doubt || p.result.Next != nil || p.result.Finish.Get("outcome").Exists() || p.result.Finish.Get("interrupt").Exists() {
+		t.Fatalf("a pause beside another end: %+v", p.result)
 	}
-	if _, err := json.Marshal(p.result.Pause); err != nil {
+	if _, err := json.Marshal(pause); err != nil {
 		t.Fatalf("the pause cannot be stored: %v", err)
 	}
-	pause := minted(p.result.Pause)
-	var cancels []agui.Answer
 	for _, i := range pause.Interrupts {
-		if !json.Valid(i.Object) || i.Reason() == "" {
-			t.Fatalf("interrupt %s", i.Object)
-		}
-		cancels = append(cancels, agui.Answer{ID: i.ID, Status: agui.Cancelled})
+		checkInterrupt(t, i.Object)
 	}
-	out, _, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: &log{}, Pause: pause, Answers: cancels})
-	if err == nil && len(approvedIn(t, out.Body)) > 0 && !isDotnet(pause) {
-		t.Fatalf("cancelled, and sent %s", out.Body)
+	pause = minted(pause)
+	for _, payload := range []string{"", "true", `{"x":1}`} {
+		payloads := make([]string, len(pause.Interrupts))
+		for n := range payloads {
+			payloads[n] = payload
+		}
+		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + entries(pause, payloads...) + `}`))
+		if !ok || err != nil {
+			return // ids of which two are equal
+		}
+		if _, _, err := resumeWith(t, newDialect(t), pause, &log{}, in); err != nil && !isRunError(err) {
+			t.Fatal(err)
+		}
 	}
 }
 
-// FuzzAnswers: whatever a client sends, in every place where some version looks for an answer, nothing panics, what goes out
-// is JSON, and in all exchanges together nothing is approved but what the answers that were admitted say yes to.
-func FuzzAnswers(f *testing.F) {
-	for row := range pauseStreams() {
-		for _, resume := range []string{
-			`[{"interruptId":"a~r1","status":"resolved","payload":{"approved":true}},{"interruptId":"b~r2","status":"cancelled","payload":{"approved":true}}]`,
-			`[{"interruptId":"af-a~r1","status":"resolved","payload":{"accepted":true,"approved":true,"accepted":false}},{"interruptId":"af-b~r2","status":"resolved","payload":{"approved":false},"value":{"accepted":true}}]`,
-			`{"interrupts":[{"id":"a","value":{"accepted":true}},{"id":"b","value":false},{"x":1}]}`, `[{"interruptId":"c~r1","status":"resolved","payload":{"approved":true,"steps":[]}}]`,
-			`[{"interruptId":"a~r1","status":"resolved","payload":{"approved":false}}]`, `null`, `[{"interruptId":"q~r1","status":"resolved","payload":{"accepted":true}}]`,
-		} {
-			for _, props := range []string{`{}`, `{"resume":{"toolCallId":"a","value":{"accepted":true}}}`, `{"command":{"resume":[{"id":"a","value":true}]}}`, `{"resume":[{"id":"a","value":{"accepted":true}},{"x":1}]}`} {
-				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":1}`))
-				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":true}`)+`,`+toolMessage("t2", "confirm-b", `{"accepted":true,"x":1}`))
-				f.Add(row, resume, props, `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{}}]}`)
-			}
+func isRunError(err error) bool {
+	var e *agui.RunError
+	return errors.As(err, &e)
+}
+
+// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+func checkInterrupt(t *testing.T, object json.RawMessage) {
+	t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal(object, &o); err != nil {
+		t.Fatalf("%v: %s", err, object)
+	}
+	if _, ok := o["reason"].(string); !ok {
+		t.Fatalf("no reason: %s", object)
+	}
+	for key, v := range o {
+		ok := true
+		switch key {
+		case "message", "toolCallId", "expiresAt", "id":
+			_, ok = v.(string)
+		case "responseSchema", "metadata":
+			_, ok = v.(map[string]any)
+		}
+		if !ok {
+			t.Fatalf("%s is of the wrong kind: %s", key, object)
 		}
 	}
-	streams := pauseStreams()
-	f.Fuzz(func(t *testing.T, row int, resume, props, messages string) {
-		body := `{"threadId":"t1","runId":"r2","messages":[` + user + `,` + messages + `],"resume":` + resume + `,"forwardedProps":` + props + `}`
-		if row < 0 || row >= len(streams) || !agui.ValidJSON([]byte(body)) {
+}
+
+// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON, and nothing becomes a
+// yes where the request says none.
+func FuzzAnswers(f *testing.F) {
+	for n, stream := range pauses() {
+		p, _ := pausedBy(f, stream...)
+		for _, payload := range []string{"", yes, no, "true", "false", `{"accepted":false}`, `{"accepted":false,"accepted":true}`, `{"steps":[]}`, `{"approved":false,"path":"z"}`} {
+			payloads := make([]string, len(p.Interrupts))
+			for i := range payloads {
+				payloads[i] = payload
+			}
+			f.Add(n, `[]`, entries(p, payloads...))
+		}
+		f.Add(n, `[`+user+`,`+said("a", "b")+`,`+toolMessage("x", "a", `{"accepted":true}`)+`]`, `"state":{}`)
+		f.Add(n, `[{"id":"x","role":"user","content":"","function_approvals":[{"id":"a","approved":false},{"id":"b","approved":false}]}]`, `"state":{}`)
+		f.Add(n, `[]`, `"resume":{"interrupts":[{"id":"a","value":{"accepted":false}},{"id":"b","value":false}]}`)
+		f.Add(n, `[]`, `"forwardedProps":{"resume":[{"id":"q","value":{}}],"command":{"resume":{"a":false}}}`)
+	}
+	f.Fuzz(func(t *testing.T, row int, messages, more string) {
+		body := `{"threadId":"t","runId":"r","messages":` + messages + `,` + more + `}`
+		if !json.Valid([]byte(body)) {
 			return
 		}
 		in, ok, err := agui.ParseInput([]byte(body))
 		if !ok || err != nil {
 			return
 		}
-		p, l := pausedBy(t, streams[row]...)
 		d := newDialect(t)
-		answers, err := d.Answers(in, p)
-		if err != nil {
-			return
-		}
-		carried := func(m agui.Message) bool {
-			return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message == agui.See(m) && a.Message != agui.SeenMessage{} })
-		}
-		ordered, err := admitted(p, answers)
-		if err != nil {
-			return
-		}
-		in = in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), carried))
-		fresh := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
-		in = translate.WithoutApprovals(in, translate.Approvals(in.Raw)) // as proxy does
-		out, run, err := d.Begin(translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: translate.WithoutApprovals(in.WithMessages(fresh), translate.Approvals(in.WithMessages(fresh).Raw)).Messages})
-		if err != nil {
-			return
-		}
-		said := map[string]bool{}
-		for n, i := range p.Interrupts {
-			a, _ := askOf(i)
-			yes, err := decision(ordered[n])
-			if ordered[n].Status == agui.Resolved && err == nil && yes || a.Kind == request {
-				said[a.ID], said[a.Call], said[a.Confirm] = true, true, true
+		for _, p := range []agui.Pause{{}, {Dialect: Name}} {
+			if _, err := d.Answers(in, p); err != nil && !isRunError(err) {
+				t.Fatal(err)
 			}
 		}
-		for range 5 {
-			for _, id := range approvedIn(t, out.Body) {
-				if !said[id] {
-					t.Fatalf("nobody approved %q\nclient %s\nsent %s", id, body, out.Body)
-				}
+		all := pauses()
+		p, l := pausedBy(t, all[max(row, -row)%len(all)]...)
+		out, _, err := resumeWith(t, d, p, l, in)
+		if err != nil {
+			if !isRunError(err) {
+				t.Fatal(err)
 			}
-			next := play(t, run, l, started, textOpen, textEnds, finished).result.Next
-			if next == nil {
-				return
-			}
-			out, run = next.Out, next.Run
+			return
 		}
-		t.Fatal("it never ends")
+		if strings.Contains(strings.ToLower(body), "true") || strings.Contains(body, `\u`) || strings.Contains(body, `\U`) {
+			return
+		}
+		for _, key := range []string{"messages", "resume"} {
+			if raw := gjson.GetBytes(out.Body, key).Raw; strings.Contains(raw, "true") {
+				t.Fatalf("%s became %s", body, raw)
+			}
+		}
 	})
-}
-
-// approvedIn are the ids that a body approves, as the versions read it, each in its own place.
-func approvedIn(t *testing.T, body []byte) []string {
-	t.Helper()
-	if !json.Valid(body) {
-		t.Fatalf("body %s", body)
-	}
-	var ids []string
-	yes := func(v gjson.Result) bool { return v.Exists() && v.Type != gjson.False && v.Type != gjson.Null }
-	for _, m := range gjson.GetBytes(body, "messages").Array() {
-		if decides(agui.ParseMessage([]byte(m.Raw))) && yes(parsed(m.Get("content").Str).Get("accepted")) {
-			ids = append(ids, m.Get("toolCallId").Str)
-		}
-		for _, a := range m.Get("function_approvals").Array() {
-			if yes(a.Get("approved")) {
-				ids = append(ids, a.Get("call_id").Str)
-			}
-		}
-	}
-	for _, e := range append(gjson.GetBytes(body, "resume").Array(), gjson.GetBytes(body, "resume.interrupts").Array()...) {
-		payload := e.Get("payload")
-		if !payload.Exists() {
-			payload = e.Get("value")
-		}
-		if e.Get("status").Str != "cancelled" && (yes(payload.Get("accepted")) || yes(payload.Get("approved"))) {
-			ids = append(ids, e.Get("interruptId").Str+e.Get("id").Str)
-		}
-	}
-	for _, path := range []string{"forwardedProps.resume", "forwardedProps.command.resume"} {
-		for _, i := range items(gjson.GetBytes(body, path)) {
-			ids = append(ids, "in "+path+": "+itemID(i))
-		}
-	}
-	return ids
 }
