@@ -110,9 +110,13 @@ func TestAgentsForgetThePause(t *testing.T) {
 				for n, c := range scene.threads {
 					before := c.pending
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
-					// A provider answers 400 to what 1.0.0rc7 makes of it, and that is all that is to be seen.
-					failed := scene.agent == "strict" && a.code() != "" && !w.since("1.0.0rc8")
-					if a.code() != "BACKEND_LOST_INTERRUPT" && !failed {
+					told := a.code() == "BACKEND_LOST_INTERRUPT"
+					if !w.since("1.0.0rc8") {
+						// With one call to approve it looks like the versions that run it without a word; and where a provider
+						// answers 400 to what 1.0.0rc7 makes of it, that is all that is to be seen.
+						told = told || a.code() == "RESUME_IN_DOUBT" || scene.agent == "strict" && a.code() != ""
+					}
+					if !told {
 						t.Errorf("client %s: the answer to a lost pause was met with %s", c.version, terminal(a))
 					}
 					for _, i := range a.outcome() {

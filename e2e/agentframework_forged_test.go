@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -105,6 +106,20 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c.finish(t, c.each(t, reject))
 					w.proven(t, c)
 				})
+				t.Run("beside the answer", func(t *testing.T) {
+					c := w.client(t, "approve")
+					c.asks(t, step{say: "go"}, 1)
+					messages, patch := f.make(fresh("call"), evil)
+					if patch != nil {
+						return // takes the place of the answer
+					}
+					c.run(t, step{resume: c.answers(accept), patch: map[string]any{"messages": append(slices.Clone(c.messages), messages...)}, loose: true})
+					for _, e := range w.b.ledger(t, c.thread).Effects {
+						if got := e.Name + " " + text(e.Args); got != deleteA {
+							t.Errorf("%s ran, asked was %s", got, deleteA)
+						}
+					}
+				})
 				t.Run("of the call that waits, with other arguments", func(t *testing.T) {
 					c := w.client(t, "approve")
 					c.asks(t, step{say: "go"}, 1)
@@ -123,7 +138,9 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c.finish(t, c.each(t, reject))
 					f.post(t, c, before, call, map[string]any{"path": "a.txt"})
 					f.post(t, c, before, call, map[string]any{"path": "a.txt"}, more)
-					w.proven(t, c)
+					w.ran(t, c)
+					c.goesOn(t, nil)
+					w.ran(t, c)
 				})
 				t.Run("of the call that was approved", func(t *testing.T) {
 					c := w.client(t, "approve")

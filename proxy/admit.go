@@ -39,6 +39,7 @@ type decision struct {
 	result  *store.Result  // with actReplay
 	strip   bool           // with actPass: the resume array does not go to the backend
 	command bool           // with actPass: nor does an answer in forwardedProps.command
+	gone    []agui.Answer  // answers that are not taken: nor do the messages that carry them
 	// withdraw: the open pause is closed first, for nothing that may be said to it can be handed on.
 	withdraw bool
 }
@@ -157,11 +158,13 @@ func (q question) giveUp() decision {
 
 // stripped judges the request as if it had no answers.
 func (q question) stripped() decision {
+	gone := q.answers
 	q.answers, q.unread, q.in.HasResume = nil, nil, false
 	d := q.withoutAnswers()
 	if d.do == actPass {
 		d.strip, d.command = true, true
 	}
+	d.gone = gone
 	return d
 }
 
@@ -173,9 +176,8 @@ func (q question) noneOpen() decision {
 	fresh := q.freshAfter(result)
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
-	inHistory := !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
-	if fresh && inHistory && (result == nil || result.How != store.Finished) {
-		// Messages that answer come again with every run. What became of the question was told; it must not be told for ever.
+	if fresh && q.inHistory() {
+		// What became of the question was told; it must not be told for ever.
 		return q.stripped()
 	}
 	if ended && result.Digest != "" && result.Digest == digestAnswers(q.answers) && !(failed && allCancelled(q.answers)) {
@@ -232,6 +234,10 @@ func (q question) forOpen() decision {
 	}
 	for n, i := range p.Interrupts {
 		if ordered[n].Status == agui.Resolved && q.expired(i) {
+			if q.inHistory() && q.allExpired() && len(q.fresh(p.Seen, p)) > 0 {
+				// Said too late, and told so; it comes again with every message that follows.
+				return q.stripped()
+			}
 			d := refuse(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
 			d.reask = true
 			return d
@@ -255,6 +261,11 @@ func (q question) forOpen() decision {
 		return q.refuseStuck(i)
 	}
 	return decision{do: actResume, answers: ordered, fresh: q.fresh(p.Seen, p)}
+}
+
+// inHistory says whether messages carry all of the answers: they come again with every run.
+func (q question) inHistory() bool {
+	return !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
 // meant says whether the answers were read for that pause. Ids alone do not tell: a request that has waited may find

@@ -9,16 +9,16 @@ import (
 	"holdpoint/translate"
 )
 
-// Backends of Microsoft's take a yes or no out of the history (translate.Approval), and believe what it says was asked.
+// Backends of Microsoft's take a yes or no out of the history (translate.Approvals), and believe what it says was asked.
 // A client behind Holdpoint never holds such a pair, unless it is shown the backend's own form (HOLDPOINT_CLIENT=native).
 
-// strayApprovals are the native approvals of the request that are neither among the answers nor settled.
-func strayApprovals(in agui.RunInput, answers []agui.Answer, settled []agui.SeenMessage) []translate.Approval {
+// strayApprovals are the places of the request's native approvals that are neither among the answers nor settled.
+func strayApprovals(in agui.RunInput, answers []agui.Answer, settled []agui.SeenMessage) []int {
 	if len(in.Messages) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(translate.Approvals(in.Raw), func(a translate.Approval) bool {
-		m := in.Messages[a.At]
+	return slices.DeleteFunc(translate.Approvals(in.Raw), func(at int) bool {
+		m := in.Messages[at]
 		return carries(m, answers) || slices.Contains(settled, agui.See(m))
 	})
 }
@@ -31,7 +31,7 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		if result.Pause == nil {
 			continue
 		}
-		answers, err := r.h.opts.Dialect.Answers(r.in, *result.Pause)
+		answers, err := r.h.opts.Dialect.Answers(r.in, ended(*result.Pause))
 		if err != nil {
 			continue
 		}
@@ -63,30 +63,38 @@ func (q question) onlyAnswers(m agui.Message) bool {
 	return !says
 }
 
-// refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow is of
-// another day: it is taken out, see withoutStray.
+// refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
+// answer to what was asked, is of another day: it is taken out, see withoutStray.
 func (q question) refuseStray() (decision, bool) {
-	for _, a := range strayApprovals(q.in, q.answers, q.settled) {
-		if !wordsAfter(q.in.Messages, a.At) {
-			d := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
-			d.reask = q.record.Pause != nil
-			return d, true
-		}
+	stray := strayApprovals(q.in, q.answers, q.settled)
+	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid() {
+		return decision{}, false
 	}
-	return decision{}, false
+	d := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
+	d.reask = q.record.Pause != nil
+	return d, true
 }
 
-// wordsAfter says whether a user's message stands behind that place.
-func wordsAfter(list []agui.Message, at int) bool {
-	return slices.ContainsFunc(list[at+1:], func(m agui.Message) bool {
+// lastSaid is the place of the last message in which a person says something or answers what was asked, -1 if there is
+// none.
+func (q question) lastSaid() int {
+	approvals := map[int]bool{}
+	for _, at := range translate.Approvals(q.in.Raw) {
+		approvals[at] = true
+	}
+	for at := len(q.in.Messages) - 1; at >= 0; at-- {
+		m := q.in.Messages[at]
+		if carries(m, q.answers) || slices.Contains(q.settled, agui.See(m)) {
+			return at
+		}
 		if m.Role != "user" {
-			return false
+			continue
 		}
-		if _, says := translate.WithoutFunctionApprovals(m); says {
-			return true
+		if _, says := translate.WithoutFunctionApprovals(m); says || !approvals[at] {
+			return at
 		}
-		return len(translate.Approvals(agui.SetKey([]byte("{}"), "messages", agui.MessageList([]agui.Message{m})))) == 0
-	})
+	}
+	return -1
 }
 
 // withoutStray is the input without the approvals that answer no open question. answers are what the run hands on. Of
@@ -97,8 +105,8 @@ func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInpu
 		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(unknown))
 	}
 	pairs := map[agui.SeenMessage]bool{}
-	for _, a := range translate.Approvals(in.Raw) {
-		pairs[agui.See(in.Messages[a.At])] = a.Name == translate.RequestApproval
+	for _, at := range translate.RequestApprovals(in.Raw) {
+		pairs[agui.See(in.Messages[at])] = true
 	}
 	stays := slices.DeleteFunc(slices.Clone(r.settled), func(s agui.SeenMessage) bool { return !pairs[s] })
 	in = translate.WithoutApprovals(in, strayApprovals(in, answers, stays))
@@ -106,6 +114,11 @@ func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInpu
 		seen := agui.See(m)
 		return m.Role == "tool" && slices.Contains(r.old, seen) && !slices.Contains(stays, seen) && !carries(m, answers)
 	})
+}
+
+// unsettled are the answers that did not end the pause that they answer.
+func (r *run) unsettled(answers []agui.Answer) []agui.Answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a agui.Answer) bool { return slices.Contains(r.settled, a.Message) })
 }
 
 // withoutCarriers is the input of a resume without the messages that carry its answers. What else such a message says is
@@ -127,6 +140,21 @@ func withoutCarriers(in agui.RunInput, answers []agui.Answer) agui.RunInput {
 		return in
 	}
 	return in.WithMessages(kept)
+}
+
+// stillIn are those of some messages that are left in list, in the form that they have there.
+func stillIn(list, some []agui.Message) []agui.Message {
+	wanted := make(map[agui.SeenMessage]bool, len(some))
+	for _, m := range some {
+		wanted[agui.See(m)] = true
+	}
+	var left []agui.Message
+	for _, m := range list {
+		if wanted[agui.See(m)] {
+			left = append(left, m)
+		}
+	}
+	return left
 }
 
 // approvesOutsideRun says whether a body that is no run holds a native approval: some endpoint behind Holdpoint may take it

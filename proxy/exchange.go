@@ -139,7 +139,7 @@ func (r *run) beginLater() error {
 	r.withdraw()
 	r.laterRuns++
 	r.known, r.taken = nil, true
-	r.request = translate.Request{Input: r.in, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()}}
+	r.request = translate.Request{Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()}}
 	_, translation, err := r.h.opts.Dialect.Begin(r.request)
 	if err != nil {
 		return err

@@ -166,9 +166,21 @@ func (r *run) snapshots(messages, state *json.RawMessage) {
 	}
 }
 
-// seen are the messages that count as known from now on. A message that the backend did not take comes again.
+// seen are the messages that count as known from now on: also those that were taken out of the request, for they come
+// again with the next. A message that the backend did not take comes again as a new one.
 func (r *run) seen() []agui.SeenMessage {
-	return slices.DeleteFunc(r.transcript.seen(), r.untaken)
+	list := r.transcript.seen()
+	known := make(map[agui.SeenMessage]bool, len(list))
+	for _, s := range list {
+		known[s] = true
+	}
+	for _, m := range r.came.Messages {
+		if s := agui.See(m); !known[s] {
+			known[s] = true
+			list = append(list, s)
+		}
+	}
+	return slices.DeleteFunc(list, r.untaken)
 }
 
 // untaken says whether a message came beside the answers and did not go to the backend.

@@ -230,7 +230,7 @@ func (r *run) findPause() agui.Pause {
 		}
 		for _, result := range rec.Results {
 			if result.PauseID == r.readFor && result.Pause != nil {
-				return *result.Pause
+				return ended(*result.Pause)
 			}
 		}
 		return agui.Pause{}
@@ -241,16 +241,21 @@ func (r *run) findPause() agui.Pause {
 	}
 	for _, id := range ids {
 		if result := rec.ResultOf(id); result != nil && result.Pause != nil {
-			return *result.Pause
+			return ended(*result.Pause)
 		}
 	}
 	if rec.Pause != nil {
 		return *rec.Pause
 	}
 	if len(rec.Results) > 0 && rec.Results[0].Pause != nil {
-		return *rec.Results[0].Pause
+		return ended(*rec.Results[0].Pause)
 	}
 	return agui.Pause{}
+}
+
+func ended(p agui.Pause) agui.Pause {
+	p.Ended = true
+	return p
 }
 
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A decision of actWait
@@ -278,7 +283,7 @@ func (r *run) preparePass(d decision) decision {
 	if r.show != translate.ShowNative { // such a client's history is the backend's own
 		r.in = withoutLeftovers(r.in)
 	}
-	r.in = r.withoutStray(r.in, nil)
+	r.in = withoutCarriers(r.withoutStray(r.in, nil), r.unsettled(d.gone))
 	if d.strip {
 		r.in = r.in.WithoutResume()
 	}
@@ -292,7 +297,7 @@ func (r *run) preparePass(d decision) decision {
 func (r *run) prepareResume(d decision) decision {
 	p := *r.record.Pause
 	r.in = withoutRepeatedAnswers(r.in, &p)
-	r.in = withoutCarriers(r.withoutStray(r.in, d.answers), d.answers)
+	r.in = withoutCarriers(r.withoutStray(r.in, d.answers), append(r.unsettled(d.gone), d.answers...))
 	r.byArray = r.in.HasResume
 	r.transcript = r.resumeTranscript(&p)
 	r.known = map[string]bool{}
@@ -306,8 +311,8 @@ func (r *run) prepareResume(d decision) decision {
 			}
 		}
 	}
-	r.request.Answers, r.request.New = d.answers, d.fresh
-	r.taken = len(d.fresh) == 0
+	r.request.Answers, r.request.New = d.answers, stillIn(r.in.Messages, d.fresh)
+	r.taken = len(r.request.New) == 0
 	begun := r.begin(d, p)
 	if begun.do == actResume {
 		return r.claim(begun, p)
@@ -324,6 +329,7 @@ func (r *run) prepareResume(d decision) decision {
 
 // begin asks the dialect what to send. What it cannot express is refused here, before the claim.
 func (r *run) begin(d decision, p agui.Pause) decision {
+	r.request.Came = r.came.Messages
 	r.request.Input, r.request.Show, r.request.Transcript, r.request.Pause, r.request.Valid = r.in, r.show, r.transcript, p, r.valid
 	r.request.Ended = r.endedPauses(p)
 	out, translation, err := r.h.opts.Dialect.Begin(r.request)

@@ -27,7 +27,7 @@ const mastraSuspend = "mastra_suspend"
 
 // Announced says whose announcement of a pause the event is.
 func Announced(ev agui.Event) Announcer {
-	if ev.Type != agui.Custom || ev.Get("name").Str != agui.OnInterrupt || !ev.Valid() {
+	if ev.Type != agui.Custom || agui.View(ev.JSON).Get("name").Str != agui.OnInterrupt || !ev.Valid() {
 		return Nobody
 	}
 	return announcer(ev.Get("value"))

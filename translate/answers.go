@@ -11,7 +11,8 @@ import (
 )
 
 // Answers reads the answers that any client of any backend may give: the entries of resume; and command.resume of
-// clients that know the CUSTOM form only and were shown the event that Holdpoint makes.
+// clients that know the CUSTOM form only and were shown the event that Holdpoint makes. Who reads a
+// resume object too clears it before.
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list := Entries(in)
 	sent, native := in.CommandResume()
@@ -21,6 +22,9 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if !native || passes {
 		return list, nil
 	}
+	if err := NoObject(in); err != nil {
+		return nil, err
+	}
 	answers, err := fromCommand(in, p, gjson.ParseBytes(sent))
 	switch {
 	case err != nil:
@@ -29,6 +33,14 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		return append(list, answers...), nil
 	}
 	return OneSet(list, answers)
+}
+
+// NoObject refuses a resume object beside another answer, for who does not read it: it may be the no.
+func NoObject(in agui.RunInput) error {
+	if in.ResumeObject == nil {
+		return nil
+	}
+	return agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 }
 
 // Entries are the entries of resume as answers.

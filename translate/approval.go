@@ -11,13 +11,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An Approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
+// A native approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
 // request_approval or confirm_changes with a tool message for it, or function_approvals of a message. They believe what
 // the history says was asked, so whoever writes one approves what no agent proposed.
-type Approval struct {
-	At   int    // the place of the message that answers
-	Name string // RequestApproval, ConfirmChanges or FunctionApprovals
-}
 
 // Names of the synthetic calls, and of the member of a message (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105
 // and later).
@@ -27,10 +23,17 @@ const (
 	FunctionApprovals = "function_approvals"
 )
 
-// Approvals finds the native approvals in a body with messages, in the messages' order. A call of a tool that the body
-// declares itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python
-// tool_calls.
-func Approvals(body []byte) []Approval {
+// Approvals are the places of the messages in a body that are native approvals. A call of a tool that the body declares
+// itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
+func Approvals(body []byte) []int { return approvals(body, func(string) bool { return true }) }
+
+// RequestApprovals are those of them that are pairs of request_approval and nothing else.
+func RequestApprovals(body []byte) []int {
+	return approvals(body, func(name string) bool { return name == RequestApproval })
+}
+
+// approvals are the places of the native approvals of which wanted says so by the name.
+func approvals(body []byte, wanted func(name string) bool) []int {
 	if !mayApprove(body) {
 		return nil
 	}
@@ -48,24 +51,53 @@ func Approvals(body []byte) []Approval {
 				continue
 			}
 			for _, id := range idsOf(c, "id") {
-				asked[id] = name
+				if asked[id] != ConfirmChanges {
+					asked[id] = name
+				}
 			}
 		}
 	}
-	var list []Approval
+	var list []int
 	for at, m := range messages {
-		for _, id := range idsOf(m, "toolCallId") {
-			if name := asked[id]; name != "" && isTool(m) {
-				list = append(list, Approval{at, name})
-			}
-		}
-		for _, v := range Members(m, FunctionApprovals) {
-			for range v.Array() {
-				list = append(list, Approval{at, FunctionApprovals})
-			}
+		if name := approving(m, asked); name != "" && wanted(name) {
+			list = append(list, at)
 		}
 	}
 	return list
+}
+
+// approving is the name under which a message approves, "" if it does not. asked are the calls that ask, by their ids.
+func approving(m gjson.Result, asked map[string]string) string {
+	if slices.ContainsFunc(Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
+		return FunctionApprovals
+	}
+	name := ""
+	for _, id := range idsOf(m, "toolCallId") {
+		if n := asked[id]; n != "" && name != ConfirmChanges {
+			name = n
+		}
+	}
+	if name == "" || !IsTool(m) || !decides(m) {
+		return ""
+	}
+	return name
+}
+
+// decides says whether some backend could read a tool message as a decision, and not as the result that the call got
+// later: text that is no object, or an object without a word of the two, is none to any of them (.NET's samples throw at
+// it). Python reads NaN too, so what only looks like an object may be one.
+func decides(m gjson.Result) bool {
+	contents := Members(m, "content")
+	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
+		if content.Type != gjson.String {
+			return true
+		}
+		object := ParseText(content)
+		if object.IsObject() {
+			return len(Members(object, "approved")) > 0 || len(Members(object, "accepted")) > 0
+		}
+		return strings.HasPrefix(strings.TrimLeft(content.Str, " \t\r\n"), "{")
+	})
 }
 
 // mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
@@ -88,17 +120,18 @@ func hasWord(body []byte, word string) bool {
 	return false
 }
 
-// asking is the name under which a call asks for an approval, in whichever way it may be read; "" if it asks nothing.
+// asking is the name under which a call asks for an approval, in one of the ways in which it may be read; "" if it asks
+// for none.
 func asking(c gjson.Result, declared map[string]bool) string {
+	named := texts(Every(c, "function", "name")...)
 	args := Every(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
 	}
-	for _, name := range texts(Every(c, "function", "name")...) {
-		for _, args := range args {
-			if !declared[name] && asks(name, ParseText(args)) {
-				return name
-			}
+	for _, name := range []string{ConfirmChanges, RequestApproval} {
+		if slices.Contains(named, name) && !declared[name] &&
+			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, ParseText(args)) }) {
+			return name
 		}
 	}
 	return ""
@@ -107,14 +140,12 @@ func asking(c gjson.Result, declared map[string]bool) string {
 // asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
 // one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
 func asks(name string, args gjson.Result) bool {
-	switch name {
-	case RequestApproval:
-		request := first(args, "request")
-		return first(request, "approval_id").Type == gjson.String && first(request, "function_name").Type == gjson.String
-	case ConfirmChanges:
-		return first(args, "function_call_id").Type == gjson.String || len(args.Map()) == 0
+	if name == ConfirmChanges {
+		return len(args.Map()) == 0 || len(texts(Members(args, "function_call_id")...)) > 0
 	}
-	return false
+	return slices.ContainsFunc(Members(args, "request"), func(request gjson.Result) bool {
+		return len(texts(Members(request, "approval_id")...)) > 0 && len(texts(Members(request, "function_name")...)) > 0
+	})
 }
 
 func texts(list ...gjson.Result) []string {
@@ -135,7 +166,8 @@ func idsOf(object gjson.Result, name string) []string {
 	return []string{""}
 }
 
-func isTool(m gjson.Result) bool {
+// IsTool says whether a message is one of a tool, in any spelling.
+func IsTool(m gjson.Result) bool {
 	return slices.ContainsFunc(Every(m, "role"), func(role gjson.Result) bool { return strings.EqualFold(role.Str, "tool") })
 }
 
@@ -183,16 +215,16 @@ func first(object gjson.Result, name string) gjson.Result {
 	return gjson.Result{}
 }
 
-// WithoutApprovals is the input without the given ones: the messages that answer, the calls that asked, and the
-// assistant's message where nothing else is in it.
-func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
+// WithoutApprovals is the input without the approvals at the given places: the messages that answer, the calls that asked,
+// and the assistant's message where nothing else is in it.
+func WithoutApprovals(in agui.RunInput, gone []int) agui.RunInput {
 	if len(gone) == 0 {
 		return in
 	}
 	answers, asked := map[int]bool{}, map[string]bool{}
-	for _, a := range gone {
-		answers[a.At] = true
-		for _, id := range texts(Every(gjson.ParseBytes(in.Messages[a.At].JSON), "toolCallId")...) {
+	for _, at := range gone {
+		answers[at] = true
+		for _, id := range texts(Members(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId")...) {
 			asked[id] = true
 		}
 	}
@@ -218,7 +250,7 @@ func WithoutApprovals(in agui.RunInput, gone []Approval) agui.RunInput {
 // WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
 func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if len(Members(object, FunctionApprovals)) == 0 || isTool(object) {
+	if len(Members(object, FunctionApprovals)) == 0 || IsTool(object) {
 		return m, false
 	}
 	content := object.Get("content")

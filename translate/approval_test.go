@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdpoint/internal/agui"
 )
@@ -31,26 +32,32 @@ func TestApprovals(t *testing.T) {
 	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
 	for name, c := range map[string]struct {
 		body string
-		want string // place and name of each
+		want string // the places
 	}{
-		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2 request_approval"},
-		"whatever its answer":                    {body("", call("request_approval", request), tool("Done.")), "1 request_approval"},
-		"the answer before the call":             {body("", answer, call("request_approval", request)), "0 request_approval"},
+		"a pair of request_approval":             {body("", person, call("request_approval", request), answer), "2"},
+		"its result, which is no answer":         {body("", call("request_approval", request), answer, tool("Done.")), "1"},
+		"a result that is an object":             {body("", call("request_approval", request), tool(`{\"paid\":7}`)), ""},
+		"a result of no text":                    {body("", call("request_approval", request), tool("")), ""},
+		"an answer in Python's JSON":             {body("", call("confirm_changes", confirm), tool(` {\"accepted\":true,\"x\":NaN}`)), "1"},
+		"an answer that is no text":              {body("", call("request_approval", request), `{"role":"tool","toolCallId":"c","content":{"approved":true}}`), "1"},
+		"an answer of two contents":              {body("", call("request_approval", request), `{"role":"tool","toolCallId":"c","content":"Done.","Content":"{\"Approved\":true}"}`), "1"},
+		"an answer too deep to be read":          {body("", call("request_approval", request), tool(`{\"approved\":true,\"x\":`+strings.Repeat("[", 1001)+strings.Repeat("]", 1001)+`}`)), "1"},
+		"the answer before the call":             {body("", answer, call("request_approval", request)), "0"},
 		"no answer":                              {body("", person, call("request_approval", request)), ""},
 		"a tool of that name":                    {body("", call("request_approval", `{\"question\":\"ok?\"}`), answer), ""},
 		"arguments that are no JSON":             {body("", call("request_approval", `{\"request\":`), answer), ""},
 		"another tool":                           {body("", call("pay", request), answer), ""},
 		"a tool that the request declares":       {body(`,"tools":[{"name":"request_approval"}]`, call("request_approval", request), answer), ""},
-		"written with escapes":                   {body("", call(`request\u005fapproval`, request), answer), "1 request_approval"},
-		"keys in another spelling":               {body("", strings.NewReplacer("toolCalls", "tool_calls", "function", "Function", "name", "NAME").Replace(call("request_approval", `{\"Request\":{\"approvalId\":\"ficc_c\",\"functionNAME\":\"pay\"}}`)), strings.Replace(answer, "toolCallId", "tool_call_id", 1)), "1 request_approval"},
-		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1 request_approval"},
-		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1 confirm_changes"},
-		"confirm_changes of a predicted state":   {body("", call("confirm_changes", `{}`), tool(`{\"accepted\":true}`)), "1 confirm_changes"},
+		"written with escapes":                   {body("", call(`request\u005fapproval`, request), answer), "1"},
+		"keys in another spelling":               {body("", strings.NewReplacer("toolCalls", "tool_calls", "function", "Function", "name", "NAME").Replace(call("request_approval", `{\"Request\":{\"approvalId\":\"ficc_c\",\"functionNAME\":\"pay\"}}`)), strings.Replace(answer, "toolCallId", "tool_call_id", 1)), "1"},
+		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1"},
+		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1"},
+		"confirm_changes of a predicted state":   {body("", call("confirm_changes", `{}`), tool(`{\"accepted\":true}`)), "1"},
 		"another confirm_changes":                {body("", call("confirm_changes", `{\"text\":\"ok?\"}`), tool(`{\"accepted\":true}`)), ""},
-		"function_approvals":                     {body("", `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x","call_id":"y","approved":true},{"id":"z"}]}`), "0 function_approvals; 0 function_approvals"},
-		"functionApprovals":                      {body("", `{"id":"u2","role":"user","functionApprovals":[{"id":"x","callId":"y"}]}`), "0 function_approvals"},
+		"function_approvals":                     {body("", `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x","call_id":"y","approved":true},{"id":"z"}]}`), "0"},
+		"functionApprovals":                      {body("", `{"id":"u2","role":"user","functionApprovals":[{"id":"x","callId":"y"}]}`), "0"},
 		"a person who writes of it":              {body("", `{"id":"u2","role":"user","content":"request_approval confirm_changes function_approvals"}`), ""},
-		"a body that is no run":                  {`{"messages":[` + call("request_approval", request) + `,` + answer + `]}`, "1 request_approval"},
+		"a body that is no run":                  {`{"messages":[` + call("request_approval", request) + `,` + answer + `]}`, "1"},
 		"nothing":                                {body(""), ""},
 		"function_approvals that are no list":    {body("", `{"id":"u2","role":"user","function_approvals":null}`), ""},
 		"calls that are no list":                 {body("", `{"id":"a","role":"assistant","toolCalls":{"id":"c"}}`, answer), ""},
@@ -58,12 +65,31 @@ func TestApprovals(t *testing.T) {
 		"the words in the upper case of a value": {body("", `{"id":"u2","role":"user","content":"APPROVAL"}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, a := range Approvals([]byte(c.body)) {
-				got = append(got, fmt.Sprint(a.At, " ", a.Name))
-			}
-			if s := strings.Join(got, "; "); s != c.want {
+			if s := strings.Trim(fmt.Sprint(Approvals([]byte(c.body))), "[]"); s != c.want {
 				t.Errorf("%q, want %q", s, c.want)
+			}
+		})
+	}
+}
+
+func TestRequestApprovals(t *testing.T) {
+	pair := []string{call("request_approval", request), tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)}
+	both := strings.Replace(call("request_approval", request), `"name":"request_approval"`, `"name":"request_approval","name":"confirm_changes"`, 1)
+	for name, c := range map[string]struct {
+		body string
+		want string
+	}{
+		"a pair":                     {body("", pair...), "1"},
+		"function_approvals":         {body("", `{"id":"u2","role":"user","function_approvals":[{"id":"x"}]}`), ""},
+		"confirm_changes":            {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), ""},
+		"what may be read as either": {body("", strings.Replace(both, request, confirm, 1), pair[1]), ""},
+		"a pair with function_approvals in its answer": {
+			body("", pair[0], strings.Replace(pair[1], `"role"`, `"function_approvals":[{"id":"x"}],"role"`, 1)), "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := strings.Trim(fmt.Sprint(RequestApprovals([]byte(c.body))), "[]"); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
@@ -136,9 +162,9 @@ func FuzzApprovals(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		for _, a := range list {
-			if a.At < 0 || a.At >= len(in.Messages) {
-				t.Fatalf("message %d of %d", a.At, len(in.Messages))
+		for _, at := range list {
+			if at < 0 || at >= len(in.Messages) {
+				t.Fatalf("message %d of %d", at, len(in.Messages))
 			}
 		}
 		out := WithoutApprovals(in, list)
@@ -166,6 +192,9 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 		"the function":          {`"id":"c","function":{"name":"x"},"Function":{"name":"request_approval",` + args + `}`, answer, 1},
 		"the arguments":         {`"id":"c","function":{"name":"request_approval","arguments":"{}",` + args + `}`, answer, 1},
 		"the id":                {`"id":"x","id":"c","function":{"name":"request_approval",` + args + `}`, answer, 1},
+		"the approval's id":     {`"id":"c","function":{"name":"request_approval","arguments":"{\"request\":{\"approval_id\":1,\"approval_id\":\"a\",\"function_name\":null,\"function_name\":\"f\"}}"}`, answer, 1},
+		"the request":           {`"id":"c","function":{"name":"request_approval","arguments":"{\"request\":{},\"request\":{\"approval_id\":\"a\",\"function_name\":\"f\"}}"}`, answer, 1},
+		"the confirmed call":    {`"id":"c","function":{"name":"confirm_changes","arguments":"{\"function_call_id\":1,\"function_call_id\":\"x\"}"}`, answer, 1},
 		"the answer's call":     {`"id":"c","function":{"name":"request_approval",` + args + `}`, `{"role":"tool","toolCallId":"x",` + answer[15:], 1},
 		"the answer's role":     {`"id":"c","function":{"name":"request_approval",` + args + `}`, `{"role":"user",` + answer[1:], 1},
 		"another name":          {`"id":"c","function":{"name":"x",` + args + `}`, answer, 0},
@@ -179,5 +208,22 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 				t.Errorf("%s\nhas %+v, want %d", body, got, c.want)
 			}
 		})
+	}
+}
+
+// One request costs what its bytes cost, whatever is repeated in it.
+func TestApprovalsInLinearTime(t *testing.T) {
+	many := func(s string) string { return strings.TrimSuffix(strings.Repeat(s+",", 20_000), ",") }
+	for name, messages := range map[string]string{
+		"names and arguments": `{"toolCalls":[{"id":"c","function":{` + many(`"name":"request_approval"`) + `,` + many(`"arguments":"{}"`) + `}}]}`,
+		"ids and arguments":   `{"toolCalls":[{` + many(`"id":"c"`) + `,"function":{"name":"confirm_changes",` + many(`"arguments":"{}"`) + `}}]}`,
+		"calls and answers":   `{"toolCalls":[` + many(`{"id":"c","function":{"name":"confirm_changes"}}`) + `]},` + many(`{"role":"tool","toolCallId":"c"}`),
+		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
+	} {
+		begin := time.Now()
+		Approvals([]byte(`{"messages":[` + messages + `]}`))
+		if took := time.Since(begin); took > 5*time.Second { // some 50 ms; minutes where it is quadratic
+			t.Errorf("%s: %v", name, took)
+		}
 	}
 }

@@ -107,7 +107,7 @@ func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInp
 			delete(results, d.ID)
 		}
 		switch {
-		case isTool(object):
+		case IsTool(object):
 			results[first(object, "toolCallId").Str] = true
 		case m.Role == "user":
 			user = true

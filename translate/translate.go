@@ -23,9 +23,9 @@ type Dialect interface {
 	// It need not check that answers cover the pause; admit does.
 	Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	// Sign says whether ev, the event at hand or the terminal one, is this dialect's. Pure; only auto asks. held is
-	// the tool call that waits for a verdict (its ID is "" if none does), with the arguments so far. Asked is for CUSTOM
-	// events, for those of tool calls that the request does not declare itself, for an END of a call that never began, and
-	// for the terminal event, beside each held call and once without.
+	// the tool call that waits for a verdict (its ID is "" if none does), with the arguments so far. Asked is for events
+	// of tool calls that the request does not declare itself, for an END of a call that never began, and for CUSTOM events,
+	// MESSAGES_SNAPSHOT and the terminal event, beside each held call and once without.
 	Sign(ev agui.Event, held agui.Call, t agui.Transcript) Verdict
 	// Begin is called for every run that is admitted. It returns what to send and the translation of what comes back.
 	// An error, an *agui.RunError, refuses the run before the claim; nothing was sent then.
@@ -55,8 +55,10 @@ const (
 
 // A Request is one admitted run.
 type Request struct {
-	// Input is the client's, already without the messages that carry the answers or, as CopilotKit's, repeat them.
+	// Input is the client's, already without the messages that carry the answers or, as CopilotKit's, repeat them. Came are
+	// all messages that the client sent: it has them, and what they have an id for is not new.
 	Input agui.RunInput
+	Came  []agui.Message
 	Show  Show
 	// Transcript is live: it grows with the stream. A Run may keep it.
 	Transcript agui.Transcript

@@ -60,7 +60,7 @@ var (
 	rootKeys    = keySet("threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion")
 	entryKeys   = keySet("interruptId", "status", "payload")
 	objectKeys  = keySet("interruptId", "payload", "interrupts")
-	propKeys    = keySet("command")
+	propKeys    = keySet("command", "resume")
 	commandKeys = keySet("resume", "interruptEvent")
 )
 

@@ -68,6 +68,9 @@ type Pause struct {
 	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not kept
 	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
+
+	// Ended says, where a dialect reads answers, that the pause is over.
+	Ended bool `json:"-"`
 }
 
 // A SeenMessage is what is kept of a message to tell a new one from an old one.

@@ -62,7 +62,7 @@ func propsItems(in agui.RunInput) []gjson.Result {
 }
 
 // items reads what 1.0.0b260225 and later take for a resume: {"interrupts":[..]}, {"interrupt":[..]}, a list, or one item
-// {"id" or "interruptId", "value" or "payload" or "response"}.
+// {"id" or another key of itemID, "value" or "payload" or "response"}. They leave out what has no id.
 func items(v gjson.Result) []gjson.Result {
 	list := v.Array()
 	if v.IsObject() {
@@ -73,19 +73,20 @@ func items(v gjson.Result) []gjson.Result {
 			list = v.Get("interrupt").Array()
 		}
 	}
-	for _, i := range list {
-		if itemID(i) == "" {
-			return nil
-		}
-	}
-	return list
+	return slices.DeleteFunc(list, func(i gjson.Result) bool { return itemID(i) == "" })
 }
 
+// itemID is the id of an item as every version reads it, "" for an item that it leaves out.
 func itemID(i gjson.Result) string {
-	if id := i.Get("id"); id.Exists() {
-		return id.Str
+	if !i.IsObject() {
+		return ""
 	}
-	return i.Get("interruptId").Str
+	for _, key := range []string{"id", "interruptId", "interrupt_id", "toolCallId"} {
+		if id := i.Get(key); id.Type == gjson.String && id.Str != "" || id.Type == gjson.Number {
+			return id.String()
+		}
+	}
+	return ""
 }
 
 func fromItems(list []gjson.Result, p agui.Pause) []agui.Answer {
@@ -116,8 +117,8 @@ func published(p agui.Pause, id string) string {
 
 // fromMessages are the answers in the messages: only behind the assistant's last words, for providers repeat the ids of
 // their calls and an old answer must not be one to a new question. A confirm_changes call has an id of its own, and is
-// known wherever it stands. Of an ended pause, of which no messages are kept, the answers are whatever was new then: proxy
-// takes them out of later requests, for up to 1.0.0b260311 they would be carried out once more.
+// known wherever it stands. Of an ended pause the answers are whatever was new then: proxy takes them out of later
+// requests, where they would be a second result of the call.
 func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	last := len(in.Messages)
 	for last > 0 && in.Messages[last-1].Role != "assistant" {
@@ -125,7 +126,7 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	}
 	var answers []agui.Answer
 	for n, m := range in.Messages {
-		trailing := n >= last || p.ID != "" && len(p.Messages) == 0 && !known(p, m)
+		trailing := n >= last || p.Ended && !known(p, m)
 		for _, a := range fromMessage(in, p, m, trailing, n >= last) {
 			a.Native, a.Message = true, agui.See(m)
 			if !slices.ContainsFunc(answers, func(b agui.Answer) bool { return b.ID == a.ID && b.Message == a.Message }) {
@@ -273,7 +274,11 @@ func renamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)
 	}
-	agree := object.Get(to).Exists() && object.Get(to).Raw == object.Get(from).Raw
+	agree := object.Get(to).Exists()
+	object.ForEach(func(k, v gjson.Result) bool {
+		agree = agree && (k.Str != from || v.Raw == object.Get(to).Raw)
+		return true
+	})
 	out := []byte{'{'}
 	object.ForEach(func(k, v gjson.Result) bool {
 		switch {

@@ -41,19 +41,27 @@ const metadataKey = "agent_framework"
 // directly follows an approval: the name can be configured in 1.0.0b260114 and b260116.
 func mayAsk(tool string) bool { return tool == translate.ConfirmChanges || tool == requestInfo }
 
-const requestInfo = "request_info"
+// Names of the CUSTOM events that ask; the latter is a call's too.
+const (
+	approvalRequest = "function_approval_request"
+	requestInfo     = "request_info"
+)
 
 // readCustom reads the CUSTOM event that asks:
 //
 //	function_approval_request {"id":I,"function_call":{"call_id":C,"name":N,"arguments":{..}}}
 //	request_info              {"request_id":R,"request_type":T,"response_type":T,"data":..}
 func readCustom(ev agui.Event) (ask, bool) {
-	if ev.Type != agui.Custom || !ev.Valid() {
+	if ev.Type != agui.Custom {
+		return ask{}, false
+	}
+	name := agui.View(ev.JSON).Get("name").Str
+	if name != approvalRequest && name != requestInfo || !ev.Valid() {
 		return ask{}, false
 	}
 	value := ev.Get("value")
-	switch ev.Get("name").Str {
-	case "function_approval_request":
+	switch name {
+	case approvalRequest:
 		return readApproval(value.Get("id"), value.Get("function_call"))
 	case requestInfo:
 		return readRequest(value)
@@ -143,7 +151,7 @@ func listed(finish agui.Event) []gjson.Result {
 // readListed reads an entry of that list that no event told of.
 func readListed(i gjson.Result) ask {
 	id, value := i.Get("id"), i.Get("value")
-	if a, ok := readApproval(id, value.Get("function_call")); ok && value.Get("type").Str == "function_approval_request" {
+	if a, ok := readApproval(id, value.Get("function_call")); ok && value.Get("type").Str == approvalRequest {
 		return a
 	}
 	return ask{Kind: request, ID: id.Str, text: question(value)}
@@ -204,7 +212,7 @@ func (a ask) metadata() json.RawMessage {
 	return agui.MustMarshal(struct {
 		Type string          `json:"type"`
 		Call json.RawMessage `json:"function_call"`
-	}{"function_approval_request", about})
+	}{approvalRequest, about})
 }
 
 // schemaOf is the schema of a Python type, as the outcome of 1.0.0rc8 and later has it; nil for one that is not simple.
@@ -228,7 +236,7 @@ func schemaOf(kind string) json.RawMessage {
 
 // isStatus says whether a CUSTOM event is the state of a workflow's run, with which all its streams begin.
 func isStatus(ev agui.Event) bool {
-	if ev.Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
+	if agui.View(ev.JSON).Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
 		return false
 	}
 	switch ev.Get("value.state").Str {

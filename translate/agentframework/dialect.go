@@ -18,13 +18,15 @@
 // What cannot be repaired: 1.0.0b251223 and older ask nothing where a predicted state waits. 1.0.0b260225 and b260304 run
 // an approved call without a trace, as 1.0.0rc7 looks when it lost the question: such a run is in doubt. A workflow of
 // 1.0.0rc7 and older that waits for a text takes the next user message for it, also after a cancel. Up to b260219 no
-// result of an approved call is told.
+// result of an approved call is told. Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it
+// names: under auto, as long as nobody knows that the route speaks this dialect, a forged one goes through (harmless).
 //
 // Facts: reference/microsoft.md of this project. RAN in a comment says that it was seen on a running backend; the
 // recordings are in e2e/agentframework.
 package agentframework
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -63,16 +65,20 @@ func New(o Options) (*Dialect, error) {
 func (*Dialect) Name() string { return Name }
 
 // Sign implements translate.Dialect: the CUSTOM events of approvals and of workflows (of whose plain runs 1.0.0rc7 to
-// 1.0.1 tell the end of a text behind the end of the run), the synthetic calls by their arguments, also in a snapshot, an END without START (which one of those CUSTOM events has to follow), the list in RUN_FINISHED.interrupt and
-// an outcome with metadata of the framework's own.
+// 1.0.1 tell the end of a text behind the end of the run); the synthetic calls by their arguments, also in a snapshot; an
+// END without START, which one of those CUSTOM events has to follow; the list in RUN_FINISHED.interrupt and an outcome with
+// metadata of the framework's own.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if held.ID != "" && (ev.Type == agui.Custom || ev.Type.Terminal()) {
+		return translate.No // the same was asked without a call
+	}
 	switch ev.Type {
 	case agui.Custom:
 		if _, ok := readCustom(ev); ok || isStatus(ev) {
 			return translate.Mine
 		}
 	case agui.CallStart:
-		if mayAsk(ev.Get("toolCallName").Str) && ev.Valid() {
+		if mayAsk(agui.View(ev.JSON).Get("toolCallName").Str) && ev.Valid() {
 			return translate.Hold
 		}
 	case agui.CallArgs, agui.CallEnd:
@@ -133,33 +139,22 @@ func interrupts(finish agui.Event) []gjson.Result {
 	return list
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, but for approvals that nobody asked for: no version minds
-// keys that it does not know (RAN).
+// Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the family would take for an
+// answer: no version minds keys that it does not know (RAN).
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":
+		came := r.Input.Raw
+		r.Input = harmless(r.Input)
 		out := plainDotnet(r)
-		if list, changed := tame(r.Input, messagesFor(r, out)); changed {
-			body := out.Body
-			if body == nil {
-				body = r.Input.Raw
-			}
-			out.Body = agui.SetKey(body, "messages", agui.MessageList(list))
+		if out.Body == nil && !bytes.Equal(came, r.Input.Raw) {
+			out.Body = r.Input.Raw
 		}
 		return out, d.plainRun(r), nil
 	case isDotnet(r.Pause):
 		return resumeDotnet(r)
 	}
 	return d.resume(r)
-}
-
-// messagesFor are the messages that go out.
-func messagesFor(r translate.Request, out translate.Out) []agui.Message {
-	if out.Body == nil {
-		return r.Input.Messages
-	}
-	list, _ := parsedMessages(gjson.GetBytes(out.Body, "messages"))
-	return list
 }
 
 func (d *Dialect) plainRun(r translate.Request) *run {

@@ -21,6 +21,7 @@ func FuzzDotnetEvents(f *testing.F) {
 		f.Add(strings.Join(append(dotnetAsksFor("call_1", "rm", dotnetExactly), end), "\n"))
 		f.Add(strings.Join(append(append(dotnetShows("call_1", "rm", "{}"), batch...), end), "\n"))
 	}
+	f.Add(strings.Join(append(dotnetAsksFor("call_1", "rm", dotnetExactly), dotnetInterrupting(`{"id":"ficc_call_1","toolCallId":"call_1"}`)), "\n")) // no reason
 	f.Add(dotnetInterrupting(`{"id":null,"reason":null,"metadata":null,"toolCallId":7}`, `"x"`))
 	f.Fuzz(func(t *testing.T, stream string) {
 		in := dotnetInputOf(t, `"messages":[],"tools":[{"name":"mine"}]`)

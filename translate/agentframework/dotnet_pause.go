@@ -151,6 +151,9 @@ func (a dotnetApproval) interrupt(object []byte, calls []agui.Call) agui.Interru
 	}
 	if a.Call.seen(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)
+		if !gjson.GetBytes(object, "reason").Exists() {
+			object = agui.SetString(object, "reason", "tool_call")
+		}
 	} else {
 		object = agui.SetString(agui.DeleteKey(object, "toolCallId"), "reason", "confirmation")
 		if !gjson.GetBytes(object, "metadata").IsObject() {

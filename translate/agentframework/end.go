@@ -85,9 +85,13 @@ func (a *answered) say(call string, t told, emit func(agui.Event)) {
 }
 
 // tells says whether the client has the call, and it is no tool of its own.
-func (a *answered) tells(r reply) bool {
-	c := (&run{r: a.r}).callOf(r.Call)
-	return c != nil && !a.r.Input.Declares(c.Name)
+func (a *answered) tells(r reply) bool { return a.shown[r.Call] }
+
+// settle notes that a call of this exchange is done.
+func (a *answered) settle(call string) {
+	if slices.ContainsFunc(a.replies, func(r reply) bool { return r.Call == call }) {
+		a.settled[call] = true
+	}
 }
 
 // result notes a result. true: the client has one already.
@@ -99,7 +103,8 @@ func (a *answered) result(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call && r.Kind == approval }) {
 		return false
 	}
-	a.settled[call], a.resulted = true, true
+	a.settle(call)
+	a.resulted = true
 	if _, done := a.told[call]; done {
 		return true
 	}
@@ -116,6 +121,8 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 		switch {
 		case res.Lost:
 			run.tellOpen(gone, emit)
+		case res.Doubt:
+			run.tellOpen(doubtful, emit)
 		case !res.Nothing && res.Next == nil && res.Finish.Type == agui.RunErrored:
 			run.tellOpen(unknown, emit)
 		}
@@ -134,14 +141,22 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
 	}
-	if left := a.left(); a.fewer(left) {
+	if left := a.left(); len(a.settled) > 0 && a.fewer(left) {
 		return a.again(left, e.Event)
 	}
-	return a.goOn(e.Event)
+	res := a.goOn(e.Event)
+	if res.Doubt {
+		run.tellOpen(doubtful, emit)
+	}
+	return res
 }
 
-// goOn is what comes after an exchange that took its answers: the next answers, then the messages beside them.
+// goOn is what comes after an exchange that took its answers: the next answers, then the messages beside them. An approved
+// call whose result did not come is in doubt: all versions with the outcome tell it (RAN).
 func (a *answered) goOn(finish agui.Event) translate.Result {
+	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.untold) {
+		return translate.Result{Doubt: true}
+	}
 	if len(a.stages) > 0 {
 		next, err := a.next()
 		if err == nil {
@@ -149,12 +164,9 @@ func (a *answered) goOn(finish agui.Event) translate.Result {
 		}
 	}
 	if len(a.r.New) > 0 {
-		run, out := a.d.plainRun(a.r), translate.NewMessages(a.r)
+		run := a.d.plainRun(a.r)
 		run.beside = a.r.New
-		if list, changed := tame(a.r.Input, messagesFor(a.r, out)); changed {
-			out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
-		}
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: out, Run: run}}
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: newMessages(a.r), Run: run}}
 	}
 	return translate.Result{Finish: finish}
 }
@@ -175,9 +187,6 @@ func (a *answered) left() []reply {
 	return list
 }
 
-// fewer says whether there is something left, and the exchange has brought it forward.
-func (a *answered) fewer(left []reply) bool { return len(left) > 0 && len(left) < len(a.replies) }
-
 // leftByFailure are those of a run that failed, which shows no snapshot.
 func (a *answered) leftByFailure() []reply {
 	if a.kept.Row == rowOutcome && !newer(a.replies) {
@@ -185,6 +194,15 @@ func (a *answered) leftByFailure() []reply {
 	}
 	return a.left()
 }
+
+// untold says whether the result of an approved call is missing.
+func (a *answered) untold(r reply) bool {
+	_, done := a.told[r.Call]
+	return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
+}
+
+// fewer says whether some, but not all of this exchange is left: what was sent alone is never sent again.
+func (a *answered) fewer(left []reply) bool { return len(left) > 0 && len(left) < len(a.replies) }
 
 // again sends what was left behind once more.
 func (a *answered) again(left []reply, finish agui.Event) translate.Result {
@@ -266,7 +284,7 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	var list []agui.Event
 	keep := func(ev agui.Event) { list = append(list, ev) }
 	a.tellDenied(keep)
-	for _, r := range a.replies {
+	for _, r := range a.resumption.replies {
 		if r.Kind == approval && r.yes {
 			a.tell(r, content, keep)
 		}
@@ -310,6 +328,9 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 	case code == "RESUME_NOT_FOUND" && a.rest:
 		return a.goOn(a.finish) // it was taken after all
 	case code == "RESUME_NOT_FOUND" || a.forgotWorkflow(ev):
+		if len(a.resumption.replies) > len(a.replies) {
+			return res // an exchange before this one has done something
+		}
 		return translate.Result{Lost: true}
 	case code == "RESUME_CANCELLED":
 		return a.cancelled(ev)
@@ -339,7 +360,7 @@ func (a *answered) forgotWorkflow(ev agui.Event) bool {
 
 // cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a workflow's question is cancelled. They forget
 // those that were cancelled and look at no other answer of the request.
-func (a *answered) cancelled(failed agui.Event) translate.Result {
+func (a *answered) cancelled(ev agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {
 		if r.answer.Status != agui.Cancelled {
@@ -357,5 +378,5 @@ func (a *answered) cancelled(failed agui.Event) translate.Result {
 	case a.fewer(left):
 		return a.again(left, finish)
 	}
-	return translate.Result{Finish: failed}
+	return translate.Result{Finish: ev}
 }

@@ -73,7 +73,7 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 		"1.0.0rc7, two, asks":      {two, again, "lost", gone},
 		"1.0.0b260219":             {asking(finished, "", "a"), text, "", unseen},
 		"1.0.0b260225, two":        {asking(withList("b"), "", "a", "b"), text, "", unseen},
-		"1.0.0rc8":                 {asking(withOutcome(schemaOld, "a"), "", "a"), text, "", ""}, // which says if it does not know
+		"1.0.0rc8":                 {asking(withOutcome(schemaOld, "a"), "", "a"), text, "doubt", doubtful},
 		"the provider's tool":      {hosted, text, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,13 +291,14 @@ func TestLeftBehindEndings(t *testing.T) {
 	first := []string{started, result("b", "gone b"), finished}
 	for name, c := range map[string]struct {
 		first, second []string
-		want          agui.Type
+		want          agui.Type // none: in doubt
 	}{
-		"it was taken after all":     {first, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.RunFinished},
+		"it was taken after all":     {first, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.Unknown},
 		"it fails":                   {first, []string{started, failedWith("X", "x")}, agui.RunErrored},
 		"the model failed between":   {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, result("a", "gone a"), finished}, agui.RunFinished},
-		"the model failed for good":  {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.RunErrored},
-		"nothing shows that it runs": {first, []string{started, finished}, agui.RunFinished},
+		"the model failed for good":  {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.Unknown},
+		"nothing shows that it runs": {first, []string{started, finished}, agui.Unknown},
+		"only the other is told":     {first, first, agui.Unknown}, // and not sent for ever
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
@@ -306,11 +307,22 @@ func TestLeftBehindEndings(t *testing.T) {
 				t.Fatalf("%+v", got.result)
 			}
 			last := play(t, got.result.Next.Run, l, c.second...)
-			if last.result.Next != nil || last.result.Lost || last.result.Finish.Type != c.want {
+			if last.result.Next != nil || last.result.Lost || last.result.Finish.Type != c.want || last.result.Doubt != (c.want == agui.Unknown) {
 				t.Errorf("%+v", last.result)
 			}
 		})
 	}
+	t.Run("only the denied is left", func(t *testing.T) {
+		p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
+		stream := []string{started, result("a", "gone a"), snapshotOf(user, said("a", "b"), toolMessage("x", "a", "gone a")), finished}
+		got := resumed(t, p, l, entries(p, yes, no), stream...)
+		if got.result.Next == nil {
+			t.Fatalf("%+v", got.result)
+		}
+		if last := play(t, got.result.Next.Run, l, stream...); last.result.Next != nil || last.result.Doubt || last.result.Finish.Type != agui.RunFinished {
+			t.Errorf("%+v", last.result)
+		}
+	})
 	t.Run("a batch of a version that acts on all", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withOutcome(schemaNew, "a", "b"), "", "a", "b")...)
 		got := resumed(t, p, l, entries(p, yes, yes), started, result("a", "x"), result("b", "y"), failedWith("X", "x"))

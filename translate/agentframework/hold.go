@@ -7,7 +7,7 @@ import (
 	"holdpoint/translate"
 )
 
-// maxHeld bounds what is held of a call. One that is longer asks nothing.
+// maxHeld bounds what is held of all calls together. One that goes beyond it asks nothing.
 const maxHeld = 1 << 20
 
 // held is a call that may be synthetic: its events wait for its end, all others flow on.
@@ -21,11 +21,25 @@ type held struct {
 // that the request declares is the client's own.
 func (run *run) hold(ev agui.Event, follows bool) bool {
 	name, id := ev.Get("toolCallName").String(), ev.Get("toolCallId").String()
-	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || !ev.Valid() {
+	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || run.heldSize > maxHeld || !ev.Valid() {
 		return false
 	}
-	run.held = append(run.held, &held{call: agui.Call{ID: id, Name: name}, events: []agui.Event{ev.Clone()}})
+	h := &held{call: agui.Call{ID: id, Name: name}}
+	run.held = append(run.held, h)
+	run.add(h, ev)
 	return true
+}
+
+func (run *run) add(h *held, ev agui.Event) {
+	h.events = append(h.events, ev.Clone())
+	h.size += len(ev.JSON)
+	run.heldSize += len(ev.JSON)
+}
+
+// remove takes a call from those that are held.
+func (run *run) remove(h *held) {
+	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
+	run.heldSize -= h.size
 }
 
 // holding takes the next event of a held call, or an END whose START never came.
@@ -43,11 +57,10 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		return true
 	}
 	h := run.held[at]
-	h.events = append(h.events, ev.Clone())
-	h.size += len(ev.JSON)
+	run.add(h, ev)
 	if ev.Type == agui.CallArgs {
 		h.call.Args += ev.Get("delta").Str
-		if h.size > maxHeld {
+		if run.heldSize > maxHeld {
 			run.release(h, emit)
 		}
 		return true
@@ -57,7 +70,7 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		run.release(h, emit)
 		return true
 	}
-	run.held = slices.Delete(run.held, at, at+1)
+	run.remove(h)
 	run.take(a)
 	for _, ev := range h.events {
 		run.drop(ev)
@@ -76,7 +89,7 @@ func (run *run) isOpen(id string) bool {
 
 // release lets a held call go: it asks nothing.
 func (run *run) release(h *held, emit func(agui.Event)) {
-	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
+	run.remove(h)
 	for _, ev := range h.events {
 		run.pass(ev, emit)
 	}

@@ -14,8 +14,11 @@ import (
 // or not at all are told at the end of the run, and providers take a history only with each result directly behind its
 // call. Where the backend tells its results first, as it mostly does, nothing waits.
 
-// behind is emit for what has to come behind the results.
+// behind is emit for what has to come behind the results; emit itself where all have come.
 func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
+	if len(a.late) == 0 && !a.waits() {
+		return emit
+	}
 	return func(ev agui.Event) {
 		switch {
 		case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
@@ -43,10 +46,7 @@ func (a *answered) release(emit func(agui.Event)) {
 
 // waits says whether a result is still to come.
 func (a *answered) waits() bool {
-	return !a.hasty && slices.ContainsFunc(a.resumption.replies, func(r reply) bool {
-		_, done := a.told[r.Call]
-		return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
-	})
+	return !a.hasty && slices.ContainsFunc(a.resumption.replies, a.untold)
 }
 
 func (a *answered) replied(call string) bool {

@@ -2,7 +2,6 @@ package agentframework
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -111,24 +110,4 @@ func isDecision(content gjson.Result, schema json.RawMessage) bool {
 		return only
 	})
 	return only
-}
-
-// tame is the list in which no tool message says yes or no to a call: 1.0.0b260311 and older run whatever call such a message
-// stands behind, asked or not. It says the same as text. What a tool of the client's says stays as it is.
-func tame(in agui.RunInput, list []agui.Message) ([]agui.Message, bool) {
-	var out []agui.Message
-	for n, m := range list {
-		content := gjson.GetBytes(m.JSON, "content")
-		if m.Role != "tool" || content.Type != gjson.String || !isDecision(content, nil) || declared(in, m.ToolCallID) {
-			continue
-		}
-		if out == nil {
-			out = slices.Clone(list)
-		}
-		out[n] = agui.ParseMessage(agui.SetString(m.JSON, "content", string(agui.MustMarshal(content.Str))))
-	}
-	if out == nil {
-		return list, false
-	}
-	return out, true
 }

@@ -72,7 +72,7 @@ func (run *run) siblings() []string {
 	}
 	var list []string
 	for _, c := range calls {
-		if parents[c.Parent] && !c.Answered && !asked(c) && !run.r.Input.Declares(c.Name) {
+		if parents[c.Parent] && !c.Answered && !asked(c) && !run.gone[c.ID] && !run.r.Input.Declares(c.Name) {
 			list = append(list, c.ID)
 		}
 	}

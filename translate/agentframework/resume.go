@@ -39,6 +39,7 @@ type resumption struct {
 	replies []reply // all that were sent so far
 	stages  []stage // what is still to be sent
 	told    map[string]told
+	shown   map[string]bool // calls that the client has and that are the backend's own
 
 	late     []agui.Event // what waits for the results of the calls that were approved
 	lateSize int
@@ -56,7 +57,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, err
 	if !ok {
 		return translate.Out{}, nil, unreadable()
 	}
-	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}}
+	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}, shown: shownCalls(r)}
 	byKind := map[string][]reply{}
 	for n, i := range r.Pause.Interrupts {
 		one, err := readReply(i, r.Answers[n])
@@ -82,6 +83,16 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, err
 		return res.forget(first), &forgetting{first}, nil
 	}
 	return first.Out, first.Run, nil
+}
+
+func shownCalls(r translate.Request) map[string]bool {
+	shown := map[string]bool{}
+	if r.Transcript != nil {
+		for _, c := range r.Transcript.Calls() {
+			shown[c.ID] = !r.Input.Declares(c.Name)
+		}
+	}
+	return shown
 }
 
 // plan says how the answers go. Approvals first: from 1.0.0rc8 on nothing else is taken while one is open.
@@ -209,7 +220,6 @@ func (res *resumption) known() []agui.Message {
 			return a, ok && last[call] == n
 		}))
 	}
-	kept, _ = tame(res.r.Input, kept)
 	return res.withCalls(kept, last)
 }
 
@@ -242,10 +252,7 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	if _, sent := in.CommandResume(); sent {
 		body = translate.BodyWithoutCommand(in, body)
 	}
-	if len(propsItems(in)) > 0 {
-		body = agui.DeleteKey(body, "forwardedProps.resume")
-	}
-	body = agui.DeleteKey(body, "resume")
+	body = agui.DeleteKey(withoutProps(in, body), "resume")
 	if res.kept.Row != rowOutcome {
 		body = agui.DeleteKey(body, "protocolVersion")
 	}
@@ -272,7 +279,11 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 			results[call] = t.message(call)
 		}
 	}
-	return withResults(res.base, results)
+	list := withResults(res.base, results)
+	if safe := asResults(list); safe != nil {
+		return safe
+	}
+	return list
 }
 
 func (t told) message(call string) agui.Message {

@@ -226,6 +226,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		"no decision":               {list, `{}`},
 		"a decision that is text":   {list, `{"approved":"true"}`},
 		"a contradiction":           {list, `{"approved":true,"accepted":false}`},
+		"one behind an agreement":   {list, `{"accepted":true,"approved":true,"accepted":false}`},
 		"a key twice":               {list, `{"approved":false,"approved":true}`},
 		"a list":                    {list, `[{"approved":true}]`},
 		"changed arguments":         {list, `{"approved":true,"editedArgs":{"path":"z"}}`},

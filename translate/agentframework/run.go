@@ -15,16 +15,17 @@ type run struct {
 	// native: the client is shown all as it comes, and what is taken out here is only read.
 	native bool
 
-	started bool            // RUN_STARTED came
-	thread  string          // the backend's name of it
-	begun   map[string]bool // calls whose START has passed and whose END has not
-	texts   []string        // messages whose END has not
-	asks    []ask
-	gone    map[string]bool // calls that were taken out
-	held    []*held         // calls that may be synthetic
-	lone    agui.Event      // an END whose START never came: the next event says what it is
-	after   bool            // the last event was an approval: a call that follows may be its confirm_changes
-	dotnet  dotnetStream
+	started  bool            // RUN_STARTED came
+	thread   string          // the backend's name of it
+	begun    map[string]bool // calls whose START has passed and whose END has not
+	texts    []string        // messages whose END has not
+	asks     []ask
+	gone     map[string]bool // calls that were taken out
+	held     []*held         // calls that may be synthetic
+	heldSize int             // bytes of their events
+	lone     agui.Event      // an END whose START never came: the next event says what it is
+	after    bool            // the last event was an approval: a call that follows may be its confirm_changes
+	dotnet   dotnetStream
 
 	confirmed bool              // a confirm_changes call was taken out
 	taken     []json.RawMessage // what was taken out, for a client that was shown it

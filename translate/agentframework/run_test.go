@@ -318,6 +318,9 @@ func TestNative(t *testing.T) {
 	if !p.result.Announced || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
 		t.Errorf("%+v", pause)
 	}
+	if k, _ := keptOf(pause); len(k.Siblings) > 0 {
+		t.Errorf("what only asks was taken for calls that wait: %q", k.Siblings)
+	}
 	for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowBoth} {
 		_, run, _ := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: &log{}, Show: show})
 		if p := play(t, run, &log{}, stream...); p.result.Announced || p.result.Pause.Native != nil || p.result.Pause.NativeFinish != nil {

@@ -123,7 +123,7 @@ func (a *answered) read(list []agui.Message, emit func(agui.Event)) {
 		if r.Call == "" || r.Kind == request || !ok {
 			continue
 		}
-		a.settled[r.Call] = true
+		a.settle(r.Call)
 		a.tell(r, gjson.GetBytes(m.JSON, "content").String(), emit)
 	}
 }

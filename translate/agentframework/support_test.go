@@ -149,10 +149,6 @@ func newDialect(t testing.TB) *Dialect {
 	return d
 }
 
-func newRequest(in agui.RunInput) translate.Request {
-	return translate.Request{Input: in, Transcript: &log{}}
-}
-
 func playPlain(t testing.TB, more string, stream ...string) (played, *log) {
 	t.Helper()
 	l := &log{}

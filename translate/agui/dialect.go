@@ -34,7 +34,10 @@ func (*Dialect) Name() string { return Name }
 
 // Sign implements translate.Dialect: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
 // (which is asked before), for the outcome may stand beside it. Without one the stream passes untouched here too.
-func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Verdict {
+func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if held.ID != "" {
+		return translate.No // the same was asked without a call
+	}
 	switch ev.Type {
 	case agui.RunFinished:
 		if len(interrupts(ev)) > 0 {

@@ -9,6 +9,7 @@ package auto
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -56,17 +57,29 @@ func (d *Dialect) byName(name string) translate.Dialect {
 }
 
 // Answers implements translate.Dialect: the dialect that made the pause or that the route was seen to speak reads
-// them; where neither is known, the first that finds any.
+// them; where neither is known, the first that finds any, and beside those whatever messages another one would read as an
+// answer: none of them is to pass unseen.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if one := d.byName(p.Dialect); one != nil {
 		return one.Answers(in, p)
 	}
+	var list []agui.Answer
 	for _, one := range d.list {
-		if answers, err := one.Answers(in, p); answers != nil || err != nil {
-			return answers, err
+		answers, err := one.Answers(in, p)
+		if list == nil {
+			if err != nil {
+				return nil, err
+			}
+			list = answers
+			continue
+		}
+		for _, a := range answers {
+			if a.Message != (agui.SeenMessage{}) && !slices.ContainsFunc(list, func(b agui.Answer) bool { return a.Message == b.Message }) {
+				list = append(list, a)
+			}
 		}
 	}
-	return nil, nil
+	return list, nil
 }
 
 // Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as

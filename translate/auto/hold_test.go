@@ -104,6 +104,12 @@ func TestHolding(t *testing.T) {
 			[]string{started, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, `{"type":"CUSTOM","name":"last"}`},
 			[]string{started, a, args("1", "yes"), `{"type":"CUSTOM","name":"x"}`, text, finished},
 		},
+		"claimed by a snapshot": {
+			agui.MessagesSnapshot,
+			[]string{started, a, args("1", "yes"), `{"type":"MESSAGES_SNAPSHOT","messages":[]}`, text, finished},
+			[]string{started, args("1", "yes"), `{"type":"MESSAGES_SNAPSHOT","messages":[]}`, text, `{"type":"CUSTOM","name":"last"}`},
+			[]string{started, a, args("1", "yes"), `{"type":"MESSAGES_SNAPSHOT","messages":[]}`, text, finished},
+		},
 		"given up by its arguments": {
 			agui.CallArgs,
 			[]string{started, a, args("1", "x"), text, args("1", "no"), args("1", "more"), end("1"), finished},

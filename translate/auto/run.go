@@ -14,6 +14,13 @@ import (
 // what it is by then is nobody's.
 const maxHeld = 8 << 20
 
+// maxCalls bounds the calls that wait at once, for every dialect is asked about every other event beside each of them; and
+// maxOpen those that passed and did not end. Backends have a handful of either.
+const (
+	maxCalls = 64
+	maxOpen  = 4096
+)
+
 // A run passes a stream on until a dialect claims it.
 type run struct {
 	d *Dialect
@@ -44,7 +51,7 @@ type held struct {
 	turns  []int // for each event, its place among all that were held
 }
 
-// Event implements translate.Run. Only CUSTOM events and those of tool calls are looked into.
+// Event implements translate.Run. Only CUSTOM events, snapshots of the messages and events of tool calls are looked into.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.found != nil {
 		return run.found.Event(ev, emit)
@@ -69,6 +76,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 		if run.lone != nil {
 			run.release(run.lone, emit)
+		}
+	case agui.MessagesSnapshot:
+		if v, one := run.ask(ev); v == translate.Mine {
+			return run.take(one, ev, emit)
 		}
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		return run.call(ev, emit)
@@ -98,10 +109,10 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	if !run.declared(ev) {
 		v, one = run.askOf(ev, agui.Call{})
 	}
-	switch v {
-	case translate.Mine:
+	switch {
+	case v == translate.Mine:
 		return run.take(one, ev, emit)
-	case translate.Hold:
+	case v == translate.Hold && len(run.held) < maxCalls:
 		h := &held{call: agui.Call{ID: ev.Get("toolCallId").Str}}
 		h.note(ev)
 		run.held = append(run.held, h)
@@ -112,19 +123,30 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		case agui.CallEnd:
 			run.lone = h
 		}
+		if run.size > maxHeld {
+			run.release(h, emit)
+		}
 		return nil
 	}
 	if ev.Type == agui.CallStart {
-		run.open = append(run.open, run.hash(ev))
+		run.begin(ev)
 	}
 	emit(ev)
 	return nil
 }
 
+// begin notes a call that passed; of too many that never end, the older ones are forgotten.
+func (run *run) begin(ev agui.Event) {
+	if len(run.open) == maxOpen {
+		run.open = slices.Delete(run.open, 0, maxOpen/2)
+	}
+	run.open = append(run.open, run.hash(ev))
+}
+
 // declared says whether the call is of a tool that the request declares: it is the client's to answer, whatever its
 // name or its arguments look like.
 func (run *run) declared(ev agui.Event) bool {
-	return len(run.r.Input.Tools) > 0 && run.r.Input.Declares(ev.Get("toolCallName").Str)
+	return len(run.r.Input.Tools) > 0 && run.r.Input.Declares(agui.View(ev.JSON).Get("toolCallName").Str)
 }
 
 // closes says whether the END is of a call whose START has passed, which it takes from the list.
@@ -229,7 +251,7 @@ func (run *run) release(h *held, emit func(agui.Event)) {
 		emit(ev)
 		run.size -= len(ev.JSON)
 		if ev.Type == agui.CallStart && !h.call.Ended {
-			run.open = append(run.open, run.hash(ev))
+			run.begin(ev)
 		}
 	}
 	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/langgraph"
 )
@@ -35,5 +36,39 @@ func TestOrder(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"agent-framework", "langgraph", "request-approval", "draft", "agui"}) {
 		t.Errorf("order %q", names)
+	}
+}
+
+// What no dialect looks into costs nothing under auto, and a call is not worth a copy either, with all dialects that
+// there are.
+func TestPassingEventsDoNotAllocate(t *testing.T) {
+	d, err := New("auto", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"x"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, run, err := d.Begin(translate.Request{Input: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`, `{"type":"STATE_DELTA","delta":[]}`, `{"type":"RAW","event":{}}`,
+		`{"type":"CUSTOM","name":"x","value":{"a":1}}`,
+		`{"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"f","parentMessageId":"m"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"1","delta":"x"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"1"}`, `{"type":"TOOL_CALL_RESULT","messageId":"x","toolCallId":"1","content":"y"}`,
+		`{"type":"TOOL_CALL_CHUNK","toolCallId":"1","toolCallName":"f","delta":"x"}`, `{"type":"TOOL_CALL_CHUNK","delta":"x"}`, `{"type":"MESSAGES_SNAPSHOT","messages":[]}`,
+	} {
+		ev, n := agui.NewEvent([]byte(s)), 0
+		emit := func(agui.Event) { n++ }
+		if allocs := testing.AllocsPerRun(1000, func() {
+			if err := run.Event(ev, emit); err != nil {
+				t.Fatal(err)
+			}
+		}); allocs != 0 || n == 0 {
+			t.Errorf("%v allocations, %d events out: %s", allocs, n, s)
+		}
 	}
 }

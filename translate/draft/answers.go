@@ -16,7 +16,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
 		return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
 	}
-	list, err := translate.Answers(in, p)
+	others := in
+	others.ResumeObject = nil
+	list, err := translate.Answers(others, p)
 	if err != nil {
 		return nil, err
 	}
@@ -86,24 +88,44 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 
 // fromMessages reads the tool messages at the end of the messages that decide a call that asks. Only there, where the
 // backend looks for them: a history keeps the answers to older questions, and the results of calls that were approved. A
-// call that the pause does not ask about is none of a question that is open: admit refuses it, for the backend would not.
+// call that the pause does not ask about, or whose answer was there before it asked, is none of a question that is open:
+// admit refuses it, for the backend would not.
+//
+// The backend reads keys in any case, and of two the last one. What only it would take for a decision answers nothing here.
 func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	var list []agui.Answer
-	for at := len(in.Messages) - 1; at >= 0 && in.Messages[at].Role == "tool"; at-- {
+	var asked map[string]bool // what the history asks by calls of the configured tools; nil until it is needed
+	for at := len(in.Messages) - 1; at >= 0; at-- {
 		m := in.Messages[at]
-		payload, ok := decision(m)
-		if !ok || len(agui.NewMessages([]agui.Message{m}, p.Seen)) == 0 {
+		object := gjson.ParseBytes(m.JSON)
+		if !translate.IsTool(object) {
+			break
+		}
+		payload, plain, ok := decision(object)
+		if !ok {
 			continue
 		}
-		a := agui.Answer{Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
-		if i := askedBy(p, m.ToolCallID); i != nil {
-			if m.ID == i.ID && i.ID != i.Native {
-				continue // what the client was told of an answer, see run.Event
+		call, one := m.ToolCallID, askedBy(p, m.ToolCallID)
+		if one == nil || !plain {
+			if asked == nil {
+				asked = d.asked(in)
 			}
-			a.ID = i.ID
-		} else if a.ID = m.ToolCallID; !d.asks(in, a.ID) {
-			continue
+			ids := translate.Members(object, "toolCallId")
+			n := slices.IndexFunc(ids, func(id gjson.Result) bool { return asked[id.String()] || askedBy(p, id.String()) != nil })
+			if n < 0 {
+				continue
+			}
+			call = ids[n].String()
 		}
+		a := agui.Answer{ID: call, Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
+		switch {
+		case !plain, one != nil && slices.Contains(p.Seen, a.Message):
+			a.ID, a.Payload = "", nil // the call may have the id of an interrupt
+			return append(list, a), nil
+		case one == nil:
+			return append(list, a), nil
+		}
+		a.ID = one.ID
 		known := slices.IndexFunc(list, func(other agui.Answer) bool { return other.ID == a.ID })
 		switch {
 		case known < 0:
@@ -125,26 +147,37 @@ func askedBy(p agui.Pause, callID string) *agui.Interrupt {
 	return nil
 }
 
-// asks says whether the history has a call of that id of one of the configured tools that is not the client's own.
-func (d *Dialect) asks(in agui.RunInput, callID string) bool {
-	return slices.ContainsFunc(in.Messages, func(m agui.Message) bool {
+// asked are the ids of the history's calls of configured tools that are not the client's own.
+func (d *Dialect) asked(in agui.RunInput) map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range in.Messages {
 		for _, list := range translate.Members(gjson.ParseBytes(m.JSON), "toolCalls") {
 			for _, c := range list.Array() {
-				name := c.Get("function.name").Str
-				if c.Get("id").Str == callID && d.tools.match(name) && !in.Declares(name) {
-					return true
+				asks := func(name gjson.Result) bool { return d.tools.match(name.Str) && !in.Declares(name.Str) }
+				if !slices.ContainsFunc(translate.Every(c, "function", "name"), asks) {
+					continue
+				}
+				for _, id := range translate.Members(c, "id") {
+					ids[id.String()] = true
 				}
 			}
 		}
-		return false
-	})
+	}
+	return ids
 }
 
-// decision is the content of a tool message that approves or denies; a result is none.
-func decision(m agui.Message) (json.RawMessage, bool) {
-	content := translate.ParseText(gjson.GetBytes(m.JSON, "content"))
-	if !content.IsObject() || !content.Get("approved").IsBool() {
-		return nil, false
+// decision is the content of a tool message that approves or denies, in whatever spelling; a result is none. plain says
+// that nobody can read the message in another way.
+func decision(m gjson.Result) (payload json.RawMessage, plain, ok bool) {
+	contents := translate.Members(m, "content")
+	for _, v := range contents {
+		content := translate.ParseText(v)
+		said := translate.Members(content, "approved")
+		if agui.TooDeep([]byte(v.Str)) || slices.ContainsFunc(said, gjson.Result.IsBool) {
+			plain = len(contents) == 1 && len(said) == 1 && content.Get("approved").IsBool() && m.Get("content").Exists() && m.Get("role").Str == "tool" &&
+				len(translate.Members(m, "role")) == 1 && len(translate.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
+			return json.RawMessage(content.Raw), plain, true
+		}
 	}
-	return json.RawMessage(content.Raw), true
+	return nil, false, false
 }

@@ -63,7 +63,10 @@ func (*Dialect) Name() string { return Name }
 
 // Sign implements translate.Dialect: an end with a string outcome, with an interrupt object or with interrupts at the
 // root. Beside an outcome object these are only to be taken out, as is a null outcome, at which the schema of 1.0.0 fails.
-func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Verdict {
+func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if held.ID != "" {
+		return translate.No // the same was asked without a call
+	}
 	if ev.Type != agui.RunFinished || !ev.Valid() {
 		return translate.No
 	}
@@ -84,6 +87,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
+	r.New = notAbout(r.New, told) // the backend would take it for one more answer
 	return out, &run{d: d, r: r, told: told}, nil
 }
 

@@ -164,8 +164,8 @@ func TestResumeByToolMessages(t *testing.T) {
 		"the other way round":      {one, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", `{"approved":false,"approved":true}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
 		"the client's own message": {one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"approved":true}`), ``, assistant("m1", "c1") + "," + answer("c1~r1", "c1", "true")},
 		"another spelling goes": {
-			one, assistant("m1", "c1") + `,{"id":"t1","role":"Tool","tool_call_id":"c1","content":"{\"approved\":true}"}`, resumeArray(entryOf("c1~r1", ``)),
-			assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false"),
+			one, assistant("m1", "c1") + `,{"id":"t1","role":"Tool","tool_call_id":"c1","content":"{\"approved\":true}"},` + user("u"), resumeArray(entryOf("c1~r1", ``)),
+			assistant("m1", "c1") + "," + user("u") + "," + answer("c1~r1", "c1", "false"),
 		},
 		"CopilotKit's message goes": {
 			one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"status":"cancelled"}`), resumeArray(entryOf("c1~r1", ``)),

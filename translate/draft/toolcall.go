@@ -143,14 +143,8 @@ func resultEvent(m agui.Message) agui.Event {
 
 // approves says whether a payload is a yes to every reader: of two equal keys one takes the first and one the last.
 func approves(payload json.RawMessage) bool {
-	yes, no := false, false
-	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
-		if k.Str == "approved" {
-			yes, no = yes || v.Type == gjson.True, no || v.Type != gjson.True
-		}
-		return true
-	})
-	return yes && !no
+	said := translate.Members(gjson.ParseBytes(payload), "approved")
+	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
 // history is what the backend needs for its calls to be answered: the client's messages without new ones and without
@@ -162,11 +156,21 @@ func history(r translate.Request, told []agui.Message) []agui.Message {
 			list = known
 		}
 	}
+	return notAbout(list, told)
+}
+
+// notAbout is list without the messages on the calls that told answers, in any spelling: Go reads them all.
+func notAbout(list, told []agui.Message) []agui.Message {
+	if len(told) == 0 {
+		return list
+	}
+	calls := make(map[string]bool, len(told))
+	for _, m := range told {
+		calls[m.ToolCallID] = true
+	}
 	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
-		ids := translate.Every(gjson.ParseBytes(m.JSON), "toolCallId") // in any spelling: Go reads them all
-		return slices.ContainsFunc(told, func(t agui.Message) bool {
-			return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str == t.ToolCallID })
-		})
+		ids := translate.Members(gjson.ParseBytes(m.JSON), "toolCallId")
+		return slices.ContainsFunc(ids, func(id gjson.Result) bool { return calls[id.Str] })
 	})
 }
 

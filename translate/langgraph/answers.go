@@ -21,6 +21,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
 		return entries(in, p), nil // not ours; passes untouched, as the announcement did
 	}
+	if err := translate.NoObject(in); err != nil {
+		return nil, err
+	}
 	answers, err := fromCommand(in, p, sent)
 	if err != nil || len(in.Resume) == 0 {
 		return answers, err

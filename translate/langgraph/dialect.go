@@ -74,7 +74,10 @@ func (*Dialect) Name() string { return Name }
 
 // Sign implements translate.Dialect: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
 // metadata.langgraph, a reason of LangGraph's or an id of its kind.
-func (*Dialect) Sign(ev agui.Event, _ agui.Call, _ agui.Transcript) translate.Verdict {
+func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if held.ID != "" {
+		return translate.No // the same was asked without a call
+	}
 	switch ev.Type {
 	case agui.Custom:
 		if translate.Announced(ev) == translate.LangGraph {

@@ -47,14 +47,15 @@ func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if !ok {
 		return nil, nil
 	}
+	old := make(map[agui.SeenMessage]bool, len(p.Seen))
+	for _, s := range p.Seen {
+		old[s] = true
+	}
 	var list []agui.Answer
 	for n, k := range asked {
-		if k.Repeats {
-			continue
-		}
 		for _, m := range in.Messages {
 			a, ok := fromMessage(m, k)
-			if !ok {
+			if !ok || k.Repeats && old[a.Message] {
 				continue
 			}
 			if a.ID == "" {

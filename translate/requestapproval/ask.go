@@ -78,23 +78,30 @@ func fits(args string) bool {
 	return ok
 }
 
-// couldFit says whether arguments that are not whole may still become those of a request. It is asked for every delta.
+// little is so little text that it may be read again for every delta.
+const little = 4 << 10
+
+// couldFit says whether arguments that are not whole may still become those of a request. It is asked for every delta, so
+// it looks at their beginning only.
 func couldFit[T string | []byte](args T) bool {
-	for n := range len(args) {
+	for n := range min(len(args), little) {
 		if !isSpace(args[n]) {
 			return args[n] == '{'
 		}
 	}
-	return true
+	return len(args) < little
 }
 
-// whole says whether the arguments are a whole object. An object ends in a brace: the text is parsed only where it does.
-func whole[T string | []byte](args T) bool {
+// whole says whether the arguments are a whole object, of which a chunk of so many bytes came last. An object ends in a
+// brace: the text is parsed only where the chunk does, and where it is no small part of it. What is not found out here is at
+// the run's end.
+func whole[T string | []byte](args T, chunk int) bool {
 	end := len(args)
-	for end > 0 && isSpace(args[end-1]) {
+	for end > len(args)-chunk && isSpace(args[end-1]) {
 		end--
 	}
-	return end > 0 && args[end-1] == '}' && agui.ValidJSON([]byte(args))
+	worth := len(args) <= little || chunk >= len(args)/16
+	return end > len(args)-chunk && args[end-1] == '}' && worth && agui.ValidJSON([]byte(args))
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
@@ -137,7 +144,7 @@ type kept struct {
 	Args     string `json:"args"`
 	Approval string `json:"approval"`
 	Parent   string `json:"parent"` // id of the assistant's message that has the call
-	// Repeats says that a call of that id was in the history already: a tool message on it may be of the old one.
+	// Repeats says that a call of that id was in the client's history already: a tool message on it may be of the old one.
 	Repeats bool `json:"repeats,omitempty"`
 }
 

@@ -61,8 +61,11 @@ func (*Dialect) Name() string { return Name }
 // Many products have a tool of that name.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
 	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk && held.ID == ""
-	if begins && ev.Get("toolCallName").Str != translate.RequestApproval || !begins && held.Name != translate.RequestApproval {
+	if begins && agui.View(ev.JSON).Get("toolCallName").Str != translate.RequestApproval || !begins && held.Name != translate.RequestApproval {
 		return translate.No
+	}
+	if ev.Type == agui.RunFinished {
+		return mineIf(fits(held.Args) && plainEnd(ev))
 	}
 	if !ev.Valid() {
 		return translate.No
@@ -74,10 +77,8 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 	switch ev.Type {
 	case agui.CallEnd:
 		return mineIf(fits(args))
-	case agui.RunFinished:
-		return mineIf(plainEnd(ev) && fits(args))
 	case agui.CallChunk:
-		if whole(args) {
+		if whole(args, len(ev.Get("delta").Str)) {
 			return mineIf(fits(args))
 		}
 	case agui.CallStart, agui.CallArgs:
@@ -102,7 +103,13 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 	if r.Pause.ID == "" {
 		return plainOut(r), newRun(r), nil
 	}
-	body, err := resumeBody(r)
+	asked, ok := keptOf(r.Pause)
+	if !ok || len(asked) != len(r.Answers) {
+		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+	}
+	// A tool message on an open call is a second answer to this backend, in whatever spelling, and runs it once more.
+	r.New = without(r.New, callsAsked(asked))
+	body, err := resumeBody(r, asked)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}

@@ -140,8 +140,8 @@ func FuzzAnswers(f *testing.F) {
 				sent = in.Raw
 			}
 			if list := translate.Approvals(sent); len(list) > 0 && strings.Contains(string(sent), translate.RequestApproval) {
-				for _, a := range list {
-					if m := gjson.GetBytes(sent, "messages").Array()[a.At]; strings.Contains(m.Raw, "approved") && len(translate.Members(m, "function_approvals")) == 0 {
+				for _, at := range list {
+					if m := gjson.GetBytes(sent, "messages").Array()[at]; strings.Contains(m.Raw, "approved") && len(translate.Members(m, "function_approvals")) == 0 {
 						t.Fatalf("an old pair goes to the backend: %s", sent)
 					}
 				}

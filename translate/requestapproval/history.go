@@ -48,22 +48,20 @@ func look(list []agui.Message, declares func(string) bool) *history {
 
 // ask is what a synthetic call asks for; false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
-	for _, name := range textsOf(c, "function", "name") {
-		if name != translate.RequestApproval || h.declares(name) {
-			continue
+	if h.declares(translate.RequestApproval) || !slices.Contains(textsOf(c, "function", "name"), translate.RequestApproval) {
+		return ask{}, false
+	}
+	for _, args := range translate.Every(c, "function", "arguments") {
+		text := args.Str
+		if args.Type != gjson.String {
+			text = args.Raw
 		}
-		for _, args := range translate.Every(c, "function", "arguments") {
-			text := args.Str
-			if args.Type != gjson.String {
-				text = args.Raw
-			}
-			if a, ok := readAsk(text); ok {
-				return a, true
-			}
-			// What is not read as a request here may be one to the backend (a key that stands twice).
-			if request := translate.Every(gjson.Parse(validOr(text)), "request", "approval_id"); len(request) > 0 {
-				return ask{}, true
-			}
+		if a, ok := readAsk(text); ok {
+			return a, true
+		}
+		// What is not read as a request here may be one to the backend (a key that stands twice).
+		if request := translate.Every(gjson.Parse(validOr(text)), "request", "approval_id"); len(request) > 0 {
+			return ask{}, true
 		}
 	}
 	return ask{}, false

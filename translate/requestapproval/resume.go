@@ -13,15 +13,8 @@ import (
 // Framework's sample makes two messages with both, and the function-invoking client throws at the repetition (the hosts
 // merge neighbouring messages with calls, so the answer stands between). All have one id, for that client rebuilds one
 // message of calls for each id, and model providers want all calls of a turn in one, before their results.
-func resumeBody(r translate.Request) ([]byte, error) {
-	asked, ok := keptOf(r.Pause)
-	if !ok || len(asked) != len(r.Answers) {
-		return nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
-	}
-	open := map[string]bool{}
-	for _, k := range asked {
-		open[k.Call] = true
-	}
+func resumeBody(r translate.Request, asked []kept) ([]byte, error) {
+	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
 	goes := func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) }
 	list, _ := cleaned(without(before(r), open), r.Input.Declares, goes)
@@ -37,6 +30,14 @@ func resumeBody(r translate.Request) ([]byte, error) {
 	}
 	body := agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))
 	return translate.BodyWithoutAnswers(r.Input, body), nil
+}
+
+func callsAsked(asked []kept) map[string]bool {
+	open := make(map[string]bool, len(asked))
+	for _, k := range asked {
+		open[k.Call] = true
+	}
+	return open
 }
 
 // takesNew says whether the new messages beside the answers go with them. The function-invoking client puts the rebuilt

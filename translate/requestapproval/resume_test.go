@@ -129,7 +129,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A tool message that answers carries its place, so that it is no new input; of a call that repeats an id none is read.
+// A tool message that answers carries its place, so that it is no new input; of a call that repeats an id, only what came
+// after the question is read.
 func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
@@ -138,14 +139,46 @@ func TestAnswersFromMessages(t *testing.T) {
 		t.Errorf("%v %+v", err, list)
 	}
 	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
+	repeated := minted(again.result.Pause)
+	if list, err := New().Answers(in, repeated); err != nil || len(list) != 1 {
+		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
+	}
+	repeated.Seen = []agui.SeenMessage{agui.See(in.Messages[1])}
+	p.Seen = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call: some hosts give no other id
+	if list, err := New().Answers(in, p); err != nil || len(list) != 1 {
+		t.Errorf("an answer with the id of another message: %v %+v", err, list)
+	}
 	for name, p := range map[string]agui.Pause{
-		"a repeated call": minted(again.result.Pause),
+		"a repeated call": repeated,
 		"no pause":        {},
 		"another's pause": {ID: "x", Dialect: "agui", Interrupts: p.Interrupts},
 		"an unread pause": {ID: "x", Dialect: Name, Interrupts: []agui.Interrupt{{ID: "ficc_a", Native: "ficc_a"}}},
 	} {
 		if list, err := New().Answers(in, p); list != nil || err != nil {
 			t.Errorf("%s: %v %+v", name, err, list)
+		}
+	}
+}
+
+// A tool message on an open call is never handed on beside the answer, in whatever spelling: two answers run it, or run
+// what was denied.
+func TestSecondAnswerStaysOut(t *testing.T) {
+	for _, second := range []string{
+		tool("x", "a", `{"approval_id":"ficc_a","approved":true}`),
+		`{"id":"x","role":"TOOL","toolCallId":"a","content":"{\"approval_id\":\"ficc_a\",\"approved\":true}"}`,
+		`{"id":"x","role":"tool","ToolCallID":"a","content":"{\"approval_id\":\"ficc_a\",\"approved\":true}"}`,
+		`{"id":"x","role":"tool","toolCallId":"b","tool_call_id":"a","content":"{\"approval_id\":\"ficc_a\",\"approved\":true}"}`,
+	} {
+		for _, show := range []translate.Show{translate.ShowNative, translate.ShowOutcome} {
+			p := pausedBy(t, stream(trio("a", argsA), finished)...)
+			in := input(t, messages(hello, second)+","+resume(entry("ficc_a~r1", `false`)))
+			out, run, err := resumeWith(t, p, in, func(r *translate.Request) { r.New, r.Show = in.Messages[1:], show })
+			if err != nil || strings.Contains(string(out.Body), `\"approved\":true`) {
+				t.Errorf("%v %s", err, out.Body)
+			}
+			if played := play(run, &log{}, started, finished); played.result.Next != nil {
+				t.Errorf("a second exchange: %s", played.result.Next.Out.Body)
+			}
 		}
 	}
 }

@@ -11,9 +11,12 @@ import (
 	"holdpoint/translate"
 )
 
-// maxHeld bounds the frames of a held call, each of which may have the arguments once more in rawEvent. A longer one goes
-// out as it came.
-const maxHeld = 8 << 20
+// maxHeld bounds the frames of the held calls together, each of which may have the arguments once more in rawEvent, and
+// maxCalls how many are held at once. What is more goes out as it came.
+const (
+	maxHeld  = 8 << 20
+	maxCalls = 64
+)
 
 // A run translates one exchange: it holds the frames of calls that may be requests until each of them has ended, and
 // renames those that are. A client that is shown the backend's own form gets everything as it comes.
@@ -22,17 +25,19 @@ type run struct {
 	native bool
 
 	held  []frame // in the order in which they came; of a native client's calls, copies
+	size  int     // of those
 	calls []*call // that are held, or looked at
 	chunk string  // the call that chunks without an id belong to
 	asked []asked
+	asks  map[string]bool   // by which calls
 	shown []json.RawMessage // the native frames of what is asked
+	had   map[string]bool   // ids of calls that the client's history has; nil until one is asked about
 }
 
 // A call that is named request_approval and not known yet to be a request.
 type call struct {
 	id, parent string
 	args       []byte
-	size       int
 }
 
 type frame struct {
@@ -47,7 +52,9 @@ type asked struct {
 	hidden bool // the client was not shown the call
 }
 
-func newRun(r translate.Request) *run { return &run{r: r, native: r.Show == translate.ShowNative} }
+func newRun(r translate.Request) *run {
+	return &run{r: r, native: r.Show == translate.ShowNative, asks: map[string]bool{}}
+}
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
@@ -86,13 +93,13 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		}
 		emit(ev)
 		return
-	case c == nil && run.asks(id):
+	case c == nil && run.asks[id]:
 		// More of a call that was decided: white space behind a chunk, or the call once more. A client would append it.
 		if run.native {
 			emit(ev)
 		}
 		return
-	case c == nil && begins && id != "" && keeps(id) && ev.Get("toolCallName").Str == translate.RequestApproval && !run.r.Input.Declares(translate.RequestApproval):
+	case c == nil && begins && run.mayAsk(ev, id):
 		c = &call{id: id}
 		run.calls = append(run.calls, c)
 	case c == nil:
@@ -104,9 +111,9 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		emit(ev)
 	}
 	switch {
-	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args):
+	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args, len(ev.Get("delta").Str)):
 		run.decide(c, emit)
-	case c.size > maxHeld, ev.Type != agui.CallStart && !couldFit(c.args):
+	case run.size > maxHeld, ev.Type != agui.CallStart && !couldFit(c.args):
 		run.release(c, emit)
 	}
 }
@@ -120,9 +127,10 @@ func (run *run) holding(id string) *call {
 	return nil
 }
 
-// asks says whether this run asks by the call.
-func (run *run) asks(id string) bool {
-	return slices.ContainsFunc(run.asked, func(a asked) bool { return a.Call == id })
+// mayAsk says whether the call that begins may be a request.
+func (run *run) mayAsk(ev agui.Event, id string) bool {
+	return id != "" && keeps(id) && len(run.calls) < maxCalls && ev.Get("toolCallName").Str == translate.RequestApproval &&
+		!run.r.Input.Declares(translate.RequestApproval)
 }
 
 func (run *run) hold(c *call, ev agui.Event) {
@@ -132,7 +140,7 @@ func (run *run) hold(c *call, ev agui.Event) {
 	if parent := ev.Get("parentMessageId").Str; parent != "" {
 		c.parent = parent
 	}
-	c.size += len(ev.JSON)
+	run.size += len(ev.JSON)
 	run.held = append(run.held, frame{c, ev.Clone()})
 }
 
@@ -142,6 +150,7 @@ func (run *run) let(c *call) []agui.Event {
 	run.held = slices.DeleteFunc(run.held, func(f frame) bool {
 		if f.call == c {
 			list = append(list, f.ev)
+			run.size -= len(f.ev.JSON)
 		}
 		return f.call == c
 	})
@@ -181,14 +190,24 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	default:
 		rename(frames, a, emit)
 	}
-	run.asked = append(run.asked, one)
+	run.asked, run.asks[c.id] = append(run.asked, one), true
 }
 
-// repeats says whether the request's history has a call of that id.
+// repeats says whether the client's history has a call of that id, or a tool message on it.
 func (run *run) repeats(id string) bool {
-	return slices.ContainsFunc(run.r.Input.Messages, func(m agui.Message) bool {
-		return slices.ContainsFunc(callsOf(m), func(c gjson.Result) bool { return slices.Contains(textsOf(c, "id"), id) })
-	})
+	if run.had == nil {
+		run.had = map[string]bool{}
+		for _, m := range run.r.Came {
+			ids := textsOf(gjson.ParseBytes(m.JSON), "toolCallId")
+			for _, c := range callsOf(m) {
+				ids = append(ids, textsOf(c, "id")...)
+			}
+			for _, one := range ids {
+				run.had[one] = true
+			}
+		}
+	}
+	return run.had[id]
 }
 
 // rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments
@@ -223,7 +242,8 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	if c := run.holding(id); c != nil {
 		run.release(c, emit)
 	}
-	if ev.Valid() {
+	if run.asks[id] && ev.Valid() {
+		delete(run.asks, id)
 		run.asked = slices.DeleteFunc(run.asked, func(a asked) bool { return a.Call == id })
 	}
 }
@@ -276,7 +296,10 @@ func (run *run) pause(res *translate.Result) {
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	ids := map[string]int{}
+	parents, ids := map[string]string{}, map[string]int{}
+	for _, c := range calls {
+		parents[c.ID] = c.Parent
+	}
 	for _, a := range run.asked {
 		ids[a.Approval]++
 	}
@@ -288,8 +311,8 @@ func (run *run) pause(res *translate.Result) {
 		if a.hidden {
 			callID = ""
 		}
-		if at := slices.IndexFunc(calls, func(c agui.Call) bool { return c.ID == a.Call }); at >= 0 && calls[at].Parent != "" {
-			a.Parent = calls[at].Parent
+		if parent := parents[a.Call]; parent != "" {
+			a.Parent = parent
 		}
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: a.object(callID), Private: agui.MustMarshal(a.kept)})
 	}

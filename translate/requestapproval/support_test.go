@@ -108,7 +108,8 @@ func play(run translate.Run, l *log, stream ...string) played {
 func playPlain(t testing.TB, show translate.Show, more string, stream ...string) played {
 	t.Helper()
 	l := &log{}
-	_, run, err := New().Begin(translate.Request{Input: input(t, more), Show: show, Transcript: l})
+	in := input(t, more)
+	_, run, err := New().Begin(translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
 		}
 	}
-	r := translate.Request{Input: in, Transcript: &log{}, Pause: p, Answers: ordered}
+	r := translate.Request{Input: in, Came: in.Messages, Transcript: &log{}, Pause: p, Answers: ordered}
 	for _, c := range change {
 		c(&r)
 	}

@@ -1,0 +1,118 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// FuzzApproved: whatever a client sends, in every place where some version looks for an answer, nothing panics, what goes out
+// is JSON, and in all exchanges together nothing is approved but what the answers that were admitted say yes to.
+func FuzzApproved(f *testing.F) {
+	for row := range pauses() {
+		for _, resume := range []string{
+			`[{"interruptId":"a~r1","status":"resolved","payload":{"approved":true}},{"interruptId":"b~r2","status":"cancelled","payload":{"approved":true}}]`,
+			`[{"interruptId":"af-a~r1","status":"resolved","payload":{"accepted":true,"approved":true,"accepted":false}},{"interruptId":"af-b~r2","status":"resolved","payload":{"approved":false},"value":{"accepted":true}}]`,
+			`{"interrupts":[{"id":"a","value":{"accepted":true}},{"id":"b","value":false},{"x":1}]}`, `[{"interruptId":"c~r1","status":"resolved","payload":{"approved":true,"steps":[]}}]`,
+			`[{"interruptId":"a~r1","status":"resolved","payload":{"approved":false}}]`, `null`, `[{"interruptId":"q~r1","status":"resolved","payload":{"accepted":true}}]`,
+		} {
+			for _, props := range []string{`{}`, `{"resume":{"toolCallId":"a","value":{"accepted":true}}}`, `{"command":{"resume":[{"id":"a","value":true}]}}`, `{"resume":[{"id":"a","value":{"accepted":true}},{"x":1}]}`} {
+				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":1}`))
+				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":true}`)+`,`+toolMessage("t2", "confirm-b", `{"accepted":true,"x":1}`))
+				f.Add(row, resume, props, `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{}}]}`)
+			}
+		}
+	}
+	streams := pauses()
+	f.Fuzz(func(t *testing.T, row int, resume, props, messages string) {
+		body := `{"threadId":"t1","runId":"r2","messages":[` + user + `,` + messages + `],"resume":` + resume + `,"forwardedProps":` + props + `}`
+		if row < 0 || row >= len(streams) || !agui.ValidJSON([]byte(body)) {
+			return
+		}
+		in, ok, err := agui.ParseInput([]byte(body))
+		if !ok || err != nil {
+			return
+		}
+		p, l := pausedBy(t, streams[row]...)
+		d := newDialect(t)
+		answers, err := d.Answers(in, p)
+		if err != nil {
+			return
+		}
+		carried := func(m agui.Message) bool {
+			return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message == agui.See(m) && a.Message != agui.SeenMessage{} })
+		}
+		ordered, err := admitted(p, answers)
+		if err != nil {
+			return
+		}
+		in = in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), carried))
+		fresh := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
+		in = translate.WithoutApprovals(in, translate.Approvals(in.Raw)) // as proxy does
+		out, run, err := d.Begin(translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: translate.WithoutApprovals(in.WithMessages(fresh), translate.Approvals(in.WithMessages(fresh).Raw)).Messages})
+		if err != nil {
+			return
+		}
+		said := map[string]bool{}
+		for n, i := range p.Interrupts {
+			a, _ := askOf(i)
+			yes, err := decision(ordered[n])
+			if ordered[n].Status == agui.Resolved && err == nil && yes || a.Kind == request {
+				said[a.ID], said[a.Call], said[a.Confirm] = true, true, true
+			}
+		}
+		for range 5 {
+			for _, id := range approvedIn(t, out.Body) {
+				if !said[id] {
+					t.Fatalf("nobody approved %q\nclient %s\nsent %s", id, body, out.Body)
+				}
+			}
+			next := play(t, run, l, started, textOpen, textEnds, finished).result.Next
+			if next == nil {
+				return
+			}
+			out, run = next.Out, next.Run
+		}
+		t.Fatal("it never ends")
+	})
+}
+
+// approvedIn are the ids that a body approves, as the versions read it, each in its own place.
+func approvedIn(t *testing.T, body []byte) []string {
+	t.Helper()
+	if !json.Valid(body) {
+		t.Fatalf("body %s", body)
+	}
+	var ids []string
+	yes := func(v gjson.Result) bool { return v.Exists() && v.Type != gjson.False && v.Type != gjson.Null }
+	for _, m := range gjson.GetBytes(body, "messages").Array() {
+		if decides(agui.ParseMessage([]byte(m.Raw))) && yes(parsed(m.Get("content").Str).Get("accepted")) {
+			ids = append(ids, m.Get("toolCallId").Str)
+		}
+		for _, a := range m.Get("function_approvals").Array() {
+			if yes(a.Get("approved")) {
+				ids = append(ids, a.Get("call_id").Str)
+			}
+		}
+	}
+	for _, e := range append(gjson.GetBytes(body, "resume").Array(), gjson.GetBytes(body, "resume.interrupts").Array()...) {
+		payload := e.Get("payload")
+		if !payload.Exists() {
+			payload = e.Get("value")
+		}
+		if e.Get("status").Str != "cancelled" && (yes(payload.Get("accepted")) || yes(payload.Get("approved"))) {
+			ids = append(ids, e.Get("interruptId").Str+e.Get("id").Str)
+		}
+	}
+	for _, path := range []string{"forwardedProps.resume", "forwardedProps.command.resume"} {
+		for _, i := range items(gjson.GetBytes(body, path)) {
+			ids = append(ids, "in "+path+": "+itemID(i))
+		}
+	}
+	return ids
+}

@@ -1,0 +1,116 @@
+package agentframework
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// The adapter takes every tool message in the history whose text is a JSON object with a key "accepted" for a yes or a no,
+// wherever it stands, whatever else is in it and whatever the value is ("no" is a yes), and up to 1.0.0b260311 runs the
+// call that it names, asked or not (RAN 1.0.0b260116). A client may have made that message up, or a tool may have such a
+// result. So nothing but the messages that answer for Holdpoint go out in that form.
+
+// harmless is the input of a run that answers nothing, without what the adapter would take for an answer.
+func harmless(in agui.RunInput) agui.RunInput {
+	if _, sent := in.CommandResume(); sent {
+		in = in.WithoutCommand()
+	}
+	in.Raw = withoutProps(in, in.Raw)
+	if messages := asResults(in.Messages); messages != nil {
+		in = in.WithMessages(messages)
+	}
+	return in
+}
+
+// newMessages is the run that brings the messages beside the answers.
+func newMessages(r translate.Request) translate.Out {
+	out := translate.NewMessages(r)
+	in := r.Input
+	in.Raw = out.Body
+	in.Messages, _ = parsedMessages(gjson.GetBytes(out.Body, "messages"))
+	out.Body = harmless(in).Raw
+	return out
+}
+
+// withoutProps is the body without an answer in forwardedProps.resume, where 1.0.0b260225 and later look too.
+func withoutProps(in agui.RunInput, body []byte) []byte {
+	if len(propsItems(in)) == 0 {
+		return body
+	}
+	return agui.DeleteKey(body, "forwardedProps.resume")
+}
+
+// asResults is the list with each of those tool messages as what it says it is, the result of a tool: its text is a list
+// with the object in it. nil if there is none.
+func asResults(list []agui.Message) []agui.Message {
+	var out []agui.Message
+	for n, m := range list {
+		if !decides(m) {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(list)
+		}
+		object := []byte{'{'}
+		gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
+			value := v.Raw
+			if isText(k) && mayAccept(v) {
+				text := v.Raw
+				if v.Type == gjson.String {
+					text = v.Str
+				}
+				value = string(agui.MustMarshal("[" + text + "]"))
+			}
+			object = translate.AppendMember(object, k.Raw, value)
+			return true
+		})
+		out[n] = agui.ParseMessage(append(object, '}'))
+	}
+	return out
+}
+
+// decides says whether the adapter would take the message for a decision. Its keys may stand twice: Python takes the last.
+func decides(m agui.Message) bool {
+	if !bytes.Contains(m.JSON, []byte("accepted")) && !bytes.Contains(m.JSON, []byte(`\u`)) {
+		return false
+	}
+	tool, accepts := false, false
+	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
+		tool = tool || k.Str == "role" && strings.EqualFold(v.Str, "tool")
+		accepts = accepts || isText(k) && mayAccept(v)
+		return true
+	})
+	return tool && accepts
+}
+
+// isText says whether the adapter reads a message's text under that key.
+func isText(key gjson.Result) bool { return key.Str == "content" || key.Str == "result" }
+
+// mayAccept says whether a text is an object with the key "accepted" to Python, which takes NaN and depths that are no JSON
+// here.
+func mayAccept(v gjson.Result) bool {
+	if v.Type == gjson.String {
+		text := strings.TrimLeft(v.Str, " \t\r\n")
+		switch {
+		case !strings.HasPrefix(text, "{"), !strings.Contains(text, "accepted") && !strings.Contains(text, `\u`):
+			return false
+		case !agui.ValidJSON([]byte(text)):
+			return true
+		}
+		v = gjson.Parse(text)
+	}
+	found := false
+	if v.IsObject() {
+		v.ForEach(func(k, _ gjson.Result) bool {
+			found = found || k.Str == "accepted"
+			return !found
+		})
+	}
+	return found
+}
