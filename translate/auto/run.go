@@ -87,10 +87,6 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if h := run.holding(ev); h != nil {
 			run.release(h, emit)
 		}
-	case agui.MessagesSnapshot:
-		if v, one := run.ask(ev); v == translate.Mine {
-			return run.take(one, ev, emit)
-		}
 	}
 	emit(ev)
 	return nil
