@@ -58,14 +58,43 @@ func (t *transcript) apply(ev agui.Event) {
 	}
 }
 
-func (t *transcript) begin(end agui.Type, key string) { t.open = append(t.open, opened{end, key}) }
+func (t *transcript) begin(end agui.Type, key string) {
+	o := opened{end, key}
+	if t.openAt == nil {
+		t.openAt = map[opened][]int{}
+	}
+	if len(t.open) > 2*t.living+64 {
+		t.closeUp()
+	}
+	t.openAt[o] = append(t.openAt[o], len(t.open))
+	t.open = append(t.open, o)
+	t.living++
+}
 
+// closeUp takes the empty places out of the list of what is open.
+func (t *transcript) closeUp() {
+	t.open = slices.DeleteFunc(t.open, func(o opened) bool { return o == opened{} })
+	clear(t.openAt)
+	for n, o := range t.open {
+		t.openAt[o] = append(t.openAt[o], n)
+	}
+}
+
+// end closes what was begun last under the key. Its place stays empty until nothing behind it is open, so that a stream
+// of many that end in the order in which they began costs no more than one of few.
 func (t *transcript) end(end agui.Type, key string) {
-	for i := len(t.open) - 1; i >= 0; i-- {
-		if t.open[i] == (opened{end, key}) {
-			t.open = slices.Delete(t.open, i, i+1)
-			return
-		}
+	o := opened{end, key}
+	places := t.openAt[o]
+	if len(places) == 0 {
+		return
+	}
+	t.open[places[len(places)-1]] = opened{}
+	t.living--
+	if t.openAt[o] = places[:len(places)-1]; len(places) == 1 {
+		delete(t.openAt, o)
+	}
+	for n := len(t.open); n > 0 && t.open[n-1] == (opened{}); n-- {
+		t.open = t.open[:n-1]
 	}
 }
 

@@ -29,8 +29,10 @@ type transcript struct {
 	stateLost bool
 	stateSize int
 
-	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order
-	lastText    string   // for chunks without an id
+	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
+	openAt      map[opened][]int
+	living      int    // places of open that are not zero
+	lastText    string // for chunks without an id
 	lastCall    string
 	stateSent   bool // the last event about the state was a whole snapshot
 	stateSeen   bool
@@ -178,8 +180,9 @@ func (t *transcript) unclosed() []agui.Event {
 	t.fold()
 	var list []agui.Event
 	for i := len(t.open) - 1; i >= 0; i-- {
-		o := t.open[i]
-		list = append(list, agui.NewEvent(o.close()))
+		if o := t.open[i]; o != (opened{}) {
+			list = append(list, agui.NewEvent(o.close()))
+		}
 	}
 	return list
 }

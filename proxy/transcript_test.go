@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,5 +161,30 @@ func TestNoSnapshotWithAnIDTwice(t *testing.T) {
 	twice := `{"threadId":"t","runId":"r","messages":[` + oldUser + `,{"id":"c1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]},{"id":"c1","role":"tool","toolCallId":"c1","content":"ok"}]}`
 	for range 2 { // told, and told again
 		wantTypes(t, g.do(twice), "RUN_STARTED RUN_FINISHED+interrupt")
+	}
+}
+
+// What is open is closed from the last to the first, whatever ended before, and what has ended takes no room.
+func TestOpenItemsOfALongStream(t *testing.T) {
+	tr := newTranscript(1<<20, nil, nil)
+	add := func(kind string, n int) {
+		tr.add(agui.NewEvent(fmt.Appendf(nil, `{"type":"TEXT_MESSAGE_%s","messageId":"m%d","role":"assistant"}`, kind, n)))
+	}
+	add("START", 0) // stays open
+	for n := 1; n < 100_000; n++ {
+		add("START", n)
+		if n > 3 {
+			add("END", n-3)
+		}
+	}
+	var got []string
+	for _, ev := range tr.unclosed() {
+		got = append(got, ev.Get("messageId").Str)
+	}
+	if want := []string{"m99999", "m99998", "m99997", "m0"}; !slices.Equal(got, want) {
+		t.Errorf("open %q, want %q", got, want)
+	}
+	if len(tr.open) > 200 {
+		t.Errorf("%d places for 4 that are open", len(tr.open))
 	}
 }
