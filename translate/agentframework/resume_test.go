@@ -329,6 +329,17 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 			}
 		})
 	}
+	t.Run("residue under another name", func(t *testing.T) {
+		second := confirms("c", "a")
+		second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
+		p, l := pausedBy(t, events([]string{started}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")}, second, []string{finished})...)
+		l.unknown = true
+		had := strings.Replace(said("a", "c=a"), "confirm_changes", "ask_user", 1)
+		out, _ := answering(t, p, l, parseInput(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+had+`],`+entries(p, yes)+`}`))
+		if strings.Contains(sent(out, "messages").Raw, "ask_user") {
+			t.Errorf("sent %s", out.Body)
+		}
+	})
 	t.Run("what is not known", func(t *testing.T) {
 		p, l := pausedBy(t, stream...)
 		l.unknown = true
@@ -360,7 +371,12 @@ func TestKindsGoOneAfterAnother(t *testing.T) {
 	var ways []string
 	for {
 		ways = append(ways, wayOf(out))
-		res := play(t, run, l, started, result("a", "done"), finished).result
+		got := play(t, run, l, started, result("a", "done"), finished)
+		res := got.result
+		// The person's word on the state is known before anything is said of it.
+		if told := strings.Contains(got.text(), accepted); told != (len(ways) == 1) {
+			t.Errorf("exchange %d told %s", len(ways), got.text())
+		}
 		if res.Next == nil {
 			break
 		}

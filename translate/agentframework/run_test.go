@@ -80,6 +80,13 @@ func TestOutcomePassesButForWhatClientsFailOn(t *testing.T) {
 	}
 }
 
+func TestOutcomeOfACallThatTheClientNeverSaw(t *testing.T) {
+	p, _ := pausedBy(t, started, withOutcome(schemaNew, "af-a"))
+	if i := p.Interrupts[0]; i.ToolCallID() != "" || i.Native != "af-a" {
+		t.Errorf("%s", i.Object)
+	}
+}
+
 func TestPredictedState(t *testing.T) {
 	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"))
 	for name, finish := range map[string]string{
@@ -274,6 +281,23 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+func TestSnapshotHasTheClientsIDs(t *testing.T) {
+	l := &log{}
+	again := strings.Replace(said("b"), `"m1"`, `"m2"`, 1)
+	for _, m := range []string{user, said("a"), toolMessage("mine", "a", "done"), said("b"), toolMessage("one", "b", "1"), again, toolMessage("two", "b", "2")} {
+		l.message(m)
+	}
+	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := play(t, run, l, started, snapshotOf(user, said("a"), toolMessage("other", "a", "done"), said("b"), toolMessage("x", "b", "1"), again, toolMessage("y", "b", "2")), finished)
+	want := snapshotOf(user, said("a"), toolMessage("mine", "a", "done"), said("b"), toolMessage("x", "b", "1"), again, toolMessage("y", "b", "2"))
+	if got := string(p.emitted[1].JSON); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 func TestNative(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	l := &log{}
@@ -348,6 +372,10 @@ func TestSign(t *testing.T) {
 		"an outcome of success":           {`{"type":"RUN_FINISHED","outcome":{"type":"success"}}`, agui.Call{}, translate.No},
 		"a run that ends":                 {finished, agui.Call{}, translate.No},
 		"metadata that is no object":      {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"metadata":{"agent_framework":1}}]}}`, agui.Call{}, translate.No},
+		"a snapshot with residue":         {snapshotOf(user, said("a", "c=a")), agui.Call{}, translate.Mine},
+		"a snapshot of another's tool":    {snapshotOf(user, strings.Replace(said("c"), `"rm"`, `"confirm_changes"`, 1)), agui.Call{}, translate.No},
+		"a snapshot that talks of it":     {snapshotOf(`{"id":"u","role":"user","content":"confirm_changes"}`), agui.Call{}, translate.No},
+		"a request of somebody else":      {`{"type":"CUSTOM","name":"request_info","value":{"request_id":"q","response_type":"str"}}`, agui.Call{}, translate.No},
 		"an approval that cannot be read": {`{"type":"CUSTOM","name":"function_approval_request","value":7}`, agui.Call{}, translate.No},
 	} {
 		t.Run(name, func(t *testing.T) {

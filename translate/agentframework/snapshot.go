@@ -3,6 +3,7 @@ package agentframework
 import (
 	"bytes"
 	"maps"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -43,11 +44,37 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 			kept = append(kept, m)
 		}
 	}
-	after := agui.MessageList(kept)
+	after := agui.MessageList(run.underKnownIDs(kept))
 	if string(after) == string(before) {
 		return ev, true
 	}
 	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
+}
+
+// underKnownIDs is the list with each result under the id by which the client has it: under another it would be appended.
+func (run *run) underKnownIDs(list []agui.Message) []agui.Message {
+	if run.r.Transcript == nil {
+		return list
+	}
+	raw, _ := run.r.Transcript.Messages()
+	known, ids := map[string][]string{}, map[string]bool{}
+	for _, raw := range raw {
+		if m := agui.ParseMessage(raw); m.Role == "tool" {
+			known[m.ToolCallID] = append(known[m.ToolCallID], m.ID)
+		}
+	}
+	times := map[string]int{}
+	for _, m := range list {
+		times[m.ToolCallID]++
+		ids[m.ID] = true
+	}
+	out := slices.Clone(list)
+	for n, m := range out {
+		if has := known[m.ToolCallID]; m.Role == "tool" && len(has) == 1 && times[m.ToolCallID] == 1 && !ids[has[0]] {
+			out[n] = agui.ParseMessage(agui.SetString(m.JSON, "id", has[0]))
+		}
+	}
+	return out
 }
 
 func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
