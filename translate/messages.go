@@ -26,6 +26,35 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 	return rest
 }
 
+// MessagesBefore is the conversation that a resume goes on with: the request's messages without those beside the answers,
+// or the record's where the client sends fewer (messages: [] is legal); recorded says that it is those.
+func MessagesBefore(r Request) (list []agui.Message, recorded bool) {
+	old := WithoutMessages(r.Input.Messages, r.New)
+	var kept []agui.Message
+	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
+		if m.IsObject() {
+			kept = append(kept, agui.ParseMessage([]byte(m.Raw)))
+		}
+		return true
+	})
+	if conversation(old) < conversation(kept) {
+		return kept, true
+	}
+	return old, false
+}
+
+// conversation counts what a backend has of a list of messages.
+func conversation(list []agui.Message) int {
+	n := 0
+	for _, m := range list {
+		switch m.Role {
+		case "user", "assistant", "tool":
+			n++
+		}
+	}
+	return n
+}
+
 // KnownMessages are all messages that the client has been shown, without those beside the answers, which did not go to
 // the backend yet; false if they are not all known.
 func KnownMessages(r Request) ([]agui.Message, bool) {

@@ -42,31 +42,12 @@ func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 // own, or the record's where the client sends fewer than the backend had. Adapters of before June 2026 compare the
 // numbers first and, instead of resuming, begin anew (RAN TS 0.0.17, 0.0.31); newer ones look at neither. nil: as sent.
 func resumeMessages(r translate.Request) json.RawMessage {
-	old := translate.WithoutMessages(r.Input.Messages, r.New)
-	var kept []agui.Message
-	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
-		if m.IsObject() {
-			kept = append(kept, agui.ParseMessage([]byte(m.Raw)))
-		}
-		return true
-	})
+	list, recorded := translate.MessagesBefore(r)
 	switch {
-	case conversation(old) < conversation(kept):
+	case recorded:
 		return r.Pause.Messages
-	case len(old) < len(r.Input.Messages):
-		return agui.MessageList(old)
+	case len(list) < len(r.Input.Messages):
+		return agui.MessageList(list)
 	}
 	return nil
-}
-
-// conversation counts what LangGraph has of a list of messages.
-func conversation(list []agui.Message) int {
-	n := 0
-	for _, m := range list {
-		switch m.Role {
-		case "user", "assistant", "tool":
-			n++
-		}
-	}
-	return n
 }

@@ -72,30 +72,11 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 // before are the messages before the answers: the client's without the new ones, or the record's where the client sends
 // fewer (messages: [] is legal).
 func before(r translate.Request) []agui.Message {
-	old := translate.WithoutMessages(r.Input.Messages, r.New)
-	var kept []agui.Message
-	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
-		if m.IsObject() {
-			kept = append(kept, agui.ParseMessage([]byte(m.Raw)))
-		}
-		return true
-	})
-	if r.Show != translate.ShowNative && conversation(old) < conversation(kept) {
-		return kept
+	list, recorded := translate.MessagesBefore(r)
+	if recorded && r.Show == translate.ShowNative {
+		return translate.WithoutMessages(r.Input.Messages, r.New)
 	}
-	return old
-}
-
-// conversation counts what the backend has of a list of messages.
-func conversation(list []agui.Message) int {
-	n := 0
-	for _, m := range list {
-		switch m.Role {
-		case "user", "assistant", "tool":
-			n++
-		}
-	}
-	return n
+	return list
 }
 
 // newMessages is the second exchange: an ordinary run with the messages beside the answers.
