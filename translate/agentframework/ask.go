@@ -136,7 +136,7 @@ func raw(v gjson.Result) json.RawMessage {
 // listed is RUN_FINISHED.interrupt of 1.0.0b260225 to 1.0.0rc7, a list of {id,value}.
 func listed(finish agui.Event) []gjson.Result {
 	list := finish.Get("interrupt")
-	if !list.IsArray() {
+	if !list.IsArray() || !finish.Valid() {
 		return nil
 	}
 	var out []gjson.Result

@@ -90,7 +90,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 			return translate.Mine
 		}
 	case agui.RunFinished:
-		if ev.Valid() && (len(listed(ev)) > 0 || speaksOutcome(ev)) {
+		if speaksOutcome(ev) || len(listed(ev)) > 0 {
 			return translate.Mine
 		}
 	}
@@ -127,7 +127,7 @@ func speaksOutcome(finish agui.Event) bool {
 
 // interrupts of an interrupt outcome, nil if the event has none.
 func interrupts(finish agui.Event) []gjson.Result {
-	if finish.Get("outcome.type").Str != "interrupt" {
+	if finish.Get("outcome.type").Str != "interrupt" || !finish.Valid() {
 		return nil
 	}
 	var list []gjson.Result

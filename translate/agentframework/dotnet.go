@@ -82,17 +82,9 @@ func signDotnet(ev agui.Event) bool {
 		_, ok := dotnetAsked(ev)
 		return ok
 	case agui.RunFinished:
-		return slices.ContainsFunc(dotnetOutcome(ev), dotnetLooks)
+		return slices.ContainsFunc(interrupts(ev), dotnetLooks)
 	}
 	return false
-}
-
-// dotnetOutcome are the interrupts of an interrupt outcome.
-func dotnetOutcome(finish agui.Event) []gjson.Result {
-	if finish.Get("outcome.type").Str != "interrupt" || !finish.Valid() {
-		return nil
-	}
-	return slices.DeleteFunc(finish.Get("outcome.interrupts").Array(), func(i gjson.Result) bool { return !i.IsObject() })
 }
 
 // dotnetLooks says whether an interrupt is an approval of the host's by all that is the same in each. rawEvent may have been

@@ -44,21 +44,21 @@ type dotnetPrivate struct {
 // paused is the pause with which the host ended a run, and its terminal event without the outcome; false if it asked for no
 // approval. To the interrupts of the outcome come the approvals that it kept back because tools were declared.
 func (s *dotnetStream) paused(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
-	list := dotnetOutcome(finish)
+	list := interrupts(finish)
 	if len(list) == 0 && !dotnetSucceeded(finish) {
 		return agui.Pause{}, agui.Event{}, false
 	}
 	calls := dotnetShown(r)
-	var interrupts []agui.Interrupt
+	var open []agui.Interrupt
 	var told []dotnetApproval
 	for _, i := range list {
 		a, ok := s.approval(i, calls)
 		if !ok {
-			interrupts = append(interrupts, dotnetInput(i, calls))
+			open = append(open, dotnetInput(i, calls))
 			continue
 		}
 		told = append(told, a)
-		interrupts = append(interrupts, a.interrupt(translate.Pruned([]byte(i.Raw), "id"), calls))
+		open = append(open, a.interrupt(translate.Pruned([]byte(i.Raw), "id"), calls))
 	}
 	var kept dotnetKept
 	for _, a := range s.asked {
@@ -69,13 +69,13 @@ func (s *dotnetStream) paused(r translate.Request, finish agui.Event) (agui.Paus
 			kept.Siblings = append(kept.Siblings, a)
 		default:
 			told = append(told, a)
-			interrupts = append(interrupts, a.interrupt(a.object(), calls))
+			open = append(open, a.interrupt(a.object(), calls))
 		}
 	}
 	if len(told) == 0 && !slices.ContainsFunc(list, dotnetLooks) {
 		return agui.Pause{}, agui.Event{}, false
 	}
-	p, clean := dotnetPause(interrupts, kept, finish)
+	p, clean := dotnetPause(open, kept, finish)
 	return p, clean, true
 }
 
@@ -87,15 +87,15 @@ func dotnetSucceeded(finish agui.Event) bool {
 
 // dotnetInputs is the pause of any other interrupt outcome: the host's generic interrupts have no sign of their own.
 func dotnetInputs(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
-	var interrupts []agui.Interrupt
+	var open []agui.Interrupt
 	calls := dotnetShown(r)
-	for _, i := range dotnetOutcome(finish) {
-		interrupts = append(interrupts, dotnetInput(i, calls))
+	for _, i := range interrupts(finish) {
+		open = append(open, dotnetInput(i, calls))
 	}
-	if len(interrupts) == 0 {
+	if len(open) == 0 {
 		return agui.Pause{}, agui.Event{}, false
 	}
-	p, clean := dotnetPause(interrupts, dotnetKept{}, finish)
+	p, clean := dotnetPause(open, dotnetKept{}, finish)
 	return p, clean, true
 }
 

@@ -3,8 +3,7 @@ package agentframework
 import (
 	"encoding/json"
 	"slices"
-
-	"github.com/tidwall/gjson"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -123,24 +122,33 @@ func (a *answered) tellHistory(emit func(agui.Event)) {
 
 // folded are the messages that events make: results and words. false if there is anything else in them.
 func folded(events []agui.Event) (list []agui.Message, ok bool) {
+	type words struct {
+		id   string
+		at   int // in list
+		text strings.Builder
+	}
+	var all []*words
 	for _, ev := range events {
 		id := ev.Get("messageId").Str
 		switch ev.Type {
 		case agui.CallResult:
 			list = append(list, told{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
 		case agui.TextStart:
-			list = append(list, agui.ParseMessage(agui.SetString([]byte(`{"role":"assistant","content":""}`), "id", id)))
+			all = append(all, &words{id: id, at: len(list)})
+			list = append(list, agui.Message{})
 		case agui.TextContent:
-			last := len(list) - 1
-			if last < 0 || list[last].ID != id {
+			if len(all) == 0 || all[len(all)-1].id != id {
 				return nil, false
 			}
-			text := gjson.GetBytes(list[last].JSON, "content").Str + ev.Get("delta").Str
-			list[last] = agui.ParseMessage(agui.SetString(list[last].JSON, "content", text))
+			all[len(all)-1].text.WriteString(ev.Get("delta").Str)
 		case agui.TextEnd, agui.RunStarted:
 		default:
 			return nil, false
 		}
+	}
+	for _, w := range all {
+		object := agui.SetString([]byte(`{"role":"assistant"}`), "content", w.text.String())
+		list[w.at] = agui.ParseMessage(agui.SetString(object, "id", w.id))
 	}
 	return list, true
 }
