@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -398,17 +396,6 @@ func TestPauseThatCannotBeRead(t *testing.T) {
 		change(&p)
 		if _, _, err := resumeWith(t, newDialect(t), p, l, in); code(err) != agui.StoreUnavailable {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestEditedArgs(t *testing.T) {
-	for args, want := range map[string]string{
-		`{"path":"a","n":1.0}`: `{"path":"z","n":1.0}`, `"{\"path\":\"a\"}"`: `{"path":"z"}`, `"no JSON"`: `{}`, ``: `{}`, `[1]`: `{}`,
-	} {
-		r := reply{ask: ask{Args: json.RawMessage(args)}, answer: agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"accepted":true,"path":"z","other":1}`)}}
-		if got := string(r.editedArgs()); got != want || !gjson.Valid(got) {
-			t.Errorf("%s became %s, want %s", args, got, want)
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package agentframework
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// What is said of a call waits for its result, but not without end.
+func TestWordsWaitForTheResult(t *testing.T) {
+	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
+	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", maxHeld) + `"}`
+	_, run := answering(t, p, l, input(t, entries(p, "true")))
+	var told []agui.Type
+	for _, s := range []string{started, textOpen, words, textEnds} {
+		if err := run.Event(agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s)}, func(ev agui.Event) { told = append(told, ev.Type) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(told) != 4 {
+		t.Errorf("told %v", told)
+	}
+}
+
+// A client that was reloaded has no call that a result could belong to.
+func TestClientWithoutItsMessages(t *testing.T) {
+	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
+	_, run := answering(t, p, l, parseInput(t, `{"threadId":"t1","runId":"r1","messages":[],`+entries(p, yes)+`}`))
+	if got := play(t, run, l, started, result("a", "done"), finished); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT" || string(got.emitted[1].JSON) != snapshotOf(user, said("a")) {
+		t.Errorf("told %s", got.text())
+	}
+}
+
+// A message beside the answers stands before the results in the client, also where the run fails before it is sent.
+func TestMessageBesideAnswersThatFail(t *testing.T) {
+	u2 := `{"id":"u2","role":"user","content":"more"}`
+	beside := agui.ParseMessage([]byte(u2))
+	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
+	l.message(u2)
+	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) { r.New = []agui.Message{beside} })
+	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m5","delta":"sure"}`
+	got := play(t, run, l, started, strings.Replace(textOpen, "m1", "m5", 1), words, strings.Replace(textEnds, "m1", "m5", 1), finished)
+	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+doubtful+`","toolCallId":"a"}`, `{"role":"assistant","content":"sure","id":"m5"}`, u2)
+	all := got.all()
+	if got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END MESSAGES_SNAPSHOT" ||
+		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[len(all)-1].JSON) != want {
+		t.Errorf("told %s", got.text())
+	}
+}
+
+// Clients keep the order that they have, and put behind it what a snapshot adds: the backend's own spoils their history.
+func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
+	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
+	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)
+	got := resumed(t, p, l, entries(p, yes, no), started, result("a", "ra"), snapshotOf(user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected)), finished)
+	if got.types() != "RUN_STARTED TOOL_CALL_RESULT TOOL_CALL_RESULT" {
+		t.Errorf("told %s", got.text())
+	}
+}
