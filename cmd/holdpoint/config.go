@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
+	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
@@ -99,6 +100,13 @@ func (c *config) check() []error {
 	if c.ReplayTTL == 0 {
 		wrong("REPLAY_TTL", "0", errors.New("want more than 0, such as 24h"))
 	}
+	deniesOnly := func(name string, cancel translate.JSON) {
+		if err := cancel.DeniesOnly(); err != nil && len(cancel) > 0 { // one that could not be read was reported
+			wrong(name, cancel.String(), err)
+		}
+	}
+	deniesOnly("AGENT_FRAMEWORK_CANCEL", c.AgentFramework.Cancel)
+	deniesOnly("DRAFT_CANCEL", c.Draft.Cancel)
 	if c.UpstreamHeadersFile != "" {
 		headers, err := readHeaders(c.UpstreamHeadersFile)
 		for _, err := range split(err) {

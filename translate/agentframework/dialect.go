@@ -28,7 +28,7 @@ package agentframework
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 
 	"github.com/tidwall/gjson"
 
@@ -55,8 +55,8 @@ func New(o Options) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
 		o.Cancel = translate.JSON("false")
 	}
-	if !agui.ValidJSON(o.Cancel) {
-		return nil, errors.New("agentframework: CANCEL is not JSON, want for example false or null")
+	if err := o.Cancel.DeniesOnly(); err != nil {
+		return nil, fmt.Errorf("agentframework: CANCEL %s: %w", o.Cancel, err)
 	}
 	return &Dialect{cancel: json.RawMessage(o.Cancel)}, nil
 }

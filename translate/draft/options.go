@@ -1,15 +1,11 @@
 package draft
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
-	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
 
@@ -38,56 +34,11 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) check() error {
-	v := gjson.ParseBytes(o.Cancel)
-	switch {
-	case !agui.ValidJSON(o.Cancel):
-		return errors.New("draft: CANCEL is not JSON, want for example " + cancelDefault)
-	case saysNothing(v):
-		return fmt.Errorf("draft: CANCEL %s says nothing, and a backend may take that for go on; want for example %s", o.Cancel, cancelDefault)
-	case mayApprove(v):
-		return fmt.Errorf("draft: CANCEL %s could be taken for an approval; want for example %s", o.Cancel, cancelDefault)
+	if err := o.Cancel.DeniesOnly(); err != nil {
+		return fmt.Errorf("draft: CANCEL %s: %w", o.Cancel, err)
 	}
 	return o.ApprovalTools.check()
 }
-
-func saysNothing(v gjson.Result) bool {
-	switch {
-	case v.IsObject():
-		return len(v.Map()) == 0
-	case v.IsArray():
-		return len(v.Array()) == 0
-	}
-	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
-}
-
-// yes are the words with which backends are told to go on, as values and as keys of a value that is not false.
-var yes = []string{"accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "proceed", "true", "yes"}
-
-// mayApprove says whether some backend could take the value for a yes.
-func mayApprove(v gjson.Result) bool {
-	switch {
-	case v.Type == gjson.True:
-		return true
-	case v.Type == gjson.Number:
-		return v.Num != 0
-	case v.Type == gjson.String:
-		return isYes(v.Str)
-	case v.IsArray():
-		return slices.ContainsFunc(v.Array(), mayApprove)
-	case v.IsObject():
-		found := false
-		v.ForEach(func(k, member gjson.Result) bool {
-			no := member.Type == gjson.False || member.Type == gjson.Null
-			nested := member.Type != gjson.True && member.Type != gjson.Number && mayApprove(member)
-			found = isYes(k.Str) && !no || nested
-			return !found
-		})
-		return found
-	}
-	return false
-}
-
-func isYes(word string) bool { return slices.Contains(yes, strings.ToLower(strings.TrimSpace(word))) }
 
 // Names are patterns of path.Match, in a variable separated by semicolons.
 type Names []string
