@@ -83,6 +83,12 @@ func guests(t *testing.T) []guest {
 		list = append(list, guest{"langgraph-" + b.name, b.url() + "/approve", "go", "langgraph:interrupt", false,
 			func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete": 1}})
 	}
+	for _, b := range shared.agents {
+		if b.mode == "default" {
+			list = append(list, guest{"agentframework-" + b.name, b.url() + "/approve", "go", "tool_call", false,
+				func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete_file": 1}})
+		}
+	}
 	for _, a := range layouts() {
 		add(a, "approve E-1", "tool_call", "E-1")
 	}
@@ -99,7 +105,6 @@ func guests(t *testing.T) []guest {
 		add(actor{name: name, make: func(l *scripted.Ledger) *scripted.Server { return make(false, l) }}, "approve E-1", "", "E-1")
 		list[len(list)-1].native = true
 	}
-	// agent-framework of Python comes here, when e2e has its server: a guest as the LangGraph ones are.
 	return list
 }
 
