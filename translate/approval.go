@@ -101,9 +101,24 @@ func decides(m gjson.Result) bool {
 }
 
 // mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
-// name, unless it is written with escapes.
+// name, unless one of its letters is written as an escape.
 func mayApprove(body []byte) bool {
-	return bytes.Contains(body, []byte(`\u`)) || hasWord(body, "approval") || hasWord(body, "confirm")
+	return hasWord(body, "approval") || hasWord(body, "confirm") || escapesLetters(body)
+}
+
+// escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes all that is not ASCII,
+// and .NET and Go some signs, but nobody letters.
+func escapesLetters(body []byte) bool {
+	for {
+		_, rest, found := bytes.Cut(body, []byte(`\u00`))
+		if !found {
+			return false
+		}
+		if len(rest) > 0 && rest[0] >= '4' && rest[0] <= '7' {
+			return true
+		}
+		body = rest
+	}
 }
 
 // hasWord looks for a lower-case word in any case.

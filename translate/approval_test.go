@@ -49,6 +49,8 @@ func TestApprovals(t *testing.T) {
 		"another tool":                           {body("", call("pay", request), answer), ""},
 		"a tool that the request declares":       {body(`,"tools":[{"name":"request_approval"}]`, call("request_approval", request), answer), ""},
 		"written with escapes":                   {body("", call(`request\u005fapproval`, request), answer), "1"},
+		"a letter of the name as an escape":      {body("", call(`reque\u0073t_\u0061pprov\u0061l`, request), tool(`{\"x\":1,\"\u0061pproved\":true}`)), "1"},
+		"every letter of the key as an escape":   {body("", `{"id":"u2","role":"user","function_\u0061\u0050\u0070\u0072\u006F\u0076\u0061\u006c\u0073":[{"id":"x"}]}`), "0"},
 		"keys in another spelling":               {body("", strings.NewReplacer("toolCalls", "tool_calls", "function", "Function", "name", "NAME").Replace(call("request_approval", `{\"Request\":{\"approvalId\":\"ficc_c\",\"functionNAME\":\"pay\"}}`)), strings.Replace(answer, "toolCallId", "tool_call_id", 1)), "1"},
 		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1"},
 		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1"},
@@ -224,6 +226,16 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		Approvals([]byte(`{"messages":[` + messages + `]}`))
 		if took := time.Since(begin); took > 5*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
+		}
+	}
+}
+
+func TestEscapedLetters(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"caf\u00e9 \u0027 \u003c \ud83d\ude00 \u4e2d"`: false, `"\u0041"`: true, `"\u007A"`: true, `"x\u00"`: false, ``: false, `"\u003e\u0061"`: true,
+	} {
+		if got := escapesLetters([]byte(text)); got != want {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }
