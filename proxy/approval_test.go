@@ -185,6 +185,34 @@ func TestAnswerInAMessage(t *testing.T) {
 			}
 		}
 	})
+	t.Run("nor where the next question is given up", func(t *testing.T) {
+		const realCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
+		g, _ := ask(t, asks)
+		g.do(withMessages(oldUser, realCall, askYes))
+		first := g.dialect.reads
+		g.dialect.reads = func(in agui.RunInput, p agui.Pause) []agui.Answer {
+			if p.Ended {
+				return first(in, p)
+			}
+			return nil // what is open is answered by resume
+		}
+		g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+			if r.Pause.ID != "" {
+				return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no word for a cancel")
+			}
+			return translate.Out{Body: r.Input.Raw}, nil
+		}
+		cancel := func(list ...string) string {
+			return strings.TrimSuffix(withMessages(list...), "}") + resumeWith(no("n1~id2")) + "}"
+		}
+		g.do(cancel(oldUser, realCall, askYes, askWords))
+		if len(g.calls) != 3 {
+			t.Fatalf("%d calls", len(g.calls))
+		}
+		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+","+realCall+","+askWords+"]" {
+			t.Errorf("sent %s", got)
+		}
+	})
 	t.Run("function_approvals do not stay either, but the words beside them", func(t *testing.T) {
 		g, _ := ask(t, finished)
 		both := `{"id":"u9","role":"user","content":"And b?","function_approvals":[{"id":"n1","call_id":"c1","approved":true}]}`

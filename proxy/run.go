@@ -320,8 +320,10 @@ func (r *run) prepareResume(d decision) decision {
 	if allCancelled(d.answers) {
 		// A cancel that cannot be said to the backend: nothing is sent, and the thread goes on.
 		r.log.Warn("the backend cannot be told that its question is cancelled", "code", begun.err.Code)
+		old, settled := r.old, r.settled
 		r.attempt = newAttempt(r.came)
-		q := question{in: r.in, record: r.record}
+		r.old, r.settled = old, settled
+		q := question{in: r.in, record: r.record, settled: settled}
 		return r.prepare(q.giveUp())
 	}
 	return begun
