@@ -4,11 +4,25 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
 )
 
-// What a hostile request or stream costs must not be the square of what it repeats: these take parts of a second, and did
-// take minutes where it was. No time is asserted; the test binary's own limit is the judge.
+// hostileTime is what some megabytes may take of the processor: they take parts of a second, and minutes where the time is
+// the square of what is repeated. What else the machine does is not in it.
+const hostileTime = 30 * time.Second
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
 
 func many(n int, f func(i int) string) string {
 	parts := make([]string, n)
@@ -23,7 +37,15 @@ func same(s string) func(int) string { return func(int) string { return s } }
 func copes(t *testing.T, dialect, request, answer string) {
 	t.Helper()
 	g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, answer) })
-	g.do(request)
+	before := processorTime(t)
+	got := g.do(request)
+	if took := processorTime(t) - before; took > hostileTime {
+		t.Errorf("%s: %v", dialect, took)
+	}
+	end := agui.PeekType([]byte(lastData(got)))
+	if !strings.HasPrefix(got, "data: "+`{"type":"RUN_STARTED"`) || !end.Terminal() {
+		t.Errorf("%s: the stream ends with %q", dialect, end)
+	}
 }
 
 var hostileTo = []string{"agent-framework", "auto", "request-approval", "draft"}
