@@ -58,8 +58,11 @@ func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 			if !ok || k.Repeats && old[a.Message] {
 				continue
 			}
-			if a.ID == "" {
+			switch {
+			case a.ID == "":
 				a.ID = p.Interrupts[n].ID
+			case translate.Named(p, a.ID) != nil: // the samples' hosts go by the call, others by approval_id
+				return nil, agui.Errorf(agui.InvalidPayload, "the tool message on call %q has the approval_id of another request", agui.Cut(k.Call))
 			}
 			at := slices.IndexFunc(list, func(b agui.Answer) bool { return b.ID == a.ID })
 			if at < 0 {
@@ -72,8 +75,8 @@ func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, nil
 }
 
-// fromMessage reads a tool message: {"approval_id":A,"approved":b}, on the call. With the id of another approval it is
-// the answer to that one, which nobody asked for.
+// fromMessage reads a tool message: {"approval_id":A,"approved":b}, on the call. Another approval's id comes back in the
+// answer: nobody asked for that one here.
 func fromMessage(m agui.Message, k kept) (agui.Answer, bool) {
 	if m.Role != "tool" || m.ToolCallID != k.Call {
 		return agui.Answer{}, false

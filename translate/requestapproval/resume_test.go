@@ -160,6 +160,21 @@ func TestAnswersFromMessages(t *testing.T) {
 	}
 }
 
+// A tool message on one open call with the approval_id of another is an answer to neither: hosts differ in which they go by.
+func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
+	published := bothAsked(t)
+	native := bothAsked(t)
+	for n := range native.Interrupts {
+		native.Interrupts[n].ID = native.Interrupts[n].Native
+	}
+	crossed := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_b","approved":true}`), tool("y", "b", `{"approval_id":"ficc_a","approved":true}`)))
+	for _, p := range []agui.Pause{published, native} {
+		if list, err := New().Answers(crossed, p); code(err) != agui.InvalidPayload {
+			t.Errorf("%v %+v", err, list)
+		}
+	}
+}
+
 // A tool message on an open call is never handed on beside the answer, in whatever spelling: two answers run it, or run
 // what was denied.
 func TestSecondAnswerStaysOut(t *testing.T) {
