@@ -103,13 +103,15 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 // NewMessages is the second exchange of a resume that could not carry the messages beside the answers: an ordinary run
 // that brings them, behind all that the client has been shown.
 func NewMessages(r Request) Out {
-	messages, ok := KnownMessages(r)
-	if ok {
-		messages = append(messages, r.New...)
-	} else {
-		messages = r.Input.Messages
+	return Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
+}
+
+// WithNewMessages are the messages of that exchange; the list is the caller's own.
+func WithNewMessages(r Request) []agui.Message {
+	if messages, ok := KnownMessages(r); ok {
+		return append(messages, r.New...)
 	}
-	return Out{Body: Unanswered(r.Input, messages), TakesNew: true}
+	return slices.Clone(r.Input.Messages)
 }
 
 // A DanglingCall is a tool call of the assistant in the history that no result answers.

@@ -188,12 +188,7 @@ func holdsCalls(list, told []agui.Message) bool {
 // last. They stand behind their calls now: a model refuses a call without one. A client that is shown the backend's own
 // form was not told of them, and its own were taken out.
 func (run *run) next() *translate.Exchange {
-	out := translate.NewMessages(run.r)
-	var list []agui.Message
-	gjson.GetBytes(out.Body, "messages").ForEach(func(_, m gjson.Result) bool {
-		list = append(list, agui.ParseMessage([]byte(m.Raw)))
-		return true
-	})
+	list := translate.WithNewMessages(run.r)
 	for _, t := range run.told {
 		if slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == t.ToolCallID }) {
 			continue
@@ -206,6 +201,6 @@ func (run *run) next() *translate.Exchange {
 		}
 		list = slices.Insert(list, at, t)
 	}
-	out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
+	out := translate.Out{Body: translate.Unanswered(run.r.Input, list), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
 }

@@ -1,8 +1,6 @@
 package requestapproval
 
 import (
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -81,13 +79,6 @@ func before(r translate.Request) []agui.Message {
 
 // newMessages is the second exchange: an ordinary run with the messages beside the answers.
 func newMessages(r translate.Request) translate.Out {
-	out := translate.NewMessages(r)
-	var list []agui.Message
-	for _, m := range gjson.GetBytes(out.Body, "messages").Array() {
-		list = append(list, agui.ParseMessage([]byte(m.Raw)))
-	}
-	if list, changed := cleaned(list, r.Input.Declares, leftOver(r)); changed {
-		out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(list))
-	}
-	return out
+	list, _ := cleaned(translate.WithNewMessages(r), r.Input.Declares, leftOver(r))
+	return translate.Out{Body: translate.Unanswered(r.Input, list), TakesNew: true}
 }
