@@ -45,7 +45,7 @@ func approvals(body []byte, wanted func(name string) bool) []int {
 	}
 	asked := map[string]string{} // call id -> name
 	for _, m := range messages {
-		for _, c := range calls(m) {
+		for _, c := range Calls(m) {
 			name := asking(c, declared)
 			if name == "" {
 				continue
@@ -138,7 +138,7 @@ func hasWord(body []byte, word string) bool {
 // asking is the name under which a call asks for an approval, in one of the ways in which it may be read; "" if it asks
 // for none.
 func asking(c gjson.Result, declared map[string]bool) string {
-	named := texts(Every(c, "function", "name")...)
+	named := Texts(c, "function", "name")
 	args := Every(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
@@ -156,16 +156,17 @@ func asking(c gjson.Result, declared map[string]bool) string {
 // one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
 func asks(name string, args gjson.Result) bool {
 	if name == ConfirmChanges {
-		return len(args.Map()) == 0 || len(texts(Members(args, "function_call_id")...)) > 0
+		return len(args.Map()) == 0 || len(Texts(args, "function_call_id")) > 0
 	}
 	return slices.ContainsFunc(Members(args, "request"), func(request gjson.Result) bool {
-		return len(texts(Members(request, "approval_id")...)) > 0 && len(texts(Members(request, "function_name")...)) > 0
+		return len(Texts(request, "approval_id")) > 0 && len(Texts(request, "function_name")) > 0
 	})
 }
 
-func texts(list ...gjson.Result) []string {
+// Texts are the strings at a path of names, found as by Every.
+func Texts(object gjson.Result, path ...string) []string {
 	var out []string
-	for _, v := range list {
+	for _, v := range Every(object, path...) {
 		if v.Type == gjson.String {
 			out = append(out, v.Str)
 		}
@@ -175,7 +176,7 @@ func texts(list ...gjson.Result) []string {
 
 // idsOf are the ids in a member of an object, "" where it has none.
 func idsOf(object gjson.Result, name string) []string {
-	if ids := texts(Every(object, name)...); len(ids) > 0 {
+	if ids := Texts(object, name); len(ids) > 0 {
 		return ids
 	}
 	return []string{""}
@@ -186,7 +187,8 @@ func IsTool(m gjson.Result) bool {
 	return slices.ContainsFunc(Every(m, "role"), func(role gjson.Result) bool { return strings.EqualFold(role.Str, "tool") })
 }
 
-func calls(m gjson.Result) []gjson.Result {
+// Calls are the tool calls of a message, in any spelling.
+func Calls(m gjson.Result) []gjson.Result {
 	var list []gjson.Result
 	for _, v := range Members(m, "toolCalls") {
 		list = append(list, v.Array()...)
@@ -239,7 +241,7 @@ func WithoutApprovals(in agui.RunInput, gone []int) agui.RunInput {
 	answers, asked := map[int]bool{}, map[string]bool{}
 	for _, at := range gone {
 		answers[at] = true
-		for _, id := range texts(Members(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId")...) {
+		for _, id := range Texts(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId") {
 			asked[id] = true
 		}
 	}
@@ -284,7 +286,7 @@ func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 
 // withoutCalls is a message without some of its calls; false if nothing is left of it.
 func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
-	all := calls(gjson.ParseBytes(m.JSON))
+	all := Calls(gjson.ParseBytes(m.JSON))
 	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool {
 		return slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] })
 	})

@@ -130,7 +130,7 @@ func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInp
 		m, ok := in.Messages[at], true
 		object := gjson.ParseBytes(m.JSON)
 		gone := map[string]bool{}
-		for _, c := range calls(object) {
+		for _, c := range Calls(object) {
 			d := DanglingCall{ID: first(c, "id").Str, Name: first(first(c, "function"), "name").Str, Abandoned: user}
 			if !results[d.ID] && goes(d) {
 				gone[d.ID] = true

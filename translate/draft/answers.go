@@ -151,15 +151,13 @@ func askedBy(p agui.Pause, callID string) *agui.Interrupt {
 func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range in.Messages {
-		for _, list := range translate.Members(gjson.ParseBytes(m.JSON), "toolCalls") {
-			for _, c := range list.Array() {
-				asks := func(name gjson.Result) bool { return d.tools.match(name.Str) && !in.Declares(name.Str) }
-				if !slices.ContainsFunc(translate.Every(c, "function", "name"), asks) {
-					continue
-				}
-				for _, id := range translate.Members(c, "id") {
-					ids[id.String()] = true
-				}
+		for _, c := range translate.Calls(gjson.ParseBytes(m.JSON)) {
+			asks := func(name gjson.Result) bool { return d.tools.match(name.Str) && !in.Declares(name.Str) }
+			if !slices.ContainsFunc(translate.Every(c, "function", "name"), asks) {
+				continue
+			}
+			for _, id := range translate.Members(c, "id") {
+				ids[id.String()] = true
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package requestapproval
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -25,9 +24,9 @@ type history struct {
 func look(list []agui.Message, declares func(string) bool) *history {
 	h := &history{declares: declares, asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
 	for _, m := range list {
-		for _, c := range callsOf(m) {
+		for _, c := range translate.Calls(gjson.ParseBytes(m.JSON)) {
 			_, synthetic := h.ask(c)
-			for _, id := range textsOf(c, "id") {
+			for _, id := range translate.Texts(c, "id") {
 				if synthetic {
 					h.asked[id] = true
 				} else {
@@ -37,8 +36,8 @@ func look(list []agui.Message, declares func(string) bool) *history {
 		}
 	}
 	for _, m := range list {
-		if hasRole(m, "tool") && !h.answers(m) {
-			for _, id := range textsOf(gjson.ParseBytes(m.JSON), "toolCallId") {
+		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && !h.answers(object) {
+			for _, id := range translate.Texts(object, "toolCallId") {
 				h.results[id] = true
 			}
 		}
@@ -48,19 +47,16 @@ func look(list []agui.Message, declares func(string) bool) *history {
 
 // ask is what a synthetic call asks for; false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
-	if h.declares(translate.RequestApproval) || !slices.Contains(textsOf(c, "function", "name"), translate.RequestApproval) {
+	if h.declares(translate.RequestApproval) || !slices.Contains(translate.Texts(c, "function", "name"), translate.RequestApproval) {
 		return ask{}, false
 	}
 	for _, args := range translate.Every(c, "function", "arguments") {
-		text := args.Str
-		if args.Type != gjson.String {
-			text = args.Raw
-		}
-		if a, ok := readAsk(text); ok {
+		args = translate.ParseText(args)
+		if a, ok := readAsk(args.Raw); ok {
 			return a, true
 		}
 		// What is not read as a request here may be one to the backend (a key that stands twice).
-		if request := translate.Every(gjson.Parse(validOr(text)), "request", "approval_id"); len(request) > 0 {
+		if request := translate.Every(args, "request", "approval_id"); len(request) > 0 {
 			return ask{}, true
 		}
 	}
@@ -68,12 +64,11 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 }
 
 // answers says whether a message answers a synthetic call, and is no result of the function.
-func (h *history) answers(m agui.Message) bool {
-	object := gjson.ParseBytes(m.JSON)
-	if !slices.ContainsFunc(textsOf(object, "toolCallId"), func(id string) bool { return h.asked[id] }) {
+func (h *history) answers(m gjson.Result) bool {
+	if !slices.ContainsFunc(translate.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false
 	}
-	return slices.ContainsFunc(translate.Every(object, "content"), func(content gjson.Result) bool {
+	return slices.ContainsFunc(translate.Every(m, "content"), func(content gjson.Result) bool {
 		content = translate.ParseText(content)
 		return len(translate.Members(content, "approval_id")) > 0 || slices.ContainsFunc(translate.Members(content, "approved"), gjson.Result.IsBool)
 	})
@@ -85,13 +80,13 @@ func cleaned(list []agui.Message, declares func(string) bool, goes func(translat
 	h := look(list, declares)
 	renamed := map[string]bool{}
 	for _, m := range list {
-		if hasRole(m, "tool") && h.answers(m) {
+		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && h.answers(object) {
 			changed = true
 			continue
 		}
 		edited, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
 			if a, synthetic := h.ask(c); synthetic {
-				return h.exchange(textsOf(c, "id"), a, renamed)
+				return h.exchange(translate.Texts(c, "id"), a, renamed)
 			}
 			return json.RawMessage(c.Raw)
 		})
@@ -121,12 +116,12 @@ func told(list []agui.Message, declares func(string) bool) []agui.Message {
 	h := look(list, declares)
 	var out []agui.Message
 	for _, m := range list {
-		if hasRole(m, "tool") && h.answers(m) {
+		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && h.answers(object) {
 			continue
 		}
 		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
 			a, synthetic := h.ask(c)
-			ids := textsOf(c, "id")
+			ids := translate.Texts(c, "id")
 			switch {
 			case !synthetic:
 				return json.RawMessage(c.Raw)
@@ -158,11 +153,11 @@ func without(list []agui.Message, calls map[string]bool) []agui.Message {
 	gone := func(ids []string) bool { return slices.ContainsFunc(ids, func(id string) bool { return calls[id] }) }
 	var out []agui.Message
 	for _, m := range list {
-		if hasRole(m, "tool") && gone(textsOf(gjson.ParseBytes(m.JSON), "toolCallId")) {
+		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && gone(translate.Texts(object, "toolCallId")) {
 			continue
 		}
 		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
-			if gone(textsOf(c, "id")) {
+			if gone(translate.Texts(c, "id")) {
 				return nil
 			}
 			return json.RawMessage(c.Raw)
@@ -177,7 +172,7 @@ func without(list []agui.Message, calls map[string]bool) []agui.Message {
 // withCalls is the message with what edit makes of each of its calls (nil: none). A message in which nothing changes keeps
 // its bytes; false if nothing is left of it.
 func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
-	all := callsOf(m)
+	all := translate.Calls(gjson.ParseBytes(m.JSON))
 	var left []json.RawMessage
 	same := true
 	for _, c := range all {
@@ -228,34 +223,4 @@ func toolCall(id, name, arguments string) json.RawMessage {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
 	}{id, "function", function{name, arguments}})
-}
-
-func callsOf(m agui.Message) []gjson.Result {
-	var list []gjson.Result
-	for _, v := range translate.Members(gjson.ParseBytes(m.JSON), "toolCalls") {
-		list = append(list, v.Array()...)
-	}
-	return list
-}
-
-func textsOf(object gjson.Result, path ...string) []string {
-	var list []string
-	for _, v := range translate.Every(object, path...) {
-		if v.Type == gjson.String {
-			list = append(list, v.Str)
-		}
-	}
-	return list
-}
-
-func hasRole(m agui.Message, role string) bool {
-	return slices.ContainsFunc(textsOf(gjson.ParseBytes(m.JSON), "role"), func(r string) bool { return strings.EqualFold(r, role) })
-}
-
-// validOr is the text if it is JSON, else an empty object.
-func validOr(text string) string {
-	if agui.ValidJSON([]byte(text)) {
-		return text
-	}
-	return "{}"
 }

@@ -198,9 +198,10 @@ func (run *run) repeats(id string) bool {
 	if run.had == nil {
 		run.had = map[string]bool{}
 		for _, m := range run.r.Came {
-			ids := textsOf(gjson.ParseBytes(m.JSON), "toolCallId")
-			for _, c := range callsOf(m) {
-				ids = append(ids, textsOf(c, "id")...)
+			object := gjson.ParseBytes(m.JSON)
+			ids := translate.Texts(object, "toolCallId")
+			for _, c := range translate.Calls(object) {
+				ids = append(ids, translate.Texts(c, "id")...)
 			}
 			for _, one := range ids {
 				run.had[one] = true
