@@ -239,11 +239,14 @@ func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
 
 // result: a call with a result waits for nothing.
 func (run *run) result(ev agui.Event, emit func(agui.Event)) {
+	if len(run.calls) == 0 && len(run.asks) == 0 || !ev.Valid() {
+		return
+	}
 	id := ev.Get("toolCallId").Str
 	if c := run.holding(id); c != nil {
 		run.release(c, emit)
 	}
-	if run.asks[id] && ev.Valid() {
+	if run.asks[id] {
 		delete(run.asks, id)
 		run.asked = slices.DeleteFunc(run.asked, func(a asked) bool { return a.Call == id })
 	}
