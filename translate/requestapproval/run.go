@@ -295,7 +295,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // pause makes an interrupt of every request that is open.
 func (run *run) pause(res *translate.Result) {
 	finish := res.Finish.Clone()
-	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
+	p := agui.Pause{Dialect: Name}
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
@@ -321,7 +321,7 @@ func (run *run) pause(res *translate.Result) {
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: a.object(callID), Private: agui.MustMarshal(a.kept)})
 	}
 	if run.native {
-		p.Native, res.Announced = run.shown, true
+		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(finish.JSON), true
 	}
 	res.Pause = p
 	res.Finish = finish.With(agui.DeleteKey(finish.JSON, "outcome"))

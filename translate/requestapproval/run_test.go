@@ -49,6 +49,9 @@ func TestWhichEndsPause(t *testing.T) {
 		if got := len(p.result.Pause.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
+		if p.result.Pause.NativeFinish != nil { // told again, without the question, to a client of a later ShowNative
+			t.Errorf("native finish %s", p.result.Pause.NativeFinish)
+		}
 		if pauses && p.result.Finish.Get("outcome").Exists() {
 			t.Errorf("finish %s", p.result.Finish.JSON)
 		}
