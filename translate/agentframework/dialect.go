@@ -15,7 +15,7 @@
 // resume entry for it is refused. A workflow asks by CUSTOM request_info and a call of that name; 1.0.0rc7 and older take
 // the answer as a resume object.
 //
-// What cannot be repaired: 1.0.0b251223 and older ask nothing where a predicted state waits. 1.0.0b260225 and b260304 run
+// What cannot be repaired: 1.0.0b251223 and older ask nothing where a predicted state waits. 1.0.0b260225 to b260311 run
 // an approved call without a trace, as 1.0.0rc7 looks when it lost the question: such a run is in doubt. A workflow of
 // 1.0.0rc7 and older that waits for a text takes the next user message for it, also after a cancel. Up to b260219 no
 // result of an approved call is told. Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it

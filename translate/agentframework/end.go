@@ -243,7 +243,7 @@ func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 }
 
 // tellMissed tells of approved calls without a result. 1.0.0b260319 to 1.0.0rc7 drop an answer to what they do not know
-// (any more) without a word, and the run looks like a success; 1.0.0b260225 and b260304 look the same when they ran the
+// (any more) without a word, and the run looks like a success; 1.0.0b260225 to b260311 look the same when they ran the
 // call (RAN). The backend is of the former if it is known to keep what it asks.
 func (a *answered) tellMissed(emit func(agui.Event)) {
 	if a.kept.Row != rowList {
