@@ -108,7 +108,7 @@ func (run *run) take(a ask) {
 		}
 	}
 	if run.asked(a.ID) == nil {
-		run.asks = append(run.asks, a)
+		run.ask(a)
 	}
 }
 

@@ -33,7 +33,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 		id := i.Get("id").Str
 		known := func(a ask) bool { return a.ID == id || a.Call == id || a.Confirm == id }
 		if !slices.ContainsFunc(run.asks, known) {
-			run.asks = append(run.asks, readListed(i))
+			run.ask(readListed(i))
 		}
 	}
 	var open []agui.Interrupt
@@ -61,18 +61,19 @@ func (run *run) siblings() []string {
 		return nil
 	}
 	calls := run.r.Transcript.Calls()
-	asked := func(c agui.Call) bool {
-		return slices.ContainsFunc(run.asks, func(a ask) bool { return a.Call == c.ID })
+	asked := map[string]bool{}
+	for _, a := range run.asks {
+		asked[a.Call] = true
 	}
 	parents := map[string]bool{}
 	for _, c := range calls {
-		if asked(c) {
+		if asked[c.ID] {
 			parents[c.Parent] = true
 		}
 	}
 	var list []string
 	for _, c := range calls {
-		if parents[c.Parent] && !c.Answered && !asked(c) && !run.gone[c.ID] && !run.r.Input.Declares(c.Name) {
+		if parents[c.Parent] && !c.Answered && !asked[c.ID] && !run.gone[c.ID] && !run.r.Input.Declares(c.Name) {
 			list = append(list, c.ID)
 		}
 	}

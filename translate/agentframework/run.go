@@ -2,6 +2,7 @@ package agentframework
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -18,8 +19,10 @@ type run struct {
 	started  bool            // RUN_STARTED came
 	thread   string          // the backend's name of it
 	begun    map[string]bool // calls whose START has passed and whose END has not
-	texts    []string        // messages whose END has not
+	texts    map[string]int  // messages whose END has not, and in what order they began
+	begins   int             // of messages
 	asks     []ask
+	askAt    map[string]int  // where each is, by its id
 	gone     map[string]bool // calls that were taken out
 	held     []*held         // calls that may be synthetic
 	heldSize int             // bytes of their events
@@ -37,7 +40,8 @@ type run struct {
 }
 
 func newRun(d *Dialect, r translate.Request) *run {
-	return &run{d: d, r: r, native: r.Show == translate.ShowNative, begun: map[string]bool{}, gone: map[string]bool{}, calls: map[string]agui.Call{}}
+	return &run{d: d, r: r, native: r.Show == translate.ShowNative, begun: map[string]bool{}, texts: map[string]int{},
+		askAt: map[string]int{}, gone: map[string]bool{}, calls: map[string]agui.Call{}}
 }
 
 // Event implements translate.Run.
@@ -82,12 +86,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 	case agui.TextStart:
 		if ev.Valid() {
-			run.texts = append(run.texts, ev.Get("messageId").String())
+			run.begins++
+			run.texts[ev.Get("messageId").String()] = run.begins
 		}
 	case agui.TextEnd:
-		if at := slices.Index(run.texts, ev.Get("messageId").Str); at >= 0 {
-			run.texts = slices.Delete(run.texts, at, at+1)
-		}
+		delete(run.texts, ev.Get("messageId").Str)
 	case agui.MessagesSnapshot:
 		if ev.Valid() {
 			var show bool
@@ -135,7 +138,7 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 			a.Hosted = true
 			run.tellCall(a, emit)
 		}
-		run.asks = append(run.asks, a)
+		run.ask(a)
 	case a.Kind == request:
 		run.asked(a.ID).about = slices.Clone(a.about) // its call came first
 	}
@@ -145,11 +148,17 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 }
 
 func (run *run) asked(id string) *ask {
-	at := slices.IndexFunc(run.asks, func(a ask) bool { return a.ID == id })
-	if at < 0 {
+	at, ok := run.askAt[id]
+	if !ok {
 		return nil
 	}
 	return &run.asks[at]
+}
+
+// ask adds a question, of which there is none with its id.
+func (run *run) ask(a ask) {
+	run.askAt[a.ID] = len(run.asks)
+	run.asks = append(run.asks, a)
 }
 
 func (run *run) asksRequest() bool {
@@ -164,7 +173,10 @@ func (run *run) drop(ev agui.Event) {
 }
 
 // knows says whether the client has seen a tool call.
-func (run *run) knows(id string) bool { return run.callOf(id) != nil }
+func (run *run) knows(id string) bool {
+	_, here := run.calls[id]
+	return here || run.callOf(id) != nil
+}
 
 func (run *run) callOf(id string) *agui.Call {
 	if run.r.Transcript != nil {
@@ -201,7 +213,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	if len(res.Pause.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
 		// A resumed workflow of 1.0.0rc7 to 1.0.1 ends its text behind the end of the run (RAN).
-		for _, id := range run.texts {
+		began := func(a, b string) int { return run.texts[a] - run.texts[b] }
+		for _, id := range slices.SortedFunc(maps.Keys(run.texts), began) {
 			say(textEnd(id))
 		}
 	}

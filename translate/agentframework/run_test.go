@@ -1,6 +1,8 @@
 package agentframework
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -393,5 +395,36 @@ func TestNew(t *testing.T) {
 	d, err := New(Options{})
 	if err != nil || string(d.cancel) != "false" || d.Name() != "agent-framework" {
 		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// Texts that a run leaves open are ended in the order in which they began, and only those.
+func TestOpenTextsAreEnded(t *testing.T) {
+	_, one, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: &log{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for n := range 20 {
+		id := strconv.Itoa(n)
+		list := []string{`{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`}
+		if n%3 == 0 {
+			list = append(list, `{"type":"TEXT_MESSAGE_END","messageId":"`+id+`"}`)
+		} else {
+			want = append(want, id)
+		}
+		for _, s := range list {
+			if err := one.Event(agui.NewEvent([]byte(s)), func(agui.Event) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	res, err := one.End(translate.End{Event: agui.NewEvent([]byte(finished))})
+	var got []string
+	for _, ev := range res.Before {
+		got = append(got, ev.Get("messageId").Str)
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: ended %v, want %v", err, got, want)
 	}
 }
