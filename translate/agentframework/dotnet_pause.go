@@ -22,7 +22,7 @@ func (s *dotnetStream) note(ev agui.Event) {
 			s.asked = append(s.asked, a)
 		}
 	case agui.CallResult:
-		if len(s.asked) > 0 { // the application has approved it itself
+		if len(s.asked) > 0 && ev.Valid() { // the application has approved it itself
 			id := ev.Get("toolCallId").Str
 			s.asked = slices.DeleteFunc(s.asked, func(a dotnetApproval) bool { return a.Call.ID == id })
 		}

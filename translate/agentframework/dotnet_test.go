@@ -296,3 +296,16 @@ func TestIsDotnet(t *testing.T) {
 		}
 	}
 }
+
+// A result that no client would read as one takes no question away.
+func TestDotnetOpaqueResultLeavesTheQuestion(t *testing.T) {
+	for result, open := range map[string]int{
+		`{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"call_1","content":"done"}`:              0,
+		`{"type":"TOOL_CALL_RESULT","type":"RAW","messageId":"m","toolCallId":"call_1","content":"done"}`: 1,
+	} {
+		res := dotnetEnds(t, translate.Request{}, append(dotnetAsksFor("call_1", "delete_file", dotnetFiles), result, dotnetEnd(dotnetSuccess))...)
+		if len(res.Pause.Interrupts) != open {
+			t.Errorf("%s: %d questions, want %d", result, len(res.Pause.Interrupts), open)
+		}
+	}
+}

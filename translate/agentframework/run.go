@@ -90,7 +90,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			run.texts[ev.Get("messageId").String()] = run.begins
 		}
 	case agui.TextEnd:
-		delete(run.texts, ev.Get("messageId").Str)
+		if ev.Valid() {
+			delete(run.texts, ev.Get("messageId").Str)
+		}
 	case agui.MessagesSnapshot:
 		if ev.Valid() {
 			var show bool
