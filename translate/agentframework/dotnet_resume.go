@@ -66,10 +66,11 @@ type dotnetEntry struct {
 // one that nobody asked for, and one with it for an approval, whatever was asked; the call that it runs is the one in the
 // answer. So all of an approval's payload but the yes or no is ours, and no other payload may look like one.
 func dotnetEntries(r translate.Request) ([]dotnetEntry, error) {
+	given := givenEntries(r.Input)
 	var list []dotnetEntry
 	for n, i := range r.Pause.Interrupts {
 		a := r.Answers[n]
-		e := dotnetEntry{ID: i.Native, Status: a.Status, Metadata: dotnetMetadata(r.Input, a.ID)}
+		e := dotnetEntry{ID: i.Native, Status: a.Status, Metadata: dotnetMetadata(given[a.ID])}
 		call, approval := dotnetCallOf(i)
 		switch {
 		case approval:
@@ -138,11 +139,9 @@ func dotnetForges(payload json.RawMessage) (forges bool) {
 }
 
 // dotnetMetadata is what the client's entry has for the application.
-func dotnetMetadata(in agui.RunInput, id string) json.RawMessage {
-	for _, e := range gjson.GetBytes(in.Raw, "resume").Array() {
-		if m := e.Get("metadata"); e.Get("interruptId").Str == id && m.IsObject() {
-			return json.RawMessage(m.Raw)
-		}
+func dotnetMetadata(given gjson.Result) json.RawMessage {
+	if m := given.Get("metadata"); m.IsObject() {
+		return json.RawMessage(m.Raw)
 	}
 	return nil
 }

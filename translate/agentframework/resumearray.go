@@ -26,12 +26,13 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 		// With messages a workflow of 1.2.0 and later begins anew and asks once more (RAN).
 		messages = nil
 	}
+	given := givenEntries(res.r.Input)
 	list := []byte{'['}
 	for n, r := range entries {
 		if n > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, res.entry(r)...)
+		list = append(list, r.entry(given[r.answer.ID])...)
 	}
 	return agui.SetKey(res.body(messages), "resume", append(list, ']')), nil
 }
@@ -58,14 +59,23 @@ func newer(replies []reply) bool {
 	})
 }
 
-// entry is the client's resume entry with the backend's id; a cancelled approval is denied, for every version wants an
-// answer to each call.
-func (res *resumption) entry(r reply) []byte {
-	entry := []byte(`{}`)
-	for n, e := range gjson.GetBytes(res.r.Input.Raw, "resume").Array() {
-		if n < len(res.r.Input.Resume) && res.r.Input.Resume[n].InterruptID == r.answer.ID {
-			entry = []byte(e.Raw)
+// givenEntries are the client's resume entries, by their ids.
+func givenEntries(in agui.RunInput) map[string]gjson.Result {
+	given := make(map[string]gjson.Result, len(in.Resume))
+	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
+		if n < len(in.Resume) {
+			given[in.Resume[n].InterruptID] = e
 		}
+	}
+	return given
+}
+
+// entry is the client's resume entry, if it gave one, with the backend's id; a cancelled approval is denied, for every
+// version wants an answer to each call.
+func (r reply) entry(given gjson.Result) []byte {
+	entry := []byte(`{}`)
+	if given.Exists() {
+		entry = []byte(given.Raw)
 	}
 	status, payload := r.answer.Status, r.answer.Payload
 	if status == agui.Cancelled && r.Kind != request {
