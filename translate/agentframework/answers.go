@@ -21,7 +21,26 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	for n := range given {
 		given[n] = alias(p, given[n])
 	}
+	if p.ID != "" && !p.Ended {
+		if err := contradiction(given); err != nil {
+			return nil, err
+		}
+	}
 	return merged(given, fromMessages(in, p))
+}
+
+// contradiction is an error if two answers to one question differ: admit takes the last, and the first may be the no. Not
+// of messages, which stay in a client's history: the last is what it says now.
+func contradiction(list []agui.Answer) error {
+	said := make(map[string]agui.Answer, len(list))
+	for _, a := range list {
+		before, twice := said[a.ID]
+		if twice && (before.Status != a.Status || !sameAnswer(before.Payload, a.Payload)) {
+			return agui.Errorf(agui.ResumeConflict, "interrupt %q is answered twice, and differently", agui.Cut(a.ID))
+		}
+		said[a.ID] = a
+	}
+	return nil
 }
 
 // formal are the answers outside of the messages.

@@ -149,3 +149,20 @@ func TestAnswersToNothing(t *testing.T) {
 		})
 	}
 }
+
+// Of two answers to one question neither wins: the one may be the no.
+func TestTwoAnswersThatDifferAreNone(t *testing.T) {
+	p, _ := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
+	id := p.Interrupts[0].ID
+	for first, conflicts := range map[string]bool{"false": true, "true": false} {
+		for form, props := range map[string]string{
+			"command and props": `{"command":{"resume":{"` + id + `":{"accepted":` + first + `}}},"resume":{"interrupts":[{"id":"` + id + `","value":{"accepted":true}}]}}`,
+			"two items":         `{"resume":{"interrupts":[{"id":"` + id + `","value":{"accepted":` + first + `}},{"id":"` + id + `","value":{"accepted":true}}]}}`,
+		} {
+			list, err := newDialect(t).Answers(input(t, `"forwardedProps":`+props), p)
+			if (err != nil) != conflicts || conflicts == (len(list) > 0) {
+				t.Errorf("%s, first %s: %v, %v", form, first, list, err)
+			}
+		}
+	}
+}
