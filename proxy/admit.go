@@ -220,6 +220,13 @@ func (q question) forOpen() decision {
 			d.reask = true
 			return d
 		}
+		old, twice := byID[a.ID]
+		if twice && digestAnswer(old) != digestAnswer(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
+			// Of messages the last one holds: they stay in a history, where an answer may have been refused before.
+			d := refuse(agui.ResumeConflict, "interrupt %q is answered twice, and not the same", agui.Cut(a.ID))
+			d.reask = true
+			return d
+		}
 		byID[a.ID] = a
 	}
 	var ordered []agui.Answer

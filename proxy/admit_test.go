@@ -127,6 +127,8 @@ func TestAdmit(t *testing.T) {
 		// answers
 		{name: "all answered", record: two, answers: []agui.Answer{resolved("y", "1"), cancelled("x")}, do: actResume},
 		{name: "one left open", record: two, answers: []agui.Answer{resolved("y", "1")}, do: actRefuse, code: agui.PartialResume, reask: true},
+		{name: "a no and a yes for one question", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "false"), resolved("x", "true")}, do: actRefuse, code: agui.ResumeConflict, reask: true},
+		{name: "one answer twice", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true"), resolved("x", " true")}, do: actResume},
 		{name: "one open and one unknown", record: two, answers: []agui.Answer{resolved("x", "1"), resolved("z", "1")}, do: actRefuse, code: agui.UnknownInterruptID, reask: true},
 		{name: "an unknown id on a thread without a record", answers: []agui.Answer{resolved("x", "1")}, do: actRefuse, code: agui.UnknownInterruptID},
 		{name: "an unknown id while another question is open asks that one again", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("z", "1")}, do: actRefuse, code: agui.UnknownInterruptID, reask: true},
