@@ -2,6 +2,7 @@ package agentframework
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,7 @@ func FuzzDotnetAnswers(f *testing.F) {
 			f.Add(payload, payload, messages, true)
 		}
 	}
+	f.Add(`true`, `true`, dotnetMessages(dotnetUser, dotnetGated, strings.Replace(dotnetResult, `"tool"`, `"tooL"`, 1)), false)
 	f.Fuzz(func(t *testing.T, first, second, more string, cancelled bool) {
 		body := []byte(`{"threadId":"t1","runId":"r1",` + more + `}`)
 		if !agui.ValidJSON(body) || first != "" && !agui.ValidJSON([]byte(first)) || second != "" && !agui.ValidJSON([]byte(second)) {
@@ -151,9 +153,12 @@ func FuzzDotnetAnswers(f *testing.F) {
 			t.Fatalf("a free answer can be taken for an approval: %s", sent[1].Raw)
 		}
 		for _, m := range gjson.GetBytes(out.Body, "messages").Array() {
-			if m.Get("role").Str == "assistant" && m.Raw == dotnetGated && !strings.Contains(more, dotnetResult) && !strings.Contains(more, `"tool"`) {
+			if m.Get("role").Str == "assistant" && m.Raw == dotnetGated && !slices.ContainsFunc(in.Messages, isTool) {
 				t.Fatalf("the call that was asked about is left: %s", out.Body)
 			}
 		}
 	})
 }
+
+// isTool says whether a message may answer a call, as the dialect judges it: in any spelling of the role.
+func isTool(m agui.Message) bool { return translate.IsTool(gjson.ParseBytes(m.JSON)) }
