@@ -122,6 +122,9 @@ type Result struct {
 	Doubt bool
 	// Announced says that Pause.Native was emitted in its place already; it is told again only to who asks again.
 	Announced bool
+	// Untaken are messages of a run without answers that the backend did not take, since it was waiting already: they are
+	// new input still when they come with the answers to Pause.
+	Untaken []agui.Message
 	// Nothing says that the run error in Finish means that the backend did nothing: the claim is released.
 	Nothing bool
 	Next    *Exchange // one more in the same client run and claim; this end and the next RUN_STARTED are not told
