@@ -15,7 +15,7 @@ import (
 func (d *Dialect) chat(r translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   d.prefix + streamPath,
-		Header: map[string][]string{"Content-Type": {"application/json"}, "X-A2ui": {"true"}},
+		Header: map[string][]string{"X-A2ui": {"true"}},
 		Body: agui.MustMarshal(struct {
 			Agent   string `json:"agent_id"`
 			Session string `json:"session_id"`
@@ -28,7 +28,6 @@ func (d *Dialect) chat(r translate.Request, message string) translate.Out {
 func (d *Dialect) answer(r translate.Request, input json.RawMessage) translate.Out {
 	return translate.Out{
 		Path:    d.prefix + resumePath,
-		Header:  map[string][]string{"Content-Type": {"application/json"}},
 		Resumes: true,
 		Body: agui.MustMarshal(struct {
 			Agent   string          `json:"agent_id"`
