@@ -15,6 +15,7 @@ import (
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/superagent"
 )
 
 const testdata = "../testdata"
@@ -190,6 +191,7 @@ func exists(file string) bool {
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, lg, dr, af := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}
+	var sa superagent.Options
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -217,6 +219,10 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			err = dr.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
 			err = dr.ApprovalTools.UnmarshalText([]byte(v))
+		case "HOLDPOINT_SUPERAGENT_AGENT_ID":
+			sa.AgentID = v
+		case "HOLDPOINT_SUPERAGENT_TIMEOUT":
+			sa.Timeout, err = time.ParseDuration(v)
 		default:
 			err = fmt.Errorf("not known to the runner")
 		}
@@ -225,7 +231,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr}); err != nil {
+	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr, Superagent: sa}); err != nil {
 		t.Fatal(err)
 	}
 }
