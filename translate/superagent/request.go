@@ -16,6 +16,7 @@ func (d *Dialect) chat(r translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   d.prefix + streamPath,
 		Header: map[string][]string{"X-A2ui": {"true"}},
+		ReadOn: true, // the server drains the agent without a reader, and keeps what it asks
 		Body: agui.MustMarshal(struct {
 			Agent   string `json:"agent_id"`
 			Session string `json:"session_id"`
