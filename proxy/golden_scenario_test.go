@@ -15,6 +15,7 @@ import (
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/phrases"
 	"holdpoint/translate/superagent"
 )
 
@@ -192,6 +193,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, lg, dr, af := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}
 	var sa superagent.Options
+	var confirm phrases.Options
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -219,6 +221,12 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			err = dr.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
 			err = dr.ApprovalTools.UnmarshalText([]byte(v))
+		case "HOLDPOINT_CONFIRM_PHRASES":
+			err = confirm.Phrases.UnmarshalText([]byte(v))
+		case "HOLDPOINT_CONFIRM_YES":
+			confirm.Yes = v
+		case "HOLDPOINT_CONFIRM_NO":
+			confirm.No = v
 		case "HOLDPOINT_SUPERAGENT_AGENT_ID":
 			sa.AgentID = v
 		case "HOLDPOINT_SUPERAGENT_TIMEOUT":
@@ -231,7 +239,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr, Superagent: sa}); err != nil {
+	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr, Phrases: confirm, Superagent: sa}); err != nil {
 		t.Fatal(err)
 	}
 }

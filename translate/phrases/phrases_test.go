@@ -1,0 +1,474 @@
+package phrases
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A log is what the client was shown: the messages of the request, then what a test adds.
+type log struct {
+	messages []json.RawMessage
+	calls    []agui.Call
+	unknown  bool
+}
+
+func (l *log) Calls() []agui.Call                  { return slices.Clone(l.calls) }
+func (l *log) Messages() ([]json.RawMessage, bool) { return slices.Clone(l.messages), !l.unknown }
+func (l *log) State() (json.RawMessage, bool)      { return nil, true }
+
+func logOf(messages string, calls ...agui.Call) *log {
+	l := &log{calls: calls}
+	for _, m := range gjson.Parse("[" + messages + "]").Array() {
+		l.messages = append(l.messages, json.RawMessage(m.Raw))
+	}
+	return l
+}
+
+func newDialect(t testing.TB) *Dialect {
+	t.Helper()
+	var list List
+	if err := list.UnmarshalText([]byte("default; Soll ich ")); err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Options{Phrases: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func input(t testing.TB, messages, more string) agui.RunInput {
+	t.Helper()
+	body := `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[` + messages + `]`
+	if more != "" {
+		body += "," + more
+	}
+	in, ok, err := agui.ParseInput([]byte(body + "}"))
+	if !ok || err != nil {
+		t.Fatalf("no run input (%v, %v): %s", ok, err, body)
+	}
+	return in
+}
+
+func say(id, role, content string) string {
+	return `{"id":"` + id + `","role":"` + role + `","content":` + quoted(content) + `}`
+}
+
+var (
+	asks  = say("u1", "user", "Delete it.")
+	asked = say("a1", "assistant", "I would delete 3 files. Shall I proceed?")
+	yes   = say("confirm-a1~x", "user", yesDefault)
+	no    = say("confirm-a1~x", "user", noDefault)
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}`
+	success  = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"success"},"result":7}`
+)
+
+func event(s string) agui.Event { return agui.NewEvent([]byte(s)) }
+
+func TestWhatIsAQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent   string // the request's messages
+		shown  string // what the stream adds
+		calls  []agui.Call
+		end    string
+		phrase string // "" for no question
+	}{
+		"a phrase":                       {asks, asked, nil, finished, "shall i proceed"},
+		"beside a success":               {asks, asked, nil, success, "shall i proceed"},
+		"a null outcome":                 {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":null}`, "shall i proceed"},
+		"in any case":                    {asks, say("a1", "assistant", "ARE YOU\tsure? Are You Sure?"), nil, finished, "are you sure"},
+		"an own phrase":                  {asks, say("a1", "assistant", "SOLL ICH?"), nil, finished, "soll ich"},
+		"in the middle":                  {asks, say("a1", "assistant", "No confirmation required, I did it."), nil, finished, "confirmation required"},
+		"ordinary chat":                  {asks, say("a1", "assistant", "There. Do you want me to explain step 2?"), nil, finished, "do you want me to"},
+		"without a request's messages":   {"", asked, nil, finished, "shall i proceed"},
+		"behind a call with its result":  {asks, say("m", "assistant", "") + "," + say("t", "tool", "7") + "," + asked, []agui.Call{{ID: "c", Answered: true}}, finished, "shall i proceed"},
+		"before a result":                {asks, asked + "," + say("t", "tool", "7"), []agui.Call{{ID: "c", Answered: true}}, finished, "shall i proceed"},
+		"an old call without a result":   {`{"id":"a0","role":"assistant","toolCalls":[{"id":"c"}]},` + asks, asked, []agui.Call{{ID: "c"}}, finished, "shall i proceed"},
+		"no phrase":                      {asks, say("a1", "assistant", "Done."), nil, finished, ""},
+		"no phrase in the last text":     {asks, asked + "," + say("a2", "assistant", "Never mind."), nil, finished, ""},
+		"nothing was said":               {asks, "", nil, finished, ""},
+		"said in the history":            {asks + "," + asked, "", nil, finished, ""},
+		"said before the user's message": {asks + "," + asked + "," + say("u2", "user", "hm"), "", nil, finished, ""},
+		"by the user":                    {asks, say("u9", "user", "shall I proceed?"), nil, finished, ""},
+		"an open call":                   {asks, asked, []agui.Call{{ID: "c", Ended: true}}, finished, ""},
+		"pending calls of the front end": {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"success","pendingToolCallIds":["c"]}}`, ""},
+		"an error":                       {asks, asked, nil, `{"type":"RUN_ERROR","message":"x"}`, ""},
+		"cancelled":                      {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"cancelled"}}`, ""},
+		"an interrupt":                   {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[]}}`, ""},
+		"a word for an outcome":          {asks, asked, nil, `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":"success"}`, ""},
+		"an opaque end":                  {asks, asked, nil, `{"type":"RUN_FINISHED","type":"RUN_FINISHED"}`, ""},
+		"a content of another kind":      {asks, `{"id":"a1","role":"assistant","content":["are you sure"]}`, nil, finished, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, in := newDialect(t), input(t, c.sent, "")
+			var shown []string
+			for _, s := range []string{c.sent, c.shown} {
+				if s != "" {
+					shown = append(shown, s)
+				}
+			}
+			l := logOf(strings.Join(shown, ","), c.calls...)
+			_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: l})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ev := event(c.end)
+			res, err := run.End(translate.End{Event: ev})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.phrase == "" {
+				if len(res.Pause.Interrupts) > 0 || string(res.Finish.JSON) != c.end {
+					t.Errorf("%+v %s", res.Pause, res.Finish.JSON)
+				}
+				return
+			}
+			if len(res.Pause.Interrupts) != 1 || d.Sign(ev, agui.Call{}, l) != translate.Mine || res.Finish.Get("outcome").Exists() || res.Finish.Type != agui.RunFinished {
+				t.Fatalf("%+v %s", res.Pause, res.Finish.JSON)
+			}
+			o := gjson.ParseBytes(res.Pause.Interrupts[0].Object)
+			if o.Get("reason").Str != "confirmation" || o.Get("message").Str == "" || o.Get("metadata.phrases.phrase").Str != c.phrase || o.Get("responseSchema.required.0").Str != "approved" {
+				t.Errorf("interrupt %s", o.Raw)
+			}
+		})
+	}
+	t.Run("where the messages are not known", func(t *testing.T) {
+		l := logOf(asks + "," + asked)
+		l.unknown = true
+		if newDialect(t).Sign(event(finished), agui.Call{}, l) != translate.No {
+			t.Error("claimed")
+		}
+	})
+	t.Run("for a client that is shown the backend's own form", func(t *testing.T) {
+		in := input(t, asks, "")
+		_, run, _ := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Show: translate.ShowNative})
+		if res, _ := run.End(translate.End{Event: event(finished)}); len(res.Pause.Interrupts) > 0 {
+			t.Errorf("%+v", res.Pause)
+		}
+	})
+}
+
+func TestLongQuestion(t *testing.T) {
+	long := strings.Repeat("ü", 4<<10)
+	for text, want := range map[string]string{
+		long + "Shall I proceed?":     "Shall I proceed?",
+		"Shall I proceed?" + long:     "Shall I proceed?",
+		long + "Are you sure?" + long: "Are you sure?",
+	} {
+		a := asking{text: text}
+		a.phrase, a.at = newDialect(t).phrases.in(text)
+		if got := a.bounded(); len(got) > maxMessage+8 || !strings.Contains(got, want) || !json.Valid([]byte(quoted(got))) || strings.ContainsRune(got, '\uFFFD') {
+			t.Errorf("%d bytes, %.20q...", len(got), got)
+		}
+	}
+}
+
+func pause() agui.Pause {
+	return agui.Pause{
+		ID: "0123456789abcdef0123456789abcdef", Dialect: Name,
+		Interrupts: []agui.Interrupt{{ID: "a1~x", Native: "a1", Object: json.RawMessage(`{"id":"a1~x","reason":"confirmation","responseSchema":` + approvalSchema + `}`)}},
+		Messages:   json.RawMessage("[" + asks + "," + asked + "]"), Seen: []agui.SeenMessage{{ID: "u1"}, {ID: "a1"}},
+	}
+}
+
+func resume(payload string) string {
+	if payload == "" {
+		return `"resume":[{"interruptId":"a1~x","status":"cancelled","payload":{"approved":true}}]`
+	}
+	return `"resume":[{"interruptId":"a1~x","status":"resolved","payload":` + payload + `}]`
+}
+
+func TestAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		more, want string // what is said, or the code
+	}{
+		"approved":             {resume(`{"approved":true}`), yesDefault},
+		"denied":               {resume(`{"approved":false}`), noDefault},
+		"a bare true":          {resume(`true`), yesDefault},
+		"a bare false":         {resume(`false`), noDefault},
+		"cancelled":            {resume(""), noDefault},
+		"in command.resume":    {`"forwardedProps":{"command":{"resume":true}}`, yesDefault},
+		"a no there":           {`"forwardedProps":{"command":{"resume":{"approved":false}}}`, noDefault},
+		"a yes and a no":       {resume(`{"approved":true,"Approved":false}`), "INVALID_PAYLOAD"},
+		"a word":               {resume(`{"approved":"yes"}`), "INVALID_PAYLOAD"},
+		"an empty object":      {resume(`{}`), "INVALID_PAYLOAD"},
+		"no payload, resolved": {`"resume":[{"interruptId":"a1~x","status":"resolved"}]`, "INVALID_PAYLOAD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, in := newDialect(t), input(t, asks+","+asked, c.more)
+			answers, err := d.Answers(in, pause())
+			if err != nil || len(answers) != 1 || answers[0].ID != "a1~x" {
+				t.Fatalf("%+v %v", answers, err)
+			}
+			out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Pause: pause(), Answers: answers})
+			if err != nil {
+				if code(err) != agui.Code(c.want) {
+					t.Error(err)
+				}
+				return
+			}
+			body := gjson.ParseBytes(out.Body)
+			last := body.Get("messages.2")
+			if last.Get("content").Str != c.want || last.Get("role").Str != "user" || last.Get("id").Str != "confirm-a1~x" || len(body.Get("messages").Array()) != 3 || !out.Resumes || !out.TakesNew {
+				t.Errorf("%s", out.Body)
+			}
+			if body.Get("resume").Exists() || body.Get("forwardedProps.command").Exists() {
+				t.Errorf("the answer goes in two forms: %s", out.Body)
+			}
+		})
+	}
+}
+
+func code(err error) agui.Code {
+	var e *agui.RunError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// said is a conversation in short.
+func said(list gjson.Result) string {
+	var ids []string
+	for _, m := range list.Array() {
+		ids = append(ids, m.Get("id").Str)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
+	later := say("u2", "user", "And b.")
+	d, in := newDialect(t), input(t, asks+","+asked+","+later, resume("true"))
+	r := translate.Request{
+		Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked + "," + later), Pause: pause(),
+		Answers: []agui.Answer{{ID: "a1~x", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}}, New: in.Messages[2:],
+	}
+	begin := func(r translate.Request) (string, []agui.Event) {
+		out, run, err := d.Begin(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []agui.Event
+		for _, s := range []string{started, `{"type":"TEXT_MESSAGE_START","messageId":"a2"}`} {
+			if err := run.Event(event(s), func(ev agui.Event) { shown = append(shown, ev) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return said(gjson.GetBytes(out.Body, "messages")), shown
+	}
+	sent, shown := begin(r)
+	if want := "u1 a1 confirm-a1~x u2"; sent != want || len(shown) != 3 || shown[1].Type != agui.MessagesSnapshot || said(shown[1].Get("messages")) != want {
+		t.Errorf("sent %s, shown %v", sent, shown)
+	}
+	fewer := r
+	fewer.Input = input(t, "", resume("true"))
+	fewer.Came, fewer.New, fewer.Transcript = nil, nil, logOf(asks+","+asked)
+	if sent, shown := begin(fewer); sent != "u1 a1 confirm-a1~x" || len(shown) != 3 {
+		t.Errorf("of a client that sends no messages: %s, %v", sent, shown)
+	}
+	for name, change := range map[string]func(*translate.Request){
+		"not all is known":      func(r *translate.Request) { r.Transcript = &log{unknown: true} },
+		"two have one id":       func(r *translate.Request) { r.Transcript = logOf(asks + "," + asked + "," + asked) },
+		"one has no id":         func(r *translate.Request) { r.Transcript = logOf(asks + "," + asked + `,{"role":"user"}`) },
+		"the native form shown": func(r *translate.Request) { r.Show = translate.ShowNative },
+	} {
+		r := r
+		change(&r)
+		if _, shown := begin(r); len(shown) != 2 {
+			t.Errorf("%s: shown %v", name, shown)
+		}
+	}
+}
+
+func TestOrder(t *testing.T) {
+	m := func(id, role string) string { return say(id, role, "x") }
+	for name, c := range map[string]struct{ list, want string }{
+		"none":                        {asks + "," + asked, ""},
+		"in its place":                {asks + "," + asked + "," + yes + "," + m("a2", "assistant"), ""},
+		"behind a result":             {asks + "," + asked + "," + m("t", "tool") + "," + yes, ""},
+		"behind the user's":           {asks + "," + asked + "," + m("u2", "user") + "," + yes + "," + m("a2", "assistant"), "u1 a1 confirm-a1~x u2 a2"},
+		"behind a result and more":    {asks + "," + asked + "," + m("t", "tool") + "," + m("u2", "user") + "," + yes, "u1 a1 t confirm-a1~x u2"},
+		"before its question":         {yes + "," + asks + "," + asked, "u1 a1 confirm-a1~x"},
+		"of no question":              {asks + "," + m("confirm-zz~x", "user") + "," + m("a", "assistant"), ""},
+		"kept ids":                    {asks + "," + asked + "," + m("u2", "user") + "," + m("confirm-a1", "user"), "u1 a1 confirm-a1 u2"},
+		"of two questions":            {asked + "," + m("b~1", "assistant") + "," + m("u", "user") + "," + m("confirm-b~1~y", "user") + "," + yes, "a1 confirm-a1~x b~1 confirm-b~1~y u"},
+		"two of one question":         {asked + "," + yes + "," + m("u", "user") + "," + m("confirm-a1~y", "user"), "a1 confirm-a1~y confirm-a1~x u"},
+		"an assistant's is no answer": {asked + "," + m("u", "user") + "," + m("confirm-a1~y", "assistant"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, moved := order(input(t, c.list, "").Messages)
+			got := ""
+			if moved {
+				got = said(gjson.ParseBytes(agui.MessageList(list)))
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A yes is followed once: not when the reply is made anew, not when its run failed.
+func TestAnOldAnswer(t *testing.T) {
+	d := newDialect(t)
+	more := say("u2", "user", "So?")
+	failed := pause()
+	failed.Failed = true
+	for name, c := range map[string]struct {
+		list  string
+		ended []agui.Pause
+		want  string // the messages that go, "" for as they came, or the code
+	}{
+		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
+		"a yes at the end, then a system":     {asks + "," + asked + "," + yes + "," + say("s", "system", "x"), nil, "UNKNOWN_INTERRUPT_ID"},
+		"a no at the end":                     {asks + "," + asked + "," + no, nil, ""},
+		"a yes before more":                   {asks + "," + asked + "," + yes + "," + more, nil, ""},
+		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []agui.Pause{pause()}, ""},
+		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []agui.Pause{failed}, "u1 a1 u2"},
+		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []agui.Pause{failed}, ""},
+		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []agui.Pause{failed}, ""},
+		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []agui.Pause{{ID: "p", Dialect: "agui", Failed: true, Interrupts: pause().Interrupts}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, c.list, "")
+			out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: c.ended})
+			got := string(code(err))
+			if out.Body != nil {
+				got = said(gjson.GetBytes(out.Body, "messages"))
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	list := List{"may i"}
+	for _, o := range []Options{
+		{}, {Phrases: list, Yes: "?"}, {Phrases: list, No: "--"}, {Phrases: list, No: "YES"}, {Phrases: list, No: "ok"}, {Phrases: list, No: "ok, no"},
+		{Phrases: list, Yes: "Mach es", No: "mach  ES!"}, {Phrases: list, Yes: "go", No: "no, do not go on"},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	if _, err := New(Options{Phrases: list, Yes: "Ja.", No: "Nein, lass es."}); err != nil {
+		t.Error(err)
+	}
+	var l List
+	if err := l.UnmarshalText([]byte(" default ;; Darf ICH ")); err != nil || len(l) != 13 || l[12] != "darf ich" || l[0] != "please confirm" {
+		t.Errorf("%q %v", l, err)
+	}
+	for _, wrong := range []string{";", "ok;a"} {
+		if err := l.UnmarshalText([]byte(wrong)); err == nil {
+			t.Errorf("%q was taken", wrong)
+		}
+	}
+}
+
+func TestPassingEventsDoNotAllocate(t *testing.T) {
+	in := input(t, asks, "")
+	d := newDialect(t)
+	_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev, n := event(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"shall I proceed?"}`), 0
+	emit := func(agui.Event) { n++ }
+	allocs := testing.AllocsPerRun(1000, func() {
+		if d.Sign(ev, agui.Call{}, nil) != translate.No || run.Event(ev, emit) != nil {
+			t.Fatal("not passed")
+		}
+	})
+	if allocs != 0 || n == 0 {
+		t.Errorf("%v allocations, %d events", allocs, n)
+	}
+}
+
+// FuzzAnswers: whatever a client sends to an open question, nothing panics, what goes out is JSON with one answer, and that
+// is a no where there is no yes in what the client sent.
+func FuzzAnswers(f *testing.F) {
+	for _, more := range []string{"", resume("true"), resume("false"), resume(""), resume(`{"approved":false,"APPROVED":true}`), `"forwardedProps":{"command":{"resume":true}}`, `"resume":[]`, `"resume":{"interruptId":"a1"}`} {
+		f.Add(asks+","+asked, more)
+		f.Add(yes+","+asked, more)
+	}
+	f.Fuzz(func(t *testing.T, messages, more string) {
+		body := `{"threadId":"t1","runId":"r1","messages":[` + messages + `]`
+		if more != "" {
+			body += "," + more
+		}
+		body += "}"
+		if !agui.ValidJSON([]byte(body)) {
+			return
+		}
+		in, ok, err := agui.ParseInput([]byte(body))
+		if !ok || err != nil {
+			return
+		}
+		d := newDialect(t)
+		var refused *agui.RunError
+		out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf("")})
+		if err != nil && !errors.As(err, &refused) || out.Body != nil && !json.Valid(out.Body) {
+			t.Fatalf("%v %s", err, out.Body)
+		}
+		answers, err := d.Answers(in, pause())
+		if err != nil && !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+		if len(answers) != 1 || answers[0].ID != "a1~x" {
+			return
+		}
+		out, _, err = d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(""), Pause: pause(), Answers: answers})
+		if err != nil {
+			if !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			return
+		}
+		list := gjson.GetBytes(out.Body, "messages").Array()
+		answer := list[len(list)-1]
+		if !json.Valid(out.Body) || !out.Resumes || answer.Get("id").Str != "confirm-a1~x" || answer.Get("content").Str == yesDefault && !strings.Contains(more, "true") {
+			t.Fatalf("%s became %s", more, out.Body)
+		}
+	})
+}
+
+// FuzzEnd: whatever the end and the text, nothing panics and what is asked can be stored.
+func FuzzEnd(f *testing.F) {
+	f.Add(finished, "Shall I proceed?")
+	f.Add(success, strings.Repeat("İ", 5<<10)+"are you sure")
+	f.Add(`{"type":"RUN_FINISHED","outcome":{"type":"success","pendingToolCallIds":7}}`, "do you want me to\xff")
+	f.Fuzz(func(t *testing.T, end, text string) {
+		d, in := newDialect(t), input(t, asks, "")
+		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + say("a1", "assistant", text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := run.End(translate.End{Event: event(end)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Pause.Interrupts) == 0 {
+			return
+		}
+		if _, err := json.Marshal(res.Pause); err != nil || res.Finish.Get("outcome").Exists() || !res.Finish.Valid() {
+			t.Fatalf("%v %s", err, res.Finish.JSON)
+		}
+		if m := gjson.GetBytes(res.Pause.Interrupts[0].Object, "message"); m.Type != gjson.String || len(m.Str) > maxMessage+8 {
+			t.Fatalf("message of %d bytes", len(m.Str))
+		}
+	})
+}
