@@ -19,8 +19,10 @@
 // conversation, not a decision that is bound to an action. A backend that can really wait should do so.
 //
 // The message stands behind the question: in what the backend gets, and in the client's history, by a MESSAGES_SNAPSHOT at
-// the start of the resumed run, so that it is there in later runs too. A client adds it behind messages that it sent beside
-// the answer; it is put back in place for the backend (see order). A yes whose run failed or is in doubt is taken out of what
+// the start of the resumed run, so that it is there in later runs too. It is the last thing that the backend reads: a "yes"
+// that was typed and refused, and comes beside a no, must not be. What a person says beside the answer goes in a second
+// exchange, when the backend has replied to the answer. A client adds the answer behind such messages; it is put back in
+// place for the backend (see order). A yes whose run failed or is in doubt is taken out of what
 // the backend gets, and a run whose last message is a yes is refused: the history is all that a backend without a memory goes
 // by. Under auto these three are done on routes that were seen to ask in this way.
 package phrases
@@ -28,6 +30,7 @@ package phrases
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -74,15 +77,14 @@ func (d *Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) transla
 
 // Begin implements translate.Dialect.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
-	run := &run{d: d, r: r}
 	if r.Pause.ID == "" {
 		if d.endsInYes(r.Input.Messages) {
 			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "the messages end in the answer to a question that is not open: it is not sent again, say something new")
 		}
 		if list, changed := d.history(r.Input.Messages, r.Ended); changed {
-			return translate.Out{Body: agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))}, run, nil
+			return translate.Out{Body: agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))}, d.plainRun(r), nil
 		}
-		return translate.Out{}, run, nil
+		return translate.Out{}, d.plainRun(r), nil
 	}
 	if r.Pause.Dialect != Name || len(r.Answers) != 1 || len(r.Pause.Interrupts) != 1 {
 		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
@@ -91,8 +93,14 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	run.answer = &answer
 	before, _ := translate.MessagesBefore(r)
 	before, _ = d.history(before, r.Ended)
-	return translate.Out{Body: translate.Unanswered(r.Input, behind(before, answer, r.New)), Resumes: true, TakesNew: true}, run, nil
+	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, said)}
+	if out.TakesNew {
+		before = append(slices.Clone(before), r.New...)
+	}
+	out.Body = translate.Unanswered(r.Input, behind(before, answer))
+	return out, &run{d: d, r: r, answer: &answer}, nil
 }
+
+func (d *Dialect) plainRun(r translate.Request) translate.Run { return &run{d: d, r: r} }

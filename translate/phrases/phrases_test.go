@@ -221,7 +221,7 @@ func TestAnswers(t *testing.T) {
 			}
 			body := gjson.ParseBytes(out.Body)
 			last := body.Get("messages.2")
-			if last.Get("content").Str != c.want || last.Get("role").Str != "user" || last.Get("id").Str != "confirm-a1~x" || len(body.Get("messages").Array()) != 3 || !out.Resumes || !out.TakesNew {
+			if last.Get("content").Str != c.want || last.Get("role").Str != "user" || last.Get("id").Str != "confirm-a1~x" || len(body.Get("messages").Array()) != 3 || !out.Resumes {
 				t.Errorf("%s", out.Body)
 			}
 			if body.Get("resume").Exists() || body.Get("forwardedProps.command").Exists() {
@@ -239,8 +239,8 @@ func code(err error) agui.Code {
 	return ""
 }
 
-// said is a conversation in short.
-func said(list gjson.Result) string {
+// told is a conversation in short.
+func told(list gjson.Result) string {
 	var ids []string
 	for _, m := range list.Array() {
 		ids = append(ids, m.Get("id").Str)
@@ -266,10 +266,10 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return said(gjson.GetBytes(out.Body, "messages")), shown
+		return told(gjson.GetBytes(out.Body, "messages")), shown
 	}
 	sent, shown := begin(r)
-	if want := "u1 a1 confirm-a1~x u2"; sent != want || len(shown) != 3 || shown[1].Type != agui.MessagesSnapshot || said(shown[1].Get("messages")) != want {
+	if sent != "u1 a1 confirm-a1~x" || len(shown) != 3 || shown[1].Type != agui.MessagesSnapshot || told(shown[1].Get("messages")) != "u1 a1 confirm-a1~x u2" {
 		t.Errorf("sent %s, shown %v", sent, shown)
 	}
 	fewer := r
@@ -292,6 +292,53 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	}
 }
 
+// A "yes" that was typed while the question was open, and refused, comes beside every answer from then on. The backend must
+// have replied to the answer before it reads it.
+func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
+	typed, reply := say("u2", "user", "yes"), say("a2", "assistant", "I left it.")
+	instruction := say("s2", "system", "Be brief.")
+	for name, c := range map[string]struct {
+		beside       string
+		shown        *log
+		end          string
+		first, next  string
+		left, paused bool
+	}{
+		"words":                       {typed, logOf(asks + "," + asked + "," + no + "," + typed + "," + reply), finished, "u1 a1 confirm-a1~x", "u1 a1 confirm-a1~x a2 u2", false, false},
+		"the client was not told":     {typed, logOf(asks + "," + asked + "," + typed + "," + reply), finished, "u1 a1 confirm-a1~x", "u1 a1 confirm-a1~x a2 u2", false, false},
+		"an instruction":              {instruction, logOf(asks + "," + asked + "," + no + "," + instruction + "," + reply), finished, "u1 a1 s2 confirm-a1~x", "", false, false},
+		"not all is known":            {typed, &log{unknown: true}, finished, "u1 a1 confirm-a1~x", "", true, false},
+		"a call waits for the client": {typed, logOf(asks+","+asked+","+no+","+typed+","+reply, agui.Call{ID: "c"}), finished, "u1 a1 confirm-a1~x", "", true, false},
+		"the run was cancelled":       {typed, logOf(asks + "," + asked + "," + no), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"cancelled"}}`, "u1 a1 confirm-a1~x", "", true, false},
+		"the reply is a question":     {typed, logOf(asks + "," + asked + "," + no + "," + typed + "," + say("a2", "assistant", "Are you sure?")), finished, "u1 a1 confirm-a1~x", "", false, true},
+		"the run failed":              {typed, logOf(asks + "," + asked + "," + no), `{"type":"RUN_ERROR","message":"x"}`, "u1 a1 confirm-a1~x", "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, in := newDialect(t), input(t, asks+","+asked+","+c.beside, resume("false"))
+			r := translate.Request{
+				Input: in, Came: in.Messages, Transcript: c.shown, Pause: pause(),
+				Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[2:],
+			}
+			out, run, err := d.Begin(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := told(gjson.GetBytes(out.Body, "messages")); got != c.first || out.TakesNew != (c.beside == instruction) {
+				t.Errorf("sent %s, takes new %v", got, out.TakesNew)
+			}
+			res, err := run.End(translate.End{Event: event(c.end)})
+			next := ""
+			if res.Next != nil {
+				next = told(gjson.GetBytes(res.Next.Out.Body, "messages"))
+			}
+			left := res.Finish.Get("metadata.holdpoint.code").Str == "MESSAGES_NOT_TAKEN"
+			if err != nil || next != c.next || left != c.left || (len(res.Pause.Interrupts) > 0) != c.paused || res.Next != nil && (!res.Next.Out.TakesNew || res.Next.Out.Resumes) {
+				t.Errorf("next %q, left %v, %+v (%v)", next, left, res, err)
+			}
+		})
+	}
+}
+
 func TestOrder(t *testing.T) {
 	m := func(id, role string) string { return say(id, role, "x") }
 	for name, c := range map[string]struct{ list, want string }{
@@ -311,7 +358,7 @@ func TestOrder(t *testing.T) {
 			list, moved := order(input(t, c.list, "").Messages)
 			got := ""
 			if moved {
-				got = said(gjson.ParseBytes(agui.MessageList(list)))
+				got = told(gjson.ParseBytes(agui.MessageList(list)))
 			}
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -346,7 +393,7 @@ func TestAnOldAnswer(t *testing.T) {
 			out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: c.ended})
 			got := string(code(err))
 			if out.Body != nil {
-				got = said(gjson.GetBytes(out.Body, "messages"))
+				got = told(gjson.GetBytes(out.Body, "messages"))
 			}
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -44,11 +44,14 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// behind is the conversation with the answer, and behind that what came beside it.
-func behind(before []agui.Message, answer agui.Message, fresh []agui.Message) []agui.Message {
+// said says whether a message is somebody's words or a tool's, and no instruction: those stand wherever they stand.
+func said(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
+
+// behind is the conversation with the answer.
+func behind(before []agui.Message, answer agui.Message) []agui.Message {
 	list, _ := order(before)
 	list = slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return m.ID == answer.ID })
-	return append(append(list, answer), fresh...)
+	return append(list, answer)
 }
 
 // history is the conversation as the backend gets it: each answer in its place, and no yes whose run failed or is in doubt.
