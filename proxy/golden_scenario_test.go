@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/proxy"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
@@ -188,7 +189,7 @@ func exists(file string) bool {
 // configure sets what the scenario's env lines say. A variable that it does not know fails.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
-	name, lg, dr, af := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}
+	name, lg, dr, af, aws := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}, awsstrands.Options{}
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -212,6 +213,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			err = lg.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_LANGGRAPH_NS_IDS":
 			lg.NSIDs = v == "true"
+		case "HOLDPOINT_AWS_STRANDS_ANSWERS":
+			err = aws.Answers.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_CANCEL":
 			err = dr.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
@@ -224,7 +227,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr}); err != nil {
+	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, AWSStrands: aws, Draft: dr}); err != nil {
 		t.Fatal(err)
 	}
 }

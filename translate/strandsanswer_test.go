@@ -145,13 +145,15 @@ func TestStrandsMessage(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		kind       StrandsKind
+		id         StrandsID
 		name, call string
 		want       string
 	}{
-		{BeforeCall, "n", "c", "tool_call"}, {BeforeCall, "n", "", "strands:n"}, {FromTool, "n", "c", "strands:n"}, {BeforeCalls, "", "", "strands:interrupt"},
+		{StrandsID{Kind: BeforeCall}, "n", "c", "tool_call"}, {StrandsID{Kind: BeforeCall}, "n", "", "strands:n"},
+		{StrandsID{Kind: BeforeCall, Nested: true}, "n", "c", "strands:n"}, {StrandsID{Kind: FromTool}, "n", "c", "strands:n"},
+		{StrandsID{Kind: BeforeCalls}, "", "", "strands:interrupt"},
 	} {
-		if got := StrandsReason(c.kind, c.name, c.call); got != c.want {
+		if got := StrandsReason(c.id, c.name, c.call); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

@@ -11,9 +11,9 @@ const StrandsApproval = `{"type":"object","properties":{"approved":{"type":"bool
 
 // StrandsReason is the reason of an interrupt with a name: tool_call for a hook before a call that the client has seen, the
 // name with the framework's in front for anything else.
-func StrandsReason(kind StrandsKind, name, toolCallID string) string {
+func StrandsReason(id StrandsID, name, toolCallID string) string {
 	switch {
-	case kind == BeforeCall && toolCallID != "":
+	case id.AsksForCall() && toolCallID != "":
 		return "tool_call"
 	case name == "":
 		return "strands:interrupt"

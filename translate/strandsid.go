@@ -8,9 +8,10 @@ import "strings"
 type StrandsID struct {
 	Python bool
 	Kind   StrandsKind
-	// ToolUseID is the call that the interrupt is about, "" if it is about none. For an agent used as a tool it is the inner
-	// agent's, which no client has seen.
+	// ToolUseID is the call that the interrupt is about, "" if it is about none. Up to 1.40 an agent that is used as a tool asks
+	// by the id of an inner call, which no client has seen; later by the outer one, and then Nested is set.
 	ToolUseID string
+	Nested    bool
 	Name      string // of the interrupt; "" in Python, where the id has a hash of it
 }
 
@@ -19,7 +20,8 @@ type StrandsKind int
 
 // BeforeCall: a hook before one tool call. FromTool: the tool itself, in the midst of its work. BeforeCalls: a hook before
 // all calls of a turn. BeforeNode: a hook before a node of a graph or a swarm. OtherStrands: middleware, a hook before a
-// model call. The ids of the last three are the same in every thread and every turn.
+// model call. An id that names no call is the same in every
+// thread and every turn.
 const (
 	OtherStrands StrandsKind = iota
 	BeforeCall
@@ -27,6 +29,9 @@ const (
 	BeforeCalls
 	BeforeNode
 )
+
+// AsksForCall says whether the question is if the call may be made, and not one of somebody's in the midst of it.
+func (id StrandsID) AsksForCall() bool { return id.Kind == BeforeCall && !id.Nested }
 
 // ParseStrandsID reads an interrupt's id; false for one that no Strands SDK makes.
 func ParseStrandsID(id string) (StrandsID, bool) {
@@ -38,6 +43,9 @@ func ParseStrandsID(id string) (StrandsID, bool) {
 
 // parsePython reads <what>:<of what>:<uuid5 of the name>. A toolUseId may hold a colon.
 func parsePython(rest string) (StrandsID, bool) {
+	if outer, inner, ok := strings.Cut(rest, ":v1:"); ok {
+		return parseNested(outer, inner)
+	}
 	last := strings.LastIndexByte(rest, ':')
 	if last < 0 || !isUUID5(rest[last+1:]) {
 		return StrandsID{}, false
@@ -57,8 +65,19 @@ func parsePython(rest string) (StrandsID, bool) {
 	case "before_node_call":
 		one.Kind = BeforeNode
 		return one, isUUID5(of)
+	case "middleware_execute_tool":
+		one.ToolUseID = of
+		return one, of != ""
 	}
 	return one, strings.HasPrefix(what, "before_") || strings.HasPrefix(what, "middleware_")
+}
+
+// parseNested reads agent_as_tool:<outer toolUseId>:<id of the inner interrupt> (strands-agents 1.62).
+func parseNested(outer, inner string) (StrandsID, bool) {
+	call, ok := strings.CutPrefix(outer, "agent_as_tool:")
+	one, known := parsePython(inner)
+	one.ToolUseID, one.Nested = call, true
+	return one, ok && known && call != ""
 }
 
 // parseTypeScript reads <source>:<what>:<of what>:<name>. The name is raw and may hold colons itself.
@@ -84,7 +103,8 @@ func parseTypeScript(id string) (StrandsID, bool) {
 		one.Name = name
 		return one, node != "" && name != ""
 	case "middleware:executeTool":
-		_, one.Name, _ = strings.Cut(one.Name, ":")
+		one.ToolUseID, one.Name, _ = strings.Cut(one.Name, ":")
+		return one, one.ToolUseID != "" && one.Name != ""
 	case "middleware:agentStream", "hook:beforeModelCall":
 	default:
 		return StrandsID{}, false

@@ -14,6 +14,7 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
@@ -50,6 +51,7 @@ type config struct {
 
 	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
 	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
+	AWSStrands     awsstrands.Options     `envPrefix:"AWS_STRANDS_"`
 	Draft          draft.Options          `envPrefix:"DRAFT_"`
 
 	headers http.Header // of UpstreamHeadersFile
@@ -133,6 +135,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := dialects.New(c.Dialect, dialects.Options{
 		AgentFramework: c.AgentFramework,
 		LangGraph:      c.LangGraph,
+		AWSStrands:     c.AWSStrands,
 		Draft:          c.Draft,
 		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})

@@ -11,6 +11,7 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/requestapproval"
@@ -20,6 +21,7 @@ import (
 type Options struct {
 	AgentFramework agentframework.Options
 	LangGraph      langgraph.Options
+	AWSStrands     awsstrands.Options
 	Draft          draft.Options
 	Warn           func(msg string, args ...any)
 }
@@ -29,6 +31,7 @@ func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "draft", "langgraph", "request-approval"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "request-approval"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -20,7 +20,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, draft, langgraph, request-approval") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, request-approval") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: translate.JSON("no")}}); err == nil {
@@ -34,7 +34,7 @@ func TestOrder(t *testing.T) {
 	for _, e := range entries() {
 		names = append(names, e.name)
 	}
-	if !slices.Equal(names, []string{"agent-framework", "langgraph", "request-approval", "draft", "agui"}) {
+	if !slices.Equal(names, []string{"agent-framework", "langgraph", "aws-strands", "request-approval", "draft", "agui"}) {
 		t.Errorf("order %q", names)
 	}
 }
