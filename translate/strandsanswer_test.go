@@ -136,7 +136,7 @@ func TestStrandsMessage(t *testing.T) {
 		{`{"question":"Q"}`, "", "n", "Q"},
 		{`{"prompt":"P","message":7}`, "", "n", "P"},
 		{`{"paths":["a"]}`, "delete_files", "n", "Approve call to delete_files?"},
-		{`{"paths":["a"]}`, "", "myapp-batch", "The agent waits for an answer to myapp-batch."},
+		{`{"paths":["a"]}`, "", "myapp-batch", `The agent waits for an answer to "myapp-batch".`},
 		{`""`, "", "", "The agent waits for an answer."},
 		{``, "t", "", "Approve call to t?"},
 	} {

@@ -38,7 +38,7 @@ func StrandsMessage(reason gjson.Result, tool, name string) string {
 	case tool != "":
 		return fmt.Sprintf("Approve call to %s?", tool)
 	case name != "":
-		return fmt.Sprintf("The agent waits for an answer to %s.", name)
+		return fmt.Sprintf("The agent waits for an answer to %q.", name)
 	}
 	return "The agent waits for an answer."
 }

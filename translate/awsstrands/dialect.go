@@ -126,12 +126,13 @@ func calls(t agui.Transcript) map[string]agui.Call {
 	return seen
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, but for the protocolVersion, which is younger than the
-// adapters.
+// Begin implements translate.Dialect. A plain run goes as it came, but for calls that an ended pause has left without a result
+// and for the protocolVersion, which is younger than the adapters.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
-		if body := agui.DeleteKey(r.Input.Raw, "protocolVersion"); len(body) < len(r.Input.Raw) {
+		body := agui.DeleteKey(withoutHeld(r.Input, r.Ended, agui.Pause{}).Raw, "protocolVersion")
+		if len(body) < len(r.Input.Raw) {
 			out.Body = body
 		}
 		return out, d.plainRun(r), nil

@@ -2,7 +2,6 @@ package awsstrands
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -157,14 +156,4 @@ func (q question) tellMetadata() []byte {
 		object = []byte(metadata.Raw)
 	}
 	return agui.SetKey(object, "strands", append(own, '}'))
-}
-
-// paused is the result of a run that asks.
-func paused(list []gjson.Result, finish agui.Event, seen map[string]agui.Call) translate.Result {
-	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
-	for _, native := range list {
-		p.Interrupts = append(p.Interrupts, readQuestion(native, seen).interrupt())
-	}
-	finish = finish.Clone()
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: p}
 }

@@ -2,6 +2,7 @@ package awsstrands
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -18,12 +19,22 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, error) {
 	if err != nil {
 		return translate.Out{}, err
 	}
-	body := agui.DeleteKey(translate.BodyWithoutCommand(r.Input, r.Input.Raw), "protocolVersion")
 	before, recorded := translate.MessagesBefore(r)
-	if recorded || len(before) != len(r.Input.Messages) {
-		body = agui.SetKey(body, "messages", agui.MessageList(before))
+	in := r.Input
+	if recorded || len(before) != len(in.Messages) {
+		in = in.WithMessages(before)
 	}
+	in = withoutHeld(in, r.Ended, r.Pause)
+	body := agui.DeleteKey(translate.BodyWithoutCommand(in, in.Raw), "protocolVersion")
 	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true}, nil
+}
+
+// next is an ordinary run that brings the messages beside the answers.
+func (d *Dialect) next(r translate.Request) *translate.Exchange {
+	in := r.Input.WithMessages(translate.WithNewMessages(r))
+	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
+	out := translate.Out{Body: translate.Unanswered(in, in.Messages), TakesNew: true}
+	return &translate.Exchange{Out: out, Run: d.plainRun(r)}
 }
 
 // entries are the resume array. Two questions with one id are one to the adapters: they take one answer only.

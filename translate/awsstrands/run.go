@@ -3,6 +3,8 @@ package awsstrands
 import (
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -35,13 +37,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	switch e.Event.Type {
 	case agui.RunFinished:
 		if list := interrupts(e.Event); len(list) > 0 {
-			return paused(list, e.Event, calls(run.r.Transcript)), nil
+			return run.paused(list, e.Event), nil
 		}
 		if resumes && !run.worked && run.askedByPython() {
 			return translate.Result{Doubt: true}, nil
 		}
 		if len(run.r.New) > 0 {
-			res.Next = &translate.Exchange{Out: translate.NewMessages(run.r), Run: run.d.plainRun(run.r)}
+			res.Next = run.d.next(run.r)
 		}
 	case agui.RunErrored:
 		if resumes {
@@ -52,6 +54,25 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		run.d.lost.Do(func() { run.d.warn(translate.LostStrandsHint) })
 	}
 	return res, nil
+}
+
+// paused is the result of a run that asks.
+func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
+	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
+	seen := calls(run.r.Transcript)
+	for _, native := range list {
+		p.Interrupts = append(p.Interrupts, readQuestion(native, seen).interrupt())
+	}
+	var kept pausePrivate
+	for _, c := range seen {
+		if !c.Answered && !run.r.Input.Declares(c.Name) {
+			kept.Held = append(kept.Held, c.ID)
+		}
+	}
+	slices.Sort(kept.Held)
+	p.Private = agui.MustMarshal(kept)
+	finish = finish.Clone()
+	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: p}
 }
 
 // askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a resume so whose hook failed
