@@ -144,7 +144,9 @@ func TestSuperagentFields(t *testing.T) {
 	sessions(t, func(t *testing.T, s session) {
 		s.asks(t, "trip E-1", "input_required")
 		s.refused(t, step{resume: s.answers(func(id string) entry { return resolved(id, map[string]any{"town": "Graz"}) }), empty: true}, "INVALID_PAYLOAD", true)
-		s.refused(t, step{resume: s.answers(func(id string) entry { return resolved(id, map[string]any{"city": "Graz", "size": "XL", "confirm": true}) }), empty: true}, "INVALID_PAYLOAD", true)
+		s.refused(t, step{resume: s.answers(func(id string) entry {
+			return resolved(id, map[string]any{"city": "Graz", "size": "XL", "confirm": true})
+		}), empty: true}, "INVALID_PAYLOAD", true)
 		s.executed(t)
 		answer := func(id string) entry {
 			return resolved(id, map[string]any{"city": "Graz", "size": "M", "confirm": true, "else": 1})

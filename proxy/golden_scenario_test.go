@@ -11,12 +11,7 @@ import (
 	"time"
 
 	"holdpoint/proxy"
-	"holdpoint/translate/agentframework"
 	"holdpoint/translate/dialects"
-	"holdpoint/translate/draft"
-	"holdpoint/translate/langgraph"
-	"holdpoint/translate/phrases"
-	"holdpoint/translate/superagent"
 )
 
 const testdata = "../testdata"
@@ -191,9 +186,7 @@ func exists(file string) bool {
 // configure sets what the scenario's env lines say. A variable that it does not know fails.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
-	name, lg, dr, af := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}
-	var sa superagent.Options
-	var confirm phrases.Options
+	name, d := "auto", dialects.Options{}
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -212,25 +205,27 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		case "HOLDPOINT_INTERRUPT_TTL":
 			o.InterruptTTL, err = time.ParseDuration(v)
 		case "HOLDPOINT_AGENT_FRAMEWORK_CANCEL":
-			err = af.Cancel.UnmarshalText([]byte(v))
+			err = d.AgentFramework.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_LANGGRAPH_CANCEL":
-			err = lg.Cancel.UnmarshalText([]byte(v))
+			err = d.LangGraph.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_LANGGRAPH_NS_IDS":
-			lg.NSIDs = v == "true"
+			d.LangGraph.NSIDs = v == "true"
+		case "HOLDPOINT_AWS_STRANDS_ANSWERS":
+			err = d.AWSStrands.Answers.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_CANCEL":
-			err = dr.Cancel.UnmarshalText([]byte(v))
+			err = d.Draft.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
-			err = dr.ApprovalTools.UnmarshalText([]byte(v))
+			err = d.Draft.ApprovalTools.UnmarshalText([]byte(v))
 		case "HOLDPOINT_CONFIRM_PHRASES":
-			err = confirm.Phrases.UnmarshalText([]byte(v))
+			err = d.Phrases.Phrases.UnmarshalText([]byte(v))
 		case "HOLDPOINT_CONFIRM_YES":
-			confirm.Yes = v
+			d.Phrases.Yes = v
 		case "HOLDPOINT_CONFIRM_NO":
-			confirm.No = v
+			d.Phrases.No = v
 		case "HOLDPOINT_SUPERAGENT_AGENT_ID":
-			sa.AgentID = v
+			d.Superagent.AgentID = v
 		case "HOLDPOINT_SUPERAGENT_TIMEOUT":
-			sa.Timeout, err = time.ParseDuration(v)
+			d.Superagent.Timeout, err = time.ParseDuration(v)
 		default:
 			err = fmt.Errorf("not known to the runner")
 		}
@@ -239,7 +234,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr, Phrases: confirm, Superagent: sa}); err != nil {
+	if o.Dialect, err = dialects.New(name, d); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
@@ -52,6 +53,7 @@ type config struct {
 
 	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
 	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
+	AWSStrands     awsstrands.Options     `envPrefix:"AWS_STRANDS_"`
 	Draft          draft.Options          `envPrefix:"DRAFT_"`
 	Phrases        phrases.Options        `envPrefix:"CONFIRM_"`
 	Superagent     superagent.Options     `envPrefix:"SUPERAGENT_"`
@@ -152,6 +154,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := dialects.New(c.Dialect, dialects.Options{
 		AgentFramework: c.AgentFramework,
 		LangGraph:      c.LangGraph,
+		AWSStrands:     c.AWSStrands,
 		Draft:          c.Draft,
 		Phrases:        c.Phrases,
 		Superagent:     c.Superagent,

@@ -11,6 +11,7 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
@@ -22,6 +23,7 @@ import (
 type Options struct {
 	AgentFramework agentframework.Options
 	LangGraph      langgraph.Options
+	AWSStrands     awsstrands.Options
 	Draft          draft.Options
 	Phrases        phrases.Options
 	Superagent     superagent.Options
@@ -34,6 +36,7 @@ func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
