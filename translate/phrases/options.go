@@ -46,11 +46,11 @@ func (o Options) CheckNo() error {
 	o = o.withDefaults()
 	no, yes := words(o.No), words(o.Yes)
 	if len(no) == 0 {
-		return errors.New("it says nothing, and a model may take that for go on; want for example " + noDefault)
+		return fmt.Errorf("it says nothing, and a model may take that for go on; want for example %q", noDefault)
 	}
 	for _, w := range append(slices.Clone(no), strings.Join(no, " ")) {
-		if err := translate.JSON(agui.MustMarshal(w)).DeniesOnly(); err != nil {
-			return fmt.Errorf("it could be taken for an approval; want for example %s", noDefault)
+		if translate.JSON(agui.MustMarshal(w)).DeniesOnly() != nil {
+			return fmt.Errorf("it could be taken for an approval; want for example %q", noDefault)
 		}
 	}
 	if strings.Contains(" "+strings.Join(no, " ")+" ", " "+strings.Join(yes, " ")+" ") {
