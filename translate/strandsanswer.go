@@ -188,7 +188,7 @@ func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		if r.profile() == Envelope && r.Path == "" {
 			return json.RawMessage(`{"response":null}`), nil
 		}
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where one is looked for: Strands takes that for no answer, or for a no", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where it is looked for: Strands takes that for no answer, or for a no", a.ID)
 	}
 	said, err := r.said(a.ID, payload, words)
 	if err == nil && r.profile() == Envelope {
@@ -206,9 +206,9 @@ func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.
 	case decides && approved && yes != nil && !more:
 		return yes, nil
 	case decides && approved && yes != nil:
-		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone, or have the answer sent as it is", id)
+		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone", id)
 	case words && yes != nil && !decides && gjson.ParseBytes(payload).Type != gjson.String:
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these, or have the answer sent as it is", id)
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these", id)
 	}
 	return payload, nil
 }
