@@ -62,6 +62,10 @@ func TestInterrupts(t *testing.T) {
 			strings.Replace(pyGate, `"toolCallId":"A"`, `"toolCallId":"Z"`, 1),
 			`{"reason":"strands:ag_ui:tool_call:delete_files","message":"Approve call to delete_files?",` + schema + `,"metadata":{"tool_name":"delete_files","tool_input":{"paths":["a"]},"strands":{"name":"ag_ui:tool_call:delete_files"}}}`,
 		},
+		"Python, a later release": {
+			`{"id":"v1:of_tomorrow:x","reason":"r","message":"{\"a\":1}","metadata":{"strandsName":"n"}}`,
+			`{"reason":"strands:n","message":"{\"a\":1}","metadata":{"strandsName":"n","strands":{"name":"n"}}}`,
+		},
 		"Python, an agent as a tool": {
 			`{"id":"v1:agent_as_tool:A:` + pyID + `","reason":"n"}`,
 			`{"reason":"strands:n","message":"The agent waits for an answer to \"n\".","toolCallId":"A","metadata":{"strands":{"name":"n"}}}`,

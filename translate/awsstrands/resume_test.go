@@ -123,7 +123,7 @@ func TestOptions(t *testing.T) {
 
 // A pause that another dialect recorded is answered by what its ids tell: a no must not be an object there either.
 func TestPauseOfAnotherDialect(t *testing.T) {
-	for native, want := range map[string]string{tsID: `"n"`, "tool:A:x": "cancelled", pyID: "cancelled", "x": "cancelled"} {
+	for native, want := range map[string]string{tsID: `"n"`, "tool:A:x": "cancelled", pyID: "cancelled", "v1:of_tomorrow:x": "cancelled", "x": "cancelled"} {
 		p := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: native, Native: native, Object: []byte(`{"id":"x","reason":"r"}`)}}}
 		out, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(native, "cancelled"))))
 		if got := sent(t, out, err, p); got != want {
