@@ -182,7 +182,7 @@ func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	}
 	payload := a.Payload
 	if r.Path != "" {
-		payload = Payload(gjson.GetBytes(payload, r.Path))
+		payload = at(payload, r.Path)
 	}
 	if payload == nil {
 		if r.profile() == Envelope && r.Path == "" {
@@ -195,6 +195,16 @@ func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		said = agui.MustMarshal(map[string]json.RawMessage{"response": said})
 	}
 	return said, err
+}
+
+// at is the value at an operator's path, nil if there is none, or if readers of the payload would find different ones: of two
+// equal keys some take the first and some the last.
+func at(payload json.RawMessage, path string) json.RawMessage {
+	value := Payload(gjson.GetBytes(payload, path))
+	if string(agui.Canonical(value)) != string(agui.Canonical(Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
+		return nil
+	}
+	return value
 }
 
 func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {

@@ -21,6 +21,14 @@ func TestInterrupts(t *testing.T) {
 			`{"id":"` + tsID + `","reason":"Sure?","message":"Sure?","metadata":{"strandsName":"n"}}`,
 			`{"reason":"tool_call","message":"Sure?","metadata":{"strandsName":"n","strands":{"name":"n"}},"toolCallId":"A",` + schema + `}`,
 		},
+		"TypeScript, a text keeps its bytes": {
+			`{"id":"` + tsID + `","reason":"S\u00fcr\/e?","message":"S\u00fcr\/e?","metadata":{"strandsName":"n"}}`,
+			`{"reason":"tool_call","message":"S\u00fcr\/e?","metadata":{"strandsName":"n","strands":{"name":"n"}},"toolCallId":"A",` + schema + `}`,
+		},
+		"TypeScript, a text that is its word for an object": {
+			`{"id":"` + tsID + `","reason":"confirmation","message":"confirmation","metadata":{"strandsName":"n"}}`,
+			`{"reason":"tool_call","message":"confirmation","metadata":{"strandsName":"n","strands":{"name":"n"}},"toolCallId":"A",` + schema + `}`,
+		},
 		"TypeScript, a reason with a question in it": {
 			`{"id":"` + tsID + `","reason":"confirmation","message":"{\"question\":\"Now?\",\"n\":1.0}","metadata":{"strandsName":"n"}}`,
 			`{"reason":"tool_call","message":"Now?","metadata":{"strandsName":"n","strands":{"name":"n","reason":{"question":"Now?","n":1.0}}},"toolCallId":"A",` + schema + `}`,

@@ -50,7 +50,7 @@ func (d *Dialect) entries(r translate.Request) (json.RawMessage, error) {
 		}
 		says := string(said.Status) + " " + string(agui.Canonical(said.Payload))
 		if other, twice := sent[i.Native]; twice || i.Native == "" {
-			if i.Native == "" || other != says {
+			if other != says {
 				return nil, agui.Errorf(agui.InvalidPayload, "the backend gave two of its %d open interrupts the same id, or none, so that their answers cannot be told apart: only the same answer can be given to them", len(r.Answers))
 			}
 			continue

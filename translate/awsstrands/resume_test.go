@@ -33,6 +33,7 @@ func TestAnswers(t *testing.T) {
 		`{"approved":false,"editedArgs":{}}`: {`"n"`, `"n"`, `"n"`, `{"approved":false,"editedArgs":{}}`, `{"approved":false,"editedArgs":{}}`, `{"approved":false,"editedArgs":{}}`},
 		`{"approved":true,"note":"x"}`:       {refused, refused, refused, `{"approved":true,"note":"x"}`, `{"approved":true,"note":"x"}`, `{"approved":true,"note":"x"}`},
 		`{"approved":false,"why":"x"}`:       {`"n"`, `"n"`, `"n"`, `{"approved":false,"why":"x"}`, `{"approved":false,"why":"x"}`, `{"approved":false,"why":"x"}`},
+		`{"approved":true,"approved":false}`: {`"n"`, `"n"`, `"n"`, `{"approved":true,"approved":false}`, `{"approved":true,"approved":false}`, `{"approved":true,"approved":false}`},
 		`{"approved":false,"approved":true}`: {`"n"`, `"n"`, `"n"`, `{"approved":false,"approved":true}`, `{"approved":false,"approved":true}`, `{"approved":false,"approved":true}`},
 	} {
 		for n, asked := range kinds {
@@ -123,6 +124,10 @@ func TestOptions(t *testing.T) {
 
 // A pause that another dialect recorded is answered by what its ids tell: a no must not be an object there either.
 func TestPauseOfAnotherDialect(t *testing.T) {
+	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
+	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, array(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
+		t.Errorf("%s", out.Body)
+	}
 	for native, want := range map[string]string{tsID: `"n"`, "tool:A:x": "cancelled", pyID: "cancelled", "v1:of_tomorrow:x": "cancelled", "x": "cancelled"} {
 		p := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: native, Native: native, Object: []byte(`{"id":"x","reason":"r"}`)}}}
 		out, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(native, "cancelled"))))
@@ -167,6 +172,22 @@ func TestResume(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what is cancelled brings no payload", func(t *testing.T) {
+		p := ask(t, tsTool)
+		out, _, err := resume(t, dialect(t, ""), p, parse(t, `"resume":[{"interruptId":"`+p.Interrupts[0].ID+`","status":"cancelled","payload":{"approved":true}}]`))
+		if got := sent(t, out, err, p); got != "cancelled" {
+			t.Error(got)
+		}
+	})
+	t.Run("a question that is not Strands'", func(t *testing.T) {
+		p := ask(t, `{"id":"x","reason":"r"}`)
+		for payload, want := range map[string]string{`{"approved":true}`: `{"approved":true}`, `[1]`: `[1]`, "cancelled": "cancelled"} {
+			out, _, err := resume(t, dialect(t, "*=bool"), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
+			if got := sent(t, out, err, p); got != want {
+				t.Error(got)
+			}
+		}
+	})
 	t.Run("an unknown id", func(t *testing.T) {
 		if _, _, err := resume(t, dialect(t, ""), two, parse(t, array(entryOf("x", `true`)))); code(err) != agui.PartialResume {
 			t.Error(err)

@@ -182,6 +182,17 @@ func TestCallsOfEndedPauses(t *testing.T) {
 // ag_ui_strands up to 0.2.5 ends a run that asks as if it was over.
 func TestLostInterruptIsLogged(t *testing.T) {
 	const mine = `"tools":[{"name":"mine"}]`
+	t.Run("a resume of what was told", func(t *testing.T) {
+		d, err := New(Options{}, func(msg string, _ ...any) { t.Error(msg) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := ask(t, tsAll)
+		in := parse(t, array(entryOf(p.Interrupts[0].ID, `false`)))
+		l := logOf(in)
+		_, run, _ := d.Begin(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}, Transcript: l})
+		play(t, run, l, append(callOf("C", "free"), state, finished)...)
+	})
 	for name, c := range map[string]struct {
 		more   string
 		stream []string
