@@ -223,22 +223,19 @@ func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.
 	return payload, nil
 }
 
-// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. Of keys
-// that stand twice, or in another spelling, any that is not true makes a no.
+// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. A yes is one
+// to every reader; of keys that stand twice, or in another spelling, any that is false makes a no.
 func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsBool() {
 		return v.Bool(), false, true
 	}
-	keys := 0
-	v.ForEach(func(gjson.Result, gjson.Result) bool {
-		keys++
-		return v.IsObject()
-	})
 	said := Members(v, "approved")
-	if len(said) == 0 || !slices.ContainsFunc(said, gjson.Result.IsBool) {
-		return false, false, false
+	switch {
+	case len(said) == 1 && v.Get("approved").Type == gjson.True:
+		return true, len(v.Map()) > 1, true
+	case slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type == gjson.False }):
+		return false, false, true
 	}
-	approved = !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
-	return approved, keys > 1, true
+	return false, false, false
 }

@@ -89,7 +89,7 @@ func said(t testing.TB, r StrandsRule, a agui.Answer, words bool) string {
 func TestStrandsAnswerToAHook(t *testing.T) {
 	for payload, want := range map[string]string{
 		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
-		`{"approved":"yes"}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
+		`{"approved":"yes"}`: "refused", `{"Approved":true}`: "refused", `{"Approved":false}`: `"n"`, `{"approved":true,"approved":true}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
 	} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
 		if got := said(t, StrandsRule{}, a, true); got != want {
