@@ -18,7 +18,7 @@
 //	its gate     interrupt_on_call asks with a schema of its own, {"approved": boolean}, and only {"approved": true} is a yes.
 //
 // HOLDPOINT_AWS_STRANDS_ANSWERS says otherwise by the interrupt's name. A hook in TypeScript that was written for objects needs
-// raw there: one that looks for a no only, and not for a yes, would take "n" for none.
+// raw there: one that looks for a no only, and not for a yes, would take "n" for none, and one that throws at a word approves.
 //
 // What the adapters get wrong, and what becomes of it:
 //
