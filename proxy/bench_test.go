@@ -18,7 +18,7 @@ func BenchmarkPassedFrame(b *testing.B) {
 		b.Fatal(err)
 	}
 	r.exchange = translate.Exchange{Run: translation}
-	body := newBody(r, io.NopCloser(&forever{frame: []byte(frame)}))
+	body := newBody(r, io.NopCloser(&forever{frame: []byte(frame)}), translate.Unread)
 	body.started = true
 	p := make([]byte, 32<<10)
 	b.SetBytes(int64(len(frame)))

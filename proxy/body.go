@@ -25,22 +25,24 @@ var done = []byte("[DONE]")
 type body struct {
 	r      *run
 	up     io.ReadCloser // nil: there is nothing to read
-	frames *sse.Reader
+	frames *sse.Reader   // of AG-UI
+	pieces pieces        // of a stream that is not AG-UI; frames is nil then
 
 	out   []byte // whole frames for the client, read up to at
 	at    int
 	lf    []byte // scratch for frames with other line ends
 	emits func(agui.Event)
 
-	fault    *agui.RunError // why the exchange is broken, nil if it is not or the reason is not known yet
-	end      translate.End  // how it ended, where up is nil
-	preset   []agui.Event   // what to tell, settled already
-	none     bool           // the dialect sends nothing
-	started  bool           // RUN_STARTED was told
-	terminal agui.Type      // the last terminal event told, Unknown while a run is open
-	chunk    string         // the call that chunks without an id belong to
-	over     bool           // nothing follows what is in out
-	asked    bool           // Run.End was called for the exchange at hand
+	fault     *agui.RunError // why the exchange is broken, nil if it is not or the reason is not known yet
+	end       translate.End  // how it ended, where up is nil
+	preset    []agui.Event   // what to tell, settled already
+	none      bool           // the dialect sends nothing
+	started   bool           // RUN_STARTED was told
+	terminal  agui.Type      // the last terminal event told, Unknown while a run is open
+	chunk     string         // the call that chunks without an id belong to
+	over      bool           // nothing follows what is in out
+	asked     bool           // Run.End was called for the exchange at hand
+	exchanges int            // how many were begun
 
 	idle   *time.Timer   // runs while the upstream is waited for
 	silent chan struct{} // gets a value from idle on a claimed run
@@ -49,17 +51,18 @@ type body struct {
 	last   []byte        // what the client's stream ends with then; out may be the fill's still
 }
 
-// newBody reads up, which may be nil.
-func newBody(r *run, up io.ReadCloser) *body {
+// newBody reads up, which may be nil. framing is that of a backend that does not speak AG-UI; Unread means AG-UI.
+func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := &body{r: r, silent: make(chan struct{}, 1)}
 	b.emits = b.emit
-	b.read(up)
+	b.read(up, framing)
 	return b
 }
 
 // read makes up the stream to read.
-func (b *body) read(up io.ReadCloser) {
-	b.up, b.frames, b.asked, b.none = up, nil, false, false
+func (b *body) read(up io.ReadCloser, framing translate.Framing) {
+	b.up, b.frames, b.pieces, b.asked, b.none = up, nil, nil, false, false
+	b.exchanges++
 	if up == nil {
 		return
 	}
@@ -70,6 +73,10 @@ func (b *body) read(up io.ReadCloser) {
 			b.idle.Stop()
 		}
 		src = &watched{up, b.idle, limit}
+	}
+	if framing != translate.Unread {
+		b.pieces = newPieces(src, framing, b.r.h.opts.MaxFrameBytes)
+		return
 	}
 	b.frames = sse.NewReader(src, b.r.h.opts.MaxFrameBytes)
 }
@@ -178,19 +185,28 @@ func (b *body) fill() {
 			b.finishUnread()
 			return
 		}
-		frame, err := b.frames.Next()
-		if err != nil {
-			b.ended(frame, err)
-			return
+		if b.pieces != nil {
+			if err := b.piece(); err != nil {
+				b.brokeOff(err)
+				return
+			}
+		} else {
+			frame, err := b.frames.Next()
+			if err != nil {
+				b.ended(frame, err)
+				return
+			}
+			b.frame(frame)
 		}
-		b.frame(frame)
 		if len(b.out) > 0 && (!b.ready() || len(b.out) >= readAhead) {
 			return
 		}
 	}
 }
 
-func (b *body) ready() bool { return b.frames != nil && b.frames.Ready() }
+func (b *body) ready() bool {
+	return b.frames != nil && b.frames.Ready() || b.pieces != nil && b.started && b.pieces.ready()
+}
 
 // finishUnread ends a stream for which there is nothing to read.
 func (b *body) finishUnread() {
@@ -231,15 +247,14 @@ func (b *body) settle(end translate.End, broken *agui.RunError) {
 	switch {
 	case next:
 		b.next()
-	case b.up == nil || end.Event.Type == agui.Unknown:
-		b.over = true
+	case b.up == nil || end.Event.Type == agui.Unknown || b.pieces != nil:
+		b.over = true // behind the end of a stream that is not AG-UI there is no second run
 	}
 }
 
 // ended is called with what the frame reader gave at the end of the stream.
 func (b *body) ended(rest sse.Frame, err error) {
-	clean := errors.Is(err, io.EOF)
-	if data, ok := rest.Data(nil); clean && ok && agui.NewEvent(data).Valid() {
+	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
 		reading := b.frames
 		b.event(agui.NewEvent(bytes.Clone(data)))
@@ -247,6 +262,11 @@ func (b *body) ended(rest sse.Frame, err error) {
 			return // it ended the exchange, and another one is read now
 		}
 	}
+	b.brokeOff(err)
+}
+
+// brokeOff is called with what ended the stream: io.EOF, or why it broke off.
+func (b *body) brokeOff(err error) {
 	if b.over {
 		return
 	}
@@ -255,6 +275,7 @@ func (b *body) ended(rest sse.Frame, err error) {
 		b.over = true
 		return
 	}
+	clean := errors.Is(err, io.EOF)
 	broken := fault(b.r.ctx, err)
 	var tooLarge *sse.TooLargeError
 	switch {
@@ -324,10 +345,42 @@ func (b *body) event(ev agui.Event) {
 		return
 	}
 	if err := b.r.exchange.Run.Event(ev, b.emits); err != nil {
-		b.close()
-		b.start()
-		b.settle(translate.End{Cut: true}, b.r.translationError(err))
+		b.giveUp(err)
 	}
+}
+
+// giveUp ends an exchange that could not be translated.
+func (b *body) giveUp(err error) {
+	b.close()
+	b.start()
+	b.settle(translate.End{Cut: true}, b.r.translationError(err))
+}
+
+// piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one, which may take its time.
+func (b *body) piece() error {
+	if !b.started {
+		b.start()
+		return nil
+	}
+	p, comments, err := b.pieces.next()
+	if err != nil {
+		return err
+	}
+	b.out = append(b.out, comments...)
+	if p.Data == nil {
+		return nil
+	}
+	at := b.exchanges
+	live := func() bool { return b.exchanges == at && !b.asked } // what follows the end is nobody's
+	err = b.r.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
+		if live() {
+			b.event(ev)
+		}
+	})
+	if err != nil && live() {
+		b.giveUp(err)
+	}
+	return nil
 }
 
 // afterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may follow; a client fails
@@ -394,19 +447,19 @@ func (b *body) next() {
 	b.close()
 	b.fault, b.end, b.terminal = nil, translate.End{}, agui.Unknown
 	if b.r.exchange.Out.None {
-		b.read(nil)
+		b.read(nil, translate.Unread)
 		b.none = true
 		return
 	}
 	res, err := exchangeTransport{b.r.h}.RoundTrip(b.r.outgoing())
 	if err != nil {
-		b.read(nil)
+		b.read(nil, translate.Unread)
 		b.fault = b.r.unanswered(b.r.ctx, err)
 		return
 	}
-	up, fault, end := b.r.stream(res)
-	b.read(up)
-	b.fault, b.end = fault, end
+	a := b.r.stream(res)
+	b.read(a.stream, a.framing)
+	b.fault, b.end = a.fault, a.end
 }
 
 // close gives the upstream back.

@@ -13,7 +13,7 @@ import (
 // forward sends the exchange through ReverseProxy.
 func (r *run) forward(out *writer, req *http.Request) {
 	if r.exchange.Out.None {
-		body := newBody(r, nil)
+		body := newBody(r, nil, translate.Unread)
 		body.none = true
 		r.beginStream(out)
 		r.copyTo(out, body)
@@ -43,9 +43,9 @@ func (r *run) copyTo(out *writer, body *body) {
 // open looks at an answer's header. A nil body means that the answer goes to the client as it is.
 func (r *run) open(res *http.Response) io.ReadCloser {
 	if res.StatusCode/100 == 2 {
-		up, fault, end := r.stream(res)
-		b := newBody(r, up)
-		b.fault, b.end = fault, end
+		a := r.stream(res)
+		b := newBody(r, a.stream, a.framing)
+		b.fault, b.end = a.fault, a.end
 		return b
 	}
 	r.reached()
@@ -53,7 +53,7 @@ func (r *run) open(res *http.Response) io.ReadCloser {
 	events, next := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
 	if next {
 		res.Body.Close()
-		b := newBody(r, nil)
+		b := newBody(r, nil, translate.Unread)
 		b.next()
 		return b
 	}
@@ -66,7 +66,7 @@ func (r *run) open(res *http.Response) io.ReadCloser {
 		r.note(events[0])
 	}
 	res.Body.Close()
-	b := newBody(r, nil)
+	b := newBody(r, nil, translate.Unread)
 	b.preset = events
 	return b
 }
@@ -78,26 +78,47 @@ func (r *run) head(res *http.Response) []byte {
 	return head
 }
 
-// stream is the event stream of an answer, or why there is none.
-func (r *run) stream(res *http.Response) (up io.ReadCloser, broken *agui.RunError, end translate.End) {
+// An answer is what came of an exchange: a stream, or why there is none and what the dialect is told then.
+type answer struct {
+	stream  io.ReadCloser
+	framing translate.Framing // Unread: AG-UI
+	fault   *agui.RunError
+	end     translate.End
+}
+
+// stream is what is to be read of an answer.
+func (r *run) stream(res *http.Response) (a answer) {
 	r.reached()
-	if res.StatusCode/100 == 2 && isEventStream(res.Header) {
+	var reads bool
+	if a.framing, reads = r.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := decoded(res)
 		if err == nil {
-			return plain, nil, translate.End{}
+			a.stream = plain
+			return a
 		}
 		res.Body.Close()
-		return nil, agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read"), translate.End{}
+		a.fault = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
+		return a
 	}
 	head := r.head(res)
 	res.Body.Close()
-	broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
-	return nil, broken, translate.End{Status: res.StatusCode, Body: head}
+	a.fault = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
+	a.end = translate.End{Status: res.StatusCode, Body: head}
+	return a
+}
+
+// framing is how an answer is cut, and whether it is read at all.
+func (r *run) framing(header http.Header) (f translate.Framing, reads bool) {
+	if decoder, ok := r.exchange.Run.(translate.Decoder); ok {
+		f = decoder.Framing(mediaType(header))
+		return f, f != translate.Unread
+	}
+	return translate.Unread, isEventStream(header)
 }
 
 // unreachable is the stream for an exchange that got no answer.
 func (r *run) unreachable(ctx context.Context, err error) []byte {
-	b := newBody(r, nil)
+	b := newBody(r, nil, translate.Unread)
 	b.fault = r.unanswered(ctx, err)
 	stream, _ := io.ReadAll(b) // it ends with io.EOF always
 	return stream

@@ -65,7 +65,8 @@ type backend struct {
 	d    delivery
 	turn int
 	sent [][]byte
-	over bool // it was called more often than it has answers for
+	head [][]byte // of each, see headOf
+	over bool     // it was called more often than it has answers for
 
 	streamed bool // an answer was a stream
 }
@@ -73,7 +74,9 @@ type backend struct {
 // cutMark at the end of a file stands for a connection that breaks there.
 const cutMark = "<cut>"
 
-func (b *backend) begin(turn int) { b.turn, b.sent, b.over, b.streamed = turn, nil, false, false }
+func (b *backend) begin(turn int) {
+	b.turn, b.sent, b.head, b.over, b.streamed = turn, nil, nil, false, false
+}
 
 // complaints about how often it was called.
 func (b *backend) complaints(turn int) (list []string) {
@@ -89,7 +92,7 @@ func (b *backend) complaints(turn int) (list []string) {
 // answer takes a request and gives the file for it.
 func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	body, _ := io.ReadAll(r.Body)
-	b.sent = append(b.sent, body)
+	b.sent, b.head = append(b.sent, body), append(b.head, headOf(r))
 	streams := b.s.streams(b.turn)
 	if len(b.sent) > len(streams) {
 		b.over = true
@@ -124,7 +127,8 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
 		return
 	}
-	if status, header, body, ok := plainAnswer(stream); ok {
+	status, header, body, plain := plainAnswer(stream)
+	if plain && status != http.StatusOK {
 		for k, v := range header {
 			w.Header()[k] = v
 		}
@@ -132,7 +136,12 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(body)
 		return
 	}
+	pieces, cut := b.d.pieces(stream)
 	w.Header().Set("Content-Type", "text/event-stream")
+	if plain {
+		pieces, cut = b.d.foreignPieces(header.Get("Content-Type"), body)
+		w.Header().Set("Content-Type", header.Get("Content-Type"))
+	}
 	var out io.Writer = w
 	if b.d.gzip {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -140,7 +149,6 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer z.Close()
 		out = z
 	}
-	pieces, cut := b.d.pieces(stream)
 	control := http.NewResponseController(w)
 	for _, p := range pieces {
 		out.Write(p)
@@ -165,7 +173,8 @@ func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"text/event-stream"}},
 	}
 	stream, ok := b.answer(r)
-	if status, header, body, plain := plainAnswer(stream); plain {
+	status, header, body, plain := plainAnswer(stream)
+	if plain && status != http.StatusOK {
 		res.StatusCode, res.Header, res.Body = status, header, io.NopCloser(bytes.NewReader(body))
 		return res, nil
 	}
@@ -173,6 +182,10 @@ func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 		res.StatusCode = http.StatusTeapot
 	}
 	pieces, cut := b.d.pieces(stream)
+	if plain {
+		pieces, cut = b.d.foreignPieces(header.Get("Content-Type"), body)
+		res.Header = header
+	}
 	res.Body = &pieceReader{pieces, cut}
 	return res, nil
 }

@@ -143,6 +143,7 @@ func (s *scenario) strangers() error {
 		for n := 1; exists(s.file(turn, numbered("upstream", n, "sse"))); n++ {
 			known[filepath.Base(s.file(turn, numbered("upstream", n, "sse")))] = true
 			known[filepath.Base(s.file(turn, numbered("upstream", n, "json")))] = true
+			known[filepath.Base(s.file(turn, numbered("upstream", n, "head")))] = true
 		}
 	}
 	for _, e := range entries {

@@ -17,6 +17,7 @@ import (
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/translate"
 )
 
 // A stage is one Holdpoint before the scripted backend of a scenario, in a delivery of its own.
@@ -28,6 +29,7 @@ type stage struct {
 	kept    *watchedStore
 	backend *backend
 	ids     int
+	foreign bool // the dialect's backend does not speak AG-UI
 
 	handler http.Handler
 	server  *httptest.Server // the backend, with delivery.hops
@@ -57,6 +59,10 @@ func (st *stage) start() {
 	}
 	o.Upstream = up
 	st.s.configure(st.t, &o)
+	_, st.foreign = o.Dialect.(translate.Foreign)
+	if st.foreign {
+		o.Upstream.Path = ""
+	}
 	h, err := proxy.New(o)
 	if err != nil {
 		st.t.Fatal(err)

@@ -71,10 +71,20 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 				complain("what was sent is no JSON: %v\n%s", err, body)
 			}
 			check(numbered("upstream", n+1, "json"), pretty)
+			if stage.foreign {
+				check(numbered("upstream", n+1, "head"), stage.backend.head[n])
+			}
 		}
 		check("store.json", stage.record())
 		for _, c := range stage.backend.complaints(turn) {
 			complain("%s", c)
+		}
+		if stage.foreign {
+			complaints = append(complaints, lintForeign(s.request(turn), stage.backend.sent)...)
+			if !bytes.HasPrefix(got, []byte("HTTP ")) {
+				complaints = append(complaints, lint(got)...)
+			}
+			continue
 		}
 		for _, c := range lintRequests(s.request(turn), stage.backend.sent, s.free(turn), s.renamedKeys()...) {
 			complain("%s", c)

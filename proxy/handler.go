@@ -24,6 +24,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 // Defaults of the sizes, see Options.
@@ -40,6 +41,7 @@ const (
 type Handler struct {
 	opts      Options
 	log       *slog.Logger
+	foreign   translate.Foreign // the dialect, if its backend does not speak AG-UI
 	reverse   *httputil.ReverseProxy
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see newTransports
@@ -61,6 +63,7 @@ func New(opts Options) (*Handler, error) {
 	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}}
 	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
 	o := &h.opts
+	h.foreign, _ = o.Dialect.(translate.Foreign)
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -134,6 +137,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.reverse.ServeHTTP(w, r)
 		return
 	}
+	route, ok := h.route(r.URL.Path)
+	if !ok {
+		h.reverse.ServeHTTP(w, r)
+		return
+	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // it fails where there is no connection, as in tests
 	in, isRun, err := h.readRun(r)
@@ -146,11 +154,24 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		h.log.Debug("request body not read", "err", err)
 		badRequest(w, http.StatusBadRequest, "the body could not be read")
+	case !isRun && h.foreign != nil:
+		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
+		badRequest(w, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
 	case !isRun:
 		h.reverse.ServeHTTP(w, r)
 	default:
-		h.serveRun(w, r, in)
+		h.serveRun(w, r, route, in)
 	}
+}
+
+// route is the path as records are kept for it. ok is false where no run can be: at a backend that does not speak AG-UI,
+// where its agent is not.
+func (h *Handler) route(path string) (route string, ok bool) {
+	route = recordPath(path)
+	if h.foreign == nil {
+		return route, true
+	}
+	return h.foreign.Route(route)
 }
 
 // isLangGraphServerCall says whether the path is /threads/<id>/runs/<what>.

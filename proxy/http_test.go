@@ -441,7 +441,7 @@ func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: newTranscript(64<<20, nil, nil)}}
 	_, translation, _ := g.dialect.Begin(translate.Request{})
 	r.exchange = translate.Exchange{Run: translation}
-	b := newBody(r, io.NopCloser(&forever{frame: frame}))
+	b := newBody(r, io.NopCloser(&forever{frame: frame}), translate.Unread)
 	b.started = true
 	p := make([]byte, 32<<10)
 	for range 100 {

@@ -91,9 +91,9 @@ type attempt struct {
 func newAttempt(in agui.RunInput) attempt { return attempt{in: in, taken: true} }
 
 // serveRun judges a run and does what the judgement says.
-func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, in agui.RunInput) {
+func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, route string, in agui.RunInput) {
 	r := &run{
-		h: h, req: req, came: in, path: recordPath(req.URL.Path), attempt: newAttempt(in), started: h.opts.Now(),
+		h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now(),
 		log: h.log.With("thread_id", agui.Cut(in.ThreadID), "run_id", agui.Cut(in.RunID)),
 	}
 	r.key = recordKey(r.path, in.ThreadID)

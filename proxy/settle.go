@@ -88,6 +88,9 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		return res.Before, true
 	}
 	if len(res.Pause.Interrupts) > 0 {
+		if len(res.Untaken) > 0 {
+			r.request.New, r.taken = res.Untaken, false
+		}
 		return r.concludePause(res), false
 	}
 	finish := res.Finish

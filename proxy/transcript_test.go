@@ -77,7 +77,7 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	for range 5000 {
 		frames.WriteString(stream(hello))
 	}
-	b := newBody(r, io.NopCloser(strings.NewReader(frames.String())))
+	b := newBody(r, io.NopCloser(strings.NewReader(frames.String())), translate.Unread)
 	b.started = true
 	p := make([]byte, 32<<10)
 	for n := 0; n < 4<<20+200<<10; {

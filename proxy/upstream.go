@@ -129,8 +129,11 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	out.Header.Del("Upgrade")
 	out.Header.Del("Accept-Encoding")
 	out.Header.Set("Accept", "text/event-stream") // */* would admit protobuf
+	if r.h.foreign != nil {
+		out.Header.Set("Content-Type", "application/json") // the client's is that of its RunAgentInput
+	}
 	for name, values := range want.Header {
-		out.Header[name] = values
+		out.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	// net/http sends a POST a second time by itself if it carries one of these keys and a kept connection breaks
 	// (http.Request.isReplayable). It looks for the canonical spelling only; the backend does not.
@@ -202,9 +205,12 @@ func joinPath(base, path string) string {
 }
 
 // isEventStream goes by the type alone: every client reads a stream whose parameters are broken.
-func isEventStream(header http.Header) bool {
+func isEventStream(header http.Header) bool { return mediaType(header) == "text/event-stream" }
+
+// mediaType is the declared type in lower case, "" if there is none.
+func mediaType(header http.Header) string {
 	t, _, _ := strings.Cut(header.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(t), "text/event-stream")
+	return strings.ToLower(strings.TrimSpace(t))
 }
 
 // modifyResponse puts the translation into the answer.

@@ -79,6 +79,31 @@ func (f Frame) AppendOther(dst []byte) []byte {
 	return dst
 }
 
+// AppendComments appends the frame's comments, each line ended by LF, and a blank line behind them, if there are any.
+func (f Frame) AppendComments(dst []byte) []byte {
+	n := len(dst)
+	for line := range lines(f.text()) {
+		if len(line) > 0 && line[0] == ':' {
+			dst = append(dst, line...)
+			dst = append(dst, '\n')
+		}
+	}
+	if len(dst) > n {
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// Name is the frame's event field, a part of Raw; the last one where there are several, nil where there is none.
+func (f Frame) Name() (name []byte) {
+	for line := range lines(f.text()) {
+		if value, ok := fieldValue(line, "event"); ok {
+			name = value
+		}
+	}
+	return name
+}
+
 // AppendEvent appends a frame with json as its data. A line end in it begins a further data line, so that no
 // input can break the framing; as white space between tokens it means the same to a JSON parser.
 func AppendEvent(dst, json []byte) []byte {
@@ -103,12 +128,17 @@ func (f Frame) text() []byte {
 	return f.Raw
 }
 
-// dataValue returns the value of a data line. Names of fields are case-sensitive, and only one space after the
-// colon is not part of the value.
-func dataValue(line []byte) (value []byte, ok bool) {
-	value, ok = bytes.CutPrefix(line, []byte("data"))
-	if !ok || len(value) == 0 {
-		return value, ok
+func dataValue(line []byte) (value []byte, ok bool) { return fieldValue(line, "data") }
+
+// fieldValue returns the value of a line that sets the named field. Names of fields are case-sensitive, and only one
+// space after the colon is not part of the value.
+func fieldValue(line []byte, name string) (value []byte, ok bool) {
+	if len(line) < len(name) || string(line[:len(name)]) != name {
+		return nil, false
+	}
+	value = line[len(name):]
+	if len(value) == 0 {
+		return value, true
 	}
 	if value[0] != ':' {
 		return nil, false

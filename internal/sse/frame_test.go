@@ -136,3 +136,26 @@ func TestAppendEvent(t *testing.T) {
 		}
 	}
 }
+
+func TestNameAndComments(t *testing.T) {
+	for raw, want := range map[string][2]string{
+		"event: a\ndata: x\n\n":                   {"a", ""},
+		"event:a\r\n: hi\r\n:\r\ndata: x\r\n\r\n": {"a", ": hi\n:\n\n"},
+		"event: a\nevent:  b\n\n":                 {" b", ""},
+		"event\n\n":                               {"", ""},
+		"events: a\n\n":                           {"", ""},
+		"\ufeff: x\n\n":                           {"", ""},
+		": only\n\n":                              {"", ": only\n\n"},
+	} {
+		f := Frame{Raw: []byte(raw)}
+		if got := [2]string{string(f.Name()), string(f.AppendComments(nil))}; got != want {
+			t.Errorf("%q: %q, want %q", raw, got, want)
+		}
+	}
+	if f := (Frame{Raw: []byte("data: x\n\n")}); f.Name() != nil {
+		t.Error("a frame without a name has one")
+	}
+	if got := string((Frame{Raw: []byte(": b\n\n")}).AppendComments([]byte("data: a\n\n"))); got != "data: a\n\n: b\n\n" {
+		t.Errorf("%q", got)
+	}
+}

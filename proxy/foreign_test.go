@@ -1,0 +1,330 @@
+package proxy
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A foreignDialect is a fakeDialect whose backend sends pieces: `text x` becomes text, `asks` a pause, `ends` the end,
+// `fails` an error of the decoder. `many` is two texts with an end between them.
+type foreignDialect struct {
+	fakeDialect
+	untaken bool
+}
+
+func (*foreignDialect) Route(path string) (string, bool) {
+	return "/agent", path == "/" || path == "/run"
+}
+
+func (d *foreignDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	out, inner, err := d.fakeDialect.Begin(r)
+	out.Path, out.Header = "/native", map[string][]string{"X-Session-id": {"s1"}}
+	if out.Body == nil {
+		out.Body = []byte(`{"prompt":"p"}`)
+	}
+	return out, &foreignRun{Run: inner, d: d, messages: r.Input.Messages}, err
+}
+
+type foreignRun struct {
+	translate.Run
+	d        *foreignDialect
+	messages []agui.Message
+	asked    bool
+}
+
+func (*foreignRun) Framing(mediaType string) translate.Framing {
+	return map[string]translate.Framing{
+		"text/event-stream": translate.Frames, "application/x-ndjson": translate.Lines, "": translate.Lines,
+		"text/plain": translate.Text, "application/json": translate.Whole,
+	}[mediaType]
+}
+
+func text(s string) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(map[string]string{"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "role": "assistant", "delta": s}))
+}
+
+func (r *foreignRun) Decode(p translate.Piece, emit func(agui.Event)) error {
+	switch s := string(p.Data); s {
+	case "asks":
+		r.asked = true
+	case "ends":
+		emit(agui.NewEvent([]byte(finished)))
+	case "many":
+		emit(text("one"))
+		emit(agui.NewEvent([]byte(finished)))
+		emit(text("two"))
+	case "fails":
+		return agui.Errorf(agui.UpstreamStatus, "not understood")
+	default:
+		emit(text(string(p.Name) + "|" + s))
+	}
+	return nil
+}
+
+func (r *foreignRun) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: agui.NewEvent([]byte(finished))}
+	switch {
+	case r.asked:
+		res.Pause = agui.Pause{Dialect: "fake", Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"reason":"confirmation"}`)}}}
+		if r.d.untaken {
+			res.Untaken = r.messages[len(r.messages)-1:]
+		}
+	case e.Event.Type == agui.Unknown:
+		res.Finish = agui.Event{}
+	}
+	return res, nil
+}
+
+func newForeignRig(t *testing.T, d *foreignDialect, serve func(w http.ResponseWriter, r *http.Request, n int)) *rig {
+	return newRig(t, serve, func(o *Options) { o.Dialect, o.MaxFrameBytes = d, 64<<10 })
+}
+
+func answers(mediaType, body string) func(w http.ResponseWriter, r *http.Request, n int) {
+	return func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header()["Content-Type"] = []string{mediaType}
+		if mediaType == "" {
+			w.Header()["Content-Type"] = nil
+		}
+		io.WriteString(w, body)
+	}
+}
+
+// deltas are the texts of a stream.
+func deltas(s string) string {
+	var list []string
+	for block := range strings.SplitSeq(s, "\n\n") {
+		if d := gjson.Get(strings.TrimPrefix(block, "data: "), "delta"); d.Exists() {
+			list = append(list, d.Str)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func TestForeignFramings(t *testing.T) {
+	long := strings.Repeat("x", 40<<10)
+	for name, c := range map[string]struct{ mediaType, body, want, end string }{
+		"frames":                      {"text/event-stream; charset=utf-8", ": hi\n\nevent: a\ndata: 1\ndata:  2\n\nevent: b\n\ndata: [DONE]\r\n\r\ndata: ends\n\n", "a|1\n 2 |[DONE]", "RUN_FINISHED"},
+		"a last frame without end":    {"text/event-stream", "data: ends", "", "RUN_FINISHED"},
+		"lines":                       {"application/x-ndjson", "one\r\n\n \ntwo\nends\n", "|one |two", "RUN_FINISHED"},
+		"a line longer than a buffer": {"application/x-ndjson", long + "\nends\n", "|" + long, "RUN_FINISHED"},
+		"a last line without end":     {"", "one\nends", "|one", "RUN_FINISHED"},
+		"text":                        {"text/plain", "grün", "|grün", "RUN_ERROR:UPSTREAM_EOF"},
+		"a body":                      {"application/json", "{}\n", "|{}\n", "RUN_ERROR:UPSTREAM_EOF"},
+		"no end":                      {"application/x-ndjson", "one\n", "|one", "RUN_ERROR:UPSTREAM_EOF"},
+		"what follows the end":        {"application/x-ndjson", "many\nthree\n", "one", "RUN_FINISHED"},
+		"an error":                    {"application/x-ndjson", "one\nfails\nends\n", "|one", "RUN_ERROR:UPSTREAM_STATUS"},
+		"a line too long":             {"application/x-ndjson", strings.Repeat("x", 64<<10+1) + "\nends\n", "", "RUN_ERROR:FRAME_TOO_LARGE"},
+		"a line just not too long":    {"application/x-ndjson", strings.Repeat("x", 64<<10) + "\nends\n", "|" + strings.Repeat("x", 64<<10), "RUN_FINISHED"},
+		"a frame too long":            {"text/event-stream", "data: " + strings.Repeat("x", 64<<10) + "\n\ndata: ends\n\n", "", "RUN_ERROR:FRAME_TOO_LARGE"},
+		"a body too long":             {"application/json", strings.Repeat("x", 64<<10+1), "", "RUN_ERROR:FRAME_TOO_LARGE"},
+		"a type that is not read":     {"text/html", "<p>", "", "RUN_ERROR:UPSTREAM_STATUS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newForeignRig(t, &foreignDialect{}, answers(c.mediaType, c.body))
+			got := g.do(input("t", "r", ""))
+			if deltas(got) != c.want {
+				t.Errorf("texts %.200q, want %.200q", deltas(got), c.want)
+			}
+			if list := strings.Fields(types(got)); list[0] != "RUN_STARTED" || list[len(list)-1] != c.end || strings.Count(got, "RUN_STARTED") != 1 {
+				t.Errorf("types %s, want an end of %s", types(got), c.end)
+			}
+			if strings.HasPrefix(c.body, ":") != strings.Contains(got, ": hi\n\n") {
+				t.Errorf("comments: %q", got)
+			}
+		})
+	}
+}
+
+// A character in two reads is told whole, and bytes that are none are not held back for ever.
+func TestTextPiecesAreWholeCharacters(t *testing.T) {
+	src := io.MultiReader(strings.NewReader("a\xe2"), strings.NewReader("\x82"), strings.NewReader("\xac\xff"), strings.NewReader("b\xf0"))
+	p := newPieces(src, translate.Text, 1)
+	var got []string
+	for {
+		piece, _, err := p.next()
+		if err != nil {
+			break
+		}
+		if piece.Data != nil {
+			got = append(got, string(piece.Data))
+		}
+	}
+	if strings.Join(got, ",") != "a,€\xff,b,\xf0" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A stream that broke off gives no piece of what is not whole.
+func TestCutPiecesAreDropped(t *testing.T) {
+	cut := errors.New("cut")
+	for framing, head := range map[translate.Framing]string{translate.Frames: "data: x\n\ndata: y", translate.Lines: "x\ny"} {
+		p := newPieces(io.MultiReader(strings.NewReader(head), &failing{cut}), framing, 100)
+		var got []string
+		for {
+			piece, _, err := p.next()
+			if err != nil {
+				if !errors.Is(err, cut) {
+					t.Error(err)
+				}
+				break
+			}
+			got = append(got, string(piece.Data))
+		}
+		if strings.Join(got, ",") != "x" {
+			t.Errorf("%v: %q", framing, got)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f *failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestForeignCompressed(t *testing.T) {
+	g := newForeignRig(t, &foreignDialect{}, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		io.WriteString(z, "one\nends\n")
+		z.Close()
+	})
+	if got := g.do(input("t", "r", "")); deltas(got) != "|one" {
+		t.Error(got)
+	}
+}
+
+// RUN_STARTED and each piece go out at once: a client must not wait for the next one.
+func TestForeignPiecesGoOutAtOnce(t *testing.T) {
+	next := make(chan string)
+	g := newForeignRig(t, &foreignDialect{}, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.WriteHeader(http.StatusOK)
+		http.NewResponseController(w).Flush()
+		for s := range next {
+			io.WriteString(w, s)
+			http.NewResponseController(w).Flush()
+		}
+	})
+	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	buf := make([]byte, 1024)
+	for _, want := range []string{"RUN_STARTED", "|one", "|two", "RUN_FINISHED"} {
+		n, err := res.Body.Read(buf)
+		if got := string(buf[:n]); !strings.Contains(got, want) {
+			t.Fatalf("%q (%v), want %s", got, err, want)
+		}
+		switch want {
+		case "RUN_STARTED":
+			next <- "one\n"
+		case "|one":
+			next <- "two\n"
+		case "|two":
+			next <- "ends\n"
+			close(next)
+		}
+	}
+}
+
+// The request is the dialect's: path, body, headers; the client's own media type says nothing of it.
+func TestForeignRequest(t *testing.T) {
+	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n"))
+	req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/run?q=1", strings.NewReader(input("t", "r", "")))
+	req.Header.Set("Content-Type", "text/plain")
+	req.Header.Set("X-Session-Id", "stolen")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	head := g.heads[0]
+	if g.paths[0] != "/agent/native?q=1" || string(g.calls[0]) != `{"prompt":"p"}` || head.Get("Content-Type") != "application/json" ||
+		strings.Join(head["X-Session-Id"], ",") != "s1" {
+		t.Errorf("%s %s %v", g.paths[0], g.calls[0], head)
+	}
+}
+
+// At the agent's places only RunAgentInput is taken; elsewhere everything passes, a run too.
+func TestForeignPlaces(t *testing.T) {
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		calls              string
+	}{
+		{"POST", "/", `{"prompt":[{"interruptResponse":{"interruptId":"a","response":"y"}}]}`, 400, ""},
+		{"POST", "/run", `"yes"`, 400, ""},
+		{"POST", "//run/", `{}`, 400, ""},
+		{"POST", "/RUN", `[]`, 400, ""},
+		{"POST", "/", ``, 400, ""},
+		{"POST", "/other", `{"input":{}}`, 200, `/agent/other {"input":{}}`},
+		{"POST", "/other", input("t", "r", ""), 200, "/agent/other " + input("t", "r", "")},
+		{"GET", "/run", ``, 200, "/agent/run "},
+		{"POST", "/run", input("t", "r", ""), 200, `/agent/native {"prompt":"p"}`},
+	} {
+		g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n"))
+		req := httptest.NewRequest(c.method, "http://x"+c.path, strings.NewReader(c.body))
+		req.URL.Path = c.path
+		rec := httptest.NewRecorder()
+		g.h.ServeHTTP(rec, req)
+		got := ""
+		if len(g.calls) > 0 {
+			got = g.paths[0] + " " + string(g.calls[0])
+		}
+		if rec.Code != c.status || got != c.calls {
+			t.Errorf("%s %s %s: %d, backend %q", c.method, c.path, c.body, rec.Code, got)
+		}
+		if c.status == 400 && !strings.Contains(rec.Body.String(), "RunAgentInput") {
+			t.Errorf("%s: %s", c.path, rec.Body)
+		}
+	}
+}
+
+// Two ways to one agent have one record.
+func TestForeignPlacesShareARecord(t *testing.T) {
+	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "asks\n"))
+	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	rec := httptest.NewRecorder()
+	more := strings.Replace(input("t", "r2", ""), oldUser, oldUser+`,{"id":"u9","role":"user","content":"and?"}`, 1)
+	g.h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/run", strings.NewReader(more)))
+	wantTypes(t, rec.Body.String(), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
+	if g.called() != 1 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// What the backend did not take, for it was waiting already, is told, and is new input still when the answers come.
+func TestForeignUntaken(t *testing.T) {
+	d := &foreignDialect{untaken: true}
+	var fresh []agui.Message
+	d.begin = func(r translate.Request) (translate.Out, error) {
+		if r.Pause.ID != "" {
+			fresh = r.New
+		}
+		return translate.Out{}, nil
+	}
+	g := newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, n int) {
+		answers("application/x-ndjson", map[int]string{1: "asks\n", 2: "ends\n"}[n])(w, r, n)
+	})
+	user := `{"id":"u9","role":"user","content":"and?"}`
+	with := func(more string) string { return strings.Replace(input("t", "r", more), oldUser, oldUser+","+user, 1) }
+	first := g.do(with(""))
+	if !strings.Contains(first, `"metadata":{"holdpoint":{"code":"MESSAGES_NOT_TAKEN"}}`) || !strings.Contains(first, `"content":"and?"`) {
+		t.Errorf("%s", first)
+	}
+	g.do(with(resumeWith(yes("n1~id1"))))
+	if len(fresh) != 1 || fresh[0].ID != "u9" {
+		t.Errorf("new input at the resume: %v", fresh)
+	}
+}

@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"holdpoint/internal/sse"
+	"holdpoint/translate"
+)
+
+// pieceBuffer is what is read ahead of a stream of lines or of text.
+const pieceBuffer = 16 << 10
+
+// pieces cut the answer of a backend that does not speak AG-UI, see translate.Framing.
+type pieces interface {
+	// next gives the next piece, valid until the following call, or what ended the stream: io.EOF, an *sse.TooLargeError,
+	// or the source's error. A piece without data has nothing for a decoder. comments, if there are any, go to the client.
+	next() (p translate.Piece, comments []byte, err error)
+	// ready says whether next returns without a Read from the source.
+	ready() bool
+}
+
+// newPieces cuts src; max is the size of the largest piece.
+func newPieces(src io.Reader, framing translate.Framing, max int) pieces {
+	switch framing {
+	case translate.Frames:
+		return &framePieces{r: sse.NewReader(src, max)}
+	case translate.Lines:
+		return &linePieces{r: bufio.NewReaderSize(src, pieceBuffer), max: max}
+	case translate.Text:
+		return &textPieces{src: src, buf: make([]byte, pieceBuffer)}
+	}
+	return &wholePiece{src: src, max: max}
+}
+
+// framePieces are the frames of an event stream.
+type framePieces struct {
+	r        *sse.Reader
+	comments []byte
+}
+
+func (f *framePieces) next() (p translate.Piece, comments []byte, err error) {
+	frame, err := f.r.Next()
+	if err != nil && (len(frame.Raw) == 0 || !errors.Is(err, io.EOF)) {
+		return p, nil, err
+	}
+	f.comments = frame.AppendComments(f.comments[:0])
+	if data, ok := frame.Data(nil); ok {
+		p = translate.Piece{Name: frame.Name(), Data: data}
+	}
+	return p, f.comments, nil // the end comes again at the next call
+}
+
+func (f *framePieces) ready() bool { return f.r.Ready() }
+
+// linePieces are lines, as of NDJSON.
+type linePieces struct {
+	r    *bufio.Reader
+	max  int
+	long []byte // of a line that the buffer does not hold
+	err  error
+}
+
+func (l *linePieces) next() (p translate.Piece, comments []byte, err error) {
+	if l.err != nil {
+		return p, nil, l.err
+	}
+	line, err := l.r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line, err = l.readLong(line)
+	}
+	l.err = err
+	if len(bytes.TrimSuffix(line, []byte("\n"))) > l.max {
+		l.err = &sse.TooLargeError{Max: l.max}
+	}
+	if l.err != nil && !errors.Is(l.err, io.EOF) {
+		l.long = nil
+		return p, nil, l.err
+	}
+	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	if len(bytes.TrimSpace(line)) > 0 {
+		p.Data = line
+	}
+	return p, nil, nil
+}
+
+// readLong gathers a line of which begin is the beginning, as far as it may be long.
+func (l *linePieces) readLong(begin []byte) (line []byte, err error) {
+	if cap(l.long) > 2*readAhead {
+		l.long = nil // streams live for hours
+	}
+	l.long = append(l.long[:0], begin...)
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= l.max+1; {
+		var more []byte
+		more, err = l.r.ReadSlice('\n')
+		l.long = append(l.long, more...)
+	}
+	return l.long, err
+}
+
+func (l *linePieces) ready() bool {
+	held, _ := l.r.Peek(l.r.Buffered())
+	return l.err != nil || bytes.IndexByte(held, '\n') >= 0
+}
+
+// textPieces are text as it comes.
+type textPieces struct {
+	src  io.Reader
+	buf  []byte
+	held int // bytes of buf that begin a character
+	over int // where they stand
+	err  error
+}
+
+func (t *textPieces) next() (p translate.Piece, comments []byte, err error) {
+	if t.err != nil {
+		return p, nil, t.err
+	}
+	copy(t.buf, t.buf[t.over:t.over+t.held])
+	n, err := t.src.Read(t.buf[t.held:])
+	text := t.buf[:t.held+n]
+	t.err, t.held = err, 0
+	if err == nil {
+		t.held = beginning(text)
+	}
+	t.over = len(text) - t.held
+	if p.Data = text[:t.over]; len(p.Data) == 0 {
+		p.Data = nil
+	}
+	return p, nil, nil
+}
+
+// beginning is how many bytes at the end of text begin a character that is not whole.
+func beginning(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if c := text[len(text)-n]; utf8.RuneStart(c) {
+			if utf8.FullRune(text[len(text)-n:]) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func (t *textPieces) ready() bool { return t.err != nil }
+
+// wholePiece is the body.
+type wholePiece struct {
+	src  io.Reader
+	max  int
+	done bool
+}
+
+func (w *wholePiece) next() (p translate.Piece, comments []byte, err error) {
+	if w.done {
+		return p, nil, io.EOF
+	}
+	w.done = true
+	body, err := io.ReadAll(io.LimitReader(w.src, int64(w.max)+1))
+	switch {
+	case err != nil:
+		return p, nil, err
+	case len(body) > w.max:
+		return p, nil, &sse.TooLargeError{Max: w.max}
+	}
+	return translate.Piece{Data: body}, nil, nil
+}
+
+func (w *wholePiece) ready() bool { return w.done }
