@@ -1,0 +1,59 @@
+package strands
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Options of the dialect, HOLDPOINT_STRANDS_*.
+type Options struct {
+	Body    Body    `env:"BODY" envDefault:"{\"prompt\":\"$prompt\"}" doc:"JSON of a request to a Strands server, with $prompt for the text or the list of answers, and as needed $session, $thread, $run, $state, $forwardedProps, $messages, $context, $tools"`
+	Headers Headers `env:"HEADERS" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request, Name=value;Name=value; $session is a hash of the thread's id, 64 characters"`
+	Paths   Paths   `env:"PATHS" doc:"paths of a Strands server that lead to an agent, globs, path;path; none: all of them"`
+	// Answers: the documented hook takes a string, and only one.
+	Answers   Forms   `env:"ANSWERS" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;.. where the profile is docs-string (the default: y and n), bool, envelope or raw, and path=, yes=, no= and cancel= may follow it"`
+	Schemas   Schemas `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=JSON Schema;.."`
+	Reasons   Names   `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;.."`
+	Metadata  bool    `env:"METADATA_REASON" envDefault:"false" doc:"copy the reason that a Strands agent gave into metadata.reason, where some user interfaces look for it"`
+	Reasoning bool    `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
+	Text      bool    `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says; only for agents that never ask, whose questions such a server drops"`
+}
+
+const (
+	bodyDefault    = `{"prompt":"$prompt"}`
+	headersDefault = "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session"
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Body == "" {
+		o.Body = bodyDefault
+	}
+	if o.Headers == nil {
+		if err := o.Headers.UnmarshalText([]byte(headersDefault)); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// Paths are globs of path.Match, in a variable separated by semicolons.
+type Paths []string
+
+// UnmarshalText reads the value of a variable.
+func (p *Paths) UnmarshalText(text []byte) error {
+	*p = nil
+	for one := range strings.SplitSeq(string(text), ";") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		if _, err := path.Match(one, ""); err != nil || !strings.HasPrefix(one, "/") {
+			return fmt.Errorf("%q is no path, want for example /invocations;/agents/*", one)
+		}
+		*p = append(*p, strings.ToLower(one))
+	}
+	return nil
+}
+
+// String is the list as it is written.
+func (p Paths) String() string { return strings.Join(p, ";") }
