@@ -15,6 +15,7 @@ import (
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/strands"
 )
 
 const testdata = "../testdata"
@@ -190,6 +191,7 @@ func exists(file string) bool {
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, lg, dr, af := "auto", langgraph.Options{}, draft.Options{}, agentframework.Options{}
+	var st strands.Options
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -217,6 +219,18 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			err = dr.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
 			err = dr.ApprovalTools.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_BODY":
+			err = st.Body.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_ANSWERS":
+			err = st.Answers.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_SCHEMAS":
+			err = st.Schemas.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_REASONS":
+			err = st.Reasons.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_REASONING":
+			st.Reasoning = v == "true"
+		case "HOLDPOINT_STRANDS_TEXT":
+			st.Text = v == "true"
 		default:
 			err = fmt.Errorf("not known to the runner")
 		}
@@ -225,7 +239,7 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr}); err != nil {
+	if o.Dialect, err = dialects.New(name, dialects.Options{AgentFramework: af, LangGraph: lg, Draft: dr, Strands: st}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/strands"
 )
 
 // config is the configuration. It is also the reference: `holdpoint -h`, the package comment and the README's table
@@ -51,6 +52,7 @@ type config struct {
 	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
 	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
 	Draft          draft.Options          `envPrefix:"DRAFT_"`
+	Strands        strands.Options        `envPrefix:"STRANDS_"`
 
 	headers http.Header // of UpstreamHeadersFile
 	ignored []string    // variables that Kubernetes injects
@@ -134,6 +136,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 		AgentFramework: c.AgentFramework,
 		LangGraph:      c.LangGraph,
 		Draft:          c.Draft,
+		Strands:        c.Strands,
 		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})
 	if err != nil {

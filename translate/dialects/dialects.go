@@ -14,6 +14,7 @@ import (
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/requestapproval"
+	"holdpoint/translate/strands"
 )
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
@@ -21,6 +22,7 @@ type Options struct {
 	AgentFramework agentframework.Options
 	LangGraph      langgraph.Options
 	Draft          draft.Options
+	Strands        strands.Options
 	Warn           func(msg string, args ...any)
 }
 
@@ -35,6 +37,13 @@ func entries() []entry {
 	}
 }
 
+// foreign are the dialects of backends that do not speak AG-UI: they have to be named, for auto reads AG-UI only.
+func foreign() []entry {
+	return []entry{
+		{strands.Name, func(o Options) (translate.Dialect, error) { return strands.New(o.Strands, o.Warn) }},
+	}
+}
+
 type entry struct {
 	name string
 	make func(Options) (translate.Dialect, error)
@@ -43,7 +52,7 @@ type entry struct {
 // Names of the dialects for a reader: auto first, the others by the alphabet.
 func Names() []string {
 	names := []string{auto.Name}
-	for _, e := range entries() {
+	for _, e := range append(entries(), foreign()...) {
 		names = append(names, e.name)
 	}
 	slices.Sort(names[1:])
@@ -52,6 +61,11 @@ func Names() []string {
 
 // New makes a dialect by its name.
 func New(name string, o Options) (translate.Dialect, error) {
+	for _, e := range foreign() {
+		if e.name == name {
+			return e.make(o)
+		}
+	}
 	var list []translate.Dialect
 	for _, e := range entries() {
 		one, err := e.make(o)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "draft", "langgraph", "request-approval"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "draft", "langgraph", "request-approval", "strands"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -20,7 +20,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, draft, langgraph, request-approval") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, draft, langgraph, request-approval, strands") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: translate.JSON("no")}}); err == nil {

@@ -43,11 +43,14 @@ type Dialect struct {
 	reasoning, text bool
 }
 
-// New makes the dialect.
-func New(o Options) (*Dialect, error) {
+// New makes the dialect. warn, which may be nil, is told what an operator should know of the options.
+func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if text := o.Answers.Warning(); text != "" && warn != nil {
+		warn(text, "variable", "HOLDPOINT_STRANDS_ANSWERS")
 	}
 	if err := o.Body.check(); err != nil {
 		return nil, err
@@ -99,10 +102,12 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	return out, run, nil
 }
 
-// out is the request with a prompt, which is JSON.
+// out is the request with a prompt, which is JSON. It is read to its end though the client has left: the documented TypeScript
+// server goes on, and what it then asks it tells nobody again; one that stops when it is hung up on carries out calls that wait
+// (RAN @strands-agents/sdk 1.19.0).
 func (d *Dialect) out(r translate.Request, prompt []byte) translate.Out {
 	session := sessionOf(r.Input.ThreadID)
-	return translate.Out{Body: d.template.with(r.Input, prompt, session), Header: d.headers.with(session)}
+	return translate.Out{Body: d.template.with(r.Input, prompt, session), Header: d.headers.with(session), ReadOn: true}
 }
 
 // sessionOf is the session of a thread at the backend. It is no secret of the thread, and nothing of the thread's id is in it:

@@ -152,14 +152,9 @@ func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
 		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and does not say to what")
 	}
-	for _, p := range run.r.Ended {
-		if p.Answered && !p.Failed {
-			break // and it went on since
-		}
-		if p.Failed {
-			return refuse(agui.StrandsInterruptLost, "the agent still waits for the answers of a resume that failed; to ask it again could carry one of them out a second time: "+
-				"go on in another thread, or begin its session anew")
-		}
+	if len(run.r.Ended) > 0 && run.r.Ended[0].Failed {
+		return refuse(agui.StrandsInterruptLost, "the agent still waits for the answers of a resume that failed; to ask it again could carry one of them out a second time: "+
+			"go on in another thread, or begin its session anew")
 	}
 	next := newRun(run.d, run.r, run.ids)
 	next.refused, next.listed = run, true
