@@ -39,6 +39,7 @@ type Dialect struct {
 	forms           Forms
 	schemas         Schemas
 	reasons         Names
+	interrupts      string // gjson path, "" for none
 	metadataReason  bool
 	reasoning, text bool
 }
@@ -57,7 +58,7 @@ func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
 	}
 	return &Dialect{
 		template: o.Body, headers: o.Headers, paths: o.Paths, forms: o.Answers, schemas: o.Schemas, reasons: o.Reasons,
-		metadataReason: o.Metadata, reasoning: o.Reasoning, text: o.Text,
+		interrupts: o.Interrupts, metadataReason: o.Metadata, reasoning: o.Reasoning, text: o.Text,
 	}, nil
 }
 

@@ -40,12 +40,14 @@ const (
 	saysWaiting = "must resume from interrupt"
 	// TypeScript, the same. It cannot be asked for what.
 	saysWaitingTS = "Agent is in an interrupted state"
-	// Python, to a second call while the first one runs.
-	saysBusy = "ConcurrencyException"
 )
 
-// saysLost are what they say to an answer that they do not wait for: Python up to 1.40, newer Python, and an unknown id.
-var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", "no interrupt found"}
+// busy are the errors of a second call while the first one runs, in Python and in TypeScript. Nothing was done then.
+var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
+
+// saysLost are what they say to an answer that they do not wait for: Python up to 1.40, newer Python, an unknown id, and that in
+// a graph of TypeScript.
+var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", "no interrupt found", "no node found with matching interrupt"}
 
 func lost(text string) bool {
 	for _, s := range saysLost {
@@ -68,16 +70,26 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
 		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62): the agent waits all the same.
 		return run.paused(), nil
+	case run.stop == interrupted && run.body:
+		return run.lostInBody(), nil
 	case run.stop == interrupted:
 		return refuse(agui.StrandsInterruptUnreadable, "the agent stopped to ask, but its questions cannot be read from its stream: let the server send result.interrupts as JSON"), nil
 	case run.failed != nil:
 		return run.ended(e), nil
 	case run.forced:
 		return refuse(agui.StrandsForceStop, "the agent's event loop stopped with an error"), nil
+	case e.Cut && run.resumed == nil && !run.shown:
+		return refuse(agui.UpstreamEOF, "the backend broke off before its agent said anything. A server that catches no errors does so too if its agent waits for an answer "+
+			"to a question that is not known here"), nil
 	case e.Cut:
 		return translate.Result{}, nil
 	}
 	return run.finished(), nil
+}
+
+func (run *run) lostInBody() translate.Result {
+	return refuse(agui.StrandsInterruptLost, "the agent stopped to ask, and its entrypoint returns the message alone, without what it asks. Let it stream: "+
+		"async for event in agent.stream_async(payload[\"prompt\"]): yield event")
 }
 
 func refuse(code agui.Code, format string, args ...any) translate.Result {
@@ -122,7 +134,7 @@ func (run *run) ended(e translate.End) translate.Result {
 	case strings.Contains(text, saysWaitingTS):
 		return refuse(agui.StrandsInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
 			"answer it where it was asked, or go on in another thread")
-	case run.failed.kind == saysBusy:
+	case busy[run.failed.kind]:
 		return translate.Result{Finish: e.Event, Nothing: run.resumed != nil}
 	}
 	return translate.Result{Finish: e.Event}
@@ -132,8 +144,8 @@ func (run *run) ended(e translate.End) translate.Result {
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
 	switch {
-	case e.Status/100 == 2:
-		return translate.Result{}
+	case e.Status/100 == 2 && run.resumed == nil:
+		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is, with HOLDPOINT_STRANDS_TEXT=true, if its agent never asks", e.Status)
 	case run.resumed != nil && lost(text):
 		return translate.Result{Lost: true}
 	case strings.Contains(text, saysWaiting) && !run.listed:
@@ -167,11 +179,10 @@ func (run *run) finished() translate.Result {
 	case run.forgot, run.anew && run.asksByTool():
 		return translate.Result{Lost: true}
 	case run.stop == untold:
-		return refuse(agui.StrandsInterruptLost, "the agent stopped at a tool call, and its entrypoint returns the message alone, without what it asks. Let it stream: "+
-			"async for event in agent.stream_async(payload[\"prompt\"]): yield event")
+		return run.lostInBody()
 	case run.stop == failedStatus:
-		return refuse(agui.StrandsError, "the agents failed")
-	case run.stop != "" || run.d.text && run.spoke:
+		return refuse(agui.StrandsError, "%s", agui.Cut(run.why()))
+	case run.stop != "" || run.d.text && run.shown:
 	case run.last == "tool_use" || run.last == "toolUse":
 		return refuse(agui.StrandsInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
 			"tool_interrupt_event and result too")
@@ -190,12 +201,24 @@ func (run *run) finished() translate.Result {
 	return res
 }
 
+// why is what a graph of TypeScript says of its failure; one of Python says it in an error.
+func (run *run) why() string {
+	if run.reason != "" {
+		return run.reason
+	}
+	return "the agents failed"
+}
+
 // usual are the reasons to stop that need no mention.
 var usual = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
 
 // unended is the result of an answer that ended cleanly, but not with an end of the agent's.
 func (run *run) unended() translate.Result {
 	switch {
+	case run.resumed != nil:
+		return translate.Result{} // nobody knows what became of the answers
+	case run.refused != nil:
+		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and its stream does not say to what: let the server send every event of the agent")
 	case run.body:
 		return refuse(agui.UpstreamStatus, "the backend's answer is JSON in no form that is known")
 	case run.bare:

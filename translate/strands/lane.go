@@ -73,7 +73,7 @@ func (l *lane) say(raw string) {
 		l.parent = l.text
 		l.send(agui.TextStart, "messageId", quoted(l.text), "role", `"assistant"`)
 	}
-	l.said, l.run.spoke = true, true
+	l.said, l.run.shown = true, true
 	l.send(agui.TextContent, "messageId", quoted(l.text), "delta", raw)
 }
 
@@ -113,6 +113,7 @@ func (l *lane) begin(id, name gjson.Result) {
 	if len(l.calls) < maxCalls {
 		l.calls[keyOf(l.call)] = true
 	}
+	l.run.shown = true
 	delete(l.run.answered, keyOf(l.call))
 	l.send(agui.CallStart, "toolCallId", quoted(l.call), "toolCallName", quoted(name.String()), "parentMessageId", quoted(l.parent))
 }

@@ -12,12 +12,14 @@ type Options struct {
 	Headers Headers `env:"HEADERS" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request, Name=value;Name=value; $session is a hash of the thread's id, 64 characters"`
 	Paths   Paths   `env:"PATHS" doc:"paths of a Strands server that lead to an agent, globs, path;path; none: all of them"`
 	// Answers: the documented hook takes a string, and only one.
-	Answers   Forms   `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile where the profile is docs-string (strings, y and n), bool, envelope or raw, and path=, yes=, no= and cancel= may follow it"`
-	Schemas   Schemas `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
-	Reasons   Names   `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
-	Metadata  bool    `env:"METADATA_REASON" envDefault:"false" doc:"copy the reason that a Strands agent gave into metadata.reason, where some user interfaces look for it"`
-	Reasoning bool    `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
-	Text      bool    `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says; only for agents that never ask, whose questions such a server drops"`
+	Answers Forms   `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile where the profile is docs-string (strings, y and n), bool, envelope or raw, and path=, yes=, no= and cancel= may follow it"`
+	Schemas Schemas `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
+	Reasons Names   `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
+	// Interrupts: projects that stream frames of their own, {"type":"interrupt","interrupt_id":..}.
+	Interrupts string `env:"INTERRUPTS" doc:"gjson path in a frame of a Strands server to the question that it is, or a list of them, where a server has frames of its own for questions, such as [@this].#(type==interrupt)"`
+	Metadata   bool   `env:"METADATA_REASON" envDefault:"false" doc:"copy the reason that a Strands agent gave into metadata.reason, where some user interfaces look for it"`
+	Reasoning  bool   `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
+	Text       bool   `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says; only for agents that never ask, whose questions such a server drops"`
 }
 
 const (

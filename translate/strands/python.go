@@ -27,6 +27,9 @@ const maxNesting = 16
 //	{"type":"multiagent_node_stream","node_id":"n","event":{...}}      any of these, of a node
 //	{"type":"tool_stream",...}                                         what goes on within a tool: not of the run
 func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Event)) {
+	if run.d.interrupts != "" && run.locate(o.Get(run.d.interrupts), path) {
+		return
+	}
 	kind := o.Get("type")
 	if kind.Type == gjson.String {
 		if strings.HasSuffix(kind.Str, "Event") {
@@ -211,7 +214,7 @@ func (run *run) result(v gjson.Result, l *lane) {
 			return
 		}
 		run.stopped("end_turn")
-		if !run.spoke && v.Str != "" {
+		if !run.shown && v.Str != "" {
 			l.say(v.Raw)
 			l.closeText()
 		}
@@ -224,15 +227,15 @@ func (run *run) result(v gjson.Result, l *lane) {
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
 	reason := v.Get("stop_reason").String() + v.Get("stopReason").String()
-	switch status := strings.ToLower(v.Get("status").String()); status {
-	case "interrupted":
-		reason = interrupted
-	case "failed":
-		reason = failedStatus
-	case "completed":
-		reason = "end_turn"
+	if status := v.Get("status"); reason == "" && status.Type == gjson.String {
+		reason = reasonOf(status.String())
 	}
-	if !run.spoke && reason != interrupted {
+	for _, at := range []string{"error", "results.#.error|0"} {
+		if text := v.Get(at); text.Type == gjson.String && run.reason == "" {
+			run.reason = text.String()
+		}
+	}
+	if !run.shown && reason != interrupted {
 		for _, name := range []string{"message", "lastMessage"} {
 			if m := v.Get(name); m.Get("role").Str == "assistant" {
 				run.message(m, l)
@@ -245,9 +248,20 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 	run.stopped(reason)
 }
 
+// reasonOf is the status of a graph or a swarm as a reason to stop.
+func reasonOf(status string) string {
+	switch status = strings.ToLower(status); status {
+	case "interrupted":
+		return interrupted
+	case "completed":
+		return "end_turn"
+	}
+	return status
+}
+
 // lastMessage takes a result that is the agent's last message alone. A call in it was not carried out: the agent stopped at it.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
-	if !run.spoke {
+	if !run.shown {
 		run.message(m, l)
 	}
 	reason := "end_turn"

@@ -111,6 +111,29 @@ func (run *run) ask(q question, use gjson.Result, node string) {
 	run.questions.add(q)
 }
 
+// locate takes what stands where the operator says that questions do: an object, or a list of them. false: nothing does.
+func (run *run) locate(v gjson.Result, node string) bool {
+	found := false
+	for _, one := range v.Array() { // of an object that object
+		q := question{name: one.Get("name").String(), node: node}
+		for _, key := range []string{"id", "interrupt_id", "interruptId", "approval_id"} {
+			if id := one.Get(key); id.Type == gjson.String && q.id == "" {
+				q.id = id.String()
+			}
+		}
+		for _, key := range []string{"reason", "message"} {
+			if reason := one.Get(key); q.reason == nil && reason.Exists() && reason.Type != gjson.Null {
+				q.reason = json.RawMessage(reason.Raw)
+			}
+		}
+		if q.id != "" {
+			found = true
+			run.questions.add(q)
+		}
+	}
+	return found
+}
+
 func readObject(v gjson.Result) (question, error) {
 	q := question{id: v.Get("id").String(), name: v.Get("name").String(), source: v.Get("source").String()}
 	if v.Get("id").Type != gjson.String || q.id == "" {

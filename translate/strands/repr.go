@@ -3,6 +3,7 @@ package strands
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -22,6 +23,7 @@ var told = []string{
 	`{'tool_interrupt_event': `,            // the same
 	`{'message': {'role': 'user'`,          // a result with a picture
 	`[{'id': `,                             // str(AgentResult) of one that asks
+	`[{\"id\":\"`,                          // the same of TypeScript
 	`AgentResult(`,                         // its repr
 }
 
@@ -76,61 +78,74 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 		run.readRepr(strings.TrimSuffix(rest, "}"), run.lane(path, emit))
 		return
 	}
-	var kind, node, event string
-	err := pyliteral.Each(s, func(key, value string) error {
-		switch key {
-		case "type":
-			kind, _ = pyliteral.Str(value)
-		case "node_id":
-			node, _ = pyliteral.Str(value)
-		case "event":
-			event = value
-		case "result":
-			if depth == 0 && kind == "multiagent_result" {
-				run.readRepr(value, run.lane(path, emit))
-			}
-		case "interrupts":
-			run.asksForRepr(gjson.Result{}, value, within(path, node))
-		case "tool_interrupt_event":
-			run.toolAsks(value, path)
-		case "message":
-			if m, err := pyliteral.JSON(value); err == nil {
-				run.message(gjson.ParseBytes(m), run.lane(path, emit))
-			}
+	m, err := members(s, "type", "node_id", "event", "result", "interrupts", "tool_interrupt_event", "message")
+	if err != nil {
+		if strings.HasPrefix(s, `{'type': 'multiagent_result'`) && depth == 0 {
+			run.unreadable()
 		}
-		return nil
-	})
-	switch {
-	case err != nil && depth == 0 && strings.HasPrefix(s, `{'type': 'multiagent_result'`):
-		run.unreadable()
-	case err != nil:
-	case kind == "multiagent_node_stop":
+		return
+	}
+	kind, _ := pyliteral.Str(m["type"])
+	node, _ := pyliteral.Str(m["node_id"])
+	switch kind {
+	case "multiagent_result":
+		if depth == 0 {
+			run.readRepr(m["result"], run.lane(path, emit))
+		}
+	case "multiagent_node_stop":
 		run.ends(within(path, node), emit)
-	case kind == "multiagent_node_stream" && event != "" && depth < maxNesting:
-		run.repr(event, within(path, node), depth+1, emit)
+	case "multiagent_node_interrupt":
+		run.asksForRepr(gjson.Result{}, m["interrupts"], within(path, node))
+	case "multiagent_node_stream":
+		if depth < maxNesting {
+			run.repr(m["event"], within(path, node), depth+1, emit)
+		}
+	case "":
+		run.toolAsks(m["tool_interrupt_event"], path)
+		if b, err := pyliteral.JSON(m["message"]); err == nil {
+			run.message(gjson.ParseBytes(b), run.lane(path, emit))
+		}
 	}
 }
 
-func (run *run) toolAsks(value, path string) {
-	var use gjson.Result
-	list := ""
-	_ = pyliteral.Each(value, func(key, value string) error {
-		switch key {
-		case "tool_use":
-			if b, err := pyliteral.JSON(value); err == nil {
-				use = gjson.ParseBytes(b)
-			}
-		case "interrupts":
-			list = value
+var errTwice = errors.New("a name stands twice")
+
+// members are the named ones of a dict or a call. All of it is checked before any is used: only then is it known what in it is
+// code and what is somebody's text.
+func members(s string, names ...string) (map[string]string, error) {
+	m := map[string]string{}
+	err := pyliteral.Each(s, func(key, value string) error {
+		if !slices.Contains(names, key) {
+			return nil
 		}
+		if _, twice := m[key]; twice {
+			return errTwice
+		}
+		m[key] = value
 		return nil
 	})
-	run.asksForRepr(use, list, path)
+	return m, err
+}
+
+// toolAsks takes {'tool_use': {...}, 'interrupts': [Interrupt(...)]}.
+func (run *run) toolAsks(value, path string) {
+	m, err := members(value, "tool_use", "interrupts")
+	if err != nil {
+		return
+	}
+	var use gjson.Result
+	if b, err := pyliteral.JSON(m["tool_use"]); err == nil {
+		use = gjson.ParseBytes(b)
+	}
+	run.asksForRepr(use, m["interrupts"], path)
 }
 
 // readRepr takes a result's str or repr; false if it is none, but text.
 func (run *run) readRepr(s string, l *lane) bool {
 	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, `[{"id":"`) {
+		return run.readToString(s)
+	}
 	if strings.HasPrefix(s, "[{'id': ") {
 		if !run.readStr(s) {
 			return false
@@ -142,7 +157,7 @@ func (run *run) readRepr(s string, l *lane) bool {
 	if !ok || !strings.HasSuffix(name, "Result") {
 		return false
 	}
-	if reason, end, ok := strings.Cut(strings.TrimPrefix(rest, "stop_reason='"), "'"); ok && strings.HasPrefix(rest, "stop_reason='") && end != "" && reason != interrupted && run.spoke {
+	if reason, end, ok := strings.Cut(strings.TrimPrefix(rest, "stop_reason='"), "'"); ok && strings.HasPrefix(rest, "stop_reason='") && end != "" && reason != interrupted && run.shown {
 		run.stopped(reason)
 		return true
 	}
@@ -150,41 +165,26 @@ func (run *run) readRepr(s string, l *lane) bool {
 	return true
 }
 
-var errTwice = errors.New("an argument stands twice")
-
-// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end: only then is it known what in it is code and
-// what is somebody's text.
+// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end.
 func (run *run) readResult(s string, l *lane) {
-	args := map[string]string{}
-	err := pyliteral.Each(s, func(key, value string) error {
-		if _, twice := args[key]; twice && key != "" {
-			return errTwice
-		}
-		switch key {
-		case "stop_reason", "status", "message", "interrupts":
-			args[key] = value
-		}
-		return nil
-	})
+	args, err := members(s, "stop_reason", "status", "message", "interrupts", "results")
 	if err != nil {
 		run.unreadable()
 		return
 	}
 	reason, _ := pyliteral.Str(args["stop_reason"])
-	switch status := args["status"]; {
-	case strings.HasPrefix(status, "<Status.INTERRUPTED"):
-		reason = interrupted
-	case strings.HasPrefix(status, "<Status.FAILED"):
-		reason = failedStatus
-	case status != "":
-		reason = "end_turn"
+	if status, ok := strings.CutPrefix(args["status"], "<Status."); ok {
+		status, _, _ = strings.Cut(status, ":")
+		reason = reasonOf(status)
 	}
+	// A swarm has no error for answers that it does not wait for; the node's result is one.
+	run.forgot = run.resumed != nil && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
 	if reason == interrupted {
 		run.stop = interrupted
 		run.asksForRepr(gjson.Result{}, args["interrupts"], "")
 		return
 	}
-	if m, err := pyliteral.JSON(args["message"]); err == nil && !run.spoke {
+	if m, err := pyliteral.JSON(args["message"]); err == nil && !run.shown {
 		run.message(gjson.ParseBytes(m), l)
 	}
 	run.stopped(reason)
@@ -195,58 +195,77 @@ func (run *run) unreadable() { run.stop = interrupted }
 
 // readStr takes str(AgentResult) of one that asks; false if the list is something else.
 func (run *run) readStr(s string) bool {
-	var list []question
-	err := pyliteral.Each(s, func(_, value string) error {
-		q, err := readInterrupt(value)
-		if err == nil && !strings.HasPrefix(q.id, "v1:") {
-			err = errNoInterrupt
-		}
-		list = append(list, q)
-		return err
-	})
-	if err != nil {
-		return strings.HasPrefix(s, "[{'id': 'v1:")
-	}
+	list, err := readInterrupts(s)
 	for _, q := range list {
+		if !strings.HasPrefix(q.id, "v1:") {
+			return false
+		}
 		run.questions.add(q)
 	}
+	return err == nil || strings.HasPrefix(s, "[{'id': 'v1:")
+}
+
+// readToString takes what AgentResult.toString() of TypeScript is if it asks; false if it is something else.
+func (run *run) readToString(s string) bool {
+	if !agui.ValidJSON([]byte(s)) {
+		return false
+	}
+	list := gjson.Parse(s)
+	for _, v := range list.Array() {
+		if v.Get("source").Type != gjson.String || v.Get("name").Type != gjson.String {
+			return false
+		}
+	}
+	run.asksFor(gjson.Result{}, list, "")
+	run.stop = interrupted
 	return true
 }
 
 // asksForRepr takes the repr of a list of interrupts.
 func (run *run) asksForRepr(use gjson.Result, list, node string) {
-	if list == "" {
+	questions, err := readInterrupts(list)
+	if err != nil {
 		return
 	}
-	_ = pyliteral.Each(list, func(_, value string) error {
-		if q, err := readInterrupt(value); err == nil {
-			run.ask(q, use, node)
+	for _, q := range questions {
+		run.ask(q, use, node)
+	}
+}
+
+// readInterrupts reads a list of interrupts, all or none.
+func readInterrupts(s string) ([]question, error) {
+	var list []question
+	err := pyliteral.Each(s, func(_, value string) error {
+		if len(list) > maxQuestions {
+			return errNoInterrupt
 		}
-		return nil
+		q, err := readInterrupt(value)
+		list = append(list, q)
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
 var errNoInterrupt = errors.New("no interrupt")
 
 // readInterrupt reads Interrupt(id='..', name='..', reason=.., response=None), or the same as a dict.
-func readInterrupt(s string) (question, error) {
-	var q question
-	err := pyliteral.Each(s, func(key, value string) (err error) {
-		switch key {
-		case "id":
-			if q.id != "" {
-				return errTwice
-			}
-			q.id, err = pyliteral.Str(value)
-		case "name":
-			q.name, err = pyliteral.Str(value)
-		case "reason":
-			q.reason, err = pyliteral.JSON(value)
-		}
-		return err
-	})
-	if err == nil && q.id == "" {
-		err = errNoInterrupt
+func readInterrupt(s string) (q question, err error) {
+	m, err := members(s, "id", "name", "reason")
+	if err != nil {
+		return q, err
 	}
-	return q, err
+	if q.id, err = pyliteral.Str(m["id"]); err != nil || q.id == "" {
+		return q, errNoInterrupt
+	}
+	if q.name, err = pyliteral.Str(m["name"]); err != nil {
+		return q, err
+	}
+	reason, err := pyliteral.JSON(m["reason"])
+	if err == nil && string(reason) != "null" {
+		q.reason = reason
+	}
+	return q, nil
 }

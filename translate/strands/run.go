@@ -36,7 +36,7 @@ type run struct {
 	steps    []string
 	answered map[string]bool // calls whose result was shown
 	source   source          // where text is taken from
-	spoke    bool            // text was shown
+	shown    bool            // text or a call was
 	bare     bool            // a string was seen that could be text
 	body     bool            // the answer is one JSON text
 
@@ -46,6 +46,7 @@ type run struct {
 	last      string          // why the model stopped last
 	forced    bool            // force_stop was seen
 	failed    *failure        // an error frame was
+	reason    string          // of a failure, where the result says it
 	forgot    bool            // a result says that the agent waits for nothing
 	started   bool            // TypeScript: the beginning was seen, so the end will be
 	tools     bool            // TypeScript: the tools' turn came

@@ -28,7 +28,7 @@ var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 // words are the names that are values.
 var words = map[string]string{
 	"True": "true", "False": "false", "None": "null",
-	"inf": `"Infinity"`, "-inf": `"-Infinity"`, "nan": `"NaN"`, "-nan": `"NaN"`,
+	"set()": "[]", "frozenset()": "[]", "inf": `"Infinity"`, "-inf": `"-Infinity"`, "nan": `"NaN"`, "-nan": `"NaN"`,
 }
 
 // json reads one value and appends it.
