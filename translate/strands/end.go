@@ -63,7 +63,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if e.Status != 0 {
 		return run.status(e), nil
 	}
-	complete := !e.Cut && run.failed == nil && !run.forced
+	complete := !e.Cut && run.failed == nil && !run.forced && !run.started
 	switch {
 	case run.questions.over:
 		return refuse(agui.StrandsInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil

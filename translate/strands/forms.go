@@ -69,6 +69,9 @@ func (f Forms) of(name string) form {
 	return one
 }
 
+// decides says whether an approval is made a word, so that {"approved"} is all that an answer has to say.
+func (f form) decides() bool { return (f.profile == docsString || f.profile == asBool) && f.path == "" }
+
 // Warning is what an operator should know of the forms, "" for nothing.
 func (f Forms) Warning() string {
 	for _, one := range f {
@@ -164,6 +167,9 @@ func (f *form) complete() {
 
 // check refuses a no that could be taken for a yes, by this name's hook or by any that is written.
 func (f *form) check() error {
+	if f.yes != nil && (saysNo(f.yes) || !mayBeSaid(f.yes)) {
+		return fmt.Errorf("yes=%s: it is a no, or nothing", f.yes)
+	}
 	for _, v := range []struct {
 		what  string
 		value json.RawMessage
@@ -180,9 +186,6 @@ func (f *form) check() error {
 		if saysYes(v.value) || f.yes != nil && sameWord(v.value, f.yes) {
 			return fmt.Errorf("%s=%s: it is a yes", v.what, v.value)
 		}
-	}
-	if f.yes != nil && (saysNo(f.yes) || translate.JSON(f.yes).DeniesOnly() != nil && !saysYes(f.yes) && !mayBeSaid(f.yes)) {
-		return fmt.Errorf("yes=%s: it is a no, or nothing", f.yes)
 	}
 	return nil
 }
@@ -247,6 +250,9 @@ func (f form) value(a agui.Answer, k kind) (json.RawMessage, error) {
 		}
 		return nil, errNothing
 	}
+	if f.path != "" && gjson.GetBytes(payload, "approved").Type == gjson.False {
+		return f.denial(), nil // whatever stands at the path
+	}
 	switch f.profile {
 	case envelope:
 		v, err := f.at(payload)
@@ -255,6 +261,14 @@ func (f form) value(a agui.Answer, k kind) (json.RawMessage, error) {
 		return f.at(payload)
 	}
 	return f.said(payload, k)
+}
+
+// denial is the no of a profile: in those without words what a cancelled answer gets.
+func (f form) denial() json.RawMessage {
+	if f.no != nil {
+		return f.no
+	}
+	return f.cancel
 }
 
 // at is the part of a payload that is the answer.

@@ -16,7 +16,7 @@ func entries(text string, each func(glob, value string) error) error {
 	for rest := text; strings.Trim(rest, "; \t\n") != ""; {
 		glob, after, ok := strings.Cut(strings.TrimLeft(rest, "; \t\n"), "=")
 		glob = strings.TrimSpace(glob)
-		if _, err := path.Match(glob, ""); err != nil || !ok || glob == "" {
+		if _, err := path.Match(glob, ""); err != nil || !ok || glob == "" || strings.Contains(glob, ";") {
 			return fmt.Errorf("%q: want glob=value;glob=value", agui.Cut(rest))
 		}
 		n := endOfValue(after)

@@ -36,15 +36,25 @@ func textOf(m agui.Message) (string, *agui.RunError) {
 	return text, nil
 }
 
-// newPrompt is what a run without answers sends: the text of its last message, which must be a user's. The agent keeps the
-// conversation itself; an older message was sent by an older run, and would be said twice.
+// newPrompt is what a run without answers sends: the text of the last message of the conversation, which must be a user's. The
+// agent keeps the conversation itself; an older message was sent by an older run, and would be said twice.
 func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.RunError) {
-	if n := len(in.Messages); n > 0 && in.Messages[n-1].Role == "user" {
-		last := in.Messages[n-1:]
-		text, err := textOf(last[0])
-		return text, last, err
+	for at := len(in.Messages) - 1; at >= 0; at-- {
+		switch m := in.Messages[at]; m.Role {
+		case "user":
+			text, err := textOf(m)
+			return text, in.Messages[at : at+1], err
+		case "tool":
+			return "", nil, agui.Errorf(agui.MessagesNotTaken, "the last message is a tool's: the agent calls its own tools only, and takes no results of the client's")
+		case "assistant":
+			return "", nil, noPrompt()
+		}
 	}
-	return "", nil, agui.Errorf(agui.MessagesNotTaken, "the last message is not a user's, so there is nothing to send: the agent keeps the conversation itself")
+	return "", nil, noPrompt()
+}
+
+func noPrompt() *agui.RunError {
+	return agui.Errorf(agui.MessagesNotTaken, "the last message is not a user's, so there is nothing to send: the agent keeps the conversation itself")
 }
 
 // promptOf is the text of the messages that came beside answers.

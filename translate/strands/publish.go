@@ -66,7 +66,7 @@ func (d *Dialect) publish(q question, calls map[string]string, more bool) json.R
 	}
 	if schema := d.schemas.of(q.name); schema != "" {
 		o = translate.AppendMember(o, `"responseSchema"`, schema)
-	} else if before && callID != "" {
+	} else if before && callID != "" && d.forms.of(q.name).decides() {
 		o = translate.AppendMember(o, `"responseSchema"`, approval)
 	}
 	o = translate.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))

@@ -2,6 +2,7 @@ package strands
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -70,8 +71,10 @@ func worthReading(s []byte) bool {
 
 // repr takes the repr of an event. What cannot be read is passed over, unless it is the end of a run that asks.
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
-	if !strings.HasPrefix(s, "{") {
-		run.readRepr(s, run.lane(path, emit))
+	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
+		if !run.readRepr(s, l) && run.d.text {
+			l.say(quoted(s))
+		}
 		return
 	}
 	if rest, ok := strings.CutPrefix(s, `{'result': `); ok && depth == 0 {
@@ -81,7 +84,7 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	m, err := members(s, "type", "node_id", "event", "result", "interrupts", "tool_interrupt_event", "message")
 	if err != nil {
 		if strings.HasPrefix(s, `{'type': 'multiagent_result'`) && depth == 0 {
-			run.unreadable()
+			run.stopped(interrupted) // it may ask
 		}
 		return
 	}
@@ -150,37 +153,45 @@ func (run *run) readRepr(s string, l *lane) bool {
 		if !run.readStr(s) {
 			return false
 		}
-		run.stop = interrupted
+		run.stopped(interrupted)
 		return true
 	}
 	name, rest, ok := strings.Cut(s[:min(len(s), 64)], "(")
 	if !ok || !strings.HasSuffix(name, "Result") {
 		return false
 	}
-	if reason, end, ok := strings.Cut(strings.TrimPrefix(rest, "stop_reason='"), "'"); ok && strings.HasPrefix(rest, "stop_reason='") && end != "" && reason != interrupted && run.shown {
+	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && run.shown {
 		run.stopped(reason)
-		return true
+	} else {
+		run.readResult(s, reason, l)
 	}
-	run.readResult(s, l)
 	return true
 }
 
-// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end.
-func (run *run) readResult(s string, l *lane) {
-	args, err := members(s, "stop_reason", "status", "message", "interrupts", "results")
-	if err != nil {
-		run.unreadable()
-		return
+// head is why the agent stopped by the first argument of a result, "" if it does not say so.
+func head(arguments string) string {
+	if rest, ok := strings.CutPrefix(arguments, "stop_reason='"); ok {
+		reason, _, _ := strings.Cut(rest, "'")
+		return reason
 	}
-	reason, _ := pyliteral.Str(args["stop_reason"])
-	if status, ok := strings.CutPrefix(args["status"], "<Status."); ok {
-		status, _, _ = strings.Cut(status, ":")
-		reason = reasonOf(status)
+	if rest, ok := strings.CutPrefix(arguments, "status=<Status."); ok {
+		status, _, _ := strings.Cut(rest, ":")
+		return reasonOf(status)
+	}
+	return ""
+}
+
+// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end. reason is what its head says.
+func (run *run) readResult(s, reason string, l *lane) {
+	args, err := members(s, "message", "interrupts", "results")
+	if err != nil || reason == "" {
+		run.stopped(cmp.Or(reason, interrupted)) // what cannot be read may ask
+		return
 	}
 	// A swarm has no error for answers that it does not wait for; the node's result is one.
 	run.forgot = run.resumed != nil && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
 	if reason == interrupted {
-		run.stop = interrupted
+		run.stopped(interrupted)
 		run.asksForRepr(gjson.Result{}, args["interrupts"], "")
 		return
 	}
@@ -189,9 +200,6 @@ func (run *run) readResult(s string, l *lane) {
 	}
 	run.stopped(reason)
 }
-
-// unreadable notes an end that may be that of a run which asks.
-func (run *run) unreadable() { run.stop = interrupted }
 
 // readStr takes str(AgentResult) of one that asks; false if the list is something else.
 func (run *run) readStr(s string) bool {
@@ -217,7 +225,7 @@ func (run *run) readToString(s string) bool {
 		}
 	}
 	run.asksFor(gjson.Result{}, list, "")
-	run.stop = interrupted
+	run.stopped(interrupted)
 	return true
 }
 
