@@ -21,7 +21,7 @@
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
-//     agui, draft, langgraph, request-approval, strands
+//     agui, aws-strands, draft, langgraph, request-approval, strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
 //     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
@@ -48,6 +48,9 @@
 //     review; nothing that a graph could take for a yes
 //   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only; right for
 //     langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
+//   - HOLDPOINT_AWS_STRANDS_ANSWERS (none): what hooks and tools get for an answer, by the name of the interrupt:
+//     glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool or raw, with yes=, no=, cancel= and
+//     path= behind it; without a rule docs-string for TypeScript and raw for Python
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a cancelled answer,
 //     unless it asks for the approval of a function; nothing that could be taken for a yes
 //   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the question of a
@@ -65,11 +68,17 @@
 //   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
 //     glob=schema;glob=schema
 //   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name, glob=reason;glob=reason
+//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path in a frame of a Strands server to the question that it is, or
+//     a list of them, where a server has frames of its own for questions, such as [@this].#(type==interrupt)
 //   - HOLDPOINT_STRANDS_METADATA_REASON (false): copy the reason that a Strands agent gave into metadata.reason,
 //     where some user interfaces look for it
 //   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
 //   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what the agent says;
 //     only for agents that never ask, whose questions such a server drops
+//   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not start without it
+//   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a superagent server
+//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's questions get an
+//     expiry; 0 gives none
 //
 // # Signals
 //

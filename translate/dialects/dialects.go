@@ -11,36 +11,37 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/requestapproval"
 	"holdpoint/translate/strands"
+	"holdpoint/translate/superagent"
 )
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
 type Options struct {
 	AgentFramework agentframework.Options
 	LangGraph      langgraph.Options
+	AWSStrands     awsstrands.Options
 	Draft          draft.Options
 	Strands        strands.Options
+	Superagent     superagent.Options
 	Warn           func(msg string, args ...any)
 }
 
-// entries are the dialects that auto asks, in order: agui last, for it takes every outcome.
+// entries are all dialects, in the order in which auto asks: agui behind those that know the shape of an outcome, for it takes
+// every one; then those that do not speak AG-UI, which are always named.
 func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
-	}
-}
-
-// foreign are the dialects of backends that do not speak AG-UI: they have to be named, for auto reads AG-UI only.
-func foreign() []entry {
-	return []entry{
 		{strands.Name, func(o Options) (translate.Dialect, error) { return strands.New(o.Strands, o.Warn) }},
+		{superagent.Name, func(o Options) (translate.Dialect, error) { return superagent.New(o.Superagent) }},
 	}
 }
 
@@ -49,10 +50,13 @@ type entry struct {
 	make func(Options) (translate.Dialect, error)
 }
 
+// named says whether auto does not ask the dialect.
+func (e entry) named(Options) bool { return e.name == strands.Name || e.name == superagent.Name }
+
 // Names of the dialects for a reader: auto first, the others by the alphabet.
 func Names() []string {
 	names := []string{auto.Name}
-	for _, e := range append(entries(), foreign()...) {
+	for _, e := range entries() {
 		names = append(names, e.name)
 	}
 	slices.Sort(names[1:])
@@ -61,13 +65,11 @@ func Names() []string {
 
 // New makes a dialect by its name.
 func New(name string, o Options) (translate.Dialect, error) {
-	for _, e := range foreign() {
-		if e.name == name {
-			return e.make(o)
-		}
-	}
 	var list []translate.Dialect
 	for _, e := range entries() {
+		if e.name != name && e.named(o) {
+			continue
+		}
 		one, err := e.make(o)
 		switch {
 		case err != nil:
