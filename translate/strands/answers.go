@@ -46,9 +46,10 @@ func (d *Dialect) responses(r translate.Request) ([]byte, error) {
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
 		kept := privateOf(i)
-		v, err := d.forms.of(kept.Name).value(a, kept.Kind)
+		rule, _ := d.answers.For(kept.Name)
+		v, err := rule.Say(a, !kept.Tool)
 		if err != nil {
-			return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q %v", agui.Cut(a.ID), err)
+			return nil, err
 		}
 		if other, twice := sent[i.Native]; twice {
 			if string(agui.Canonical(other)) != string(agui.Canonical(v)) {

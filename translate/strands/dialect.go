@@ -36,7 +36,7 @@ type Dialect struct {
 	template        Body
 	headers         Headers
 	paths           Paths
-	forms           Forms
+	answers         translate.StrandsRules
 	schemas         Schemas
 	reasons         Names
 	interrupts      string // gjson path, "" for none
@@ -50,14 +50,14 @@ func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text := o.Answers.Warning(); text != "" && warn != nil {
+	if text := o.warning(); text != "" && warn != nil {
 		warn(text, "variable", "HOLDPOINT_STRANDS_ANSWERS")
 	}
 	if err := o.Body.check(); err != nil {
 		return nil, err
 	}
 	return &Dialect{
-		template: o.Body, headers: o.Headers, paths: o.Paths, forms: o.Answers, schemas: o.Schemas, reasons: o.Reasons,
+		template: o.Body, headers: o.Headers, paths: o.Paths, answers: o.Answers, schemas: o.Schemas, reasons: o.Reasons,
 		interrupts: o.Interrupts, metadataReason: o.Metadata, reasoning: o.Reasoning, text: o.Text,
 	}, nil
 }

@@ -261,7 +261,7 @@ func (run *run) asksByTool() bool {
 		return false
 	}
 	for _, i := range run.resumed.Interrupts {
-		if _, callID, _ := about(i.Native); callID == "" && !strings.HasPrefix(i.Native, "hook:beforeTools:") {
+		if id, _ := translate.ParseStrandsID(i.Native); id.ToolUseID == "" && id.Kind != translate.BeforeCalls {
 			return false
 		}
 	}

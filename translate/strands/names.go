@@ -1,7 +1,6 @@
 package strands
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -9,71 +8,33 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
-// entries cuts glob=value;glob=value. A semicolon within a JSON value does not end it.
-func entries(text string, each func(glob, value string) error) error {
-	for rest := text; strings.Trim(rest, "; \t\n") != ""; {
-		glob, after, ok := strings.Cut(strings.TrimLeft(rest, "; \t\n"), "=")
-		glob = strings.TrimSpace(glob)
-		if _, err := path.Match(glob, ""); err != nil || !ok || glob == "" || strings.Contains(glob, ";") {
-			return fmt.Errorf("%q: want glob=value;glob=value", agui.Cut(rest))
-		}
-		n := endOfValue(after)
-		if err := each(glob, strings.TrimSpace(after[:n])); err != nil {
-			return fmt.Errorf("%s: %w", glob, err)
-		}
-		rest = after[n:]
-	}
-	return nil
-}
-
-// endOfValue is where a value ends: at a semicolon that stands in no string, object or array.
-func endOfValue(s string) int {
-	depth := 0
-	for n := 0; n < len(s); n++ {
-		switch s[n] {
-		case '"':
-			for n++; n < len(s) && s[n] != '"'; n++ {
-				if s[n] == '\\' {
-					n++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case ';':
-			if depth <= 0 {
-				return n
-			}
-		}
-	}
-	return len(s)
-}
-
-// Names maps the names of interrupts to texts; the first glob that matches counts.
+// Names maps the names of interrupts to texts: glob=text;glob=text. The first glob that matches counts.
 type Names []named
 
-type named struct{ glob, value string }
+type named struct{ glob, text string }
 
 // UnmarshalText reads the value of a variable.
 func (l *Names) UnmarshalText(text []byte) error {
 	*l = nil
-	return entries(string(text), func(glob, value string) error {
-		if value == "" {
-			return errors.New("it has no value")
+	for _, one := range translate.CutValues(string(text), ";") {
+		glob, value, _ := strings.Cut(one, "=")
+		glob, value = strings.TrimSpace(glob), strings.TrimSpace(value)
+		if _, err := path.Match(glob, ""); err != nil || glob == "" || value == "" {
+			return fmt.Errorf("%q: want name=value, such as myapp-*=confirmation", one)
 		}
 		*l = append(*l, named{glob, value})
-		return nil
-	})
+	}
+	return nil
 }
 
 // String is the map as it is written.
 func (l Names) String() string {
 	var list []string
 	for _, n := range l {
-		list = append(list, n.glob+"="+n.value)
+		list = append(list, n.glob+"="+n.text)
 	}
 	return strings.Join(list, ";")
 }
@@ -81,17 +42,11 @@ func (l Names) String() string {
 // of is the text for a name, "" if there is none.
 func (l Names) of(name string) string {
 	for _, n := range l {
-		if matches(n.glob, name) {
-			return n.value
+		if translate.MatchName(n.glob, name) {
+			return n.text
 		}
 	}
 	return ""
-}
-
-// matches says whether a glob matches a name. * stands for anything, a slash too: names are no paths.
-func matches(glob, name string) bool {
-	ok, err := path.Match(strings.ReplaceAll(glob, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
-	return ok && err == nil
 }
 
 // Schemas are Names whose texts are JSON Schemas.
@@ -103,7 +58,7 @@ func (l *Schemas) UnmarshalText(text []byte) error {
 		return err
 	}
 	for _, n := range l.Names {
-		if !agui.ValidJSON([]byte(n.value)) || !gjson.Parse(n.value).IsObject() {
+		if !agui.ValidJSON([]byte(n.text)) || !gjson.Parse(n.text).IsObject() {
 			return fmt.Errorf("%s: want a JSON Schema that is an object", n.glob)
 		}
 	}

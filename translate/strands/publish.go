@@ -2,7 +2,6 @@ package strands
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -10,14 +9,12 @@ import (
 	"holdpoint/translate"
 )
 
-// private is what an interrupt keeps for its answer.
+// private is what an interrupt keeps for its answer: its name, and whether the body of a tool asked, which takes what it
+// likes; a hook is written for a string.
 type private struct {
 	Name string `json:"name"`
-	Kind kind   `json:"kind"`
+	Tool bool   `json:"tool,omitempty"`
 }
-
-// approval is the schema of an answer to a hook that stands before a call.
-const approval = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
 const toolCall = "tool_call"
 
@@ -32,42 +29,44 @@ func (run *run) publish() []agui.Interrupt {
 	more := run.more()
 	var list []agui.Interrupt
 	for _, q := range run.questions.list {
-		k, _, _ := about(q.id)
+		id, _ := translate.ParseStrandsID(q.id)
 		list = append(list, agui.Interrupt{
 			Native:  q.id,
-			Object:  run.d.publish(q, calls, more),
-			Private: agui.MustMarshal(private{q.name, k}),
+			Object:  run.d.publish(q, id, calls, more),
+			Private: agui.MustMarshal(private{q.name, id.Kind == translate.FromTool}),
 		})
 	}
 	return list
 }
 
 // publish is the AG-UI Interrupt for a question, without its id. calls are the calls that the client has seen, by their ids.
-func (d *Dialect) publish(q question, calls map[string]string, more bool) json.RawMessage {
-	_, callID, before := about(q.id)
+func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]string, more bool) json.RawMessage {
+	callID := id.ToolUseID
 	if q.callID != "" {
 		callID = q.callID // the outer call, which is the visible one
 	}
-	tool, seen := calls[callID]
-	if !seen || callID == "" {
-		callID = ""
+	tool := calls[callID]
+	if tool == "" {
+		callID, tool = "", q.tool
 	}
-	if q.tool != "" {
-		tool = q.tool
+	reason := translate.StrandsReason(id, q.name, callID)
+	if r := d.reasons.of(q.name); r != "" && (r != toolCall || callID != "") {
+		reason = r
 	}
-	reason := d.reason(q, before && callID != "")
-	o := []byte{'{'}
-	o = addText(o, "reason", reason)
-	if m := q.message(tool, reason == toolCall); m != "" {
-		o = addText(o, "message", m)
+	if !id.AsksForCall() {
+		tool = ""
 	}
+	o := addText([]byte{'{'}, "reason", reason)
+	o = addText(o, "message", translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, agui.Cut(q.name)))
 	if callID != "" {
 		o = addText(o, "toolCallId", callID)
 	}
-	if schema := d.schemas.of(q.name); schema != "" {
+	rule, _ := d.answers.For(q.name)
+	switch schema := d.schemas.of(q.name); {
+	case schema != "":
 		o = translate.AppendMember(o, `"responseSchema"`, schema)
-	} else if before && callID != "" && d.forms.of(q.name).decides() {
-		o = translate.AppendMember(o, `"responseSchema"`, approval)
+	case id.AsksForCall() && callID != "" && rule.Decides():
+		o = translate.AppendMember(o, `"responseSchema"`, translate.StrandsApproval)
 	}
 	o = translate.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))
 	return append(o, '}')
@@ -75,37 +74,6 @@ func (d *Dialect) publish(q question, calls map[string]string, more bool) json.R
 
 func addText(o []byte, key, s string) []byte {
 	return translate.AppendMember(o, `"`+key+`"`, quoted(s))
-}
-
-// reason is tool_call where a hook stands before a call that the client knows, else <framework>:<name>, as AG-UI asks for.
-func (d *Dialect) reason(q question, call bool) string {
-	if s := d.reasons.of(q.name); s != "" && (call || s != toolCall) {
-		return s
-	}
-	if call {
-		return toolCall
-	}
-	if strings.HasPrefix(q.name, "strands:") {
-		return q.name
-	}
-	return "strands:" + q.name
-}
-
-// message is what a person is asked: never a dump of JSON.
-func (q question) message(tool string, call bool) string {
-	reason := gjson.ParseBytes(q.reason)
-	for _, v := range []gjson.Result{reason, reason.Get("message"), reason.Get("question"), reason.Get("prompt")} {
-		if v.Type == gjson.String && v.Str != "" {
-			return v.String()
-		}
-	}
-	switch {
-	case call && tool != "":
-		return "Approve call to " + tool + "?"
-	case q.node != "" && q.callID == "":
-		return "The node " + agui.Cut(q.node) + " of the agent waits for an answer to " + agui.Cut(q.name) + "."
-	}
-	return "The agent waits for an answer to " + agui.Cut(q.name) + "."
 }
 
 // metadata is {"strands":{...}}, and the native reason beside it for the user interfaces that look for it there.

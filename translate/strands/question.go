@@ -2,7 +2,6 @@ package strands
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -143,50 +142,4 @@ func readObject(v gjson.Result) (question, error) {
 		q.reason = json.RawMessage(reason.Raw)
 	}
 	return q, nil
-}
-
-// A kind is who asked, as far as the id says. Strands calls ids opaque, so this decides only what is shown, and which answers
-// are refused because nobody of that kind could take them.
-type kind int
-
-// aHook: a hook, which the documents write for a string. aTool: the body of a tool, which takes what it likes.
-const (
-	aHook kind = iota
-	aTool
-)
-
-// about is who asked, and the call that the id names, "" if it names none. Ids are read from the left: a name may have colons.
-//
-//	v1:before_tool_call:<call>:<uuid>  v1:tool_call:<call>:<uuid>  v1:middleware_execute_tool:<call>:<uuid>
-//	v1:agent_as_tool:<call>:<id of the inner agent>
-//	hook:beforeToolCall:<call>:<name>  tool:<call>:<name>  middleware:executeTool:<call>:<name>
-//	v1:before_tools:<uuid>  v1:before_node_call:<uuid>:<uuid>  hook:beforeTools:<name>  and others: about no call
-func about(id string) (k kind, callID string, before bool) {
-	for _, form := range []struct {
-		prefix string
-		kind   kind
-		uuid   bool
-	}{
-		{"v1:before_tool_call:", aHook, true}, {"v1:middleware_execute_tool:", aHook, true}, {"v1:tool_call:", aTool, true},
-		{"hook:beforeToolCall:", aHook, false}, {"middleware:executeTool:", aHook, false}, {"tool:", aTool, false},
-	} {
-		rest, ok := strings.CutPrefix(id, form.prefix)
-		if !ok {
-			continue
-		}
-		cut := strings.Index(rest, ":")
-		if form.uuid {
-			cut = strings.LastIndex(rest, ":")
-		}
-		if cut > 0 {
-			callID = rest[:cut]
-		}
-		return form.kind, callID, form.kind == aHook && callID != ""
-	}
-	if rest, ok := strings.CutPrefix(id, "v1:agent_as_tool:"); ok {
-		callID, inner, _ := strings.Cut(rest, ":")
-		k, _, before := about(inner)
-		return k, callID, before
-	}
-	return aHook, "", false
 }

@@ -30,7 +30,7 @@ func TestInterrupt(t *testing.T) {
 	var o Options
 	d := newDialect(t, o)
 	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
-	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + approval +
+	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + translate.StrandsApproval +
 		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
 	if got := string(p.result.Pause.Interrupts[0].Object); got != want {
 		t.Errorf("%s, want\n%s", got, want)
@@ -54,63 +54,9 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("configured: %s", i.Object)
 	}
 	// Where an answer goes as it is, Holdpoint does not know its shape.
-	p = plain(t, newDialect(t, Options{Answers: forms(t, "*=raw")}), stream, frames(calls, argument, closed, asksPay, endsAsk))
+	p = plain(t, newDialect(t, Options{Answers: rules(t, "*=raw")}), stream, frames(calls, argument, closed, asksPay, endsAsk))
 	if s := p.result.Pause.Interrupts[0].Schema(); s != nil {
 		t.Errorf("a schema for raw answers: %s", s)
-	}
-}
-
-func TestMessages(t *testing.T) {
-	for name, c := range map[string]struct {
-		q    question
-		tool string
-		want string
-	}{
-		"a reason that is text":   {question{reason: []byte(`"Which env?"`)}, "", "Which env?"},
-		"its message":             {question{reason: []byte(`{"message":"Pay?","x":1}`)}, "pay", "Pay?"},
-		"its question":            {question{reason: []byte(`{"question":"Pay?"}`)}, "pay", "Pay?"},
-		"its prompt":              {question{reason: []byte(`{"message":7,"prompt":"Pay?"}`)}, "pay", "Pay?"},
-		"a call":                  {question{reason: []byte(`{"paths":[]}`)}, "pay", "Approve call to pay?"},
-		"a node":                  {question{name: "gate", node: "cleanup"}, "", "The node cleanup of the agent waits for an answer to gate."},
-		"nothing else":            {question{name: "gate"}, "", "The agent waits for an answer to gate."},
-		"an empty text":           {question{name: "gate", reason: []byte(`""`)}, "", "The agent waits for an answer to gate."},
-		"JSON is not for reading": {question{name: "gate", reason: []byte(`[1]`)}, "", "The agent waits for an answer to gate."},
-	} {
-		if got := c.q.message(c.tool, c.tool != ""); got != c.want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-func TestAbout(t *testing.T) {
-	const uuid = "75a96266-45d2-581c-8a6f-043e472e1763"
-	for id, want := range map[string]struct {
-		k      kind
-		call   string
-		before bool
-	}{
-		"v1:before_tool_call:c:" + uuid:                            {aHook, "c", true},
-		"v1:before_tool_call:a:b:" + uuid:                          {aHook, "a:b", true},
-		"v1:tool_call:c:" + uuid:                                   {aTool, "c", false},
-		"v1:middleware_execute_tool:c:" + uuid:                     {aHook, "c", true},
-		"v1:agent_as_tool:outer:v1:before_tool_call:inner:" + uuid: {aHook, "outer", true},
-		"v1:agent_as_tool:outer:v1:tool_call:inner:" + uuid:        {aTool, "outer", false},
-		"v1:before_tools:" + uuid:                                  {aHook, "", false},
-		"v1:before_node_call:" + uuid + ":" + uuid:                 {aHook, "", false},
-		"v1:custom_model_call:1":                                   {aHook, "", false},
-		"hook:beforeToolCall:c:strands:human-in-the-loop":          {aHook, "c", true},
-		"tool:c:strands:handoff-to-user":                           {aTool, "c", false},
-		"middleware:executeTool:c:x":                               {aHook, "c", true},
-		"middleware:agentStream:gate":                              {aHook, "", false},
-		"hook:beforeTools:b":                                       {aHook, "", false},
-		"multiagent-hook:beforeNodeCall:n:g":                       {aHook, "", false},
-		"v1:before_tool_call:":                                     {aHook, "", false},
-		"tool:":                                                    {aTool, "", false},
-		"":                                                         {aHook, "", false},
-	} {
-		if k, call, before := about(id); k != want.k || call != want.call || before != want.before {
-			t.Errorf("%s: %v %q %v", id, k, call, before)
-		}
 	}
 }
 
@@ -376,7 +322,7 @@ func TestDialect(t *testing.T) {
 		t.Error("a body without a prompt")
 	}
 	warned := ""
-	if _, err := New(Options{Answers: forms(t, "*=bool")}, func(msg string, _ ...any) { warned = msg }); err != nil || !strings.Contains(warned, "1.19.0") {
+	if _, err := New(Options{Answers: rules(t, "*=bool")}, func(msg string, _ ...any) { warned = msg }); err != nil || !strings.Contains(warned, "1.19.0") {
 		t.Errorf("%v %q", err, warned)
 	}
 	p := pyPause(t, d)

@@ -202,3 +202,13 @@ func entry(id, payload string) string {
 	}
 	return `{"interruptId":` + quoted(id) + `,"status":"resolved","payload":` + payload + `}`
 }
+
+// rules are the value of ANSWERS.
+func rules(t testing.TB, text string) translate.StrandsRules {
+	t.Helper()
+	var list translate.StrandsRules
+	if err := list.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -4,6 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 // interruptedResult is what the SDK puts in the place of the result of a call that waits. Nobody said it, so nobody is told it.
@@ -108,8 +109,8 @@ func (run *run) more() bool {
 	waits := len(run.held)
 	asked := map[string]bool{}
 	for _, q := range run.questions.list {
-		if _, callID, _ := about(q.id); run.held[keyOf(callID)] && !asked[callID] {
-			asked[callID] = true
+		if id, _ := translate.ParseStrandsID(q.id); run.held[keyOf(id.ToolUseID)] && !asked[id.ToolUseID] {
+			asked[id.ToolUseID] = true
 			waits--
 		}
 	}
