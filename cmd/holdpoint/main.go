@@ -59,12 +59,12 @@
 //     text or the list of answers, and as needed $session, $thread, $run, $state, $forwardedProps, $messages,
 //     $context, $tools
 //   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of such a request,
-//     Name=value;Name=value; $session is a hash of the thread's id, 64 characters
+//     Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters
 //   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs, path;path; none: all
 //     of them
 //   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the interrupt's
-//     name: glob=profile;glob=profile where the profile is docs-string (strings, y and n), bool, envelope or raw,
-//     and path=, yes=, no= and cancel= may follow it
+//     name: glob=profile;glob=profile a profile of docs-string ("y" and "n"), bool, envelope or raw, with yes=,
+//     no=, cancel= and path= behind it
 //   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
 //     glob=schema;glob=schema
 //   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name, glob=reason;glob=reason

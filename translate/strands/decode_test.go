@@ -46,6 +46,7 @@ func TestPythonStreams(t *testing.T) {
 		"a message alone":                   {frames(whole, paid, endsWell), said + " TOOL_CALL_START(pay) TOOL_CALL_ARGS({\"n\": 1}) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
 		"a message after its deltas":        {frames(opened, hi, closed, calls, argument, closed, toolStop, whole, paid, endsWell), said + " " + called + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
 		"a result alone":                    {frames(endsWell), said + " RUN_FINISHED", ""},
+		"an older message in the end":       {frames(began, paid, endsWell), "TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
 		"a result of which only text is":    {frames(`{"result": "Hi."}`), said + " RUN_FINISHED", ""},
 		"the same result twice":             {frames(calls, argument, closed, paid, paid, endsWell), called + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
 		"a call of the same id again":       {frames(calls, closed, paid, opened, calls, closed, paid, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) TOOL_CALL_START(pay) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
@@ -66,12 +67,13 @@ func TestPythonStreams(t *testing.T) {
 		"a question as its repr":            {frames(calls, argument, closed, `{"tool_interrupt_event": {"tool_use": {"toolUseId": "c1", "name": "pay"}, "interrupts": ["Interrupt(id='`+payID+`', name='approval', reason=b'x', response=None)"]}}`), called + " RUN_FINISHED", asked},
 		"a question in a repr":              {frames(calls, argument, closed, `"{'tool_interrupt_event': {'tool_use': {'toolUseId': 'c1', 'name': 'pay', 'input': {}}, 'interrupts': [Interrupt(id='`+payID+`', name='approval', reason={1, 2}, response=None)]}}"`, endsAsk), called + " RUN_FINISHED", asked},
 		"a reason that is no number":        {frames(calls, argument, closed, strings.Replace(asksPay, `{"n": 1}, "response"`, `[NaN, -Infinity, "NaN"], "response"`, 1)), called + " RUN_FINISHED", asked},
-		"a call that nobody saw":            {frames(asksPay, endsAsk), "RUN_FINISHED", payID + " strings:approval"},
+		"a call whose id alone is known":    {frames(endsAsk), "RUN_FINISHED", payID + " strands:approval"},
+		"a call that nobody saw":            {frames(asksPay, endsAsk), called + " RUN_FINISHED", asked},
 		"an error after the pause":          {frames(calls, argument, closed, asksPay, endsAsk, boom), called + " RUN_FINISHED", asked},
 		"an error before the end":           {frames(calls, argument, closed, asksPay, `{"force_stop": true, "force_stop_reason": "x"}`, boom), called + " RUN_ERROR(STRANDS_FORCE_STOP)", ""},
 		"a question that was answered":      {frames(calls, argument, closed, asksPay, endsAsk, began, opened, hi, closed, endTurn, endsWell), called + " " + said + " RUN_FINISHED", ""},
 		"one that the end knows nothing of": {frames(calls, argument, closed, asksPay, endsWell), called + " RUN_FINISHED", ""},
-		"one id for two questions":          {frames(asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk), "RUN_FINISHED", payID + " strings:approval; " + payID + " strings:approval"},
+		"one id for two questions":          {frames(asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk), called + " RUN_FINISHED", asked + "; " + asked},
 		"an error":                          {frames(hi, boom), "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Hi.) RUN_ERROR(STRANDS_ERROR)", ""},
 		"an error and more":                 {frames(boom, hi, boom, endsWell), "RUN_ERROR(STRANDS_ERROR)", ""},
 		"a force stop alone":                {frames(began, `{"force_stop": true}`), "RUN_ERROR(STRANDS_FORCE_STOP)", ""},
@@ -92,8 +94,8 @@ func TestPythonStreams(t *testing.T) {
 			if p.err != nil || p.types() != c.want && p.result.Finish.Type != agui.Unknown {
 				t.Errorf("%v\n%s, want\n%s", p.err, p.types(), c.want)
 			}
-			if want := strings.ReplaceAll(c.asks, "strings:", "strands:"); p.asks() != want {
-				t.Errorf("asks %q, want %q", p.asks(), want)
+			if p.asks() != c.asks {
+				t.Errorf("asks %q, want %q", p.asks(), c.asks)
 			}
 			if p.result.Lost || p.result.Next != nil || p.result.Nothing || p.result.Doubt {
 				t.Errorf("%+v", p.result)
@@ -220,6 +222,9 @@ func TestJSONAnswers(t *testing.T) {
 		p := plain(t, newDialect(t, Options{}), "application/json", body)
 		if p.err != nil || p.types() != want {
 			t.Errorf("%s: %v\n%s, want\n%s", body, p.err, p.types(), want)
+		}
+		if remedy := p.result.Finish.Get("message").Str; strings.Contains(remedy, "agent.stream(prompt)") != strings.Contains(body, `"stopReason":"interrupt"`) {
+			t.Errorf("%s: %s", body, remedy)
 		}
 		if asks := p.asks(); (asks != "") != (strings.HasSuffix(want, "RUN_FINISHED") && !strings.Contains(want, "TEXT")) {
 			t.Errorf("%s asks %q", body, asks)

@@ -7,9 +7,13 @@
 // goes there until all are given. The agent keeps the conversation itself: a request carries only what is new.
 //
 // What cannot be done: a server that streams only texts, or returns only the last message, drops the questions. The TypeScript
-// SDK tells one of several calls that wait, the others one by one as the answers come, and does not tell again what it asked;
-// answers to an agent that waits for nothing it takes for nothing and calls the model. A FastAPI server breaks its stream off
-// where AgentCore sends an error, so that an agent which waits and one which failed look the same.
+// SDK tells one of several calls that wait, the others one by one as the answers come; it loses what an agent asks that is used
+// as a tool; and it does not tell again what it asked: an agent that waits for what nobody here knows waits for ever. A FastAPI
+// server breaks its stream off where AgentCore sends an error, so that an agent which waits and one which failed look the same.
+// A graph of which a node was denied has failed for good in Python.
+//
+// An agent that is asked with an empty list what it waits for acts on the answers that it has kept of a resume which failed, so
+// it is not asked after one. Where the record of that is gone (the memory store, a restart) nobody can know.
 //
 // The documented hook, approval.lower() != "y", fails at what is no string. In Python that ends the run; @strands-agents/sdk
 // 1.19.0 then carries the call out, unapproved (RAN). So a hook gets a string, unless the operator says otherwise.

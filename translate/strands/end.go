@@ -87,9 +87,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return run.finished(), nil
 }
 
+// lostInBody is the result of an answer that is one JSON text and does not say what the agent asks. Two lines make a stream of it.
 func (run *run) lostInBody() translate.Result {
-	return refuse(agui.StrandsInterruptLost, "the agent stopped to ask, and its entrypoint returns the message alone, without what it asks. Let it stream: "+
-		"async for event in agent.stream_async(payload[\"prompt\"]): yield event")
+	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
+	if run.camel {
+		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
+	}
+	return refuse(agui.StrandsInterruptLost, "the agent stopped to ask, and its server returns the message alone, without what it asks. Let it stream: %s", lines)
 }
 
 func refuse(code agui.Code, format string, args ...any) translate.Result {
@@ -98,9 +102,11 @@ func refuse(code agui.Code, format string, args ...any) translate.Result {
 
 // paused is the result of a run that asks.
 func (run *run) paused() translate.Result {
+	calls, before := run.callsAskedAbout()
 	res := translate.Result{
+		Before: before,
 		Finish: run.finish(),
-		Pause:  agui.Pause{Dialect: Name, Interrupts: run.publish()},
+		Pause:  agui.Pause{Dialect: Name, Interrupts: run.publish(calls)},
 	}
 	if run.refused != nil {
 		res.Untaken = run.refused.sent
@@ -268,8 +274,8 @@ func (run *run) asksByTool() bool {
 	return true
 }
 
-// whole takes a body that is one JSON text: what an entrypoint returns that does not stream.
-func (run *run) whole(data []byte, emit func(agui.Event)) {
+// json takes a body that is one JSON text: what an entrypoint returns that does not stream.
+func (run *run) json(data []byte, emit func(agui.Event)) {
 	if checked := valid(data); checked != nil {
 		run.answer(gjson.ParseBytes(checked), emit)
 		return

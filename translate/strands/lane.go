@@ -44,7 +44,7 @@ type lane struct {
 	run  *run
 	emit func(agui.Event)
 
-	text, thought, call string // ids of what is open
+	text, thought, open string // ids of what is open: a message, reasoning, a call
 	parent              string // the message that a call belongs to
 	said, reasoned      bool   // the message at hand: its deltas were shown
 	calls               map[string]bool
@@ -95,33 +95,37 @@ func (l *lane) think(raw string) {
 
 const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
 
-// begin shows the beginning of a call.
-func (l *lane) begin(id, name gjson.Result) {
-	if id.Type != gjson.String || id.Str == "" || name.Type != gjson.String {
-		return
+// call begins a call of a frame.
+func (l *lane) call(id, name gjson.Result) {
+	if id.Type == gjson.String && id.Str != "" && name.Type == gjson.String {
+		l.begin(id.String(), name.String())
 	}
+}
+
+// begin shows the beginning of a call.
+func (l *lane) begin(id, name string) {
 	l.closeText()
 	l.closeThought()
 	l.closeCall()
 	if l.parent == "" {
 		l.parent = l.run.ids.next()
 	}
-	l.call = id.String()
+	l.open = id
 	if l.calls == nil {
 		l.calls = map[string]bool{}
 	}
 	if len(l.calls) < maxCalls {
-		l.calls[keyOf(l.call)] = true
+		l.calls[keyOf(id)] = true
 	}
 	l.run.shown = true
-	delete(l.run.answered, keyOf(l.call))
-	l.send(agui.CallStart, "toolCallId", quoted(l.call), "toolCallName", quoted(name.String()), "parentMessageId", quoted(l.parent))
+	delete(l.run.answered, keyOf(id))
+	l.send(agui.CallStart, "toolCallId", quoted(id), "toolCallName", quoted(name), "parentMessageId", quoted(l.parent))
 }
 
 // argue shows a piece of the open call's arguments.
 func (l *lane) argue(raw string) {
-	if l.call != "" && raw != `""` {
-		l.send(agui.CallArgs, "toolCallId", quoted(l.call), "delta", raw)
+	if l.open != "" && raw != `""` {
+		l.send(agui.CallArgs, "toolCallId", quoted(l.open), "delta", raw)
 	}
 }
 
@@ -148,9 +152,9 @@ func (l *lane) closeThought() {
 }
 
 func (l *lane) closeCall() {
-	if l.call != "" {
-		l.send(agui.CallEnd, "toolCallId", quoted(l.call))
-		l.call = ""
+	if l.open != "" {
+		l.send(agui.CallEnd, "toolCallId", quoted(l.open))
+		l.open = ""
 	}
 }
 
@@ -171,7 +175,7 @@ func (l *lane) assistant(content gjson.Result) {
 		}
 		use := block.Get("toolUse")
 		if id := use.Get("toolUseId"); use.IsObject() && !calls[keyOf(id.String())] {
-			l.begin(id, use.Get("name"))
+			l.call(id, use.Get("name"))
 			if input := use.Get("input"); input.Exists() {
 				l.argue(quoted(input.Raw))
 			}

@@ -18,14 +18,33 @@ type private struct {
 
 const toolCall = "tool_call"
 
-// publish makes the interrupts that the client sees.
-func (run *run) publish() []agui.Interrupt {
-	calls := map[string]string{}
+// callsAskedAbout are the tools that the client knows calls of, by the calls' ids. A call that is asked about and that it does
+// not know is shown first (before): an agent that is asked what it waits for does not tell it again, and a client cannot show a
+// question about a call that it has not.
+func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event) {
+	calls = map[string]string{}
 	if run.r.Transcript != nil {
 		for _, c := range run.r.Transcript.Calls() {
 			calls[c.ID] = c.Name
 		}
 	}
+	l := &lane{run: run, emit: func(ev agui.Event) { before = append(before, ev) }}
+	for _, q := range run.questions.list {
+		if q.callID == "" || q.tool == "" || calls[q.callID] != "" {
+			continue
+		}
+		calls[q.callID] = q.tool
+		l.begin(q.callID, q.tool)
+		if q.input != nil {
+			l.argue(quoted(string(q.input)))
+		}
+		l.closeCall()
+	}
+	return calls, before
+}
+
+// publish makes the interrupts that the client sees.
+func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	more := run.more()
 	var list []agui.Interrupt
 	for _, q := range run.questions.list {
@@ -53,11 +72,15 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 	if r := d.reasons.of(q.name); r != "" && (r != toolCall || callID != "") {
 		reason = r
 	}
+	name := agui.Cut(q.name)
 	if !id.AsksForCall() {
 		tool = ""
+		if q.node != "" { // the hook of a graph asks about all of its nodes by one name
+			name += " (" + agui.Cut(q.node) + ")"
+		}
 	}
 	o := addText([]byte{'{'}, "reason", reason)
-	o = addText(o, "message", translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, agui.Cut(q.name)))
+	o = addText(o, "message", translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, name))
 	if callID != "" {
 		o = addText(o, "toolCallId", callID)
 	}

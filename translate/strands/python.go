@@ -77,6 +77,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 
 // restarted: the agent was called once more in the same stream. What it asked before, its server has answered itself.
 func (run *run) restarted() {
+	run.whole = true
 	run.questions, run.stop, run.forced, run.held = questions{}, "", false, nil
 }
 
@@ -88,7 +89,7 @@ func (run *run) chunk(chunk gjson.Result, l *lane) {
 			l.newMessage()
 		case "contentBlockStart":
 			if use := v.Get("start.toolUse"); use.IsObject() {
-				l.begin(use.Get("toolUseId"), use.Get("name"))
+				l.call(use.Get("toolUseId"), use.Get("name"))
 			}
 		case "contentBlockDelta":
 			run.delta(v.Get("delta"), l)
@@ -214,7 +215,7 @@ func (run *run) result(v gjson.Result, l *lane) {
 			return
 		}
 		run.stopped("end_turn")
-		if !run.shown && v.Str != "" {
+		if run.missed() && v.Str != "" {
 			l.say(v.Raw)
 			l.closeText()
 		}
@@ -225,8 +226,13 @@ func (run *run) result(v gjson.Result, l *lane) {
 	}
 }
 
+// missed says whether what the result repeats has not been shown: a server may send the end alone. Where the beginning was
+// seen, the message in the end may be an older one.
+func (run *run) missed() bool { return !run.shown && !run.whole }
+
 func (run *run) resultObject(v gjson.Result, l *lane) {
 	reason := v.Get("stop_reason").String() + v.Get("stopReason").String()
+	run.camel = v.Get("stopReason").Exists()
 	if status := v.Get("status"); reason == "" && status.Type == gjson.String {
 		reason = reasonOf(status.String())
 	}
@@ -235,7 +241,7 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 			run.reason = text.String()
 		}
 	}
-	if !run.shown && reason != interrupted {
+	if run.missed() && reason != interrupted {
 		for _, name := range []string{"message", "lastMessage"} {
 			if m := v.Get(name); m.Get("role").Str == "assistant" {
 				run.message(m, l)
@@ -261,7 +267,7 @@ func reasonOf(status string) string {
 
 // lastMessage takes a result that is the agent's last message alone. A call in it was not carried out: the agent stopped at it.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
-	if !run.shown {
+	if run.missed() {
 		run.message(m, l)
 	}
 	reason := "end_turn"

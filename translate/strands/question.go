@@ -37,6 +37,9 @@ func (q question) bytes() int {
 // add takes a question. Two with one id are one if they ask the same; else both are asked, for one answer will be taken for
 // both (ids of batches and nodes are made of names alone).
 func (qs *questions) add(q question) {
+	if qs.over {
+		return
+	}
 	for n := range qs.list {
 		if old := &qs.list[n]; old.id == q.id && old.name == q.name && sameReason(old.reason, q.reason) {
 			old.fill(q)

@@ -160,7 +160,7 @@ func (run *run) readRepr(s string, l *lane) bool {
 	if !ok || !strings.HasSuffix(name, "Result") {
 		return false
 	}
-	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && run.shown {
+	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && !run.missed() {
 		run.stopped(reason)
 	} else {
 		run.readResult(s, reason, l)
@@ -195,7 +195,7 @@ func (run *run) readResult(s, reason string, l *lane) {
 		run.asksForRepr(gjson.Result{}, args["interrupts"], "")
 		return
 	}
-	if m, err := pyliteral.JSON(args["message"]); err == nil && !run.shown {
+	if m, err := pyliteral.JSON(args["message"]); err == nil && run.missed() {
 		run.message(gjson.ParseBytes(m), l)
 	}
 	run.stopped(reason)

@@ -235,7 +235,7 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	}
 	ask := func() translate.Run { return plain(t, d, stream, frames(waits)).result.Next.Run }
 	got := play(t, ask(), &log{}, stream, frames(began, asksPay, endsAsk))
-	if got.asks() != payID+" strands:approval" || len(got.result.Untaken) != 1 || got.result.Untaken[0].ID != "u1" {
+	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.result.Untaken) != 1 || got.result.Untaken[0].ID != "u1" {
 		t.Errorf("asks %s, untaken %v", got.asks(), got.result.Untaken)
 	}
 	// It waits no more: then what was refused is said once more, and that is all.

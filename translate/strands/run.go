@@ -39,6 +39,7 @@ type run struct {
 	shown    bool            // text or a call was
 	bare     bool            // a string was seen that could be text
 	body     bool            // the answer is one JSON text
+	camel    bool            // of TypeScript
 
 	questions questions
 	held      map[string]bool // TypeScript: calls of the last afterToolsEvent that wait
@@ -48,7 +49,8 @@ type run struct {
 	failed    *failure        // an error frame was
 	reason    string          // of a failure, where the result says it
 	forgot    bool            // a result says that the agent waits for nothing
-	started   bool            // TypeScript: the beginning was seen, so the end will be
+	whole     bool            // the beginning was seen, so nothing is left out
+	started   bool            // TypeScript: the same, and so the end will be seen
 	tools     bool            // TypeScript: the tools' turn came
 	anew      bool            // TypeScript: the model's came before it
 }
@@ -96,7 +98,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	case translate.Text:
 		run.lane("", emit).say(quoted(string(p.Data)))
 	case translate.Whole:
-		run.whole(bytes.TrimSpace(p.Data), emit)
+		run.json(bytes.TrimSpace(p.Data), emit)
 	default:
 		run.frame(bytes.TrimSpace(p.Data), emit)
 	}

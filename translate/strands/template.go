@@ -106,7 +106,7 @@ func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage
 	return append(dst, v.Raw...)
 }
 
-// Headers are sent with every request to the backend: Name=value;Name=value, in which $session is replaced.
+// Headers are sent with every request to the backend: Name=value;Name=value, in which $session is replaced; or none.
 type Headers []header
 
 type header struct{ name, value string }
@@ -114,6 +114,9 @@ type header struct{ name, value string }
 // UnmarshalText reads the value of a variable.
 func (h *Headers) UnmarshalText(text []byte) error {
 	*h = Headers{}
+	if string(text) == "none" { // an empty variable is one that is not set
+		return nil
+	}
 	for one := range strings.SplitSeq(string(text), ";") {
 		if one = strings.TrimSpace(one); one == "" {
 			continue
@@ -140,6 +143,9 @@ var ownHeaders = []string{"host", "content-length", "transfer-encoding", "connec
 
 // String is the list as it is written.
 func (h Headers) String() string {
+	if len(h) == 0 {
+		return "none"
+	}
 	var list []string
 	for _, one := range h {
 		list = append(list, one.name+"="+one.value)

@@ -45,6 +45,12 @@ func TestHeaders(t *testing.T) {
 	if len(got) != 2 || got["X-Amzn-Bedrock-Agentcore-Runtime-Session-Id"][0] != "S" || got["X-Team"][0] != "blue S!" {
 		t.Errorf("%v", got)
 	}
+	if err := h.UnmarshalText([]byte("none")); err != nil || h == nil || len(h.with("S")) != 0 || h.String() != "none" {
+		t.Errorf("none: %v %v", h, err)
+	}
+	if out, _, err := newDialect(t, Options{Headers: h}).Begin(translate.Request{Input: input(t, "")}); err != nil || len(out.Header) != 0 {
+		t.Errorf("none: %v %v", out.Header, err)
+	}
 	for _, text := range []string{"X-A", "=x", "a b=x", "X-A=$thread", "X-A=$", "X-A=é", "X-A=\x01", "Content-Length=1", "host=x", "Transfer-Encoding=chunked"} {
 		if err := h.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is taken", text)

@@ -67,7 +67,7 @@ func (run *run) update(event gjson.Result, l *lane) {
 		l.newMessage()
 	case "modelContentBlockStartEvent":
 		if start := event.Get("start"); start.Get("type").Str == "toolUseStart" {
-			l.begin(start.Get("toolUseId"), start.Get("name"))
+			l.call(start.Get("toolUseId"), start.Get("name"))
 		}
 	case "modelContentBlockDeltaEvent":
 		switch delta := event.Get("delta"); delta.Get("type").Str {
