@@ -1,0 +1,160 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// An exception in the model: one RUN_ERROR, whichever way it comes, and the thread goes on.
+func TestStrandsModelFails(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		both(t, func(t *testing.T, next func(*client) *client) {
+			c := w.person(t)
+			if a := c.run(t, c.wants("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			c = next(c)
+			c.goesOn(t, nil)
+		})
+	})
+}
+
+// A tool that fails is a result like any other.
+func TestStrandsToolFails(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		c := w.person(t)
+		c.finish(t, c.wants("boom"))
+		w.kept(t, c)
+	})
+}
+
+// A server that does not stream loses the question. That is an error which says so, never a success.
+func TestStrandsAnswersWithoutAStream(t *testing.T) {
+	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
+		c := w.person(t)
+		if a := c.run(t, c.wants("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
+			t.Errorf("answer: %s", terminal(a))
+		}
+		w.deleted(t, c)
+	})
+}
+
+// An agent that is made for each request, as in Strands' Express example, knows no answer: it asks its model again, and what
+// looks like a success is none.
+func TestStrandsAgentForEachRequest(t *testing.T) {
+	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
+		t.Run(name, func(t *testing.T) {
+			eachStrands(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
+				both(t, func(t *testing.T, next func(*client) *client) {
+					c := w.person(t)
+					c.asks(t, c.wants("delete a.txt"), 1)
+					a := c.run(t, step{resume: c.answers(answer)}).answer(t)
+					if a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
+						t.Errorf("answer: %s", terminal(a))
+					}
+					c = next(c)
+					c.goesOn(t, nil)
+					w.deleted(t, c)
+				})
+			})
+		})
+	}
+}
+
+// ---- a backend that dies -------------------------------------------------------------------------------------------
+
+// mortalStrands is a server of its own, which may be killed, and Holdpoint before one of its modes.
+func mortalStrands(t *testing.T, mode string) world {
+	t.Helper()
+	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.kill() })
+	w := world{b: &backend{name: mode + "-mortal", mode: mode, server: s}, version: newest}
+	if w.raw() {
+		w.h = ownHoldpoint(t, w.b.url(), asStrands())
+	} else {
+		w.h = ownHoldpoint(t, s.base(), nil)
+	}
+	return w
+}
+
+// The backend is restarted between pause and answer. With a session manager it takes the answer, without one the question
+// is lost: that is said, nothing runs, and the thread goes on.
+func TestStrandsIsRestarted(t *testing.T) {
+	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := mortalStrands(t, mode)
+			var clients []*client
+			for _, w.version = range []string{newest, pinned} {
+				c := w.person(t)
+				c.asks(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				clients = append(clients, c)
+			}
+			w.b.server.crash()
+			w.b.server.back(t)
+			for _, c := range clients {
+				if mode == "saved/hook" {
+					c.decides(t, reject, "a.txt")
+					w.kept(t, c, "a.txt")
+					continue
+				}
+				if a := c.run(t, step{resume: c.answers(accept)}).answer(t); a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
+					t.Errorf("client %s: the answer to a lost question was met with %s", c.version, terminal(a))
+				}
+				c.goesOn(t, nil)
+				w.deleted(t, c)
+			}
+		})
+	}
+}
+
+// The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the answer is not sent again,
+// and the thread goes on.
+func TestStrandsDiesInMidResume(t *testing.T) {
+	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := mortalStrands(t, mode)
+			c := w.person(t)
+			c.asks(t, c.wants("delete a.txt then wait slow"), 1)
+			s := step{resume: c.answers(accept)}
+			end := c.start(t, s)
+			w.b.reached(t, "slow")
+			w.b.server.crash()
+			if a := (<-end).answer(t); a.code() != "UPSTREAM_EOF" || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			w.b.server.back(t)
+			s.empty = true
+			c.refused(t, s, "RESUME_IN_DOUBT", false)
+			w.deleted(t, c, "a.txt")
+			c.goesOn(t, nil)
+			w.deleted(t, c, "a.txt")
+		})
+	}
+}
+
+// The client leaves before the question comes. A raw server goes on and asks all the same, and cannot be asked what is open:
+// whoever comes next is told.
+func TestStrandsAsksAClientThatLeft(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
+		first, gate := w.person(t), fresh("gate")
+		s := first.wants("wait " + gate + " then delete a.txt")
+		s.abortOn = "TOOL_CALL_END"
+		first.run(t, s)
+		w.b.reached(t, gate)
+		w.b.open(t, gate)
+		c := first.another(t)
+		if !eventually(func() bool { return len(c.run(t, step{empty: true}).answer(t).outcome()) == 1 }) {
+			t.Fatal("the question is never told")
+		}
+		c.decides(t, reject, "a.txt")
+		w.deleted(t, c, "a.txt")
+		c.goesOn(t, nil)
+	})
+}
