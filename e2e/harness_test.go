@@ -38,8 +38,8 @@ var shared struct {
 	agents   []*backend            // of agent-framework, every version in every mode
 	auto     *holdpoint            // the one before all of them
 	strands  *strandsTS
-	through  *driver               // clients behind Holdpoint: nothing may ever be thrown astray there
-	direct   *driver               // clients in front of a bare backend
+	through  *driver // clients behind Holdpoint: nothing may ever be thrown astray there
+	direct   *driver // clients in front of a bare backend
 }
 
 // A stack is one version of one framework's adapter: the folder with its server, and the version that its pins name.
@@ -485,7 +485,7 @@ type ledger struct {
 		Prompt      any    // and what it was sent
 		Resume      any    // of its adapter: the resume array
 	}
-	Files []string // that the thread still has
+	Files []string                        // that the thread still has
 	Seen  []struct{ Complaints []string } // of an agent: what a provider would have refused in what its model was shown
 }
 
