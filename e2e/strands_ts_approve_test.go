@@ -14,7 +14,7 @@ import (
 // own HumanInTheLoop, by middleware, and through the adapter.
 var (
 	rawModes   = []string{"sse/hook", "ndjson/hook", "sse/sequential", "sse/vended", "sse/middleware", "saved/hook", "sse/graph"}
-	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/vended", "agui/middleware"}
+	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/middleware"}
 	strandsAll = append(slices.Clone(rawModes), aguiModes...)
 )
 
@@ -129,7 +129,7 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 		map[string]any{"accepted": false}, map[string]any{"status": "cancelled"}, map[string]any{}, []any{}, []any{"y"}, 0, 1, "", json.RawMessage("null"),
 	} {
 		t.Run(text(payload), func(t *testing.T) {
-			eachStrands(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/vended", "agui/middleware"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.asks(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				s := step{resume: c.answers(func(id string) entry { return resolved(id, payload) })}
@@ -221,7 +221,7 @@ func TestStrandsToolAsks(t *testing.T) {
 		})
 	})
 	t.Run("hand over", func(t *testing.T) {
-		eachStrands(t, []string{"sse/hook", "agui/vended"}, func(t *testing.T, w world) {
+		eachStrands(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
 			c.asks(t, c.wants("hand Which one?"), 1)
 			if i := c.pending[0]; i.str("message") != "Which one?" || !contains(nativeID(i), "strands:handoff-to-user") {

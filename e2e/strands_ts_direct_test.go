@@ -205,6 +205,13 @@ func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	return b, c
 }
 
+// The adapter makes an agent for each thread and leaves Strands' own HumanInTheLoop behind: nobody is asked.
+func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
+	if b, c := bareAwsStrands(t, "agui/vended"); len(c.pending) > 0 || len(b.ledger(t, c.thread).Files) != 1 {
+		t.Errorf("asked %v", c.pending)
+	}
+}
+
 // Input while the adapter waits destroys what it knows of the question, and the thread with it.
 func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	for name, wrong := range map[string]step{
