@@ -38,7 +38,7 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 		t.Run(refusal.name, func(t *testing.T) {
 			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.asks(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				s, applies := refusal.wrong(c)
 				if !applies {
 					return
@@ -57,10 +57,10 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		first := w.person(t)
-		first.asks(t, first.wants("delete a.txt"), 1)
+		first.waits(t, first.wants("delete a.txt"), 1)
 		c := first.another(t)
 		for range 2 {
-			if a := c.asks(t, step{empty: true}, 1); ids(a.outcome()) != ids(first.pending) {
+			if a := c.waits(t, step{empty: true}, 1); ids(a.outcome()) != ids(first.pending) {
 				t.Fatalf("told %s, want %s", ids(a.outcome()), ids(first.pending))
 			}
 		}
@@ -115,7 +115,7 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.asks(t, c.wants("delete a.txt"), 1)
+				c.waits(t, c.wants("delete a.txt"), 1)
 				late := c.answers(test.late)
 				c.finish(t, step{resume: c.answers(test.first)})
 				c.refused(t, step{resume: late}, "RESUME_CONFLICT", false)
@@ -129,7 +129,7 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.asks(t, c.wants("delete a.txt then delete b.txt"), 1)
+		c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
 		a := c.run(t, step{say: "plain and patient", resume: c.answers(accept)}).answer(t)
 		if len(a.outcome()) != 1 || !contains(terminal(a), "MESSAGES_NOT_TAKEN") {
 			t.Fatalf("beside the first answer: %s", terminal(a))
@@ -139,7 +139,7 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 		if !c.echoed("plain and patient") {
 			t.Errorf("the message was not answered: %s", indented(c.messages))
 		}
-		c.asks(t, c.wants("delete c.txt"), 1)
+		c.waits(t, c.wants("delete c.txt"), 1)
 		c.finish(t, step{say: "plain and well", resume: c.answers(accept)})
 		if !c.echoed("plain and well") {
 			t.Errorf("the message beside the answer was not answered: %s", indented(c.messages))
@@ -152,9 +152,9 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 func TestStrandsSession(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
-		w := shared.strands.world(t, "sse/hook", newest)
+		w := shared.strands.world("sse/hook", newest)
 		c := w.person(t)
-		c.asks(t, c.wants("delete a.txt"), 1)
+		c.waits(t, c.wants("delete a.txt"), 1)
 		c.finish(t, step{resume: c.answers(accept)})
 		runs := w.b.ledger(t, c.thread).Runs
 		if len(runs) != 2 || runs[0].Session != runs[1].Session || seen[runs[0].Session] || len(runs[0].Session) < 33 || contains(runs[0].Session, c.thread) {

@@ -49,7 +49,7 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 			eachStrands(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
 				both(t, func(t *testing.T, next func(*client) *client) {
 					c := w.person(t)
-					c.asks(t, c.wants("delete a.txt"), 1)
+					c.waits(t, c.wants("delete a.txt"), 1)
 					a := c.run(t, step{resume: c.answers(answer)}).answer(t)
 					if a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
 						t.Errorf("answer: %s", terminal(a))
@@ -74,11 +74,11 @@ func mortalStrands(t *testing.T, mode string) world {
 	}
 	t.Cleanup(func() { s.kill() })
 	w := world{b: &backend{name: mode + "-mortal", mode: mode, server: s}, version: newest}
+	var env map[string]string
 	if w.raw() {
-		w.h = ownHoldpoint(t, w.b.url(), asStrands())
-	} else {
-		w.h = ownHoldpoint(t, s.base(), nil)
+		env = asStrands()
 	}
+	w.h = ownHoldpoint(t, s.base(), env)
 	return w
 }
 
@@ -92,7 +92,7 @@ func TestStrandsIsRestarted(t *testing.T) {
 			var clients []*client
 			for _, w.version = range []string{newest, pinned} {
 				c := w.person(t)
-				c.asks(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				clients = append(clients, c)
 			}
 			w.b.server.crash()
@@ -121,7 +121,7 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 			t.Parallel()
 			w := mortalStrands(t, mode)
 			c := w.person(t)
-			c.asks(t, c.wants("delete a.txt then wait slow"), 1)
+			c.waits(t, c.wants("delete a.txt then wait slow"), 1)
 			s := step{resume: c.answers(accept)}
 			end := c.start(t, s)
 			w.b.reached(t, "slow")

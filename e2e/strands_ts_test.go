@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -14,18 +13,20 @@ import (
 // @ag-ui/aws-strands behind one that is told nothing. What is asked for names the thread, "delete a.txt @thread", for a
 // raw server is not told the thread's id; see strands-ts/server.mjs.
 
-// strandsTS is the one process that serves all of it.
+// strandsTS is the one process that serves all of it, and the Holdpoints before it.
 type strandsTS struct {
-	server *server
-	auto   *holdpoint
-	mu     sync.Mutex
-	raw    map[string]*holdpoint // by mode, started when it is first wanted
+	server    *server
+	raw, auto *holdpoint
 }
 
 func setUpStrandsTS(servers []*server) error {
-	at := slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })
-	auto, err := startHoldpoint("auto strands-ts", servers[at].base(), nil)
-	shared.strands = &strandsTS{server: servers[at], auto: auto, raw: map[string]*holdpoint{}}
+	one := &strandsTS{server: servers[slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })]}
+	shared.strands = one
+	var err error
+	if one.auto, err = startHoldpoint("auto strands-ts", one.server.base(), nil); err != nil {
+		return err
+	}
+	one.raw, err = startHoldpoint("strands strands-ts", one.server.base(), asStrands())
 	return err
 }
 
@@ -33,22 +34,13 @@ func setUpStrandsTS(servers []*server) error {
 func asStrands() map[string]string { return map[string]string{"HOLDPOINT_DIALECT": "strands"} }
 
 // world is a cell whose backend is one mode of the server.
-func (s *strandsTS) world(t *testing.T, mode, version string) world {
-	t.Helper()
+func (s *strandsTS) world(mode, version string) world {
 	b := &backend{name: mode, mode: mode, server: s.server}
-	if strings.HasPrefix(mode, "agui/") {
-		return world{b: b, h: s.auto, version: version}
+	w := world{b: b, h: s.auto, version: version}
+	if w.raw() {
+		w.h = s.raw
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.raw[mode] == nil {
-		h, err := startHoldpoint("strands "+mode, b.url(), asStrands())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.raw[mode] = h
-	}
-	return world{b: b, h: s.raw[mode], version: version}
+	return w
 }
 
 // eachStrands runs test for each of the modes and each client that reads the outcome.
@@ -58,7 +50,7 @@ func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world))
 		for _, version := range []string{newest, pinned} {
 			t.Run(mode+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				test(t, shared.strands.world(t, mode, version))
+				test(t, shared.strands.world(mode, version))
 			})
 		}
 	}
@@ -70,11 +62,7 @@ func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
 // person is a fresh client on a fresh thread.
 func (w world) person(t *testing.T) *client {
 	t.Helper()
-	path := ""
-	if !w.raw() {
-		path = w.b.mode
-	}
-	return w.client(t, path)
+	return w.client(t, w.b.mode)
 }
 
 // wants is a step that says it, with the thread's name.
