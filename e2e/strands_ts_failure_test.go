@@ -139,22 +139,81 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 	}
 }
 
+// ---- a client that leaves ------------------------------------------------------------------------------------------
+
+// leaves runs s, goes away when a tool waits at the gate, and lets that tool go on. What it returns is somebody else on the
+// thread, with the messages that the first one had seen.
+func (c *client) leaves(t *testing.T, w world, s step, when, gate string) *client {
+	t.Helper()
+	s.abortOn = when
+	gone := c.start(t, s)
+	w.b.reached(t, gate)
+	<-gone
+	w.b.open(t, gate)
+	return c.another(t)
+}
+
+// askedAgain waits until c is told the question of the run that its predecessor left.
+func (c *client) askedAgain(t *testing.T) {
+	t.Helper()
+	if !eventually(func() bool {
+		// While the run is still on, the thread is busy.
+		a := c.run(t, step{empty: true}).answer(t)
+		return len(a.outcome()) == 1 && a.code() == ""
+	}) {
+		t.Fatal("the question is never told")
+	}
+}
+
 // The client leaves before the question comes. A raw server goes on and asks all the same, and cannot be asked what is open:
 // whoever comes next is told.
 func TestStrandsAsksAClientThatLeft(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		s := first.wants("wait " + gate + " then delete a.txt")
-		s.abortOn = "TOOL_CALL_END"
-		first.run(t, s)
-		w.b.reached(t, gate)
-		w.b.open(t, gate)
-		c := first.another(t)
-		if !eventually(func() bool { return len(c.run(t, step{empty: true}).answer(t).outcome()) == 1 }) {
-			t.Fatal("the question is never told")
-		}
+		c := first.leaves(t, w, first.wants("wait "+gate+" then delete a.txt"), "TOOL_CALL_END", gate)
+		c.askedAgain(t)
+		w.deleted(t, c)
 		c.decides(t, reject, "a.txt")
 		w.deleted(t, c, "a.txt")
 		c.goesOn(t, nil)
+	})
+}
+
+// The adapter ends a run whose client has left: nothing that nobody was asked for runs, and the thread goes on.
+func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
+	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
+		first, gate := w.person(t), fresh("gate")
+		c := first.leaves(t, w, first.wants("wait "+gate+" and delete a.txt"), "TOOL_CALL_END", gate)
+		c.goesOn(t, nil)
+		w.deleted(t, c)
+	})
+}
+
+// The client leaves when its answer was taken. The run goes on without it, and what it asks then is told to the next one.
+func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+		first, gate := w.person(t), fresh("gate")
+		first.waits(t, first.wants("delete a.txt then wait "+gate+" then delete b.txt"), 1)
+		c := first.leaves(t, w, step{resume: first.answers(accept)}, "TOOL_CALL_RESULT", gate)
+		c.askedAgain(t)
+		w.deleted(t, c, "a.txt")
+		c.decides(t, cancelled)
+		w.deleted(t, c, "a.txt")
+		c.goesOn(t, nil)
+		w.deleted(t, c, "a.txt")
+	})
+}
+
+// Two pages answer at once: what was approved runs once.
+func TestStrandsIsAnsweredTwiceAtOnce(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		one := w.person(t)
+		one.waits(t, one.wants("delete a.txt then delete b.txt"), 1)
+		two := one.another(t)
+		s := step{resume: one.answers(accept)}
+		first, second := one.start(t, s), two.start(t, s)
+		<-first
+		<-second
+		w.deleted(t, one, "a.txt")
 	})
 }
