@@ -104,7 +104,9 @@ func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	b, _ := bareStrands("agui/hook")
 	for _, answer := range []answer{cancelled, reject, func(id string) entry { return resolved(id, false) }} {
 		c := newClient(t, shared.direct, newest, b.url(), fresh("bare"), nil)
-		c.run(t, c.wants("delete a.txt"))
+		if a := c.run(t, c.wants("delete a.txt")).answer(t); len(a.outcome()) != 1 {
+			t.Fatal(terminal(a))
+		}
 		a := c.run(t, step{resume: c.answers(answer), empty: true}).answer(t)
 		if l := b.ledger(t, c.thread); len(l.Files) != 2 || a.code() != "ADAPTER_BUG" {
 			t.Errorf("left are %v: %s", l.Files, terminal(a))
