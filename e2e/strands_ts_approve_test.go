@@ -178,7 +178,10 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 	for turn > 0 && c.messages[turn].str("role") != "user" {
 		turn--
 	}
-	complete(t, c.messages, calls(c.messages[turn:]))
+	waiting := slices.DeleteFunc(calls(c.messages[turn:]), func(id string) bool {
+		return slices.ContainsFunc(c.messages, func(m event) bool { return m.str("toolCallId") == id })
+	})
+	complete(t, c.messages, waiting)
 	return a
 }
 
