@@ -272,6 +272,32 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	}
 }
 
+// The form of an answer is the operator's to say, by the question's name.
+func TestStrandsAnswersByName(t *testing.T) {
+	env := asStrands()
+	env["HOLDPOINT_STRANDS_ANSWERS"] = "strands:human*=bool;ask_user=docs-string path=choice;*=docs-string"
+	h := ownHoldpoint(t, shared.strands.server.base(), env)
+	t.Run("modes", func(t *testing.T) {
+		eachStrands(t, []string{"sse/vended"}, func(t *testing.T, w world) {
+			w.h = h
+			c := w.person(t)
+			c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
+			c.decides(t, cancelled, "a.txt")
+			w.kept(t, c, "a.txt")
+			c.waits(t, c.wants("ask Which env?"), 1)
+			c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, map[string]any{"choice": "prod"}) })})
+			effects := w.b.ledger(t, c.thread).Effects
+			if last := effects[len(effects)-1]; last.Name != "ask_user" || last.Answer != "prod" {
+				t.Errorf("ran %v", effects)
+			}
+			runs := w.b.ledger(t, c.thread).Runs
+			if !contains(text(runs[1].Prompt), `"response":true`) || !contains(text(runs[2].Prompt), `"response":false`) {
+				t.Errorf("answered with %v and %v", runs[1].Prompt, runs[2].Prompt)
+			}
+		})
+	})
+}
+
 // All calls of a turn in one question, whose id is the same each time: the second answer is to the second question.
 func TestStrandsBatch(t *testing.T) {
 	for _, test := range []struct {

@@ -144,6 +144,28 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 	}
 }
 
+// Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What the agent waits for nobody can
+// find out, so a new message is an error that says so.
+func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		env := map[string]string{}
+		if w.raw() {
+			env = asStrands()
+		}
+		c := w.person(t)
+		c.waits(t, c.wants("delete a.txt"), 1)
+		after := ownHoldpoint(t, shared.strands.server.base(), env)
+		n := newClient(t, c.d, c.version, after.address+"/"+w.b.mode, c.thread, c.messages)
+		n.refused(t, step{resume: c.answers(accept), empty: true}, "UNKNOWN_INTERRUPT_ID", false)
+		w.called(t, c, 1)
+		want := map[string]string{"sse/hook": "STRANDS_INTERRUPT_LOST", "ndjson/hook": "UPSTREAM_EOF", "agui/hook": "ADAPTER_BUG"}[w.b.mode]
+		if a := n.run(t, step{say: "plain"}).answer(t); a.code() != want {
+			t.Errorf("a new message was met with %s", terminal(a))
+		}
+		w.deleted(t, c)
+	})
+}
+
 // ---- a client that leaves ------------------------------------------------------------------------------------------
 
 // leaves sends what a run of c would send, and hangs up when a tool waits at the gate, which opens then. What it returns is
