@@ -114,6 +114,7 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt"), 1)
+				defer w.deleted(t, c)
 				c.finish(t, step{resume: c.answers(no)})
 				w.kept(t, c)
 			})
@@ -132,6 +133,7 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 			eachStrands(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				defer w.deleted(t, c)
 				s := step{resume: c.answers(func(id string) entry { return resolved(id, payload) })}
 				for len(c.pending) > 0 {
 					a := c.run(t, s).answer(t)
