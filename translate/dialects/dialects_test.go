@@ -72,7 +72,7 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{
-		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`, `{"type":"STATE_DELTA","delta":[]}`, `{"type":"RAW","event":{}}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`, `{"type":"STATE_DELTA","delta":[]}`, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"RAW","event":{}}`,
 		`{"type":"CUSTOM","name":"x","value":{"a":1}}`,
 		`{"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"f","parentMessageId":"m"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"1","delta":"x"}`,
 		`{"type":"TOOL_CALL_END","toolCallId":"1"}`, `{"type":"TOOL_CALL_RESULT","messageId":"x","toolCallId":"1","content":"y"}`,
