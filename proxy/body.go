@@ -478,7 +478,7 @@ func (b *body) Close() error {
 		b.close()
 		return nil
 	}
-	if b.filled != nil || b.r.claimedNow() {
+	if b.filled != nil || b.r.lasting.Load() && !b.asked || b.r.claimedNow() {
 		b.r.detach(b)
 		return nil
 	}

@@ -29,12 +29,26 @@ func (r *run) claim(d decision, p agui.Pause) decision {
 	r.token = token
 	r.holding.Store(true)
 	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
-	if !r.unfollow() {
+	if !r.outlive() {
 		_ = r.release() // the client left just now; nothing was sent
-		return refuse(agui.ResumeInProgress, "the request was given up")
+		return givenUp()
 	}
-	r.unwatch = context.AfterFunc(r.req.Context(), r.goOnAlone)
 	return d
+}
+
+func givenUp() decision { return refuse(agui.ResumeInProgress, "the request was given up") }
+
+// outlive lets the run go on without its client. false: that has left already.
+func (r *run) outlive() bool {
+	if r.lasting.Load() {
+		return true
+	}
+	if !r.unfollow() {
+		return false
+	}
+	r.lasting.Store(true)
+	r.unwatch = context.AfterFunc(r.req.Context(), r.goOnAlone)
+	return true
 }
 
 // twice does a step of the store once more if its reply was lost; the steps are made for that. known are the store's

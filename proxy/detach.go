@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// detachTimeout bounds how long a claimed run is read on after its client has left.
+// detachTimeout bounds how long a run is read on after its client has left.
 const detachTimeout = time.Hour
 
-// detach reads a claimed run on after its client has left, until the outcome is recorded.
+// detach reads a run on after its client has left, until the outcome is recorded.
 func (r *run) detach(b *body) {
 	r.detached = true
 	b.left = true
-	r.log.Info("client left a claimed run: reading on")
+	r.log.Info("client left: reading on")
 	r.goOnAlone()
 	go func() {
 		defer r.leave()
 		if b.filled != nil {
 			<-b.filled
 		}
-		for !b.over && r.claimedNow() {
+		for !b.over && !b.asked {
 			b.rewind()
 			b.guarded()
 		}
@@ -27,7 +27,7 @@ func (r *run) detach(b *body) {
 	}()
 }
 
-// goOnAlone bounds how long a claimed run goes on without its client, wherever it is by then.
+// goOnAlone bounds how long a run goes on without its client, wherever it is by then.
 func (r *run) goOnAlone() {
 	r.alone.start(detachTimeout, func(context.Context) bool {
 		r.cancel(errIdle)

@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -326,5 +328,72 @@ func TestForeignUntaken(t *testing.T) {
 	g.do(with(resumeWith(yes("n1~id1"))))
 	if len(fresh) != 1 || fresh[0].ID != "u9" {
 		t.Errorf("new input at the resume: %v", fresh)
+	}
+}
+
+// What is asked after the client has left is kept, where the dialect says that the backend goes on all the same.
+func TestReadOn(t *testing.T) {
+	d := &foreignDialect{}
+	d.begin = func(translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
+	gone := make(chan struct{})
+	var g *rig
+	g = newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, _ int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		control := http.NewResponseController(w)
+		for left := false; !left; {
+			io.WriteString(w, ": beat\n\n") // a client that has left is seen when something is written to it
+			control.Flush()
+			select {
+			case <-r.Context().Done():
+				t.Error("the backend was hung up on")
+				return
+			case <-gone:
+				left = strings.Contains(g.logs.String(), "client left")
+			case <-time.After(time.Minute):
+				t.Error("nobody noticed that the client has left")
+				return
+			}
+		}
+		io.WriteString(w, "data: asks\n\n")
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	res.Body.Close()
+	close(gone)
+	if err := g.h.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	if g.called() != 1 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// A dialect is told which ended pauses were answered without a good end.
+func TestFailedPausesAreTold(t *testing.T) {
+	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
+		d := &foreignDialect{}
+		var ended []agui.Pause
+		d.begin = func(r translate.Request) (translate.Out, error) {
+			ended = r.Ended
+			return translate.Out{}, nil
+		}
+		g := newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, n int) {
+			answers("application/x-ndjson", map[int]string{1: "asks\n", 2: end, 3: "ends\n"}[n])(w, r, n)
+		})
+		g.do(input("t", "r", ""))
+		g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+		more := strings.Replace(input("t", "r3", ""), oldUser, oldUser+`,{"id":"u9","role":"user","content":"and?"}`, 1)
+		for range 2 { // a pause in doubt says so once
+			g.do(more)
+		}
+		if len(ended) != 1 || ended[0].Failed != want {
+			t.Errorf("%q: %+v", end, ended)
+		}
 	}
 }

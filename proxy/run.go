@@ -61,6 +61,7 @@ type run struct {
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
+	lasting  atomic.Bool // it goes on without its client
 	unfollow func() bool // lets the run outlive its request
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // gives a claimed run up that its client has left
@@ -291,7 +292,11 @@ func (r *run) preparePass(d decision) decision {
 		r.in = r.in.WithoutCommand()
 	}
 	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
-	return r.begin(d, agui.Pause{Dialect: r.spoken()})
+	d = r.begin(d, agui.Pause{Dialect: r.spoken()})
+	if d.do == actPass && r.exchange.Out.ReadOn && !r.outlive() {
+		return givenUp()
+	}
+	return d
 }
 
 func (r *run) prepareResume(d decision) decision {
@@ -357,7 +362,9 @@ func (r *run) endedPauses(resumed agui.Pause) []agui.Pause {
 	}
 	for _, result := range r.record.Results {
 		if result.Pause != nil && !result.Tombstone {
-			list = append(list, *result.Pause)
+			p := *result.Pause
+			p.Failed = result.How == store.Doubtful || isError(result.Finish)
+			list = append(list, p)
 		}
 	}
 	return list

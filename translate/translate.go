@@ -69,7 +69,7 @@ type Request struct {
 	// New are the messages beside the answers that the record lacks; empty but on a resume.
 	New []agui.Message
 	// Ended are the earlier pauses of the thread that the record still keeps, however they ended, newest first: what they
-	// asked may stand in the history without an answer.
+	// asked may stand in the history without an answer. Their Failed is set.
 	Ended []agui.Pause
 	// Valid judges a payload (nil is null) by a responseSchema, as admit did for the client's answers: for what a
 	// dialect itself makes of a cancelled one. nil judges nothing.
@@ -85,7 +85,10 @@ type Out struct {
 	Resumes bool                // it carries the answers: only such an exchange can be in doubt
 	// TakesNew says that Request.New travel in it. Else proxy tells MESSAGES_NOT_TAKEN if the run pauses again.
 	TakesNew bool
-	None     bool // nothing is sent: RUN_STARTED and Run.End follow at once
+	// ReadOn says that the answer is read to its end though the client has left, as that of an exchange with answers always
+	// is: the backend pauses all the same, and what it asks must be kept; or it takes a hang-up badly.
+	ReadOn bool
+	None   bool // nothing is sent: RUN_STARTED and Run.End follow at once
 }
 
 // A Run translates one exchange. Its methods are called from one goroutine, Event in order, End once and always.

@@ -71,6 +71,9 @@ type Pause struct {
 
 	// Ended says, where a dialect reads answers, that the pause is over.
 	Ended bool `json:"-"`
+	// Failed says of an ended pause that it was answered, and that the run with the answers ended in an error or in doubt:
+	// the backend may hold them still, and carry them out when it is asked to go on.
+	Failed bool `json:"-"`
 }
 
 // A SeenMessage is what is kept of a message to tell a new one from an old one.
