@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ var shared struct {
 	backends []*backend
 	proxies  map[string]*holdpoint // by backend.name
 	agents   []*backend            // of agent-framework, every version in every mode
+	strands  []*server             // of Strands, every version
 	auto     *holdpoint            // the one before all of them
 	through  *driver               // clients behind Holdpoint: nothing may ever be thrown astray there
 	direct   *driver               // clients in front of a bare backend
@@ -49,6 +51,7 @@ var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
 	{"agentframework", "1.0.0b251223"}, {"agentframework", "1.0.0b260116"}, {"agentframework", "1.0.0b260219"},
 	{"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
+	{"strands", "1.40.0"}, {"strands", "1.62.0"},
 }
 
 func TestMain(m *testing.M) {
@@ -93,7 +96,11 @@ func setUp() error {
 	}
 	for i, s := range stacks {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
-		start = append(start, func() (err error) { servers[i], err = startServer(s, ""); return })
+		ledger := ""
+		if s.framework == "strands" {
+			ledger = filepath.Join(dir, "strands-"+s.version) // beside which its files and sessions are
+		}
+		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
 	err = inParallel(install...)
 	unlock()
@@ -122,6 +129,7 @@ func setUp() error {
 		}
 		shared.proxies[b.name] = h
 	}
+	shared.strands = slices.DeleteFunc(slices.Clone(servers), func(s *server) bool { return s.framework != "strands" })
 	return setUpAgents(servers)
 }
 
