@@ -12,7 +12,7 @@ var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", 
 // Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is not does not run.
 func TestStrandsApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
-	memory := []string{"agentcore/docs"}
+	memory := []string{"agentcore/docs", "kept/docs"}
 	for _, test := range []struct {
 		name    string
 		places  []string

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -92,7 +93,9 @@ func TestStrandsKeepTheContract(t *testing.T) {
 				c.refused(t, s, refusal.code, true)
 				w.called(t, c, 1)
 				c.finish(t, step{resume: c.answers(yes)})
-				w.called(t, c, 2)
+				if refusal.name != "new input" { // which comes after the answers, in an exchange of its own
+					w.called(t, c, 2)
+				}
 				finish()
 			})
 		})
@@ -165,12 +168,19 @@ func TestStrandsAreNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		if one, two := spoken(history), spoken(c); one != two {
+		if one, two := inAnyOrder(history), inAnyOrder(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
 		w.called(t, c, 2)
 		finish()
 	})
+}
+
+// inAnyOrder is what a client holds. Of two agents that speak at once, a client puts each result behind its own call.
+func inAnyOrder(c *client) string {
+	messages := slices.Clone(c.messages)
+	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })
+	return indented(messages)
 }
 
 // Another answer after the end is none: a denial takes nothing back, and an approval does not undo a denial.
@@ -232,21 +242,23 @@ func TestStrandsAskAgainBesideAMessage(t *testing.T) {
 	})
 }
 
-// One tab answers while another one does: one answer counts, and the tool runs once.
+// One tab answers while the tool that another one approved still runs: the tool runs once, and the tab is told so.
 func TestStrandsAnsweredByTwoAtOnce(t *testing.T) {
 	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
 		c.asks(t, c.order("slow "+gate+" a.txt"), 1)
-		s, other := c.each(t, accept), c.another(t)
+		s, other, another := c.each(t, accept), c.another(t), c.another(t)
 		end := c.start(t, s)
 		w.b.reached(t, gate)
-		if a := other.run(t, s).answer(t); !slices.Contains([]string{"RESUME_IN_PROGRESS", "THREAD_BUSY"}, a.code()) {
-			t.Errorf("the second answer was met with %s", terminal(a))
-		}
+		another.refused(t, step{say: "plain and impatient"}, "RESUME_IN_PROGRESS", false)
+		late := other.start(t, s)
 		w.b.open(t, gate)
-		if a := (<-end).answer(t); a.code() != "" || a.outcome() != nil {
-			t.Errorf("the first answer was met with %s", terminal(a))
+		for _, end := range []<-chan report{end, late} {
+			if a := (<-end).answer(t); a.code() != "" || a.outcome() != nil || len(a.of("RUN_FINISHED")) != 1 {
+				t.Errorf("an answer was met with %s", terminal(a))
+			}
 		}
+		w.called(t, c, 2)
 		w.done(t, c, "a.txt")
 	})
 }

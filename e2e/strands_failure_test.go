@@ -127,7 +127,7 @@ func TestStrandsRestartBetweenPauseAndAnswer(t *testing.T) {
 func TestStrandsForgetThePause(t *testing.T) {
 	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		answers := []answer{accept, cancelled}
-		one := waits(t, at, "delete a.txt", 1, "agentcore/docs", "agentcore/boss")
+		one := slices.Concat(waits(t, at, "delete a.txt", 1, "agentcore/docs"), waits(t, at, "hand a.txt", 1, "agentcore/boss"))
 		two := waits(t, at, "pair a.txt b.txt", 2, "agentcore/docs")
 		cut := waits(t, at, "delete a.txt", 1, "fastapi/sse", "fastapi/ndjson")
 		nodes := waits(t, at, "delete a.txt", 1, "agentcore/graph", "agentcore/swarm")
@@ -145,7 +145,7 @@ func TestStrandsForgetThePause(t *testing.T) {
 			c := next(n, one.c)
 			c.goesOn(t, nil)
 			one.w.deleted(t, c)
-			complete(t, c.messages, nil)
+			complete(t, c.messages, calls(c.messages))
 		}
 		// A FastAPI server has no words for it: it breaks off.
 		for n, one := range cut {
