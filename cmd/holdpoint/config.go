@@ -14,9 +14,11 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/superagent"
 )
 
 // config is the configuration. It is also the reference: `holdpoint -h`, the package comment and the README's table
@@ -50,7 +52,9 @@ type config struct {
 
 	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
 	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
+	AWSStrands     awsstrands.Options     `envPrefix:"AWS_STRANDS_"`
 	Draft          draft.Options          `envPrefix:"DRAFT_"`
+	Superagent     superagent.Options     `envPrefix:"SUPERAGENT_"`
 
 	headers http.Header // of UpstreamHeadersFile
 	ignored []string    // variables that Kubernetes injects
@@ -107,6 +111,12 @@ func (c *config) check() []error {
 	}
 	deniesOnly("AGENT_FRAMEWORK_CANCEL", c.AgentFramework.Cancel)
 	deniesOnly("DRAFT_CANCEL", c.Draft.Cancel)
+	if c.Dialect == superagent.Name && c.Superagent.AgentID == "" {
+		errs = append(errs, fmt.Errorf("config: %sSUPERAGENT_AGENT_ID is not set, want the agent's name, as GET /api/v1/agents of the backend lists it (%sDIALECT=%s)", prefix, prefix, c.Dialect))
+	}
+	if err := c.Superagent.CheckPrefix(); err != nil {
+		wrong("SUPERAGENT_PREFIX", c.Superagent.Prefix, err)
+	}
 	if c.UpstreamHeadersFile != "" {
 		headers, err := readHeaders(c.UpstreamHeadersFile)
 		for _, err := range split(err) {
@@ -133,7 +143,9 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := dialects.New(c.Dialect, dialects.Options{
 		AgentFramework: c.AgentFramework,
 		LangGraph:      c.LangGraph,
+		AWSStrands:     c.AWSStrands,
 		Draft:          c.Draft,
+		Superagent:     c.Superagent,
 		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})
 	if err != nil {

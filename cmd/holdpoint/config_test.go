@@ -112,6 +112,8 @@ func TestBadValues(t *testing.T) {
 		{`DRAFT_CANCEL={"approved":true}`, `HOLDPOINT_DRAFT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},
 		{"DRAFT_CANCEL=null", `HOLDPOINT_DRAFT_CANCEL "null": it says nothing, and a backend may take that for go on; want for example false`},
 		{"AGENT_FRAMEWORK_CANCEL=1", `HOLDPOINT_AGENT_FRAMEWORK_CANCEL "1": it could be taken for an approval; want for example false`},
+		{"SUPERAGENT_PREFIX=api/v1", `HOLDPOINT_SUPERAGENT_PREFIX "api/v1": want a path such as /api/v1`},
+		{"DIALECT=superagent", `HOLDPOINT_SUPERAGENT_AGENT_ID is not set, want the agent's name, as GET /api/v1/agents of the backend lists it (HOLDPOINT_DIALECT=superagent)`},
 		{"LANGGRAPH_NS_IDS=2", `HOLDPOINT_LANGGRAPH_NS_IDS "2": want true or false`},
 		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is no variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
 		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is no variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},

@@ -21,7 +21,7 @@
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
-//     agui, draft, langgraph, request-approval
+//     agui, aws-strands, draft, langgraph, request-approval, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
 //     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
@@ -48,10 +48,17 @@
 //     review; nothing that a graph could take for a yes
 //   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only; right for
 //     langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
+//   - HOLDPOINT_AWS_STRANDS_ANSWERS (none): what hooks and tools get for an answer, by the name of the interrupt:
+//     glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool or raw, with yes=, no=, cancel= and
+//     path= behind it; without a rule docs-string for TypeScript and raw for Python
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a cancelled answer,
 //     unless it asks for the approval of a function; nothing that could be taken for a yes
 //   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the question of a
 //     backend that ends its run in outcome "interrupt" and says no more; globs, name;name
+//   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not start without it
+//   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a superagent server
+//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's questions get an
+//     expiry; 0 gives none
 //
 // # Signals
 //

@@ -29,6 +29,7 @@ type Dialect struct {
 	list           []translate.Dialect
 	warn           func(msg string, args ...any)
 	mastra, crewAI sync.Once
+	strands        sync.Once
 	seed           maphash.Seed
 }
 

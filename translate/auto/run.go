@@ -34,6 +34,7 @@ type run struct {
 	began   []agui.Event
 	stepped bool
 	foreign translate.Announcer // Mastra's or CrewAI's announcement was seen
+	lost    translate.LostStrands
 
 	open  []uint64 // calls that were begun and passed, by a hash of their ids: an END of none of them is held
 	held  []*held
@@ -59,6 +60,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.lone != nil && ev.Type != agui.Custom {
 		run.release(run.lone, emit)
 	}
+	run.lost.See(ev)
 	switch ev.Type {
 	case agui.RunStarted:
 		run.began = append(run.began, ev.Clone())
@@ -310,6 +312,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // warn says, once for each kind, that a pause passed which cannot be answered through Holdpoint.
 func (run *run) warn(e translate.End) {
+	if run.found == nil && run.lost.Likely(run.r, e.Event) {
+		run.d.strands.Do(func() { run.d.warn(translate.LostStrandsHint) })
+	}
 	if e.Event.Type != agui.RunFinished {
 		return
 	}

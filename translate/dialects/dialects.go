@@ -11,27 +11,34 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/requestapproval"
+	"holdpoint/translate/superagent"
 )
 
 // Options of all dialects. Warn, which may be nil, is told what an operator should know.
 type Options struct {
 	AgentFramework agentframework.Options
 	LangGraph      langgraph.Options
+	AWSStrands     awsstrands.Options
 	Draft          draft.Options
+	Superagent     superagent.Options
 	Warn           func(msg string, args ...any)
 }
 
-// entries are the dialects that auto asks, in order: agui last, for it takes every outcome.
+// entries are all dialects, in the order in which auto asks: agui behind those that know the shape of an outcome, for it takes
+// every one; then those that do not speak AG-UI, which are always named.
 func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
 		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
+		{superagent.Name, func(o Options) (translate.Dialect, error) { return superagent.New(o.Superagent) }},
 	}
 }
 
@@ -39,6 +46,9 @@ type entry struct {
 	name string
 	make func(Options) (translate.Dialect, error)
 }
+
+// named says whether auto does not ask the dialect.
+func (e entry) named(Options) bool { return e.name == superagent.Name }
 
 // Names of the dialects for a reader: auto first, the others by the alphabet.
 func Names() []string {
@@ -54,6 +64,9 @@ func Names() []string {
 func New(name string, o Options) (translate.Dialect, error) {
 	var list []translate.Dialect
 	for _, e := range entries() {
+		if e.name != name && e.named(o) {
+			continue
+		}
 		one, err := e.make(o)
 		switch {
 		case err != nil:

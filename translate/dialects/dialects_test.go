@@ -8,20 +8,24 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/superagent"
 )
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "draft", "langgraph", "request-approval"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "request-approval", "superagent"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
-		d, err := New(name, Options{})
+		d, err := New(name, Options{Superagent: superagent.Options{AgentID: "a"}})
 		if err != nil || d.Name() != name {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, draft, langgraph, request-approval") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, request-approval, superagent") {
 		t.Errorf("an unknown dialect: %v", err)
+	}
+	if _, err := New("superagent", Options{}); err == nil || !strings.Contains(err.Error(), "AGENT_ID") {
+		t.Errorf("superagent without an agent: %v", err)
 	}
 	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: translate.JSON("no")}}); err == nil {
 		t.Error("an option that is wrong was taken")
@@ -32,9 +36,11 @@ func TestNew(t *testing.T) {
 func TestOrder(t *testing.T) {
 	var names []string
 	for _, e := range entries() {
-		names = append(names, e.name)
+		if !e.named(Options{}) {
+			names = append(names, e.name)
+		}
 	}
-	if !slices.Equal(names, []string{"agent-framework", "langgraph", "request-approval", "draft", "agui"}) {
+	if !slices.Equal(names, []string{"agent-framework", "langgraph", "aws-strands", "request-approval", "draft", "agui"}) {
 		t.Errorf("order %q", names)
 	}
 }

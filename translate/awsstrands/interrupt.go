@@ -1,0 +1,159 @@
+package awsstrands
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// gateName is how the adapters' own gate names its interrupts, with the tool's name behind it.
+const gateName = "ag_ui:tool_call:"
+
+// reasonToolCall needs a call that the client has seen.
+const reasonToolCall = "tool_call"
+
+// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives where the hook's is no text; the message is its JSON then.
+const reasonJSON = "confirmation"
+
+// private is what an interrupt keeps for its answer.
+type private struct {
+	Name string `json:"name,omitempty"`
+	// Own says that the answer goes as it is: the backend has a schema for it, or the interrupt is not Strands'.
+	Own      bool `json:"own,omitempty"`
+	Python   bool `json:"python,omitempty"`
+	FromTool bool `json:"fromTool,omitempty"`
+	// Supplied says that the schema is ours, so that it cannot speak for what else the hook takes.
+	Supplied bool `json:"supplied,omitempty"`
+}
+
+// privateOf is what was kept; of a pause that another dialect made (the operator named this one meanwhile), what its id tells.
+func privateOf(i agui.Interrupt) private {
+	var kept private
+	if json.Unmarshal(i.Private, &kept) == nil {
+		return kept
+	}
+	id, known := translate.ParseStrandsID(i.Native)
+	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: id.Python, FromTool: id.Kind == translate.FromTool}
+}
+
+// A question is an adapter's interrupt in the making.
+type question struct {
+	native gjson.Result
+	id     translate.StrandsID
+	known  bool // it is Strands', by its id or its metadata
+	gated  bool // the backend itself says what an answer looks like
+	call   agui.Call
+	name   string
+	// reason is what the hook or the tool gave for one. inMessage: it stood in the message, as JSON if it was no text.
+	reason    gjson.Result
+	inMessage bool
+}
+
+func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
+	q := question{native: native, gated: native.Get("responseSchema").IsObject()}
+	q.id, q.known = translate.ParseStrandsID(text(native, "id"))
+	if given := text(native, "toolCallId"); given != "" {
+		q.call = seen[given]
+	} else {
+		q.call = seen[q.id.ToolUseID]
+	}
+	metadata := native.Get("metadata")
+	strandsName, tool := text(metadata, "strandsName"), text(metadata, "tool_name")
+	switch {
+	case strandsName != "":
+		q.name, q.known = strandsName, true
+	case q.id.Name != "":
+		q.name = q.id.Name
+	case q.gated && tool != "":
+		q.name = gateName + tool
+	case !q.gated:
+		q.name = text(native, "reason")
+	}
+	q.reason = metadata.Get("reason")
+	if message := text(native, "message"); !q.reason.Exists() && !q.gated && strandsName != "" && message != "" {
+		q.reason, q.inMessage = native.Get("message"), true
+		if text(native, "reason") == reasonJSON && agui.ValidJSON([]byte(message)) {
+			q.reason = gjson.Parse(message)
+		}
+	}
+	return q
+}
+
+// text is a member of an object that is text, "" for any other.
+func text(object gjson.Result, key string) string {
+	if v := object.Get(key); v.Type == gjson.String {
+		return v.Str
+	}
+	return ""
+}
+
+// interrupt is what the client gets. A key that is not ours to supply keeps its bytes.
+func (q question) interrupt() agui.Interrupt {
+	kept := private{Name: q.name, Own: q.gated || !q.known, Python: q.id.Python, FromTool: q.id.Kind == translate.FromTool}
+	o := translate.Pruned([]byte(q.native.Raw), "id")
+	o = agui.SetString(o, "reason", q.tellReason())
+	if message := q.tellMessage(); message != "" {
+		o = agui.SetString(o, "message", message)
+	}
+	if q.call.ID != "" {
+		o = agui.SetString(o, "toolCallId", q.call.ID)
+	} else {
+		o = agui.DeleteKey(o, "toolCallId")
+	}
+	if !q.gated && q.beforeCall() {
+		o = agui.SetKey(o, "responseSchema", []byte(translate.StrandsApproval))
+		kept.Supplied = true
+	}
+	if metadata := q.tellMetadata(); metadata != nil {
+		o = agui.SetKey(o, "metadata", metadata)
+	}
+	return agui.Interrupt{Native: text(q.native, "id"), Object: o, Private: agui.MustMarshal(kept)}
+}
+
+// beforeCall says whether the question is if a call that the client has seen may be made.
+func (q question) beforeCall() bool { return q.id.AsksForCall() && q.call.ID != "" }
+
+func (q question) tellReason() string {
+	given := text(q.native, "reason")
+	if given != "" && (q.gated || !q.known) && (given != reasonToolCall || q.call.ID != "") {
+		return given
+	}
+	return translate.StrandsReason(q.id, q.name, q.call.ID)
+}
+
+// tellMessage is the message, "" for what the backend says.
+func (q question) tellMessage() string {
+	said := text(q.native, "message") != ""
+	if !q.known || said && (!q.inMessage || q.reason.Type == gjson.String) {
+		return ""
+	}
+	tool := ""
+	if q.beforeCall() {
+		tool = q.call.Name
+	}
+	return translate.StrandsMessage(q.reason, tool, q.name)
+}
+
+// tellMetadata is the backend's, with the name, which the reason does not tell any more, and with a reason that stood as JSON in
+// the message; nil for what the backend says.
+func (q question) tellMetadata() []byte {
+	own := []byte{'{'}
+	if q.name != "" {
+		own = translate.AppendMember(own, `"name"`, string(agui.MustMarshal(q.name)))
+	}
+	if q.inMessage && q.reason.Type != gjson.String {
+		own = translate.AppendMember(own, `"reason"`, q.reason.Raw)
+	}
+	metadata := q.native.Get("metadata")
+	if !q.known || len(own) == 1 || metadata.Exists() && metadata.Type != gjson.Null && !metadata.IsObject() {
+		return nil
+	}
+	object := []byte("{}")
+	if metadata.IsObject() {
+		object = []byte(metadata.Raw)
+	}
+	return agui.SetKey(object, "strands", append(own, '}'))
+}

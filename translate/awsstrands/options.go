@@ -1,0 +1,39 @@
+package awsstrands
+
+import (
+	"fmt"
+
+	"holdpoint/translate"
+)
+
+// Options of the dialect, HOLDPOINT_AWS_STRANDS_*.
+type Options struct {
+	// Answers say what the hooks and tools can read. Without a rule an answer through the TypeScript adapter becomes a word, as
+	// Strands' documentation has it, and one through Python's goes as it is into the envelope that the adapter makes.
+	Answers Rules `env:"ANSWERS" doc:"what hooks and tools get for an answer, by the name of the interrupt: glob=profile;glob=profile, a profile of docs-string (\"y\" and \"n\"), bool or raw, with yes=, no=, cancel= and path= behind it; without a rule docs-string for TypeScript and raw for Python"`
+}
+
+// Rules are translate.StrandsRules without the envelope, which ag_ui_strands makes itself.
+type Rules translate.StrandsRules
+
+// UnmarshalText reads the value of a variable.
+func (r *Rules) UnmarshalText(text []byte) error {
+	var list translate.StrandsRules
+	if err := list.UnmarshalText(text); err != nil {
+		return err
+	}
+	*r = Rules(list)
+	return r.check()
+}
+
+// String is the list as it is written.
+func (r Rules) String() string { return translate.StrandsRules(r).String() }
+
+func (r Rules) check() error {
+	for _, rule := range r {
+		if rule.Profile == translate.Envelope {
+			return fmt.Errorf("%s=%s: ag_ui_strands makes the envelope itself, want raw", rule.Names, rule.Profile)
+		}
+	}
+	return nil
+}

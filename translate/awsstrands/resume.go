@@ -1,0 +1,120 @@
+package awsstrands
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// resume is the request that carries the answers. The messages beside them stay behind: Python puts the history of the
+// request before the results of the calls that it holds, and a message between a call and its result is one that models
+// refuse. The history is the record's where the client sends less: Python goes on with it, and TypeScript's snapshot would
+// delete what it leaves out.
+func (d *Dialect) resume(r translate.Request) (translate.Out, error) {
+	list, err := d.entries(r)
+	if err != nil {
+		return translate.Out{}, err
+	}
+	before, recorded := translate.MessagesBefore(r)
+	in := r.Input
+	if recorded || len(before) != len(in.Messages) {
+		in = in.WithMessages(before)
+	}
+	in = withoutHeld(in, r.Ended, r.Pause)
+	body := agui.DeleteKey(translate.BodyWithoutCommand(in, in.Raw), "protocolVersion")
+	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true}, nil
+}
+
+// next is an ordinary run that brings the messages beside the answers.
+func (d *Dialect) next(r translate.Request) *translate.Exchange {
+	in := r.Input.WithMessages(translate.WithNewMessages(r))
+	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
+	out := translate.Out{Body: translate.Unanswered(in, in.Messages), TakesNew: true}
+	return &translate.Exchange{Out: out, Run: d.plainRun(r)}
+}
+
+// entries are the resume array. Two questions with one id are one to the adapters: they take one answer only.
+func (d *Dialect) entries(r translate.Request) (json.RawMessage, error) {
+	out := []byte{'['}
+	sent, came := map[string]string{}, entriesOf(r.Input)
+	for n, a := range r.Answers {
+		i := r.Pause.Interrupts[n]
+		said, err := d.answer(i, a)
+		if err != nil {
+			return nil, err
+		}
+		says := string(said.Status) + " " + string(agui.Canonical(said.Payload))
+		if other, twice := sent[i.Native]; twice || i.Native == "" {
+			if i.Native == "" || other != says {
+				return nil, agui.Errorf(agui.InvalidPayload, "the backend gave two of its %d open interrupts the same id, or none, so that their answers cannot be told apart: only the same answer can be given to them", len(r.Answers))
+			}
+			continue
+		}
+		sent[i.Native] = says
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, entry(came[a.ID], i.Native, said)...)
+	}
+	return append(out, ']'), nil
+}
+
+// entriesOf are the client's own entries, by the ids that it knows.
+func entriesOf(in agui.RunInput) map[string]string {
+	list := map[string]string{}
+	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
+		if n < len(in.Resume) {
+			list[in.Resume[n].InterruptID] = e.Raw
+		}
+	}
+	return list
+}
+
+// entry is the client's own entry with the backend's id and what the answer became; made anew where it came otherwise.
+func entry(came, native string, said agui.Answer) []byte {
+	if came == "" {
+		came = "{}"
+	}
+	out := agui.SetString([]byte(came), "interruptId", native)
+	out = agui.SetString(out, "status", string(said.Status))
+	if said.Payload == nil {
+		return agui.DeleteKey(out, "payload")
+	}
+	return agui.SetKey(out, "payload", said.Payload)
+}
+
+// answer is what an adapter is told.
+func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
+	kept := privateOf(i)
+	rule, ruled := d.rules.For(kept.Name)
+	switch {
+	case kept.Own, kept.Python && !ruled:
+		return plainly(a, kept)
+	case a.Status == agui.Cancelled && (rule.Profile == translate.RawAnswer && rule.Cancel == nil || kept.FromTool && !ruled):
+		a.Payload = nil // the adapter's own word for it
+		return a, nil
+	}
+	payload, err := rule.Say(a, !kept.FromTool)
+	if err != nil {
+		return a, err
+	}
+	a.Status, a.Payload = agui.Resolved, payload
+	return a, nil
+}
+
+// plainly is the answer as it came. Nothing is an answer to Python's adapter only: TypeScript's asks again for ever.
+func plainly(a agui.Answer, kept private) (agui.Answer, error) {
+	switch {
+	case a.Status == agui.Cancelled:
+		a.Payload = nil
+	case a.Payload == nil && !kept.Python:
+		return a, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload: the backend takes that for no answer and asks again", a.ID)
+	case a.Payload == nil:
+		a.Payload = json.RawMessage("null")
+	}
+	return a, nil
+}

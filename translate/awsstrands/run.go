@@ -1,0 +1,108 @@
+package awsstrands
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A run translates one exchange. All that is Strands' stands in the terminal event.
+type run struct {
+	d    *Dialect
+	r    translate.Request
+	lost translate.LostStrands
+	// worked says that the backend did more than to begin: a run that is refused ends before.
+	worked bool
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.lost.See(ev)
+	switch ev.Type {
+	case agui.RunStarted, agui.StateSnapshot, agui.MessagesSnapshot:
+	default:
+		run.worked = true
+	}
+	emit(ev)
+	return nil
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
+	resumes := run.r.Pause.ID != ""
+	switch e.Event.Type {
+	case agui.RunFinished:
+		if list := interrupts(e.Event); len(list) > 0 {
+			return run.paused(list, e.Event), nil
+		}
+		if resumes && !run.worked && run.askedByPython() {
+			return translate.Result{Doubt: true}, nil
+		}
+		if len(run.r.New) > 0 {
+			res.Next = run.d.next(run.r)
+		}
+	case agui.RunErrored:
+		if resumes {
+			return run.refused(e.Event), nil
+		}
+	}
+	if !resumes && run.lost.Likely(run.r, e.Event) {
+		run.d.lost.Do(func() { run.d.warn(translate.LostStrandsHint) })
+	}
+	return res, nil
+}
+
+// paused is the result of a run that asks.
+func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
+	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
+	seen := calls(run.r.Transcript)
+	for _, native := range list {
+		p.Interrupts = append(p.Interrupts, readQuestion(native, seen).interrupt())
+	}
+	var kept pausePrivate
+	for _, c := range seen {
+		if !c.Answered && !run.r.Input.Declares(c.Name) {
+			kept.Held = append(kept.Held, c.ID)
+		}
+	}
+	slices.Sort(kept.Held)
+	p.Private = agui.MustMarshal(kept)
+	finish = finish.Clone()
+	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: p}
+}
+
+// askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a resume so whose hook failed
+// on the answer (RAN), and calls that were approved beside it have run. No text of the model behind a result is rare.
+func (run *run) askedByPython() bool {
+	return slices.ContainsFunc(run.r.Pause.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
+}
+
+// refused is the result of a resume that ended in RUN_ERROR. The adapters judge the answers before they do anything, and what
+// they say then means that nothing was done; later the same words may mean something else.
+//
+// Lost are the answers to what the adapter does not hold open any more, for a restart or for what happened behind our back, and
+// those that it will never take. Else the question stays as it is.
+func (run *run) refused(ev agui.Event) translate.Result {
+	res := translate.Result{Finish: ev}
+	code := agui.Code(ev.Get("code").Str)
+	if code == agui.BackendLostInterrupt { // a Holdpoint behind this one says it of its own backend
+		return translate.Result{Lost: true}
+	}
+	if run.worked {
+		return res
+	}
+	switch code {
+	case "UNKNOWN_INTERRUPT", // TypeScript up to 0.2.3
+		agui.UnknownInterruptID, "INTERRUPT_RESUME_ERROR", agui.InterruptExpired: // Python
+		return translate.Result{Lost: true}
+	case agui.PartialResume, agui.InvalidPayload, agui.ThreadBusy, agui.PendingInterrupts,
+		"INTERRUPT_SESSION_REQUIRED", "INTERRUPT_SESSION_CAPABILITY_ERROR", "INTERRUPT_RECONCILIATION_ERROR",
+		"SESSION_MANAGER_ERROR", "SESSION_MANAGER_INVALID_TYPE":
+		res.Nothing = true
+	}
+	return res
+}

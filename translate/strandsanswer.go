@@ -1,0 +1,234 @@
+package translate
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// A hook or a tool of Strands gets the answer exactly as it was sent, and nothing on the wire tells what it can read: the
+// documented hook compares it with "y" after lower() and dies of anything but text, the vended HumanInTheLoop takes true and
+// "y" alone, tools written for ag_ui_strands look into an envelope. So the form is the operator's to say, by the interrupt's name.
+
+// StrandsProfile is the form of an answer.
+type StrandsProfile string
+
+// The profiles. Words: text, as Strands' documentation has it. Bool: true and false. Envelope: {"response": payload} and
+// {"cancelled": true}, as ag_ui_strands gives it to tools. RawAnswer: the payload as it is and {"status":"cancelled"}, as
+// @ag-ui/aws-strands gives it.
+const (
+	Words     StrandsProfile = "docs-string"
+	Bool      StrandsProfile = "bool"
+	Envelope  StrandsProfile = "envelope"
+	RawAnswer StrandsProfile = "raw"
+)
+
+// A StrandsRule says what the answers to some interrupts become. The zero value is Words.
+type StrandsRule struct {
+	Names   string // a pattern of path.Match on the interrupt's name
+	Profile StrandsProfile
+	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become; nil for the profile's own. Path is where in the
+	// payload the answer is, "" for the whole; what stands there is judged as a payload is.
+	Yes, No, Cancel json.RawMessage
+	Path            string
+}
+
+// StrandsRules are rules in the order in which they are asked.
+type StrandsRules []StrandsRule
+
+// For is the rule for an interrupt's name; false if there is none.
+func (list StrandsRules) For(name string) (StrandsRule, bool) {
+	for _, r := range list {
+		if ok, err := path.Match(r.Names, name); ok && err == nil {
+			return r, true
+		}
+	}
+	return StrandsRule{}, false
+}
+
+// UnmarshalText reads the value of a variable: `glob=profile key=value ...;glob=profile`, with the keys yes, no, cancel and
+// path. A value of the first three is JSON if it can be read as that, else a word.
+func (list *StrandsRules) UnmarshalText(text []byte) error {
+	*list = nil
+	for one := range strings.SplitSeq(string(text), ";") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		r, err := parseRule(one)
+		if err != nil {
+			return fmt.Errorf("%q: %w", one, err)
+		}
+		*list = append(*list, r)
+	}
+	return nil
+}
+
+// String is the list as it is written.
+func (list StrandsRules) String() string {
+	var all []string
+	for _, r := range list {
+		one := r.Names + "=" + string(r.profile())
+		for _, part := range []struct{ key, value string }{
+			{"yes", string(r.Yes)}, {"no", string(r.No)}, {"cancel", string(r.Cancel)}, {"path", r.Path},
+		} {
+			if part.value != "" {
+				one += " " + part.key + "=" + part.value
+			}
+		}
+		all = append(all, one)
+	}
+	return strings.Join(all, ";")
+}
+
+func parseRule(text string) (StrandsRule, error) {
+	names, rest, ok := strings.Cut(text, "=")
+	parts := strings.Fields(rest)
+	r := StrandsRule{Names: strings.TrimSpace(names)}
+	if !ok || r.Names == "" || len(parts) == 0 {
+		return r, fmt.Errorf("want name=profile, for example myapp-*=bool")
+	}
+	if _, err := path.Match(r.Names, ""); err != nil {
+		return r, fmt.Errorf("%q is no pattern", r.Names)
+	}
+	r.Profile = StrandsProfile(parts[0])
+	if !slices.Contains([]StrandsProfile{Words, Bool, Envelope, RawAnswer}, r.Profile) {
+		return r, fmt.Errorf("no profile %q, want %s, %s, %s or %s", parts[0], Words, Bool, Envelope, RawAnswer)
+	}
+	for _, part := range parts[1:] {
+		key, value, ok := strings.Cut(part, "=")
+		into := map[string]*json.RawMessage{"yes": &r.Yes, "no": &r.No, "cancel": &r.Cancel}[key]
+		switch {
+		case !ok || value == "" || into == nil && key != "path":
+			return r, fmt.Errorf("%q: want yes=word, no=word, cancel=word or path=key", part)
+		case into == nil:
+			r.Path = value
+		case agui.ValidJSON([]byte(value)):
+			*into = json.RawMessage(value)
+		default:
+			*into = agui.MustMarshal(value)
+		}
+	}
+	return r, r.check()
+}
+
+// check refuses a no that could be a yes.
+func (r StrandsRule) check() error {
+	for key, v := range map[string]json.RawMessage{"no": r.No, "cancel": r.Cancel} {
+		if v == nil {
+			continue
+		}
+		if err := JSON(v).DeniesOnly(); err != nil {
+			return fmt.Errorf("%s=%s: %w", key, v, err)
+		}
+		if r.yes() != nil && string(agui.Canonical(v)) == string(agui.Canonical(r.yes())) {
+			return fmt.Errorf("%s=%s is the word for yes", key, v)
+		}
+	}
+	if r.yes() != nil && r.no() != nil && string(agui.Canonical(r.yes())) == string(agui.Canonical(r.no())) {
+		return fmt.Errorf("yes=%s is the word for no", r.yes())
+	}
+	return nil
+}
+
+func (r StrandsRule) profile() StrandsProfile {
+	if r.Profile == "" {
+		return Words
+	}
+	return r.Profile
+}
+
+// yes is what an approval becomes, nil if it goes as it is.
+func (r StrandsRule) yes() json.RawMessage { return r.word(r.Yes, `"y"`, `true`) }
+
+func (r StrandsRule) no() json.RawMessage { return r.word(r.No, `"n"`, `false`) }
+
+func (r StrandsRule) word(own json.RawMessage, words, bools string) json.RawMessage {
+	switch {
+	case own != nil:
+		return own
+	case r.profile() == Words:
+		return json.RawMessage(words)
+	case r.profile() == Bool:
+		return json.RawMessage(bools)
+	}
+	return nil
+}
+
+// Cancelled is what a cancelled answer becomes.
+func (r StrandsRule) Cancelled() json.RawMessage {
+	switch {
+	case r.Cancel != nil:
+		return r.Cancel
+	case r.profile() == Envelope:
+		return json.RawMessage(`{"cancelled":true}`)
+	case r.profile() == RawAnswer:
+		return json.RawMessage(`{"status":"cancelled"}`)
+	}
+	return r.no()
+}
+
+// Say is what a hook or a tool gets for an answer. words says that whoever asked is a hook that knows words only: what is
+// neither text nor a yes or no is refused then, since the hook would die of it or take it for a no that nobody said. The
+// error is an *agui.RunError.
+func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
+	if a.Status == agui.Cancelled {
+		return r.Cancelled(), nil
+	}
+	payload := a.Payload
+	if r.Path != "" {
+		payload = Payload(gjson.GetBytes(payload, r.Path))
+	}
+	if payload == nil {
+		if r.profile() == Envelope && r.Path == "" {
+			return json.RawMessage(`{"response":null}`), nil
+		}
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where one is looked for: Strands takes that for no answer, or for a no", a.ID)
+	}
+	said, err := r.said(a.ID, payload, words)
+	if err == nil && r.profile() == Envelope {
+		said = agui.MustMarshal(map[string]json.RawMessage{"response": said})
+	}
+	return said, err
+}
+
+func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {
+	yes, no := r.yes(), r.no()
+	approved, more, decides := decisionOf(payload)
+	switch {
+	case decides && !approved && no != nil:
+		return no, nil
+	case decides && approved && yes != nil && !more:
+		return yes, nil
+	case decides && approved && yes != nil:
+		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone, or have the answer sent as it is", id)
+	case words && yes != nil && !decides && gjson.ParseBytes(payload).Type != gjson.String:
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these, or have the answer sent as it is", id)
+	}
+	return payload, nil
+}
+
+// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. Of keys
+// that stand twice, or in another spelling, any that is not true makes a no.
+func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
+	v := gjson.ParseBytes(payload)
+	if v.IsBool() {
+		return v.Bool(), false, true
+	}
+	keys := 0
+	v.ForEach(func(gjson.Result, gjson.Result) bool {
+		keys++
+		return v.IsObject()
+	})
+	said := Members(v, "approved")
+	if len(said) == 0 || !slices.ContainsFunc(said, gjson.Result.IsBool) {
+		return false, false, false
+	}
+	approved = !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
+	return approved, keys > 1, true
+}

@@ -1,0 +1,187 @@
+package translate
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+func TestStrandsAnswer(t *testing.T) {
+	const refused = "refused"
+	payloads := []string{
+		`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
+		`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, ``, "cancelled",
+	}
+	for rule, want := range map[string][]string{
+		"*=docs-string": {
+			`"y"`, `"t"`, `""`, `"y"`, `"n"`, `"y"`, `"n"`, `"n"`, refused,
+			`{"approved":"yes"}`, `"n"`, `{"env":"prod"}`, `[1]`, `7`, refused, `"n"`,
+		},
+		"*=bool": {
+			`"y"`, `"t"`, `""`, `true`, `false`, `true`, `false`, `false`, refused,
+			`{"approved":"yes"}`, `false`, `{"env":"prod"}`, `[1]`, `7`, refused, `false`,
+		},
+		"*=raw": {
+			`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
+			`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"status":"cancelled"}`,
+		},
+		"*=envelope": {
+			`{"response":"y"}`, `{"response":"t"}`, `{"response":""}`, `{"response":true}`, `{"response":false}`, `{"response":{"approved":true}}`,
+			`{"response":{"approved":false}}`, `{"response":{"approved":false,"why":"x"}}`, `{"response":{"approved":true,"editedArgs":{}}}`,
+			`{"response":{"approved":"yes"}}`, `{"response":{"approved":false,"approved":true}}`, `{"response":{"env":"prod"}}`, `{"response":[1]}`, `{"response":7}`,
+			`{"response":null}`, `{"cancelled":true}`,
+		},
+		`*=docs-string yes="A" no="D" cancel={"off":1}`: {
+			`"y"`, `"t"`, `""`, `"A"`, `"D"`, `"A"`, `"D"`, `"D"`, refused,
+			`{"approved":"yes"}`, `"D"`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"off":1}`,
+		},
+		"*=raw path=env": {
+			refused, refused, refused, refused, refused, refused, refused, refused, refused,
+			refused, refused, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`,
+		},
+		"*=bool path=approved": {
+			refused, refused, refused, refused, refused, `true`, `false`, `false`, `true`,
+			`"yes"`, `false`, refused, refused, refused, refused, `false`,
+		},
+	} {
+		var rules StrandsRules
+		if err := rules.UnmarshalText([]byte(rule)); err != nil {
+			t.Errorf("%s: %v", rule, err)
+			continue
+		}
+		r, ok := rules.For("x")
+		if !ok || rules.String() != rule {
+			t.Errorf("%s: %v, written %s", rule, ok, rules)
+		}
+		for n, payload := range payloads {
+			a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+			if payload == "cancelled" {
+				a = agui.Answer{ID: "i", Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
+			} else if payload == "" {
+				a.Payload = nil
+			}
+			if got := said(t, r, a, false); got != want[n] {
+				t.Errorf("%s: %s became %s, want %s", rule, payload, got, want[n])
+			}
+		}
+	}
+}
+
+func said(t testing.TB, r StrandsRule, a agui.Answer, words bool) string {
+	t.Helper()
+	v, err := r.Say(a, words)
+	var refused *agui.RunError
+	switch {
+	case errors.As(err, &refused) && refused.Code == agui.InvalidPayload:
+		return "refused"
+	case err != nil || !json.Valid(v):
+		t.Fatalf("%s %v", v, err)
+	}
+	return string(v)
+}
+
+// A hook that compares a word dies of an object, and a run that died so cannot be resumed.
+func TestStrandsAnswerToAHook(t *testing.T) {
+	for payload, want := range map[string]string{
+		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
+		`{"approved":"yes"}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
+	} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+		if got := said(t, StrandsRule{}, a, true); got != want {
+			t.Errorf("%s became %s, want %s", payload, got, want)
+		}
+		if got := said(t, StrandsRule{Profile: RawAnswer}, a, true); got != payload {
+			t.Errorf("raw: %s became %s", payload, got)
+		}
+	}
+}
+
+func TestStrandsRules(t *testing.T) {
+	var rules StrandsRules
+	if err := rules.UnmarshalText([]byte(" strands:*=bool ; myapp-*=docs-string yes=\"ok\" no=false;;*=raw")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]StrandsProfile{"strands:human-in-the-loop": Bool, "myapp-approval": Words, "x": RawAnswer, "": RawAnswer} {
+		if r, ok := rules.For(name); !ok || r.Profile != want {
+			t.Errorf("%q: %+v", name, r)
+		}
+	}
+	if got := rules.String(); got != `strands:*=bool;myapp-*=docs-string yes="ok" no=false;*=raw` {
+		t.Error(got)
+	}
+	if _, ok := (StrandsRules{}).For("x"); ok {
+		t.Error("no rules, and one was found")
+	}
+	for text, want := range map[string]string{
+		"bool": "want name=profile", "=bool": "want name=profile", "a=": "want name=profile", "a=y": `no profile "y"`, "[=bool": "no pattern",
+		"a=bool yes": "want yes=word", "a=bool off=1": "want yes=word", "a=bool no=": "want yes=word",
+		"a=bool no=true": "approval", "a=docs-string no=yes": "approval", "a=bool cancel=null": "says nothing", `a=raw cancel={"approved":true}`: "approval",
+		"a=docs-string no=y": "word for yes", "a=docs-string yes=n": "word for no", "a=docs-string yes=A cancel=A": "word for yes",
+	} {
+		if err := new(StrandsRules).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestStrandsMessage(t *testing.T) {
+	for _, c := range []struct{ reason, tool, name, want string }{
+		{`"Which env?"`, "ask", "n", "Which env?"},
+		{`{"message":"M","prompt":"P"}`, "t", "n", "M"},
+		{`{"question":"Q"}`, "", "n", "Q"},
+		{`{"prompt":"P","message":7}`, "", "n", "P"},
+		{`{"paths":["a"]}`, "delete_files", "n", "Approve call to delete_files?"},
+		{`{"paths":["a"]}`, "", "myapp-batch", `The agent waits for an answer to "myapp-batch".`},
+		{`""`, "", "", "The agent waits for an answer."},
+		{``, "t", "", "Approve call to t?"},
+	} {
+		if got := StrandsMessage(gjson.Parse(c.reason), c.tool, c.name); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for _, c := range []struct {
+		id         StrandsID
+		name, call string
+		want       string
+	}{
+		{StrandsID{Kind: BeforeCall}, "n", "c", "tool_call"}, {StrandsID{Kind: BeforeCall}, "n", "", "strands:n"},
+		{StrandsID{Kind: BeforeCall, Nested: true}, "n", "c", "strands:n"}, {StrandsID{Kind: FromTool}, "n", "c", "strands:n"},
+		{StrandsID{Kind: BeforeCalls}, "", "", "strands:interrupt"},
+	} {
+		if got := StrandsReason(c.id, c.name, c.call); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// FuzzStrandsAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied or cancelled is
+// no yes.
+func FuzzStrandsAnswer(f *testing.F) {
+	for _, s := range []string{`true`, `{"approved":false}`, `{"approved":true,"a":1}`, `{"approved":false,"approved":true}`, `"n"`, `[]`, `{"Approved":true}`} {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, payload string, words bool) {
+		if !agui.ValidJSON([]byte(payload)) {
+			return
+		}
+		v := gjson.Parse(payload)
+		denies := v.Type == gjson.False || v.IsObject() && v.Get("approved").Type == gjson.False
+		for _, p := range []StrandsProfile{Words, Bool, RawAnswer, Envelope} {
+			r := StrandsRule{Profile: p}
+			a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: Payload(v)}
+			got := said(t, r, a, words)
+			if denies && (got == string(r.yes()) || p == Bool && got != "false" || p == Words && got != `"n"`) {
+				t.Fatalf("%s: %s became %s", p, payload, got)
+			}
+			a.Status = agui.Cancelled
+			if got = said(t, r, a, words); got != string(r.Cancelled()) || JSON(got).DeniesOnly() != nil {
+				t.Fatalf("%s: cancelled %s became %s", p, payload, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,44 @@
+package translate
+
+import (
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+// StrandsApproval is the responseSchema of a question whether a tool may be called.
+const StrandsApproval = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+
+// StrandsReason is the reason of an interrupt with a name: tool_call for a hook before a call that the client has seen, the
+// name with the framework's in front for anything else.
+func StrandsReason(id StrandsID, name, toolCallID string) string {
+	switch {
+	case id.AsksForCall() && toolCallID != "":
+		return "tool_call"
+	case name == "":
+		return "strands:interrupt"
+	}
+	return "strands:" + name
+}
+
+// StrandsMessage is what a person is asked: the native reason if it is text or has it under a usual key, else a sentence
+// with the tool's name, if a tool is to be called, or with the interrupt's. Never JSON.
+func StrandsMessage(reason gjson.Result, tool, name string) string {
+	if reason.Type == gjson.String && reason.Str != "" {
+		return reason.Str
+	}
+	if reason.IsObject() {
+		for _, key := range []string{"message", "question", "prompt"} {
+			if v := reason.Get(key); v.Type == gjson.String && v.Str != "" {
+				return v.Str
+			}
+		}
+	}
+	switch {
+	case tool != "":
+		return fmt.Sprintf("Approve call to %s?", tool)
+	case name != "":
+		return fmt.Sprintf("The agent waits for an answer to %q.", name)
+	}
+	return "The agent waits for an answer."
+}

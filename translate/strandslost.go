@@ -1,0 +1,63 @@
+package translate
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// LostStrands looks out for ag_ui_strands up to 0.2.5, which ends a run that asks something as if it was over, and has no way
+// to answer it. Nothing in the stream says so: all there is to see is the call that was held, without a result. The zero
+// value is ready for a run without answers; it costs no allocation.
+type LostStrands struct {
+	begun, results int
+	last           agui.Type
+}
+
+// LostStrandsHint is what an operator is told, once.
+const LostStrandsHint = "a run ended as if it was over although a tool of the backend was called and gave no result, or the backend waits for an " +
+	"answer to a question that it never told: if it is ag_ui_strands up to 0.2.5, it has dropped an interrupt and that thread cannot go on; " +
+	"upgrade to 0.3.0 or later, or serve the stream of Strands itself (HOLDPOINT_DIALECT=strands)"
+
+// See takes an event of the stream, any but the terminal one.
+func (l *LostStrands) See(ev agui.Event) {
+	switch ev.Type {
+	case agui.CallEnd:
+		l.begun++
+	case agui.CallResult:
+		l.results++
+	}
+	l.last = ev.Type
+}
+
+// Likely says whether the run that ended so asked something: no outcome, a STATE_SNAPSHOT just before the end, as every
+// version of the adapter sends it, and calls of this run without a result, none of a tool that the request declares: for such a
+// one a run ends too, and takes the calls beside it along. Only where more calls were made than answered is anything looked
+// into. Or the run failed since the thread waits: the text is Strands' own, and newer adapters never let it come so far.
+func (l *LostStrands) Likely(r Request, finish agui.Event) bool {
+	if finish.Type == agui.RunErrored {
+		return finish.Get("code").Str == "STRANDS_ERROR" && strings.Contains(finish.Get("message").Str, "must resume from interrupt")
+	}
+	if l.begun <= l.results || l.last != agui.StateSnapshot || finish.Type != agui.RunFinished || r.Transcript == nil || finish.Get("outcome").Exists() {
+		return false
+	}
+	before := map[string]bool{}
+	for _, m := range r.Input.Messages {
+		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+			before[c.Get("id").Str] = true
+		}
+	}
+	lost := false
+	for _, c := range r.Transcript.Calls() {
+		if c.Answered || before[c.ID] {
+			continue
+		}
+		if r.Input.Declares(c.Name) {
+			return false
+		}
+		lost = true
+	}
+	return lost
+}

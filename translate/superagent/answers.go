@@ -1,0 +1,111 @@
+package superagent
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Answers implements translate.Dialect. A bare boolean, or a boolean under the field's own name, answers a lone confirm; a
+// bare text any other lone field.
+func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	list, err := translate.Answers(in, p)
+	if err != nil {
+		return nil, err
+	}
+	kept, ok := keptOf(p)
+	if !ok || len(kept.Fields) != 1 {
+		return list, nil
+	}
+	f := kept.Fields[0]
+	for n := range list {
+		a := &list[n]
+		v := gjson.ParseBytes(a.Payload)
+		switch {
+		case a.Status != agui.Resolved || p.Interrupt(a.ID) == nil:
+		case f.confirms() && v.IsBool():
+			a.Payload = json.RawMessage(`{"approved":` + v.Raw + `}`)
+		case f.confirms():
+			if own := memberOf(v, f.Name); len(v.Map()) == 1 && len(own) == 1 && own[0].IsBool() {
+				a.Payload = json.RawMessage(`{"approved":` + own[0].Raw + `}`)
+			}
+		case v.Type == gjson.String:
+			a.Payload = append(translate.AppendMember([]byte{'{'}, string(agui.MustMarshal(f.Name)), v.Raw), '}')
+		}
+	}
+	return list, nil
+}
+
+// memberOf are the members of an object with that name, as the server matches it: exactly.
+func memberOf(object gjson.Result, name string) []gjson.Result {
+	var list []gjson.Result
+	if object.IsObject() {
+		object.ForEach(func(k, v gjson.Result) bool {
+			if k.Str == name {
+				list = append(list, v)
+			}
+			return true
+		})
+	}
+	return list
+}
+
+// inputOf is the input of a resume: an object with at least one member that says something, or nil where nothing may be
+// sent. Nothing at all is a yes to the server.
+func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
+	if a.Status == agui.Cancelled {
+		return kept.denial(), nil
+	}
+	v := gjson.ParseBytes(a.Payload)
+	if !v.IsObject() {
+		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must be an object", a.ID)
+	}
+	if kept.confirms() {
+		return confirmation(a.ID, v, kept.Fields[0].Name)
+	}
+	known := map[string]bool{}
+	for _, f := range kept.Fields {
+		known[f.Name] = true
+	}
+	input, given := []byte{'{'}, map[string]bool{}
+	twice := ""
+	v.ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case len(known) > 0 && !known[k.Str], v.Type == gjson.Null, v.Type == gjson.String && strings.TrimSpace(v.Str) == "":
+			return true
+		case given[k.Str]:
+			twice = k.Str
+		}
+		given[k.Str] = true
+		input = translate.AppendMember(input, string(agui.MustMarshal(k.Str)), v.Raw)
+		return twice == ""
+	})
+	switch {
+	case twice != "":
+		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q has the key %q twice", a.ID, agui.Cut(twice))
+	case len(given) == 0:
+		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q answers none of its fields, and superagent takes no answer for a yes: answer one of them, or cancel", a.ID)
+	}
+	return append(input, '}'), nil
+}
+
+// confirmation is the input for a lone confirm. Whatever could be read as another answer makes it none.
+func confirmation(id string, payload gjson.Result, name string) (json.RawMessage, error) {
+	given := append(translate.Members(payload, "approved"), memberOf(payload, name)...)
+	word := ""
+	for _, v := range given {
+		if !v.IsBool() || word != "" && v.Raw != word {
+			word = ""
+			break
+		}
+		word = v.Raw
+	}
+	if word == "" {
+		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", id)
+	}
+	return append(translate.AppendMember([]byte{'{'}, string(agui.MustMarshal(name)), word), '}'), nil
+}

@@ -1,0 +1,176 @@
+package superagent
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// FuzzStream: whatever the server streams, a frame on a line, nothing panics, what comes of it are events in an order that
+// no client dies of, and a question can be stored, and answered with a yes and a no and nothing else.
+func FuzzStream(f *testing.F) {
+	for _, s := range [][]string{
+		{"message|Hel", "message|", "message|\x00INTERRUPT:" + state, "message|[DONE]"}, {`\u0000INTERRUPT:` + stateWith(""), "[DONE]"},
+		{a2ui("text", `{"delta":"x"}`), a2ui("interrupt", wrapped(state)), a2ui("done", "null")}, {"x", bare("thinking", `{"delta":"x"}`), "[error] x"},
+		{a2ui("tool_call", `{"id":"c","name":"f","arguments":{},"status":"calling"}`), a2ui("tool_result", `{"id":"c","result":[1]}`), a2ui("code_block", `{"code":"x"}`), a2ui("error", `{"code":7}`)},
+		{a2ui("interrupt", `{"reason":"{}","fields":[{"name":"a","type":"text","required":true},{"name":"b","type":"confirm"}]}`)},
+	} {
+		f.Add(strings.Join(s, "\x01"), false)
+		f.Add(strings.Join(s, "\x01"), true)
+	}
+	f.Fuzz(func(t *testing.T, stream string, resumes bool) {
+		in := input(t, "")
+		_, run, err := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+		if resumes {
+			_, run, err = resumeWith(t, pausedBy(t, "\x00INTERRUPT:"+state), input(t, resume(entry("true"))))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := play(t, run, frames(strings.Split(stream, "\x01")...))
+		checkOrder(t, p)
+		if len(p.result.Pause.Interrupts) == 0 {
+			return
+		}
+		if _, err := json.Marshal(p.result.Pause); err != nil {
+			t.Fatalf("the pause cannot be stored: %v", err)
+		}
+		checkInterrupt(t, p.result.Pause.Interrupts[0].Object)
+		pause := minted(p.result.Pause)
+		kept, _ := keptOf(pause)
+		for payload, word := range map[string]string{"true": "true", "false": "false", "": "false", "{}": "", "null": ""} {
+			out, _, err := resumeWith(t, pause, input(t, resume(entry(payload))))
+			if err != nil {
+				var refused *agui.RunError
+				if !errors.As(err, &refused) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if out.None {
+				if payload != "" {
+					t.Fatalf("%s: the backend is not called", payload)
+				}
+				continue
+			}
+			input := checkSent(t, out)
+			if word == "" || kept.confirms() && input.Get(`@values.0`).Raw != word {
+				t.Fatalf("%q became %s", payload, input.Raw)
+			}
+		}
+	})
+}
+
+// checkSent: what answers is never without a word.
+func checkSent(t *testing.T, out translate.Out) gjson.Result {
+	t.Helper()
+	body := gjson.ParseBytes(out.Body)
+	input := body.Get("input")
+	if !json.Valid(out.Body) || !out.Resumes || body.Get("session_id").Str != "t1" || body.Get("agent_id").Str != "approver" || !input.IsObject() || len(input.Map()) == 0 {
+		t.Fatalf("sent %s", out.Body)
+	}
+	return input
+}
+
+// checkOrder: what was begun is ended before the end, and nothing is told of what was not begun.
+func checkOrder(t *testing.T, p played) {
+	t.Helper()
+	open := map[string]agui.Type{}
+	end := func(ev agui.Event, start agui.Type, id string) {
+		if open[id] != start {
+			t.Fatalf("%s ends what is not open", ev.JSON)
+		}
+		delete(open, id)
+	}
+	for _, ev := range p.events {
+		id := ev.Get("messageId").Str + ev.Get("toolCallId").Str
+		switch ev.Type {
+		case agui.TextStart, agui.ReasoningStart, agui.CallStart:
+			if len(open) > 0 {
+				t.Fatalf("%s while %v is open", ev.JSON, open)
+			}
+			open[id] = ev.Type
+		case agui.TextContent, agui.CallArgs:
+			if _, ok := open[id]; !ok || ev.Get("delta").Str == "" {
+				t.Fatalf("stray: %s", ev.JSON)
+			}
+		case agui.TextEnd:
+			end(ev, agui.TextStart, id)
+		case agui.ReasoningEnd:
+			end(ev, agui.ReasoningStart, id)
+		case agui.CallEnd:
+			end(ev, agui.CallStart, id)
+		}
+	}
+	if len(open) > 0 && (len(p.result.Pause.Interrupts) > 0 || p.result.Finish.Type == agui.RunFinished) {
+		t.Fatalf("%v is open at the end", open)
+	}
+}
+
+// checkInterrupt: the members that are fatal to a client if they are of another kind.
+func checkInterrupt(t *testing.T, object json.RawMessage) {
+	t.Helper()
+	var o struct {
+		Reason         string
+		Message        *string
+		ResponseSchema map[string]any
+		ExpiresAt      *string
+		Metadata       map[string]any
+	}
+	if err := json.Unmarshal(object, &o); err != nil || o.Reason == "" || o.ResponseSchema == nil || o.Metadata == nil {
+		t.Fatalf("%v: %s", err, object)
+	}
+}
+
+// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, nothing empty goes out, and no yes goes out
+// that the request does not hold.
+func FuzzAnswers(f *testing.F) {
+	for _, fields := range []string{"", confirmField, confirmField + `,{"name":"city","type":"text"}`, `{"name":"approved","type":"text"}`} {
+		for _, more := range []string{
+			"", `"resume":[]`, resume(entry("true")), resume(entry("")), resume(entry(`{"confirm":false,"approved":true}`)), resume(entry(`{"city":""}`)), resume(entry(`"x"`)),
+			`"forwardedProps":{"command":{"resume":false}}`, `"forwardedProps":{"command":{"resume":{}}}`, `"resume":{"interruptId":"n~1"}`,
+		} {
+			f.Add(fields, more)
+		}
+	}
+	f.Fuzz(func(t *testing.T, fields, more string) {
+		body := `{"threadId":"t1","runId":"r1","messages":[]`
+		if more != "" {
+			body += "," + more
+		}
+		body += "}"
+		state := stateWith(fields)
+		if !agui.ValidJSON([]byte(body)) || !agui.ValidJSON([]byte(state)) {
+			return
+		}
+		in, ok, err := agui.ParseInput([]byte(body))
+		if !ok || err != nil {
+			return
+		}
+		p := playPlain(t, "\x00INTERRUPT:"+state).result.Pause
+		if len(p.Interrupts) == 0 {
+			return
+		}
+		out, _, err := resumeWith(t, minted(p), in)
+		if err != nil {
+			var refused *agui.RunError
+			if !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if out.None {
+			return
+		}
+		given := checkSent(t, out)
+		if cancelled := len(in.Resume) == 1 && in.Resume[0].Status == agui.Cancelled; strings.Contains(given.Raw, "true") && (cancelled && !strings.Contains(fields, "true") || !strings.Contains(more, "true")) {
+			t.Fatalf("%s became %s", body, given.Raw)
+		}
+	})
+}

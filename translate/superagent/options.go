@@ -1,0 +1,39 @@
+package superagent
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// Options of the dialect, HOLDPOINT_SUPERAGENT_*.
+type Options struct {
+	// AgentID: the server's default is an agent of its own choice, and a resume without one is refused.
+	AgentID string `env:"AGENT_ID" doc:"the agent that every run is for; superagent does not start without it"`
+	Prefix  string `env:"PREFIX" envDefault:"/api/v1" doc:"path before /chat/stream and /chat/resume of a superagent server"`
+	// Timeout is not on the wire.
+	Timeout time.Duration `env:"TIMEOUT" envDefault:"0" doc:"timeout_seconds of the agent, by which superagent's questions get an expiry; 0 gives none"`
+}
+
+const prefixDefault = "/api/v1"
+
+// CheckAgentID says what is wrong with the agent's name.
+func (o Options) CheckAgentID() error {
+	if o.AgentID == "" {
+		return errors.New("superagent: AGENT_ID is not set, want the agent's name, as GET /api/v1/agents lists it")
+	}
+	return nil
+}
+
+// CheckPrefix says what is wrong with the prefix; an empty one is the default.
+func (o Options) CheckPrefix() error {
+	p := o.Prefix
+	escapes := (&url.URL{Path: p}).EscapedPath() != p || strings.ContainsAny(p, "?#;")
+	if p != "" && (!strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || escapes) {
+		return fmt.Errorf("want a path such as %s", prefixDefault)
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package superagent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+const (
+	// approvalSchema is that of a lone confirm.
+	approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+	// maxMessage bounds the message of an interrupt, and maxReason what its metadata repeat of it: the reason is the whole
+	// answer of the model, and stands in the conversation too.
+	maxMessage = 8 << 10
+	maxReason  = 64 << 10
+)
+
+// A question is what the server asks.
+type question struct {
+	raw        json.RawMessage // as it came
+	agent      string
+	reason     string // the text that asks
+	checkpoint string
+	fields     []field
+	asked      int64 // Unix seconds, 0 where nothing says it
+}
+
+// A field of the answer.
+type field struct {
+	Name     string `json:"name"`
+	Kind     string `json:"type,omitempty"`
+	label    string
+	required bool
+	options  []string
+}
+
+func (f field) confirms() bool { return f.Kind == "confirm" }
+
+// kept is what an interrupt keeps for its resume.
+type kept struct {
+	Fields []field `json:"fields"`
+}
+
+func keptOf(p agui.Pause) (kept, bool) {
+	var k kept
+	ok := p.Dialect == Name && len(p.Interrupts) == 1 && json.Unmarshal(p.Interrupts[0].Private, &k) == nil
+	return k, ok
+}
+
+// confirms says whether a yes or no is all that is asked for.
+func (k kept) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
+
+// denial is the input that says no, nil where there is no word for it.
+func (k kept) denial() json.RawMessage {
+	input := []byte{'{'}
+	for _, f := range k.Fields {
+		if f.confirms() {
+			input = translate.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
+		}
+	}
+	if len(input) == 1 {
+		return nil
+	}
+	return append(input, '}')
+}
+
+// readQuestion reads a state, or the data of an interrupt event; both have reason and fields.
+func readQuestion(object gjson.Result) *question {
+	q := &question{
+		raw:        agui.MustMarshal(json.RawMessage(object.Raw)),
+		agent:      text(object.Get("agent_name")),
+		reason:     text(object.Get("reason")),
+		checkpoint: text(object.Get("checkpoint_id")),
+	}
+	if at := object.Get("timestamp"); at.Type == gjson.Number {
+		q.asked = at.Int()
+	}
+	named := map[string]bool{}
+	if list := object.Get("fields"); list.IsArray() {
+		list.ForEach(func(_, f gjson.Result) bool {
+			name := text(f.Get("name"))
+			if name == "" || named[name] {
+				return true
+			}
+			named[name] = true
+			q.fields = append(q.fields, readField(name, f))
+			return true
+		})
+	}
+	return q
+}
+
+func readField(name string, v gjson.Result) field {
+	f := field{Name: name, Kind: strings.ToLower(text(v.Get("type"))), label: text(v.Get("label")), required: v.Get("required").Type == gjson.True}
+	if options := v.Get("options"); options.IsArray() {
+		seen := map[string]bool{} // an enum holds each once
+		options.ForEach(func(_, o gjson.Result) bool {
+			if o.Type == gjson.String && !seen[o.Str] {
+				seen[o.Str] = true
+				f.options = append(f.options, o.Str)
+			}
+			return true
+		})
+	}
+	return f
+}
+
+func text(v gjson.Result) string {
+	if v.Type != gjson.String {
+		return ""
+	}
+	return v.Str
+}
+
+// readInterrupt reads an interrupt event. The real one has the whole state as JSON text in its reason, and fields that the
+// server would not find again in that state; the documented one is as it looks. nil: it cannot be read.
+func readInterrupt(data gjson.Result, milliseconds int64) *question {
+	if !data.IsObject() {
+		return nil
+	}
+	if state, ok := readState([]byte(data.Get("reason").Str)); ok && text(state.Get("reason")) != "" {
+		return readQuestion(state)
+	}
+	q := readQuestion(data)
+	if q.asked == 0 {
+		q.asked = milliseconds / 1000
+	}
+	return q
+}
+
+// readState reads the JSON text of a state, which is known by its session_id.
+func readState(b []byte) (state gjson.Result, ok bool) {
+	if !agui.ValidJSON(b) {
+		return state, false
+	}
+	state = gjson.ParseBytes(b)
+	return state, state.IsObject() && text(state.Get("session_id")) != ""
+}
+
+// interrupt is the question as the client gets it.
+func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
+	k := kept{Fields: q.fields}
+	if k.Fields == nil {
+		k.Fields = []field{}
+	}
+	reason, schema := "input_required", json.RawMessage(approvalSchema)
+	if k.confirms() {
+		reason = "confirmation"
+	} else {
+		schema = q.schema()
+	}
+	o := translate.AppendMember([]byte{'{'}, `"reason"`, quoted(reason))
+	if q.reason != "" {
+		o = translate.AppendMember(o, `"message"`, quoted(bounded(q.reason, maxMessage)))
+	}
+	o = translate.AppendMember(o, `"responseSchema"`, string(schema))
+	if at, ok := q.expires(d.timeout); ok {
+		o = translate.AppendMember(o, `"expiresAt"`, quoted(at))
+	}
+	raw := []byte(q.raw)
+	if len(raw) > maxReason {
+		raw = agui.DeleteKey(raw, "reason")
+	}
+	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(raw)+`}`)
+	return agui.Interrupt{Native: q.native(d.agent, thread), Object: append(o, '}'), Private: agui.MustMarshal(k)}
+}
+
+// native is the checkpoint_id; questions of the documented A2UI event and of TurnLoop agents have none.
+func (q *question) native(agent, thread string) string {
+	if q.checkpoint != "" {
+		return agui.Cut(q.checkpoint)
+	}
+	return hash(agent, thread, strconv.FormatInt(q.asked, 10), q.reason)
+}
+
+// schema has a property for each field. An empty text is no answer to a field that must have one.
+func (q *question) schema() json.RawMessage {
+	properties, required := []byte{'{'}, []string{}
+	for _, f := range q.fields {
+		properties = translate.AppendMember(properties, quoted(f.Name), string(f.schema()))
+		if f.required {
+			required = append(required, f.Name)
+		}
+	}
+	o := translate.AppendMember([]byte{'{'}, `"type"`, `"object"`)
+	if len(q.fields) > 0 {
+		o = translate.AppendMember(o, `"properties"`, string(append(properties, '}')))
+	}
+	if len(required) > 0 {
+		o = translate.AppendMember(o, `"required"`, string(agui.MustMarshal(required)))
+	} else {
+		o = translate.AppendMember(o, `"minProperties"`, "1")
+	}
+	return append(o, '}')
+}
+
+func (f field) schema() []byte {
+	o := []byte{'{'}
+	switch f.Kind {
+	case "confirm":
+		o = translate.AppendMember(o, `"type"`, `"boolean"`)
+	case "text", "select":
+		o = translate.AppendMember(o, `"type"`, `"string"`)
+	}
+	if f.Kind == "text" && f.required {
+		o = translate.AppendMember(o, `"minLength"`, "1")
+	}
+	if f.Kind == "select" && len(f.options) > 0 {
+		o = translate.AppendMember(o, `"enum"`, string(agui.MustMarshal(f.options)))
+	}
+	if f.label != "" {
+		o = translate.AppendMember(o, `"title"`, quoted(f.label))
+	}
+	return append(o, '}')
+}
+
+// lastSecond is the last one of the year 9999, behind which RFC 3339 has no times.
+const lastSecond = 253402300799
+
+func (q *question) expires(timeout time.Duration) (string, bool) {
+	if timeout <= 0 || q.asked <= 0 || q.asked > lastSecond-int64(timeout/time.Second) {
+		return "", false
+	}
+	return time.Unix(q.asked, 0).Add(timeout).UTC().Format(time.RFC3339), true
+}
+
+func quoted(s string) string { return string(agui.MustMarshal(s)) }
+
+// bounded is the beginning of a text that is too long.
+func bounded(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// hash is a short name for some texts.
+func hash(texts ...string) string {
+	sum := sha256.Sum256(agui.MustMarshal(texts))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,102 @@
+package superagent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// chat is the request for a run. A2UI says more than plain tokens; a server that does not know the header ignores it.
+func (d *Dialect) chat(r translate.Request, message string) translate.Out {
+	return translate.Out{
+		Path:   d.prefix + streamPath,
+		Header: map[string][]string{"X-A2ui": {"true"}},
+		ReadOn: true, // the server drains the agent without a reader, and keeps what it asks
+		Body: agui.MustMarshal(struct {
+			Agent   string `json:"agent_id"`
+			Session string `json:"session_id"`
+			Message string `json:"message"`
+		}{d.agent, r.Input.ThreadID, message}),
+	}
+}
+
+// answer is the request that answers. input is a JSON object with at least one member.
+func (d *Dialect) answer(r translate.Request, input json.RawMessage) translate.Out {
+	return translate.Out{
+		Path:    d.prefix + resumePath,
+		Resumes: true,
+		Body: agui.MustMarshal(struct {
+			Agent   string          `json:"agent_id"`
+			Session string          `json:"session_id"`
+			Input   json.RawMessage `json:"input"`
+		}{d.agent, r.Input.ThreadID, input}),
+	}
+}
+
+// lastSaid is the text of a run: what the user said last. A run that ends in something else brings nothing that the server
+// could take, and what came before it was said already: to say it again could do it again.
+func lastSaid(messages []agui.Message) (string, error) {
+	for _, m := range slices.Backward(messages) {
+		switch m.Role {
+		case "system", "developer", "activity", "reasoning": // said by nobody
+			continue
+		case "user":
+			text, whole := said(m)
+			switch {
+			case !whole:
+				return "", agui.Errorf(agui.MessagesNotTaken, "the last message holds more than text, and superagent takes text only: send it as text")
+			case strings.TrimSpace(text) == "":
+				return "", agui.Errorf(agui.MessagesNotTaken, "the last message is empty, and superagent takes none without text")
+			}
+			return text, nil
+		}
+		break
+	}
+	return "", agui.Errorf(agui.MessagesNotTaken, "the last message is none of the user's, and superagent takes nothing else: send a user message")
+}
+
+// said is the text of a message; whole says that there is nothing else in it, no image for example.
+func said(m agui.Message) (text string, whole bool) {
+	content := gjson.GetBytes(m.JSON, "content")
+	switch {
+	case content.Type == gjson.String:
+		return content.Str, true
+	case !content.Exists(), content.Type == gjson.Null:
+		return "", true
+	case !content.IsArray():
+		return "", false
+	}
+	var parts []string
+	whole = true
+	content.ForEach(func(_, part gjson.Result) bool {
+		if part.Get("type").Str == "text" && part.Get("text").Type == gjson.String {
+			parts = append(parts, part.Get("text").Str)
+		} else {
+			whole = false
+		}
+		return true
+	})
+	return strings.Join(parts, "\n"), whole
+}
+
+// beside is what the messages beside the answers say, as one text; left says that there is more in them than the server
+// takes: messages with something else than text, results of tools.
+func beside(list []agui.Message) (text string, left bool) {
+	var texts []string
+	for _, m := range list {
+		one, whole := said(m)
+		switch {
+		case m.Role == "system", m.Role == "developer":
+		case m.Role != "user", !whole:
+			left = true
+		case strings.TrimSpace(one) != "":
+			texts = append(texts, one)
+		}
+	}
+	return strings.Join(texts, "\n\n"), left
+}

@@ -1,0 +1,247 @@
+package superagent
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A run translates one exchange.
+type run struct {
+	d         *Dialect
+	r         translate.Request
+	out       *writer
+	resumes   bool // it answers
+	cancelled bool // with a cancel
+	left      bool // messages beside the answers stay behind
+
+	asked *question // the last one: the server keeps one of a thread
+	// failure is a token by which the server may say that it failed: it does if nothing follows, else a model wrote it.
+	failure string
+}
+
+func (d *Dialect) newRun(r translate.Request) *run { return &run{d: d, r: r, out: newWriter(r)} }
+
+// Framing implements translate.Decoder.
+func (*run) Framing(mediaType string) translate.Framing {
+	if mediaType == "text/event-stream" {
+		return translate.Frames
+	}
+	return translate.Unread
+}
+
+// Event implements translate.Run: what Decode makes is what the client is to see.
+func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
+	emit(ev)
+	return nil
+}
+
+// Decode implements translate.Decoder.
+func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
+	f := readFrame(p)
+	switch f.kind {
+	case "":
+		return nil
+	case "done":
+		run.finish(emit)
+		return nil
+	case token:
+		if strings.TrimSpace(f.text) == done {
+			run.finish(emit)
+			return nil
+		}
+	}
+	if run.failure != "" { // it was not the last
+		run.out.text(run.failure, emit)
+		run.failure = ""
+	}
+	switch f.kind {
+	case token:
+		run.text(f.text, emit)
+	case "text": // content is a second copy of it, or empty
+		run.text(text(f.data.Get("delta")), emit)
+	case "interrupt":
+		run.ask(readInterrupt(f.data, f.at), emit)
+	case "error":
+		run.fail(text(f.data.Get("message")), text(f.data.Get("code")), emit)
+	default:
+		run.show(f, emit)
+	}
+	return nil
+}
+
+// show tells what is neither text nor an end.
+func (run *run) show(f frame, emit func(agui.Event)) {
+	w, data := run.out, f.data
+	switch f.kind {
+	case "thinking":
+		w.reasoning(text(data.Get("delta")), emit)
+	case "code_block":
+		delta := text(data.Get("delta"))
+		if delta == "" {
+			delta = text(data.Get("code"))
+		}
+		w.code(text(data.Get("language")), delta, emit)
+	case "tool_call":
+		if status := text(data.Get("status")); data.IsObject() && (status == "" || status == "calling") {
+			w.call(text(data.Get("id")), text(data.Get("name")), data.Get("arguments"), emit)
+		}
+	case "tool_result":
+		if data.IsObject() {
+			w.result(text(data.Get("id")), text(data.Get("name")), data.Get("result"), data.Get("is_error").Type == gjson.True, emit)
+		}
+	default: // progress, agent_switch
+		if data.IsObject() {
+			w.custom(f.kind, data, emit)
+		}
+	}
+}
+
+// failed begins a token that says that the server failed: its streams have no other way.
+const failed = "[error] "
+
+func (run *run) text(delta string, emit func(agui.Event)) {
+	q, asks := readMarker(delta)
+	switch {
+	case asks:
+		run.ask(q, emit)
+	case strings.HasPrefix(delta, failed):
+		run.failure = delta
+	default:
+		run.out.text(delta, emit)
+	}
+}
+
+func (run *run) ask(q *question, emit func(agui.Event)) {
+	if q == nil {
+		run.out.close(emit)
+		emit(agui.Errorf(agui.UpstreamStatus, "the backend asks something in a form that cannot be read: a new message goes on without it").Event())
+		return
+	}
+	run.asked = q
+}
+
+// finish ends a stream that ended as it should.
+func (run *run) finish(emit func(agui.Event)) {
+	run.out.close(emit)
+	if run.failure != "" && run.asked == nil {
+		emit(run.failed())
+		return
+	}
+	emit(run.finished())
+}
+
+func (run *run) fail(message, code string, emit func(agui.Event)) {
+	if run.asked != nil {
+		return // the question stands at the server, and the stream's end tells it
+	}
+	run.out.close(emit)
+	emit(failedWith(message, code))
+}
+
+func (run *run) failed() agui.Event {
+	return failedWith(strings.TrimPrefix(run.failure, failed), "")
+}
+
+// failedWith is a RUN_ERROR in the server's own words.
+func failedWith(message, code string) agui.Event {
+	if message == "" {
+		message = "the backend failed and does not say why"
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type    agui.Type `json:"type"`
+		Message string    `json:"message"`
+		Code    string    `json:"code,omitempty"`
+	}{agui.RunErrored, message, code}))
+}
+
+func (run *run) finished() agui.Event {
+	finish := agui.MustMarshal(struct {
+		Type   agui.Type `json:"type"`
+		Thread string    `json:"threadId"`
+		Run    string    `json:"runId"`
+	}{agui.RunFinished, run.r.Input.ThreadID, run.r.Input.RunID})
+	if run.left {
+		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
+	}
+	return agui.NewEvent(finish)
+}
+
+// End implements translate.Run. A question stands whatever came after it: the server has it.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	switch {
+	case run.asked != nil:
+		return run.paused(), nil
+	case e.None:
+		return run.ended(run.finished()), nil
+	case e.Status != 0:
+		return run.refused(e.Status), nil
+	case e.Event.Type == agui.RunFinished:
+		return run.ended(e.Event), nil
+	case e.Event.Type == agui.RunErrored:
+		return translate.Result{Finish: e.Event}, nil
+	case run.failure != "":
+		return translate.Result{Finish: run.failed()}, nil
+	}
+	return translate.Result{}, nil
+}
+
+// paused is the result of a run that asks. The server holds the answer of its model back, so that the question would stand
+// nowhere in the conversation.
+func (run *run) paused() translate.Result {
+	p := agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
+	res := translate.Result{Pause: p, Finish: run.finished()}
+	before := func(ev agui.Event) { res.Before = append(res.Before, ev) }
+	run.out.close(before)
+	if run.failure != "" { // what came before the question was a model's
+		run.out.text(run.failure, before)
+	}
+	if reason := run.asked.reason; strings.TrimSpace(reason) != "" && !run.out.holds(reason) {
+		run.out.close(before)
+		run.out.text(reason, before)
+	}
+	run.out.close(before)
+	return res
+}
+
+// refused is the result of an answer that is no stream. What is not said here passes as it came.
+func (run *run) refused(status int) translate.Result {
+	switch {
+	case !run.resumes:
+	case status == 409 && run.cancelled: // nothing waits, which is what a cancel wants
+		return run.ended(run.finished())
+	case status == 409, status == 404 && run.cancelled: // a cancel that nobody takes must not be asked for again and again
+		return translate.Result{Lost: true}
+	case status == 404:
+		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus,
+			"the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID, _PREFIX), or the agent asks without interrupts enabled").Event()}
+	}
+	return translate.Result{}
+}
+
+// ended is the result of a run that ended well, with one more for the messages beside the answers.
+func (run *run) ended(finish agui.Event) translate.Result {
+	if !run.resumes || len(run.r.New) == 0 {
+		return translate.Result{Finish: finish}
+	}
+	message, left := beside(run.r.New)
+	run.left = left
+	if message == "" {
+		return translate.Result{Finish: run.finished()}
+	}
+	out, r := run.d.chat(run.r, message), run.r
+	out.TakesNew = true
+	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
+	run.out.said = nil
+	return translate.Result{Next: &translate.Exchange{Out: out, Run: run.next(r)}}
+}
+
+// next is the run behind this one in the client's run: its ids go on.
+func (run *run) next(r translate.Request) translate.Run {
+	behind := *run
+	behind.r, behind.resumes, behind.cancelled, behind.failure = r, false, false, ""
+	return &behind
+}
