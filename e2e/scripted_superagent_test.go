@@ -31,15 +31,15 @@ var theSuperagent = sync.OnceValues(func() (superagent, error) {
 	return superagent{s, h}, err
 })
 
-// A session is a client on a thread of the server.
-type session struct {
+// A superScene is a client on a thread of the server.
+type superScene struct {
 	*client
 	superagent
 	wire string
 }
 
-// sessions runs test in each wire with each client that knows interrupts.
-func sessions(t *testing.T, test func(t *testing.T, s session)) {
+// superScenes runs test in each wire with each client that knows interrupts.
+func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 	t.Helper()
 	server, err := theSuperagent()
 	if err != nil {
@@ -50,7 +50,7 @@ func sessions(t *testing.T, test func(t *testing.T, s session)) {
 			t.Run(wire+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
 				url := server.h.address + "/?wire=" + wire // the query goes on to the server
-				s := session{newClient(t, shared.through, version, url, fresh("thread"), nil), server, wire}
+				s := superScene{newClient(t, shared.through, version, url, fresh("thread"), nil), server, wire}
 				test(t, s)
 				if list := s.Complaints(s.thread); len(list) > 0 {
 					t.Errorf("the server was given what it takes for a yes: %v", list)
@@ -62,7 +62,7 @@ func sessions(t *testing.T, test func(t *testing.T, s session)) {
 }
 
 // asks says something and expects one question, which the conversation holds too.
-func (s session) asks(t *testing.T, say, reason string) event {
+func (s superScene) asks(t *testing.T, say, reason string) event {
 	t.Helper()
 	a := s.run(t, step{say: say}).answer(t)
 	if len(a.outcome()) != 1 || a.code() != "" {
@@ -77,7 +77,7 @@ func (s session) asks(t *testing.T, say, reason string) event {
 	return i
 }
 
-func (s session) ends(t *testing.T, run step, said string) {
+func (s superScene) ends(t *testing.T, run step, said string) {
 	t.Helper()
 	s.finish(t, run)
 	if last := s.messages[len(s.messages)-1]; last.str("content") != said || last.str("role") != "assistant" {
@@ -85,7 +85,7 @@ func (s session) ends(t *testing.T, run step, said string) {
 	}
 }
 
-func (s session) executed(t *testing.T, what ...string) {
+func (s superScene) executed(t *testing.T, what ...string) {
 	t.Helper()
 	want := map[string]int{}
 	for _, w := range what {
@@ -97,7 +97,7 @@ func (s session) executed(t *testing.T, what ...string) {
 }
 
 // last is the body of the last request on the thread.
-func (s session) last(t *testing.T) map[string]any {
+func (s superScene) last(t *testing.T) map[string]any {
 	t.Helper()
 	list := s.Requests(s.thread)
 	var body map[string]any
@@ -108,7 +108,7 @@ func (s session) last(t *testing.T) map[string]any {
 }
 
 func TestSuperagent(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.ends(t, step{say: "plain and first"}, "echo: plain and first")
 		i := s.asks(t, "approve E-1", "confirmation")
 		if schema := indented(i["responseSchema"]); !strings.Contains(schema, `"approved"`) {
@@ -130,7 +130,7 @@ func TestSuperagent(t *testing.T) {
 func TestSuperagentDenied(t *testing.T) {
 	for name, answer := range map[string]func(string) entry{"denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
-			sessions(t, func(t *testing.T, s session) {
+			superScenes(t, func(t *testing.T, s superScene) {
 				s.asks(t, "approve E-1", "confirmation")
 				s.ends(t, step{resume: s.answers(answer)}, "Done: E-1 not approved")
 				s.ends(t, step{say: "plain and later"}, "echo: plain and later")
@@ -141,10 +141,12 @@ func TestSuperagentDenied(t *testing.T) {
 }
 
 func TestSuperagentFields(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "trip E-1", "input_required")
 		s.refused(t, step{resume: s.answers(func(id string) entry { return resolved(id, map[string]any{"town": "Graz"}) }), empty: true}, "INVALID_PAYLOAD", true)
-		s.refused(t, step{resume: s.answers(func(id string) entry { return resolved(id, map[string]any{"city": "Graz", "size": "XL", "confirm": true}) }), empty: true}, "INVALID_PAYLOAD", true)
+		s.refused(t, step{resume: s.answers(func(id string) entry {
+			return resolved(id, map[string]any{"city": "Graz", "size": "XL", "confirm": true})
+		}), empty: true}, "INVALID_PAYLOAD", true)
 		s.executed(t)
 		answer := func(id string) entry {
 			return resolved(id, map[string]any{"city": "Graz", "size": "M", "confirm": true, "else": 1})
@@ -159,7 +161,7 @@ func TestSuperagentFields(t *testing.T) {
 
 // A question that has no word for no: nothing at all would be a yes.
 func TestSuperagentCancelWithoutAWord(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "city", "input_required")
 		calls := len(s.Requests(s.thread))
 		s.refused(t, step{resume: s.answers(func(id string) entry { return entry{ID: id, Status: "resolved"} }), empty: true}, "INVALID_PAYLOAD", true)
@@ -175,7 +177,7 @@ func TestSuperagentCancelWithoutAWord(t *testing.T) {
 
 // New input would be run, and the question forgotten.
 func TestSuperagentNewInput(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		calls := len(s.Requests(s.thread))
 		again, other := s.another(t), s.another(t) // a reload, another tab
@@ -196,7 +198,7 @@ func TestSuperagentNewInput(t *testing.T) {
 }
 
 func TestSuperagentReplay(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		answers, twin := s.answers(accept), s.another(t)
 		other := twin.start(t, step{resume: answers, empty: true})
@@ -218,7 +220,7 @@ func TestSuperagentReplay(t *testing.T) {
 func TestSuperagentForgets(t *testing.T) {
 	for _, scene := range []string{"brief E-1", "loop E-1"} {
 		t.Run(scene, func(t *testing.T) {
-			sessions(t, func(t *testing.T, s session) {
+			superScenes(t, func(t *testing.T, s superScene) {
 				if s.run(t, step{say: scene}); len(s.pending) != 1 {
 					t.Fatal("nothing was asked")
 				}
@@ -226,7 +228,7 @@ func TestSuperagentForgets(t *testing.T) {
 				s.goesOn(t, nil)
 				s.executed(t)
 			})
-			sessions(t, func(t *testing.T, s session) {
+			superScenes(t, func(t *testing.T, s superScene) {
 				s.run(t, step{say: scene})
 				s.finish(t, step{resume: s.answers(cancelled)}) // 409 is what a cancel wants
 				s.goesOn(t, nil)
@@ -238,7 +240,7 @@ func TestSuperagentForgets(t *testing.T) {
 
 // A second question is plain text to the server, and so it is here: the run completes.
 func TestSuperagentAsksInTheAnswer(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "twice E-1", "confirmation")
 		want := "Done: E-1 approved\nAre you sure about the rest?"
 		if strings.HasPrefix(s.wire, "documented") || s.wire == "unnamed" {
@@ -251,7 +253,7 @@ func TestSuperagentAsksInTheAnswer(t *testing.T) {
 }
 
 func TestSuperagentWorks(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.finish(t, step{say: "work"})
 		if !strings.HasSuffix(s.wire, "tokens") {
 			said := s.told()
@@ -269,7 +271,7 @@ func TestSuperagentWorks(t *testing.T) {
 
 // What is no run of AG-UI: the server's own requests for runs are refused, the others pass.
 func TestSuperagentOtherPaths(t *testing.T) {
-	sessions(t, func(t *testing.T, s session) {
+	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		get := func(path string) string {
 			t.Helper()

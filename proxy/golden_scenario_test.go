@@ -216,6 +216,12 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			err = d.Draft.Cancel.UnmarshalText([]byte(v))
 		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
 			err = d.Draft.ApprovalTools.UnmarshalText([]byte(v))
+		case "HOLDPOINT_CONFIRM_PHRASES":
+			err = d.Phrases.Phrases.UnmarshalText([]byte(v))
+		case "HOLDPOINT_CONFIRM_YES":
+			d.Phrases.Yes = v
+		case "HOLDPOINT_CONFIRM_NO":
+			d.Phrases.No = v
 		case "HOLDPOINT_SUPERAGENT_AGENT_ID":
 			d.Superagent.AgentID = v
 		case "HOLDPOINT_SUPERAGENT_TIMEOUT":

@@ -182,19 +182,29 @@ func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	}
 	payload := a.Payload
 	if r.Path != "" {
-		payload = Payload(gjson.GetBytes(payload, r.Path))
+		payload = at(payload, r.Path)
 	}
 	if payload == nil {
 		if r.profile() == Envelope && r.Path == "" {
 			return json.RawMessage(`{"response":null}`), nil
 		}
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where one is looked for: Strands takes that for no answer, or for a no", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where it is looked for: Strands takes that for no answer, or for a no", a.ID)
 	}
 	said, err := r.said(a.ID, payload, words)
 	if err == nil && r.profile() == Envelope {
 		said = agui.MustMarshal(map[string]json.RawMessage{"response": said})
 	}
 	return said, err
+}
+
+// at is the value at an operator's path, nil if there is none, or if readers of the payload would find different ones: of two
+// equal keys some take the first and some the last.
+func at(payload json.RawMessage, path string) json.RawMessage {
+	value := Payload(gjson.GetBytes(payload, path))
+	if string(agui.Canonical(value)) != string(agui.Canonical(Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
+		return nil
+	}
+	return value
 }
 
 func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {
@@ -206,29 +216,26 @@ func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.
 	case decides && approved && yes != nil && !more:
 		return yes, nil
 	case decides && approved && yes != nil:
-		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone, or have the answer sent as it is", id)
+		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone", id)
 	case words && yes != nil && !decides && gjson.ParseBytes(payload).Type != gjson.String:
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these, or have the answer sent as it is", id)
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these", id)
 	}
 	return payload, nil
 }
 
-// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. Of keys
-// that stand twice, or in another spelling, any that is not true makes a no.
+// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. A yes is one
+// to every reader; of keys that stand twice, or in another spelling, any that is false makes a no.
 func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsBool() {
 		return v.Bool(), false, true
 	}
-	keys := 0
-	v.ForEach(func(gjson.Result, gjson.Result) bool {
-		keys++
-		return v.IsObject()
-	})
 	said := Members(v, "approved")
-	if len(said) == 0 || !slices.ContainsFunc(said, gjson.Result.IsBool) {
-		return false, false, false
+	switch {
+	case len(said) == 1 && v.Get("approved").Type == gjson.True:
+		return true, len(v.Map()) > 1, true
+	case slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type == gjson.False }):
+		return false, false, true
 	}
-	approved = !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
-	return approved, keys > 1, true
+	return false, false, false
 }

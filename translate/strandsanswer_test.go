@@ -15,38 +15,38 @@ func TestStrandsAnswer(t *testing.T) {
 	const refused = "refused"
 	payloads := []string{
 		`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
-		`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, ``, "cancelled",
+		`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, ``, "cancelled", `{"approved":true,"approved":false}`,
 	}
 	for rule, want := range map[string][]string{
 		"*=docs-string": {
 			`"y"`, `"t"`, `""`, `"y"`, `"n"`, `"y"`, `"n"`, `"n"`, refused,
-			`{"approved":"yes"}`, `"n"`, `{"env":"prod"}`, `[1]`, `7`, refused, `"n"`,
+			`{"approved":"yes"}`, `"n"`, `{"env":"prod"}`, `[1]`, `7`, refused, `"n"`, `"n"`,
 		},
 		"*=bool": {
 			`"y"`, `"t"`, `""`, `true`, `false`, `true`, `false`, `false`, refused,
-			`{"approved":"yes"}`, `false`, `{"env":"prod"}`, `[1]`, `7`, refused, `false`,
+			`{"approved":"yes"}`, `false`, `{"env":"prod"}`, `[1]`, `7`, refused, `false`, `false`,
 		},
 		"*=raw": {
 			`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
-			`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"status":"cancelled"}`,
+			`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"status":"cancelled"}`, `{"approved":true,"approved":false}`,
 		},
 		"*=envelope": {
 			`{"response":"y"}`, `{"response":"t"}`, `{"response":""}`, `{"response":true}`, `{"response":false}`, `{"response":{"approved":true}}`,
 			`{"response":{"approved":false}}`, `{"response":{"approved":false,"why":"x"}}`, `{"response":{"approved":true,"editedArgs":{}}}`,
 			`{"response":{"approved":"yes"}}`, `{"response":{"approved":false,"approved":true}}`, `{"response":{"env":"prod"}}`, `{"response":[1]}`, `{"response":7}`,
-			`{"response":null}`, `{"cancelled":true}`,
+			`{"response":null}`, `{"cancelled":true}`, `{"response":{"approved":true,"approved":false}}`,
 		},
 		`*=docs-string yes="A" no="D" cancel={"off":1}`: {
 			`"y"`, `"t"`, `""`, `"A"`, `"D"`, `"A"`, `"D"`, `"D"`, refused,
-			`{"approved":"yes"}`, `"D"`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"off":1}`,
+			`{"approved":"yes"}`, `"D"`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"off":1}`, `"D"`,
 		},
 		"*=raw path=env": {
 			refused, refused, refused, refused, refused, refused, refused, refused, refused,
-			refused, refused, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`,
+			refused, refused, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`, refused,
 		},
 		"*=bool path=approved": {
 			refused, refused, refused, refused, refused, `true`, `false`, `false`, `true`,
-			`"yes"`, `false`, refused, refused, refused, refused, `false`,
+			`"yes"`, refused, refused, refused, refused, refused, `false`, refused,
 		},
 	} {
 		var rules StrandsRules
@@ -89,7 +89,7 @@ func said(t testing.TB, r StrandsRule, a agui.Answer, words bool) string {
 func TestStrandsAnswerToAHook(t *testing.T) {
 	for payload, want := range map[string]string{
 		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
-		`{"approved":"yes"}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
+		`{"approved":"yes"}`: "refused", `{"Approved":true}`: "refused", `{"Approved":false}`: `"n"`, `{"approved":true,"approved":true}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
 	} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
 		if got := said(t, StrandsRule{}, a, true); got != want {

@@ -18,6 +18,7 @@ import (
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/phrases"
 	"holdpoint/translate/superagent"
 )
 
@@ -54,6 +55,7 @@ type config struct {
 	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
 	AWSStrands     awsstrands.Options     `envPrefix:"AWS_STRANDS_"`
 	Draft          draft.Options          `envPrefix:"DRAFT_"`
+	Phrases        phrases.Options        `envPrefix:"CONFIRM_"`
 	Superagent     superagent.Options     `envPrefix:"SUPERAGENT_"`
 
 	headers http.Header // of UpstreamHeadersFile
@@ -111,6 +113,15 @@ func (c *config) check() []error {
 	}
 	deniesOnly("AGENT_FRAMEWORK_CANCEL", c.AgentFramework.Cancel)
 	deniesOnly("DRAFT_CANCEL", c.Draft.Cancel)
+	if err := c.Phrases.CheckYes(); err != nil {
+		wrong("CONFIRM_YES", c.Phrases.Yes, err)
+	}
+	if err := c.Phrases.CheckNo(); err != nil {
+		wrong("CONFIRM_NO", c.Phrases.No, err)
+	}
+	if c.Dialect == phrases.Name && len(c.Phrases.Phrases) == 0 {
+		errs = append(errs, fmt.Errorf("config: %sCONFIRM_PHRASES is not set, want phrases, such as default (%sDIALECT=%s)", prefix, prefix, c.Dialect))
+	}
 	if c.Dialect == superagent.Name && c.Superagent.AgentID == "" {
 		errs = append(errs, fmt.Errorf("config: %sSUPERAGENT_AGENT_ID is not set, want the agent's name, as GET /api/v1/agents of the backend lists it (%sDIALECT=%s)", prefix, prefix, c.Dialect))
 	}
@@ -145,6 +156,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 		LangGraph:      c.LangGraph,
 		AWSStrands:     c.AWSStrands,
 		Draft:          c.Draft,
+		Phrases:        c.Phrases,
 		Superagent:     c.Superagent,
 		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})

@@ -21,7 +21,7 @@
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
-//     agui, aws-strands, draft, langgraph, request-approval, superagent
+//     agui, aws-strands, draft, langgraph, phrases, request-approval, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
 //     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
@@ -55,6 +55,10 @@
 //     unless it asks for the approval of a function; nothing that could be taken for a yes
 //   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the question of a
 //     backend that ends its run in outcome "interrupt" and says no more; globs, name;name
+//   - HOLDPOINT_CONFIRM_PHRASES (none): phrases by which a text at the end of a run asks for a confirmation,
+//     phrase;phrase; default stands for a list of English ones; none: it is not looked for
+//   - HOLDPOINT_CONFIRM_YES (Yes, please proceed.): user message by which a confirmation is answered with yes
+//   - HOLDPOINT_CONFIRM_NO (No. Do not do it.): user message by which it is answered with no, or cancelled
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not start without it
 //   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a superagent server
 //   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's questions get an

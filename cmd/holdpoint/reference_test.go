@@ -73,15 +73,20 @@ func TestReferenceIsComplete(t *testing.T) {
 	// The names of the issue, so that none is renamed by accident: they are the stable surface.
 	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT REFUSAL IDS STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
 		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
-		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS DRAFT_CANCEL DRAFT_APPROVAL_TOOLS AGENT_FRAMEWORK_CANCEL`) {
+		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS DRAFT_CANCEL DRAFT_APPROVAL_TOOLS AGENT_FRAMEWORK_CANCEL
+		CONFIRM_PHRASES CONFIRM_YES CONFIRM_NO SUPERAGENT_AGENT_ID SUPERAGENT_PREFIX SUPERAGENT_TIMEOUT`) {
 		if !strings.Contains(markdownTable(), "| `HOLDPOINT_"+name+"` |") {
 			t.Errorf("HOLDPOINT_%s is gone", name)
 		}
 	}
 }
 
-// prefixOf is the prefix of the variables of the dialect whose options a field holds.
+// prefixOf is the prefix of the variables of the dialect whose options a field holds. Those of phrases say what they do, for
+// they switch a dialect on that auto does not ask without them.
 func prefixOf(field string) string {
+	if field == "Phrases" {
+		return "CONFIRM_"
+	}
 	for _, name := range dialects.Names() {
 		if strings.EqualFold(strings.ReplaceAll(name, "-", ""), field) {
 			return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_"

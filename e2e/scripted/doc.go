@@ -1,5 +1,5 @@
 // Package scripted holds backends that pause in ways for which there is no program to install here: .NET's, AG-UI's first
-// drafts, and adapters of other languages. They are servers over net/http that send and demand what the real programs do,
+// drafts, superagent, and adapters of other languages. They are servers over net/http that send and demand what the real programs do,
 // with a model that follows a script. They know nothing of Holdpoint.
 //
 // The .NET ones are ports of the parts that matter, so that they are strict where the originals are and for the same

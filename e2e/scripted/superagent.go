@@ -258,7 +258,7 @@ func (s *superStream) frame(name, data string) {
 		data = rest
 	}
 	b.WriteString("\n")
-	io.WriteString(s.w, b.String())
+	s.w.Write([]byte(b.String()))
 	s.w.(http.Flusher).Flush()
 }
 

@@ -312,7 +312,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // warn says, once for each kind, that a pause passed which cannot be answered through Holdpoint.
 func (run *run) warn(e translate.End) {
-	if run.found == nil && run.lost.Likely(run.r, e.Event) {
+	if run.found == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(translate.LostStrandsHint) })
 	}
 	if e.Event.Type != agui.RunFinished {

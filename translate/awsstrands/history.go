@@ -16,12 +16,7 @@ type pausePrivate struct {
 func heldBy(p agui.Pause) []string {
 	var kept pausePrivate
 	if json.Unmarshal(p.Private, &kept) != nil {
-		kept.Held = nil
-	}
-	for _, i := range p.Interrupts {
-		if id := i.ToolCallID(); id != "" {
-			kept.Held = append(kept.Held, id)
-		}
+		return nil
 	}
 	return kept.Held
 }

@@ -2,6 +2,7 @@ package awsstrands
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -36,8 +37,11 @@ func privateOf(i agui.Interrupt) private {
 		return kept
 	}
 	id, known := translate.ParseStrandsID(i.Native)
-	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: id.Python, FromTool: id.Kind == translate.FromTool}
+	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == translate.FromTool}
 }
+
+// isPython says whether an id is of the Python SDK, also where it is of a kind that is younger than this.
+func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 
 // A question is an adapter's interrupt in the making.
 type question struct {
@@ -73,7 +77,7 @@ func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
 		q.name = text(native, "reason")
 	}
 	q.reason = metadata.Get("reason")
-	if message := text(native, "message"); !q.reason.Exists() && !q.gated && strandsName != "" && message != "" {
+	if message := text(native, "message"); !q.reason.Exists() && !q.gated && !isPython(text(native, "id")) && strandsName != "" && message != "" {
 		q.reason, q.inMessage = native.Get("message"), true
 		if text(native, "reason") == reasonJSON && agui.ValidJSON([]byte(message)) {
 			q.reason = gjson.Parse(message)
@@ -92,7 +96,8 @@ func text(object gjson.Result, key string) string {
 
 // interrupt is what the client gets. A key that is not ours to supply keeps its bytes.
 func (q question) interrupt() agui.Interrupt {
-	kept := private{Name: q.name, Own: q.gated || !q.known, Python: q.id.Python, FromTool: q.id.Kind == translate.FromTool}
+	native := text(q.native, "id")
+	kept := private{Name: q.name, Own: q.gated || !q.known, Python: isPython(native), FromTool: q.id.Kind == translate.FromTool}
 	o := translate.Pruned([]byte(q.native.Raw), "id")
 	o = agui.SetString(o, "reason", q.tellReason())
 	if message := q.tellMessage(); message != "" {
@@ -110,7 +115,7 @@ func (q question) interrupt() agui.Interrupt {
 	if metadata := q.tellMetadata(); metadata != nil {
 		o = agui.SetKey(o, "metadata", metadata)
 	}
-	return agui.Interrupt{Native: text(q.native, "id"), Object: o, Private: agui.MustMarshal(kept)}
+	return agui.Interrupt{Native: native, Object: o, Private: agui.MustMarshal(kept)}
 }
 
 // beforeCall says whether the question is if a call that the client has seen may be made.

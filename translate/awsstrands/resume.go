@@ -2,6 +2,7 @@ package awsstrands
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -49,7 +50,7 @@ func (d *Dialect) entries(r translate.Request) (json.RawMessage, error) {
 		}
 		says := string(said.Status) + " " + string(agui.Canonical(said.Payload))
 		if other, twice := sent[i.Native]; twice || i.Native == "" {
-			if i.Native == "" || other != says {
+			if other != says {
 				return nil, agui.Errorf(agui.InvalidPayload, "the backend gave two of its %d open interrupts the same id, or none, so that their answers cannot be told apart: only the same answer can be given to them", len(r.Answers))
 			}
 			continue
@@ -93,21 +94,22 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	rule, ruled := d.rules.For(kept.Name)
 	switch {
 	case kept.Own, kept.Python && !ruled:
-		return plainly(a, kept)
+		return plainly(i, a, kept)
 	case a.Status == agui.Cancelled && (rule.Profile == translate.RawAnswer && rule.Cancel == nil || kept.FromTool && !ruled):
 		a.Payload = nil // the adapter's own word for it
 		return a, nil
 	}
 	payload, err := rule.Say(a, !kept.FromTool)
-	if err != nil {
-		return a, err
+	if told := (*agui.RunError)(nil); errors.As(err, &told) {
+		return a, agui.Errorf(told.Code, "%s (HOLDPOINT_AWS_STRANDS_ANSWERS says what else the hooks and tools of this backend take)", told.Message)
 	}
 	a.Status, a.Payload = agui.Resolved, payload
 	return a, nil
 }
 
-// plainly is the answer as it came. Nothing is an answer to Python's adapter only: TypeScript's asks again for ever.
-func plainly(a agui.Answer, kept private) (agui.Answer, error) {
+// plainly is the answer as it came. Nothing is an answer to Python's adapter only: TypeScript's asks again for ever. No code of
+// the adapters' applies edited arguments: the call would run as nobody approved it.
+func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled:
 		a.Payload = nil
@@ -115,6 +117,15 @@ func plainly(a agui.Answer, kept private) (agui.Answer, error) {
 		return a, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload: the backend takes that for no answer and asks again", a.ID)
 	case a.Payload == nil:
 		a.Payload = json.RawMessage("null")
+	case bringsEdits(a.Payload) && !gjson.GetBytes(i.Schema(), "properties.editedArgs").Exists():
+		return a, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q brings edited arguments, which the backend does not apply: approve or deny the call as it is", a.ID)
 	}
 	return a, nil
+}
+
+// bringsEdits says whether a payload has edited arguments and is not a plain no.
+func bringsEdits(payload json.RawMessage) bool {
+	object := gjson.ParseBytes(payload)
+	said := translate.Members(object, "approved")
+	return len(translate.Members(object, "editedArgs")) > 0 && (len(said) != 1 || said[0].Type != gjson.False)
 }

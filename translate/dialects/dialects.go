@@ -14,6 +14,7 @@ import (
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/phrases"
 	"holdpoint/translate/requestapproval"
 	"holdpoint/translate/superagent"
 )
@@ -24,12 +25,13 @@ type Options struct {
 	LangGraph      langgraph.Options
 	AWSStrands     awsstrands.Options
 	Draft          draft.Options
+	Phrases        phrases.Options
 	Superagent     superagent.Options
 	Warn           func(msg string, args ...any)
 }
 
 // entries are all dialects, in the order in which auto asks: agui behind those that know the shape of an outcome, for it takes
-// every one; then those that do not speak AG-UI, which are always named.
+// every one; phrases behind all, for it guesses, and only if it has any; those that do not speak AG-UI are always named.
 func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
@@ -38,6 +40,7 @@ func entries() []entry {
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
+		{phrases.Name, func(o Options) (translate.Dialect, error) { return phrases.New(o.Phrases) }},
 		{superagent.Name, func(o Options) (translate.Dialect, error) { return superagent.New(o.Superagent) }},
 	}
 }
@@ -48,7 +51,9 @@ type entry struct {
 }
 
 // named says whether auto does not ask the dialect.
-func (e entry) named(Options) bool { return e.name == superagent.Name }
+func (e entry) named(o Options) bool {
+	return e.name == superagent.Name || e.name == phrases.Name && len(o.Phrases.Phrases) == 0
+}
 
 // Names of the dialects for a reader: auto first, the others by the alphabet.
 func Names() []string {

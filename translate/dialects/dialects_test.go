@@ -8,21 +8,27 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/phrases"
 	"holdpoint/translate/superagent"
 )
 
+var mayI = phrases.Options{Phrases: phrases.List{"may i"}}
+
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "request-approval", "superagent"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "phrases", "request-approval", "superagent"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
-		d, err := New(name, Options{Superagent: superagent.Options{AgentID: "a"}})
+		d, err := New(name, Options{Superagent: superagent.Options{AgentID: "a"}, Phrases: mayI})
 		if err != nil || d.Name() != name {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, request-approval, superagent") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, superagent") {
 		t.Errorf("an unknown dialect: %v", err)
+	}
+	if _, err := New("phrases", Options{}); err == nil || !strings.Contains(err.Error(), "PHRASES") {
+		t.Errorf("phrases without any: %v", err)
 	}
 	if _, err := New("superagent", Options{}); err == nil || !strings.Contains(err.Error(), "AGENT_ID") {
 		t.Errorf("superagent without an agent: %v", err)
@@ -32,23 +38,28 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// auto asks in this order; agui takes every outcome and must come last.
+// auto asks in this order: agui takes every outcome, so nobody behind it gets one, and phrases guesses.
 func TestOrder(t *testing.T) {
-	var names []string
-	for _, e := range entries() {
-		if !e.named(Options{}) {
-			names = append(names, e.name)
+	for want, o := range map[string]Options{
+		"agent-framework langgraph aws-strands request-approval draft agui":         {},
+		"agent-framework langgraph aws-strands request-approval draft agui phrases": {Phrases: mayI},
+	} {
+		var names []string
+		for _, e := range entries() {
+			if !e.named(o) {
+				names = append(names, e.name)
+			}
 		}
-	}
-	if !slices.Equal(names, []string{"agent-framework", "langgraph", "aws-strands", "request-approval", "draft", "agui"}) {
-		t.Errorf("order %q", names)
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("order %q, want %q", got, want)
+		}
 	}
 }
 
 // What no dialect looks into costs nothing under auto, and a call is not worth a copy either, with all dialects that
 // there are.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
-	d, err := New("auto", Options{})
+	d, err := New("auto", Options{Phrases: mayI})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +72,7 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{
-		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`, `{"type":"STATE_DELTA","delta":[]}`, `{"type":"RAW","event":{}}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`, `{"type":"STATE_DELTA","delta":[]}`, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"RAW","event":{}}`,
 		`{"type":"CUSTOM","name":"x","value":{"a":1}}`,
 		`{"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"f","parentMessageId":"m"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"1","delta":"x"}`,
 		`{"type":"TOOL_CALL_END","toolCallId":"1"}`, `{"type":"TOOL_CALL_RESULT","messageId":"x","toolCallId":"1","content":"y"}`,

@@ -127,7 +127,7 @@ func TestWhatIsSentForARun(t *testing.T) {
 				return
 			}
 			want := `{"agent_id":"approver","session_id":"t1","message":` + quoted(c.want) + `}`
-			if err != nil || string(out.Body) != want || out.Path != "/api/v1/chat/stream" || out.Header["X-A2ui"][0] != "true" || out.Resumes {
+			if err != nil || string(out.Body) != want || out.Path != "/api/v1/chat/stream" || out.Header["X-A2ui"][0] != "true" || out.Resumes || !out.ReadOn {
 				t.Errorf("%+v %s (%v)", out, out.Body, err)
 			}
 		})

@@ -30,6 +30,7 @@
 package superagent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -54,8 +55,8 @@ type Dialect struct {
 
 // New makes the dialect.
 func New(o Options) (*Dialect, error) {
-	if err := o.CheckAgentID(); err != nil {
-		return nil, err
+	if o.AgentID == "" {
+		return nil, errors.New("superagent: AGENT_ID is not set, want the agent's name")
 	}
 	if err := o.CheckPrefix(); err != nil {
 		return nil, fmt.Errorf("superagent: PREFIX %q: %w", o.Prefix, err)

@@ -1,7 +1,6 @@
 package superagent
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -19,14 +18,6 @@ type Options struct {
 }
 
 const prefixDefault = "/api/v1"
-
-// CheckAgentID says what is wrong with the agent's name.
-func (o Options) CheckAgentID() error {
-	if o.AgentID == "" {
-		return errors.New("superagent: AGENT_ID is not set, want the agent's name, as GET /api/v1/agents lists it")
-	}
-	return nil
-}
 
 // CheckPrefix says what is wrong with the prefix; an empty one is the default.
 func (o Options) CheckPrefix() error {

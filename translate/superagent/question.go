@@ -126,7 +126,7 @@ func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	if !data.IsObject() {
 		return nil
 	}
-	if state, ok := readState([]byte(data.Get("reason").Str)); ok && text(state.Get("reason")) != "" {
+	if state, ok := readState([]byte(strings.TrimPrefix(data.Get("reason").Str, marker))); ok && text(state.Get("reason")) != "" {
 		return readQuestion(state)
 	}
 	q := readQuestion(data)

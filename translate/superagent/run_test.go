@@ -56,6 +56,7 @@ func TestStreams(t *testing.T) {
 		"[DONE] in A2UI is text":           {[]string{a2ui("text", `{"delta":"[DONE]"}`), a2ui("done", "null")}, "'[DONE]' end"},
 		"the documented interrupt":         {[]string{a2ui("interrupt", `{"reason":"`+reason+`","fields":[`+confirmField+`]}`), a2ui("done", "null")}, "'" + reasonPlain + "' asks"},
 		"the real interrupt":               {[]string{a2ui("interrupt", wrapped(state)), a2ui("done", "null")}, "'" + reasonPlain + "' asks"},
+		"the real interrupt with marker":   {[]string{a2ui("interrupt", wrapped("\x00INTERRUPT:"+state)), a2ui("done", "null")}, "'" + reasonPlain + "' asks"},
 		"the real interrupt, no end":       {[]string{a2ui("interrupt", wrapped(state))}, "'" + reasonPlain + "' asks"},
 		"an interrupt that says nothing":   {[]string{"interrupt|x"}, "failed: the backend asks something in a form that cannot be read: a new message goes on without it UPSTREAM_STATUS"},
 		"an error behind an interrupt":     {[]string{a2ui("interrupt", wrapped(state)), a2ui("error", `{"code":"x"}`)}, "'" + reasonPlain + "' asks"},

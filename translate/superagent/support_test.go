@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -243,5 +241,3 @@ func wrapped(state string) string {
 func said1(content string) agui.Message {
 	return agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":` + content + `}`))
 }
-
-func schemaOf(p agui.Pause) gjson.Result { return gjson.ParseBytes(p.Interrupts[0].Schema()) }

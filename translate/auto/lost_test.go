@@ -1,0 +1,67 @@
+package auto_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A transcript with calls.
+type called struct {
+	noTranscript
+	calls []agui.Call
+}
+
+func (c called) Calls() []agui.Call { return c.calls }
+
+// A run that ends as those of an adapter that loses its interrupts is told of once, and passes untouched.
+func TestLostInterruptIsLogged(t *testing.T) {
+	stream := []string{
+		started, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files"}`, `{"type":"TOOL_CALL_END","toolCallId":"A"}`,
+		`{"type":"STATE_SNAPSHOT","snapshot":{}}`, finished,
+	}
+	dead := `{"type":"RUN_ERROR","message":"prompt_type=<class 'NoneType'> | must resume from interrupt with list of interruptResponse's","code":"STRANDS_ERROR"}`
+	for name, c := range map[string]struct {
+		more   string
+		route  string
+		stream []string
+		warns  bool
+	}{
+		"a call without a result":           {``, "", stream, true},
+		"a tool of the client":              {`"tools":[{"name":"delete_files"}]`, "", stream, false},
+		"a route of another dialect":        {``, "langgraph", stream, false},
+		"the thread that was lost":          {``, "", []string{started, dead}, true},
+		"another end":                       {``, "", slices.Concat(stream[:3], []string{finished}), false},
+		"an outcome, which is somebody's":   {``, "", slices.Concat(stream[:4], []string{outcome(`{"id":"x","reason":"r"}`)}), false},
+		"an outcome that says it went well": {``, "", slices.Concat(stream[:4], []string{`{"type":"RUN_FINISHED","outcome":{"type":"success"}}`}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			d := both(t, func(msg string, _ ...any) { told = append(told, msg) })
+			for range 2 {
+				r := translate.Request{Input: parse(t, c.more), Transcript: called{calls: []agui.Call{{ID: "A", Name: "delete_files", Ended: true}}}, Pause: agui.Pause{Dialect: c.route}}
+				_, run, err := d.Begin(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var end translate.End
+				for _, s := range c.stream {
+					if ev := agui.NewEvent([]byte(s)); ev.Type.Terminal() {
+						end.Event = ev
+					} else if err := run.Event(ev, func(agui.Event) {}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if res, err := run.End(end); err != nil || res.Finish.Edited != (len(res.Pause.Interrupts) > 0) {
+					t.Fatalf("%+v %v", res, err)
+				}
+			}
+			if want := map[bool]int{true: 1}[c.warns]; len(told) != want || want > 0 && !strings.Contains(told[0], "ag_ui_strands up to 0.2.5") {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}

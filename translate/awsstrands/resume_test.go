@@ -1,0 +1,227 @@
+package awsstrands
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// What an answer becomes on its way to a hook or a tool, by who asked. SDK 1.19.0 runs the call if its hook dies of an answer
+// (RAN), so that nothing but text may reach a hook in TypeScript.
+func TestAnswers(t *testing.T) {
+	const refused = "refused"
+	kinds := []string{tsHook, tsAll, tsTool, pyHook, pyTool, pyGate}
+	for payload, want := range map[string][]string{
+		//                     hook          batch         tool                       Python: hook               tool                       gate
+		`"y"`:                                {`"y"`, `"y"`, `"y"`, `"y"`, `"y"`, refused},
+		`"t"`:                                {`"t"`, `"t"`, `"t"`, `"t"`, `"t"`, refused},
+		`true`:                               {`"y"`, `"y"`, `"y"`, `true`, `true`, refused},
+		`false`:                              {`"n"`, `"n"`, `"n"`, `false`, `false`, refused},
+		`{"approved":true}`:                  {`"y"`, `"y"`, `"y"`, `{"approved":true}`, `{"approved":true}`, `{"approved":true}`},
+		`{"approved":false}`:                 {`"n"`, `"n"`, `"n"`, `{"approved":false}`, `{"approved":false}`, `{"approved":false}`},
+		`{"approved":"yes"}`:                 {refused, refused, `{"approved":"yes"}`, refused, `{"approved":"yes"}`, refused},
+		`{"env":["p"]}`:                      {refused, refused, `{"env":["p"]}`, `{"env":["p"]}`, `{"env":["p"]}`, refused},
+		`7`:                                  {refused, refused, `7`, `7`, `7`, refused},
+		`null`:                               {refused, refused, refused, refused, `null`, refused},
+		``:                                   {refused, refused, refused, refused, `null`, refused},
+		`cancelled`:                          {`"n"`, `"n"`, `cancelled`, `cancelled`, `cancelled`, `cancelled`},
+		`{"approved":true,"editedArgs":{}}`:  {refused, refused, refused, refused, refused, refused},
+		`{"approved":false,"editedArgs":{}}`: {`"n"`, `"n"`, `"n"`, `{"approved":false,"editedArgs":{}}`, `{"approved":false,"editedArgs":{}}`, `{"approved":false,"editedArgs":{}}`},
+		`{"approved":true,"note":"x"}`:       {refused, refused, refused, `{"approved":true,"note":"x"}`, `{"approved":true,"note":"x"}`, `{"approved":true,"note":"x"}`},
+		`{"approved":false,"why":"x"}`:       {`"n"`, `"n"`, `"n"`, `{"approved":false,"why":"x"}`, `{"approved":false,"why":"x"}`, `{"approved":false,"why":"x"}`},
+		`{"approved":true,"approved":false}`: {`"n"`, `"n"`, `"n"`, `{"approved":true,"approved":false}`, `{"approved":true,"approved":false}`, `{"approved":true,"approved":false}`},
+		`{"approved":false,"approved":true}`: {`"n"`, `"n"`, `"n"`, `{"approved":false,"approved":true}`, `{"approved":false,"approved":true}`, `{"approved":false,"approved":true}`},
+	} {
+		for n, asked := range kinds {
+			p := ask(t, asked)
+			out, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
+			if got := sent(t, out, err, p); got != want[n] {
+				t.Errorf("%s to %s became %s, want %s", payload, p.Interrupts[0].Native, got, want[n])
+			}
+		}
+	}
+}
+
+// sent is the payload of the one entry that goes out, or "cancelled", or "refused".
+func sent(t testing.TB, out translate.Out, err error, p agui.Pause) string {
+	t.Helper()
+	if err != nil {
+		if code(err) != agui.InvalidPayload || out.Body != nil {
+			t.Fatalf("%v, %s", err, out.Body)
+		}
+		return "refused"
+	}
+	list := gjson.GetBytes(out.Body, "resume").Array()
+	if !agui.ValidJSON(out.Body) || !out.Resumes || out.TakesNew || len(list) != 1 || list[0].Get("interruptId").Str != p.Interrupts[0].Native {
+		t.Fatalf("%+v %s", out, out.Body)
+	}
+	if list[0].Get("status").Str == "cancelled" {
+		if list[0].Get("payload").Exists() {
+			t.Fatalf("a cancelled answer with a payload: %s", out.Body)
+		}
+		return "cancelled"
+	}
+	if !list[0].Get("payload").Exists() {
+		t.Fatalf("an answer without a payload, which is asked again for ever: %s", out.Body)
+	}
+	return list[0].Get("payload").Raw
+}
+
+func TestAnswersByRule(t *testing.T) {
+	for _, c := range []struct{ rules, asked, payload, want string }{
+		{"myapp-*=raw", tsHook, `{"decision":"allow"}`, `{"decision":"allow"}`},
+		{"myapp-*=raw", tsHook, `{"approved":true}`, `{"approved":true}`},
+		{"myapp-*=raw", tsHook, `cancelled`, `cancelled`},
+		{"myapp-*=raw cancel=false", tsHook, `cancelled`, `false`},
+		{"myapp-*=raw", tsHook, ``, "refused"},
+		{"myapp-*=bool", tsHook, `{"approved":true}`, `true`},
+		{"myapp-*=bool", tsHook, `cancelled`, `false`},
+		{"myapp-*=bool", tsHook, `{"decision":"allow"}`, "refused"},
+		{"myapp-*=docs-string yes=APPROVE no=DENY", tsHook, `{"approved":true}`, `"APPROVE"`},
+		{"myapp-*=docs-string yes=APPROVE no=DENY", tsHook, `cancelled`, `"DENY"`},
+		{"other=raw;*=bool", tsHook, `{"approved":false}`, `false`},
+		{"ask_*=raw path=answer", tsTool, `{"answer":"prod"}`, `"prod"`},
+		{"ask_*=raw path=answer", tsTool, `{"other":"prod"}`, "refused"},
+		{"ask_*=docs-string", tsTool, `cancelled`, `"n"`},
+		{"myapp-*=docs-string", pyHook, `{"approved":true}`, `"y"`},
+		{"myapp-*=docs-string", pyHook, `cancelled`, `"n"`},
+		{"myapp-*=raw", pyHook, `cancelled`, `cancelled`},
+		{"*=docs-string", pyGate, `{"approved":true}`, `{"approved":true}`}, // the gate's answer is its own
+		{"*=docs-string", pyGate, `cancelled`, `cancelled`},
+		{"*=raw", pyGate, `{"approved":true,"editedArgs":{}}`, "refused"},
+		{"myapp-*=raw", pyHook, `{"approved":true,"editedArgs":{}}`, `{"approved":true,"editedArgs":{}}`},
+	} {
+		p := ask(t, c.asked)
+		out, _, err := resume(t, dialect(t, c.rules), p, parse(t, array(entryOf(p.Interrupts[0].ID, c.payload))))
+		if got := sent(t, out, err, p); got != c.want {
+			t.Errorf("%s: %s to %s became %s, want %s", c.rules, c.payload, p.Interrupts[0].Native, got, c.want)
+		}
+		if err != nil && c.payload != "" && c.asked != pyGate && !strings.Contains(err.Error(), "HOLDPOINT_AWS_STRANDS_ANSWERS") {
+			t.Errorf("no remedy: %v", err)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	var o Options
+	if err := o.Answers.UnmarshalText([]byte("a=envelope")); err == nil || !strings.Contains(err.Error(), "a=envelope") {
+		t.Errorf("%v", err)
+	}
+	if err := o.Answers.UnmarshalText([]byte("a=b")); err == nil {
+		t.Error("a profile that there is none of")
+	}
+	if err := o.Answers.UnmarshalText([]byte("a=raw; b=bool no=false")); err != nil || o.Answers.String() != "a=raw;b=bool no=false" {
+		t.Errorf("%v %s", err, o.Answers)
+	}
+	if _, err := New(Options{Answers: Rules{{Names: "a", Profile: translate.Envelope}}}, nil); err == nil {
+		t.Error("an envelope in an envelope")
+	}
+}
+
+// A pause that another dialect recorded is answered by what its ids tell: a no must not be an object there either.
+func TestPauseOfAnotherDialect(t *testing.T) {
+	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
+	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, array(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
+		t.Errorf("%s", out.Body)
+	}
+	for native, want := range map[string]string{tsID: `"n"`, "tool:A:x": "cancelled", pyID: "cancelled", "v1:of_tomorrow:x": "cancelled", "x": "cancelled"} {
+		p := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: native, Native: native, Object: []byte(`{"id":"x","reason":"r"}`)}}}
+		out, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(native, "cancelled"))))
+		if got := sent(t, out, err, p); got != want {
+			t.Errorf("%s: %s", native, got)
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	two := ask(t, tsHook, strings.ReplaceAll(tsHook, ":A:", ":B:"))
+	ids := []string{two.Interrupts[0].ID, two.Interrupts[1].ID}
+	first, second := `{"interruptId":"`+tsID+`","status":"resolved","payload":"y"}`, `{"interruptId":"hook:beforeToolCall:B:myapp-approval","status":"resolved","payload":"n"}`
+	history := `"messages":` + string(two.Messages)
+	for name, c := range map[string]struct{ more, want string }{
+		"entries in another order": {
+			history + "," + array(entryOf(ids[1], `false`), entryOf(ids[0], `true`)),
+			history + `,"resume":[` + first + "," + second + `]`,
+		},
+		"what else an entry says goes along": {
+			history + `,"resume":[{"interruptId":"` + ids[0] + `","metadata":{"n":1.0},"status":"resolved","payload":true},` + entryOf(ids[1], "cancelled") + `]`,
+			history + `,"resume":[{"interruptId":"` + tsID + `","metadata":{"n":1.0},"status":"resolved","payload":"y"},` + second + `]`,
+		},
+		"command.resume becomes entries": {
+			history + `,"forwardedProps":{"k":1,"command":{"resume":{"` + ids[0] + `":"y","` + ids[1] + `":"n"}}}`,
+			history + `,"forwardedProps":{"k":1},"resume":[` + first + "," + second + `]`,
+		},
+		"a message beside the answers stays behind": {
+			history[:len(history)-1] + `,{"id":"u2","role":"user","content":"go"}],` + array(entryOf(ids[0], `true`), entryOf(ids[1], `false`)),
+			history + `,"resume":[` + first + "," + second + `]`,
+		},
+		"no messages: the record's": {
+			`"messages":[],` + array(entryOf(ids[0], `true`), entryOf(ids[1], `false`)),
+			history + `,"resume":[` + first + "," + second + `]`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resume(t, dialect(t, ""), two, parse(t, c.more))
+			want := `{"threadId":"t1","runId":"r1",` + c.want + `}`
+			if err != nil || string(out.Body) != want {
+				t.Errorf("%v\ngot  %s\nwant %s", err, out.Body, want)
+			}
+		})
+	}
+	t.Run("what is cancelled brings no payload", func(t *testing.T) {
+		p := ask(t, tsTool)
+		out, _, err := resume(t, dialect(t, ""), p, parse(t, `"resume":[{"interruptId":"`+p.Interrupts[0].ID+`","status":"cancelled","payload":{"approved":true}}]`))
+		if got := sent(t, out, err, p); got != "cancelled" {
+			t.Error(got)
+		}
+	})
+	t.Run("a question that is not Strands'", func(t *testing.T) {
+		p := ask(t, `{"id":"x","reason":"r"}`)
+		for payload, want := range map[string]string{`{"approved":true}`: `{"approved":true}`, `[1]`: `[1]`, "cancelled": "cancelled"} {
+			out, _, err := resume(t, dialect(t, "*=bool"), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
+			if got := sent(t, out, err, p); got != want {
+				t.Error(got)
+			}
+		}
+	})
+	t.Run("an unknown id", func(t *testing.T) {
+		if _, _, err := resume(t, dialect(t, ""), two, parse(t, array(entryOf("x", `true`)))); code(err) != agui.PartialResume {
+			t.Error(err)
+		}
+	})
+	same := ask(t, tsHook, tsHook)
+	for name, c := range map[string]struct {
+		other string
+		ok    bool
+	}{"two of one id, answered alike": {`"y"`, true}, "two of one id, answered otherwise": {`"n"`, false}} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resume(t, dialect(t, ""), same, parse(t, history+","+array(entryOf(same.Interrupts[0].ID, `true`), entryOf(same.Interrupts[1].ID, c.other))))
+			if c.ok != (err == nil) || c.ok && len(gjson.GetBytes(out.Body, "resume").Array()) != 1 {
+				t.Errorf("%v %s", err, out.Body)
+			}
+		})
+	}
+	t.Run("an interrupt without an id", func(t *testing.T) {
+		p := ask(t, `{"reason":"r"}`)
+		if _, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(p.Interrupts[0].ID, `true`)))); code(err) != agui.InvalidPayload {
+			t.Error(err)
+		}
+	})
+}
+
+// An answer to what is not open any more is read too, so that admit can compare it.
+func TestAnswersOfAnEndedPause(t *testing.T) {
+	p := ask(t, tsHook)
+	p.Ended = true
+	got, err := dialect(t, "").Answers(parse(t, array(entryOf(p.Interrupts[0].ID, `"y"`))), p)
+	if err != nil || len(got) != 1 || string(got[0].Payload) != `"y"` || !got[0].Own {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, err := dialect(t, "").Answers(parse(t, array(entryOf("x", `"y"`))), agui.Pause{}); err != nil || len(got) != 1 || got[0].Own {
+		t.Errorf("%+v %v", got, err)
+	}
+}

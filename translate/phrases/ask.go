@@ -1,0 +1,93 @@
+package phrases
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+
+// maxMessage bounds the message of the interrupt: the text stands in the conversation too.
+const maxMessage = 4 << 10
+
+// plainEnd says whether the event ends a run that has nothing left to do: no outcome, or success without open calls.
+func plainEnd(ev agui.Event) bool {
+	if !ev.Valid() {
+		return false
+	}
+	outcome := ev.Get("outcome")
+	switch {
+	case !outcome.Exists(), outcome.Type == gjson.Null:
+		return true
+	case !outcome.IsObject():
+		return false
+	}
+	return outcome.Get("type").Str == "success" && len(outcome.Get("pendingToolCallIds").Array()) == 0
+}
+
+// An asking is a text that asks.
+type asking struct {
+	id, text, phrase string
+	at               int // of the phrase
+}
+
+// lastText is the last text of the assistant behind the last message of the user, if it asks; nil if it does not, or if the
+// messages are not all known.
+func (d *Dialect) lastText(t agui.Transcript) *asking {
+	if t == nil {
+		return nil
+	}
+	messages, ok := t.Messages()
+	if !ok {
+		return nil
+	}
+	for _, raw := range slices.Backward(messages) {
+		m := agui.View(raw)
+		switch m.Get("role").Str {
+		case "user":
+			return nil
+		case "assistant":
+			if text := m.Get("content"); text.Type == gjson.String && strings.TrimSpace(text.Str) != "" {
+				a := asking{id: strings.Clone(m.Get("id").Str), text: strings.Clone(text.Str)}
+				a.phrase, a.at = d.phrases.in(a.text)
+				if a.phrase == "" {
+					return nil
+				}
+				return &a
+			}
+		}
+	}
+	return nil
+}
+
+// interrupt is the question as the client gets it.
+func (a *asking) interrupt() agui.Interrupt {
+	o := translate.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
+	o = translate.AppendMember(o, `"message"`, quoted(a.bounded()))
+	o = translate.AppendMember(o, `"responseSchema"`, approvalSchema)
+	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":{"phrase":`+quoted(a.phrase)+`}}`)
+	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
+}
+
+// bounded is the text; of a long one its end, where the question stands, or what begins with the phrase.
+func (a *asking) bounded() string {
+	if len(a.text) <= maxMessage {
+		return a.text
+	}
+	from := min(a.at, len(a.text)-maxMessage) // lower case may have moved it by some bytes, which does not matter
+	cut := strings.ToValidUTF8(a.text[from:from+maxMessage], "")
+	if from > 0 {
+		cut = "…" + cut
+	}
+	if from+maxMessage < len(a.text) {
+		cut += "…"
+	}
+	return cut
+}
+
+func quoted(s string) string { return string(agui.MustMarshal(s)) }

@@ -1,0 +1,106 @@
+// Package phrases makes a confirmation of a question that a backend asks in words alone: a run that ends as if all was well,
+// and whose last text holds a phrase such as "shall I proceed". The answer goes back as a user message.
+//
+// It is for AG-UI backends of any kind that have no way to pause; off unless HOLDPOINT_CONFIRM_PHRASES is set, for it
+// guesses. auto asks it last. The default phrases are superagent's; they are found anywhere in the text, in any case.
+//
+// Its mistakes, both of them:
+//
+//   - "Do you want me to" is ordinary chat: "Here is the plan. Do you want me to explain step 2?" becomes a question with
+//     two buttons, and until it is answered or cancelled nothing else can be said on the thread. So does a text that quotes
+//     a phrase, or says "no confirmation required". A list of the backend's own sentences is better than the default one.
+//   - A question in other words, in another language, or in a text beside an open tool call stays ordinary chat, as it was.
+//     So does one in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES.
+//
+// A "yes" that a person types while the question is open is new input, and refused (PENDING_INTERRUPTS) like any: no words
+// are taken for an approval. The button, resume, is the answer.
+//
+// What the backend makes of the answer is up to its model, which is told what a person would have typed: the answer to a
+// conversation, not a decision that is bound to an action. A backend that can really wait should do so.
+//
+// The message stands behind the question: in what the backend gets, and in the client's history, by a MESSAGES_SNAPSHOT at
+// the start of the resumed run, so that it is there in later runs too. It is the last thing that the backend reads: a "yes"
+// that was typed and refused, and comes beside a no, must not be. What a person says beside the answer goes in a second
+// exchange, when the backend has replied to the answer. A client adds the answer behind such messages; it is put back in
+// place for the backend (see order). A yes whose run failed or is in doubt is taken out of what
+// the backend gets, and a run whose last message is a yes is refused: the history is all that a backend without a memory goes
+// by. Under auto these three are done on routes that were seen to ask in this way.
+package phrases
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "phrases"
+
+// A Dialect implements translate.Dialect.
+type Dialect struct {
+	phrases List
+	yes, no string
+}
+
+// New makes the dialect.
+func New(o Options) (*Dialect, error) {
+	if len(o.Phrases) == 0 {
+		return nil, errors.New("phrases: PHRASES is not set, want phrases, such as default")
+	}
+	if err := o.CheckYes(); err != nil {
+		return nil, fmt.Errorf("phrases: YES %q: %w", o.Yes, err)
+	}
+	if err := o.CheckNo(); err != nil {
+		return nil, fmt.Errorf("phrases: NO %q: %w", o.No, err)
+	}
+	o = o.withDefaults()
+	return &Dialect{phrases: o.Phrases, yes: o.Yes, no: o.No}, nil
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect: a plain end behind a text that asks. Whether the text is of this run is seen in End,
+// which knows the request.
+func (d *Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate.Verdict {
+	if ev.Type != agui.RunFinished || held.ID != "" || !plainEnd(ev) {
+		return translate.No
+	}
+	if d.lastText(t) == nil {
+		return translate.No
+	}
+	return translate.Mine
+}
+
+// Begin implements translate.Dialect.
+func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		if d.endsInYes(r.Input.Messages) {
+			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "the messages end in the answer to a question that is not open: it is not sent again, say something new")
+		}
+		if list, changed := d.history(r.Input.Messages, r.Ended); changed {
+			return translate.Out{Body: agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))}, d.plainRun(r), nil
+		}
+		return translate.Out{}, d.plainRun(r), nil
+	}
+	if r.Pause.Dialect != Name || len(r.Answers) != 1 || len(r.Pause.Interrupts) != 1 {
+		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+	}
+	answer, err := d.message(r.Answers[0])
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	before, _ := translate.MessagesBefore(r)
+	before, _ = d.history(before, r.Ended)
+	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, said)}
+	if out.TakesNew {
+		before = append(slices.Clone(before), r.New...)
+	}
+	out.Body = translate.Unanswered(r.Input, behind(before, answer))
+	return out, &run{d: d, r: r, answer: &answer}, nil
+}
+
+func (d *Dialect) plainRun(r translate.Request) translate.Run { return &run{d: d, r: r} }

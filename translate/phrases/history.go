@@ -1,0 +1,112 @@
+package phrases
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// history is the conversation as the backend gets it: each answer in its place, and no yes whose run failed or is in doubt.
+// To a backend that has no other memory than this, such a yes is one that it has not followed yet.
+func (d *Dialect) history(list []agui.Message, ended []agui.Pause) (_ []agui.Message, changed bool) {
+	failed := map[string]bool{}
+	for _, p := range ended {
+		for _, i := range p.Interrupts {
+			failed[answerPrefix+i.ID] = p.Failed && p.Dialect == Name
+		}
+	}
+	list, changed = order(list)
+	goes := func(m agui.Message) bool { return failed[m.ID] && d.approves(m) }
+	if slices.ContainsFunc(list, goes) {
+		return slices.DeleteFunc(slices.Clone(list), goes), true
+	}
+	return list, changed
+}
+
+// approves says whether a message is an answer and could be a yes.
+func (d *Dialect) approves(m agui.Message) bool {
+	return isAnswer(m) && gjson.GetBytes(m.JSON, "content").Str != d.no
+}
+
+// endsInYes says whether nothing was said behind a yes. A run of that history (the reply made anew, a client that tries
+// again) would have the backend follow it once more.
+func (d *Dialect) endsInYes(list []agui.Message) bool {
+	for _, m := range slices.Backward(list) {
+		switch m.Role {
+		case "user", "assistant", "tool":
+			return d.approves(m)
+		}
+	}
+	return false
+}
+
+// order is the messages with each answer right behind its question. Clients add what a snapshot brings at the end of what
+// they have, so behind messages that were sent beside the answer: a model would take a yes for theirs.
+func order(list []agui.Message) (ordered []agui.Message, moved bool) {
+	if !slices.ContainsFunc(list, isAnswer) {
+		return list, false // nearly always
+	}
+	place := make(map[string]int, len(list))
+	for n, m := range list {
+		if m.Role == "assistant" {
+			place[m.ID] = n
+		}
+	}
+	elsewhere := map[int][]agui.Message{} // the answers that stand in another place, by their question's
+	gone := make([]bool, len(list))
+	last, near := -1, false // the last question, and whether nothing but what belongs to it has followed
+	for n, m := range list {
+		q, ok := question(m, place)
+		switch {
+		case ok && near && q == last:
+		case ok:
+			elsewhere[q], gone[n], moved = append(elsewhere[q], m), true, true
+			continue
+		}
+		switch {
+		case m.Role == "assistant":
+			last, near = n, true
+		case !belongs(m):
+			near = false
+		}
+	}
+	if !moved {
+		return list, false
+	}
+	var waiting []agui.Message
+	for n, m := range list {
+		if len(waiting) > 0 && !belongs(m) {
+			ordered, waiting = append(ordered, waiting...), nil
+		}
+		if !gone[n] {
+			ordered = append(ordered, m)
+		}
+		waiting = append(waiting, elsewhere[n]...)
+	}
+	return append(ordered, waiting...), true
+}
+
+func isAnswer(m agui.Message) bool { return m.Role == "user" && strings.HasPrefix(m.ID, answerPrefix) }
+
+// question is the place of the message that an answer is for.
+func question(m agui.Message, place map[string]int) (at int, ok bool) {
+	if !isAnswer(m) {
+		return 0, false
+	}
+	id := strings.TrimPrefix(m.ID, answerPrefix)
+	if at, ok = place[id]; ok {
+		return at, true // with kept ids
+	}
+	if cut := strings.LastIndexByte(id, '~'); cut >= 0 {
+		at, ok = place[id[:cut]]
+	}
+	return at, ok
+}
+
+// belongs says whether a message behind a question is of the same run: a result of a call that the question's message has.
+func belongs(m agui.Message) bool {
+	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
+}

@@ -1,0 +1,73 @@
+package phrases
+
+import (
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+func TestOrder(t *testing.T) {
+	m := func(id, role string) string { return say(id, role, "x") }
+	for name, c := range map[string]struct{ list, want string }{
+		"none":                        {asks + "," + asked, ""},
+		"in its place":                {asks + "," + asked + "," + yes + "," + m("a2", "assistant"), ""},
+		"behind a result":             {asks + "," + asked + "," + m("t", "tool") + "," + yes, ""},
+		"behind the user's":           {asks + "," + asked + "," + m("u2", "user") + "," + yes + "," + m("a2", "assistant"), "u1 a1 confirm-a1~x u2 a2"},
+		"behind a result and more":    {asks + "," + asked + "," + m("t", "tool") + "," + m("u2", "user") + "," + yes, "u1 a1 t confirm-a1~x u2"},
+		"before its question":         {yes + "," + asks + "," + asked, "u1 a1 confirm-a1~x"},
+		"of no question":              {asks + "," + m("confirm-zz~x", "user") + "," + m("a", "assistant"), ""},
+		"kept ids":                    {asks + "," + asked + "," + m("u2", "user") + "," + m("confirm-a1", "user"), "u1 a1 confirm-a1 u2"},
+		"of two questions":            {asked + "," + m("b~1", "assistant") + "," + m("u", "user") + "," + m("confirm-b~1~y", "user") + "," + yes, "a1 confirm-a1~x b~1 confirm-b~1~y u"},
+		"two of one question":         {asked + "," + yes + "," + m("u", "user") + "," + m("confirm-a1~y", "user"), "a1 confirm-a1~y confirm-a1~x u"},
+		"an assistant's is no answer": {asked + "," + m("u", "user") + "," + m("confirm-a1~y", "assistant"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, moved := order(input(t, c.list, "").Messages)
+			got := ""
+			if moved {
+				got = told(gjson.ParseBytes(agui.MessageList(list)))
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A yes is followed once: not when the reply is made anew, not when its run failed.
+func TestAnOldAnswer(t *testing.T) {
+	d := newDialect(t)
+	more := say("u2", "user", "So?")
+	failed := pause()
+	failed.Failed = true
+	for name, c := range map[string]struct {
+		list  string
+		ended []agui.Pause
+		want  string // the messages that go, "" for as they came, or the code
+	}{
+		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
+		"a yes at the end, then a system":     {asks + "," + asked + "," + yes + "," + say("s", "system", "x"), nil, "UNKNOWN_INTERRUPT_ID"},
+		"a no at the end":                     {asks + "," + asked + "," + no, nil, ""},
+		"a yes before more":                   {asks + "," + asked + "," + yes + "," + more, nil, ""},
+		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []agui.Pause{pause()}, ""},
+		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []agui.Pause{failed}, "u1 a1 u2"},
+		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []agui.Pause{failed}, ""},
+		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []agui.Pause{failed}, ""},
+		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []agui.Pause{{ID: "p", Dialect: "agui", Failed: true, Interrupts: pause().Interrupts}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, c.list, "")
+			out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: c.ended})
+			got := string(code(err))
+			if out.Body != nil {
+				got = told(gjson.GetBytes(out.Body, "messages"))
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package phrases
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Options of the dialect, HOLDPOINT_CONFIRM_*.
+type Options struct {
+	Phrases List   `env:"PHRASES" doc:"phrases by which a text at the end of a run asks for a confirmation, phrase;phrase; default stands for a list of English ones; none: it is not looked for"`
+	Yes     string `env:"YES" envDefault:"Yes, please proceed." doc:"user message by which a confirmation is answered with yes"`
+	No      string `env:"NO" envDefault:"No. Do not do it." doc:"user message by which it is answered with no, or cancelled"`
+}
+
+const (
+	yesDefault = "Yes, please proceed."
+	noDefault  = "No. Do not do it."
+)
+
+func (o Options) withDefaults() Options {
+	if o.Yes == "" {
+		o.Yes = yesDefault
+	}
+	if o.No == "" {
+		o.No = noDefault
+	}
+	return o
+}
+
+// CheckYes says what is wrong with the words for yes.
+func (o Options) CheckYes() error {
+	if o.Yes != "" && len(words(o.Yes)) == 0 {
+		return errors.New("want words that a model takes for a yes")
+	}
+	return nil
+}
+
+// CheckNo says what is wrong with the words for no: whatever they say, it must not be a yes, nor hold one.
+func (o Options) CheckNo() error {
+	o = o.withDefaults()
+	no, yes := words(o.No), words(o.Yes)
+	if len(no) == 0 {
+		return fmt.Errorf("it says nothing, and a model may take that for go on; want for example %q", noDefault)
+	}
+	for _, w := range append(slices.Clone(no), strings.Join(no, " ")) {
+		if translate.JSON(agui.MustMarshal(w)).DeniesOnly() != nil {
+			return fmt.Errorf("it could be taken for an approval; want for example %q", noDefault)
+		}
+	}
+	if strings.Contains(" "+strings.Join(no, " ")+" ", " "+strings.Join(yes, " ")+" ") {
+		return errors.New("it holds what means yes (HOLDPOINT_CONFIRM_YES)")
+	}
+	return nil
+}
+
+// words are those of a text, in lower case.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+}
+
+// A List is phrases, in lower case.
+type List []string
+
+// leastPhrase is the shortest phrase in bytes: one letter would be in every text.
+const leastPhrase = 3
+
+// english is superagent's list (superagent-base, pkg/agentdef/interrupt.go).
+var english = [...]string{
+	"please confirm", "do you confirm", "are you sure", "shall i proceed", "would you like me to proceed", "do you want to proceed",
+	"do you want me to", "should i go ahead", "confirm before", "confirmation required", "waiting for your confirmation", "need your approval",
+}
+
+// UnmarshalText reads the value of a variable.
+func (l *List) UnmarshalText(text []byte) error {
+	*l = nil
+	for phrase := range strings.SplitSeq(string(text), ";") {
+		phrase = strings.ToLower(strings.TrimSpace(phrase))
+		switch {
+		case phrase == "":
+		case phrase == "default":
+			*l = append(*l, english[:]...)
+		case len(phrase) < leastPhrase:
+			return fmt.Errorf("the phrase %q has less than %d letters, and would be found everywhere", phrase, leastPhrase)
+		default:
+			*l = append(*l, phrase)
+		}
+	}
+	if len(*l) == 0 {
+		return errors.New("want phrases, such as default or default;soll ich")
+	}
+	return nil
+}
+
+// String is the list as it is written.
+func (l List) String() string { return strings.Join(l, ";") }
+
+// in is the first phrase that the text holds, and where; "" if it holds none.
+func (l List) in(text string) (phrase string, at int) {
+	text = strings.ToLower(text)
+	for _, p := range l {
+		if at := strings.Index(text, p); at >= 0 {
+			return p, at
+		}
+	}
+	return "", 0
+}

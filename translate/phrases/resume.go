@@ -1,0 +1,54 @@
+package phrases
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Answers implements translate.Dialect. A bare boolean is the short form.
+func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	list, err := translate.Answers(in, p)
+	for n := range list {
+		if v := string(list[n].Payload); p.Dialect == Name && p.ID != "" && (v == "true" || v == "false") {
+			list[n].Payload = json.RawMessage(`{"approved":` + v + `}`)
+		}
+	}
+	return list, err
+}
+
+// answerPrefix begins the id of a message that answers; the interrupt's id follows, which begins with the question's.
+const answerPrefix = "confirm-"
+
+// message is what an answer becomes. A yes is one that nobody can read as anything else.
+func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
+	content := d.no
+	if a.Status == agui.Resolved {
+		given := translate.Members(gjson.ParseBytes(a.Payload), "approved")
+		if len(given) == 0 || slices.ContainsFunc(given, func(v gjson.Result) bool { return !v.IsBool() || v.Raw != given[0].Raw }) {
+			return agui.Message{}, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", a.ID)
+		}
+		if given[0].Type == gjson.True {
+			content = d.yes
+		}
+	}
+	return agui.ParseMessage(agui.MustMarshal(struct {
+		ID      string `json:"id"`
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}{answerPrefix + a.ID, "user", content})), nil
+}
+
+// said says whether a message is somebody's words or a tool's, and no instruction: those stand wherever they stand.
+func said(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
+
+// behind is the conversation with the answer.
+func behind(before []agui.Message, answer agui.Message) []agui.Message {
+	list, _ := order(before)
+	list = slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return m.ID == answer.ID })
+	return append(list, answer)
+}

@@ -1,0 +1,133 @@
+package phrases
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A run translates one exchange. Nothing is looked at before its end.
+type run struct {
+	d      *Dialect
+	r      translate.Request
+	answer *agui.Message // on a resume: what the answer became
+	told   bool          // the client has it
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	emit(ev)
+	if ev.Type == agui.RunStarted && run.answer != nil && !run.told {
+		if snapshot, ok := run.snapshot(); ok {
+			emit(snapshot)
+		}
+		run.told = true
+	}
+	return nil
+}
+
+// snapshot is the client's history with the answer in it, if all of it is known: what a snapshot leaves out, a client forgets.
+func (run *run) snapshot() (agui.Event, bool) {
+	if run.r.Show == translate.ShowNative {
+		return agui.Event{}, false
+	}
+	known, ok := translate.KnownMessages(run.r)
+	if !ok {
+		return agui.Event{}, false
+	}
+	list := append(behind(known, *run.answer), run.r.New...)
+	ids := make(map[string]bool, len(list))
+	for _, m := range list {
+		if m.ID == "" || ids[m.ID] {
+			return agui.Event{}, false // of two with one id a client keeps one
+		}
+		ids[m.ID] = true
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type       `json:"type"`
+		Messages json.RawMessage `json:"messages"`
+	}{agui.MessagesSnapshot, agui.MessageList(list)})), true
+}
+
+// End implements translate.Run. A client that is shown the backend's own form answers a question in words.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
+	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
+		return res, nil
+	}
+	messages, calls := run.before()
+	if !plainEnd(e.Event) || run.waits(calls) {
+		return run.left(res), nil
+	}
+	asked := run.d.lastText(run.r.Transcript)
+	if asked == nil || messages[asked.id] || run.r.Show == translate.ShowNative {
+		return run.ended(res), nil
+	}
+	res.Pause = agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{asked.interrupt()}}
+	if e.Event.Get("outcome").Exists() {
+		res.Finish = e.Event.With(agui.DeleteKey(e.Event.JSON, "outcome"))
+	}
+	return res, nil
+}
+
+// waits says whether a call of this run has no result: the client's to answer, or the run is not at its end.
+func (run *run) waits(before map[string]bool) bool {
+	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return !c.Answered && !before[c.ID] })
+}
+
+// saidBeside says whether words beside the answer wait for their turn.
+func (run *run) saidBeside() bool { return run.answer != nil && slices.ContainsFunc(run.r.New, said) }
+
+// ended is the result of a run that ended well, with one more for what was said beside the answer.
+func (run *run) ended(res translate.Result) translate.Result {
+	r := run.r
+	if !run.saidBeside() {
+		return res
+	}
+	known, ok := translate.KnownMessages(r)
+	if !ok {
+		return run.left(res) // without the reply to the answer they would be the last word on the question
+	}
+	if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
+		known = append(known, *run.answer)
+	}
+	known, _ = run.d.history(known, r.Ended)
+	out := translate.Out{Body: translate.Unanswered(r.Input, append(slices.Clone(known), r.New...)), TakesNew: true}
+	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
+	res.Next = &translate.Exchange{Out: out, Run: run.d.plainRun(r)}
+	return res
+}
+
+// left says of what was said beside the answer that it was not taken. It is in the history of the next run.
+func (run *run) left(res translate.Result) translate.Result {
+	if run.saidBeside() {
+		finish := res.Finish.Clone()
+		res.Finish = finish.With(agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken)))
+	}
+	return res
+}
+
+// before are the ids of the messages and the calls that were there before this run.
+func (run *run) before() (messages, calls map[string]bool) {
+	messages, calls = map[string]bool{}, map[string]bool{}
+	note := func(m gjson.Result) {
+		messages[m.Get("id").Str] = true
+		for _, c := range m.Get("toolCalls").Array() {
+			calls[c.Get("id").Str] = true
+		}
+	}
+	for _, m := range run.r.Came {
+		note(gjson.ParseBytes(m.JSON))
+	}
+	for _, m := range gjson.ParseBytes(run.r.Pause.Messages).Array() {
+		note(m)
+	}
+	for _, s := range run.r.Pause.Seen {
+		messages[s.ID] = true
+	}
+	return messages, calls
+}
