@@ -171,3 +171,23 @@ func TestStrandsAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 		})
 	}
 }
+
+// The hook of the documentation behind the adapter: it gets an object whatever the answer is, and fails. Nothing runs, and
+// it is not told as done.
+func TestStrandsAdapterBeforeTheDocumentedHook(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+	}{{"approved", accept}, {"the word for yes", says("y")}, {"cancelled", cancelled}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachAdapter(t, "docs", func(t *testing.T, w world) {
+				c := w.adapted(t, "docs")
+				c.gated(t, c.order("delete a.txt"), 1)
+				if a := c.run(t, c.each(t, test.answer)).answer(t); a.code() == "" || a.outcome() != nil {
+					t.Errorf("a hook that failed is told as %s", terminal(a))
+				}
+				w.deleted(t, c)
+			})
+		})
+	}
+}
