@@ -81,12 +81,7 @@ func TestStrandsClientLeavesBeforeTheQuestion(t *testing.T) {
 		s := c.order("delete a.txt")
 		s.abortOn = "RUN_STARTED"
 		c.run(t, s)
-		if !eventually(func() bool {
-			_, ok := w.h.log.find(func(line string) bool { return contains(line, `"run ended"`, c.thread, `"interrupt"`) })
-			return ok
-		}) {
-			t.Fatal("the run did not come to its question")
-		}
+		w.logs(t, c, `"run ended"`, `"interrupt"`)
 		next := c.another(t)
 		if a := next.run(t, step{empty: true}).answer(t); len(a.outcome()) != 1 || a.code() != "" {
 			t.Fatalf("after a client left: %s", terminal(a))
@@ -98,6 +93,37 @@ func TestStrandsClientLeavesBeforeTheQuestion(t *testing.T) {
 		next.goesOn(t, nil)
 		w.deleted(t, next, "a.txt")
 	})
+}
+
+// A run whose client has left goes on. Until it has ended its thread takes no other: the agent would begin it beside the first.
+func TestStrandsRunWithoutItsClient(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+		c, gate := w.clerk(t), fresh("gate")
+		s := c.order("linger " + gate)
+		s.abortOn = "TOOL_CALL_END"
+		c.run(t, s)
+		w.b.reached(t, gate)
+		next := c.another(t)
+		w.logs(t, c, "client left")
+		next.another(t).refused(t, step{say: "plain and impatient"}, "THREAD_BUSY", false)
+		w.called(t, next, 1)
+		w.b.open(t, gate)
+		w.logs(t, c, `"run ended"`, `"finished"`)
+		next.goesOn(t, nil)
+		w.called(t, next, 2)
+		w.deleted(t, next)
+	})
+}
+
+// logs waits until Holdpoint has said so of the thread.
+func (w world) logs(t *testing.T, c *client, words ...string) {
+	t.Helper()
+	if !eventually(func() bool {
+		_, ok := w.h.log.find(func(line string) bool { return contains(line, append(words, c.thread)...) })
+		return ok
+	}) {
+		t.Fatalf("Holdpoint did not say %q", words)
+	}
 }
 
 // A client that leaves while what it approved runs: that goes on, and whoever sends the same answer again is told how it ended.

@@ -9,6 +9,7 @@ with an echo and nothing else, so that "the thread goes on" can be tested everyw
   each A B          one after the other twice       the tool asks twice
   mix A             one that needs nobody's leave beside one that does
   slow GATE A       the tool waits at a gate after it did its work
+  linger GATE       a tool that needs nobody's leave waits at a gate
   hand A            the agent that deletes is a tool of this one
   boom              the model dies in the middle; boom-after A: when the tool has run
 
@@ -141,6 +142,14 @@ async def delete_slowly(paths: list[str], gate: str) -> str:
 
 
 @tool
+async def linger(gate: str, thread: str) -> str:
+    """Wait at a gate; needs nobody's leave."""
+    LEDGER.add("effects", thread, {"name": "linger", "args": {}})
+    await GATES.wait(gate)
+    return "waited"
+
+
+@tool
 def list_files(thread: str) -> list:
     """List files; needs nobody's leave."""
     LEDGER.add("effects", thread, {"name": "list_files", "args": {}})
@@ -216,6 +225,8 @@ class Scripted(Model):
                 return [[("ask_twice", {"thread": thread})]]
             case "slow":
                 return [[("delete_slowly", {"gate": names[0], "paths": paths[1:]})]]
+            case "linger":
+                return [[("linger", {"gate": names[0], "thread": thread})]]
             case "hand":
                 return [[("cleaner", {"input": f"delete {' '.join(names)} @{thread}"})]]
             case "delete" | "think" | "boom-after":
@@ -374,7 +385,7 @@ class Enveloped(HookProvider):
 
 
 def agent(*hooks: HookProvider, tools: tuple = (), **options) -> Agent:
-    every = [delete_files, delete_slowly, list_files, ask_user, ask_twice, *tools]
+    every = [delete_files, delete_slowly, linger, list_files, ask_user, ask_twice, *tools]
     return Agent(model=Scripted(), tools=every, hooks=list(hooks), callback_handler=None, system_prompt="You delete files.", **options)
 
 
@@ -428,7 +439,7 @@ AGENTS = {
 }
 if BeforeToolsEvent:
     AGENTS["batch"] = lambda **options: agent(Batch(), **options)
-    AGENTS["hitl"] = lambda **options: agent(interventions=[HumanInTheLoop(allowed_tools=["list_files", "ask_user", "ask_twice"], enable_trust=True)], **options)
+    AGENTS["hitl"] = lambda **options: agent(interventions=[HumanInTheLoop(allowed_tools=["linger", "list_files", "ask_user", "ask_twice"], enable_trust=True)], **options)
 
 
 def kept(name: str, session: str):
