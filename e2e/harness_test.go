@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,15 +32,16 @@ const patience = 90 * time.Second
 // shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state but the backends,
 // and every test has threads of its own.
 var shared struct {
-	binary   string
-	python   map[stack]string // its interpreter, or its node
-	backends []*backend
-	proxies  map[string]*holdpoint // by backend.name
-	agents   []*backend            // of agent-framework, every version in every mode
-	auto     *holdpoint            // the one before all of them
-	strands  *strandsTS
-	through  *driver // clients behind Holdpoint: nothing may ever be thrown astray there
-	direct   *driver // clients in front of a bare backend
+	binary    string
+	python    map[stack]string // its interpreter, or its node
+	backends  []*backend
+	proxies   map[string]*holdpoint // by backend.name
+	agents    []*backend            // of agent-framework, every version in every mode
+	strands   []*server             // of Strands, every version
+	auto      *holdpoint            // the one before all of them
+	strandsTS *strandsTS
+	through   *driver // clients behind Holdpoint: nothing may ever be thrown astray there
+	direct    *driver // clients in front of a bare backend
 }
 
 // A stack is one version of one framework's adapter: the folder with its server, and the version that its pins name.
@@ -50,7 +52,7 @@ var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
 	{"agentframework", "1.0.0b251223"}, {"agentframework", "1.0.0b260116"}, {"agentframework", "1.0.0b260219"},
 	{"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
-	{"strands-ts", "1.19.0"},
+	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
 
 // node: the server is one for node, and the packages are those of the folder's package-lock.json.
@@ -99,8 +101,11 @@ func setUp() error {
 	for i, s := range stacks {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
 		ledger := ""
-		if s.node() {
+		switch {
+		case s.node():
 			ledger = filepath.Join(dir, s.framework)
+		case s.framework == "strands":
+			ledger = filepath.Join(dir, "strands-"+s.version) // beside which its files and sessions are
 		}
 		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
@@ -131,6 +136,7 @@ func setUp() error {
 		}
 		shared.proxies[b.name] = h
 	}
+	shared.strands = slices.DeleteFunc(slices.Clone(servers), func(s *server) bool { return s.framework != "strands" })
 	if err := setUpAgents(servers); err != nil {
 		return err
 	}

@@ -73,8 +73,8 @@ func (w world) kept(t *testing.T, c *client, files ...string) {
 	w.shown(t, c)
 }
 
-func TestStrandsRunsWhatIsApproved(t *testing.T) {
-	eachStrands(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsTSRunsWhatIsApproved(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.waits(t, c.wants("delete a.txt"), 1)
 		if file := c.file(t, c.pending[0]); file != "a.txt" {
@@ -90,10 +90,10 @@ func TestStrandsRunsWhatIsApproved(t *testing.T) {
 }
 
 // The word of the documentation, and of HumanInTheLoop.
-func TestStrandsTakesAWord(t *testing.T) {
+func TestStrandsTSTakesAWord(t *testing.T) {
 	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
 		t.Run(word, func(t *testing.T) {
-			eachStrands(t, strandsAll, func(t *testing.T, w world) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt"), 1)
 				c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, word) })})
@@ -104,14 +104,14 @@ func TestStrandsTakesAWord(t *testing.T) {
 }
 
 // A no in whatever form deletes nothing. For the documented hook all but a word would be an exception, which runs the call.
-func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
+func TestStrandsTSRunsNothingThatIsDenied(t *testing.T) {
 	for name, no := range map[string]answer{
 		"denied":    reject,
 		"cancelled": cancelled,
 		"false":     func(id string) entry { return resolved(id, false) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachStrands(t, strandsAll, func(t *testing.T, w world) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt"), 1)
 				defer w.deleted(t, c)
@@ -124,13 +124,13 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 
 // An answer that can't be said in the hook's form is refused or taken for the no that it is. It deletes nothing, and the
 // thread goes on.
-func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
+func TestStrandsTSRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	for _, payload := range []any{
 		map[string]any{"approved": false, "comment": "not today"}, map[string]any{"approved": "true"}, map[string]any{"approved": nil},
 		map[string]any{"accepted": false}, map[string]any{"status": "cancelled"}, map[string]any{}, []any{}, []any{"y"}, 0, 1, "", json.RawMessage("null"),
 	} {
 		t.Run(text(payload), func(t *testing.T) {
-			eachStrands(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				defer w.deleted(t, c)
@@ -188,7 +188,7 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 }
 
 // Two parallel calls: both are asked for, at once or one after the other, and each runs if its own answer was a yes.
-func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
+func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		no    answer
@@ -198,7 +198,7 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 		{"the second approved", cancelled, []string{"b.txt"}}, {"both denied", reject, nil}, {"both cancelled", cancelled, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, strandsAll, func(t *testing.T, w world) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				c.decides(t, test.no, test.files...)
@@ -209,8 +209,8 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 }
 
 // A call that nobody asks for runs beside one that waits, once. Another one comes after the answer.
-func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
-	eachStrands(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsTSAsksAgainInTheSameTurn(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.run(t, c.wants("delete a.txt and list then delete b.txt then delete c.txt"))
 		c.decides(t, cancelled, "a.txt", "c.txt")
@@ -222,10 +222,10 @@ func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 }
 
 // A tool that asks gets the answer as it is; the second question of one that asks twice comes in a pause of its own.
-func TestStrandsToolAsks(t *testing.T) {
+func TestStrandsTSToolAsks(t *testing.T) {
 	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
 		t.Run(text(payload), func(t *testing.T) {
-			eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("ask Which env?"), 1)
 				if i := c.pending[0]; i.str("message") != "Which env?" || i.str("toolCallId") == "" {
@@ -238,7 +238,7 @@ func TestStrandsToolAsks(t *testing.T) {
 		})
 	}
 	t.Run("twice", func(t *testing.T) {
-		eachStrands(t, []string{"sse/hook", "agui/hook"}, func(t *testing.T, w world) {
+		eachStrandsTS(t, []string{"sse/hook", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
 			c.waits(t, c.wants("twice"), 1)
 			a := c.run(t, step{resume: c.answers(func(id string) entry { return resolved(id, "one") })}).answer(t)
@@ -251,7 +251,7 @@ func TestStrandsToolAsks(t *testing.T) {
 		})
 	})
 	t.Run("hand over", func(t *testing.T) {
-		eachStrands(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
+		eachStrandsTS(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
 			c.waits(t, c.wants("hand Which one?"), 1)
 			if i := c.pending[0]; i.str("message") != "Which one?" || !contains(nativeID(i), "strands:handoff-to-user") {
@@ -275,12 +275,12 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 }
 
 // The form of an answer is the operator's to say, by the question's name.
-func TestStrandsAnswersByName(t *testing.T) {
+func TestStrandsTSAnswersByName(t *testing.T) {
 	env := asStrands()
 	env["HOLDPOINT_STRANDS_ANSWERS"] = "strands:human*=bool;ask_user=docs-string path=choice;*=docs-string"
-	h := ownHoldpoint(t, shared.strands.server.base(), env)
+	h := ownHoldpoint(t, shared.strandsTS.server.base(), env)
 	t.Run("modes", func(t *testing.T) {
-		eachStrands(t, []string{"sse/vended"}, func(t *testing.T, w world) {
+		eachStrandsTS(t, []string{"sse/vended"}, func(t *testing.T, w world) {
 			w.h = h
 			c := w.person(t)
 			c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
@@ -301,7 +301,7 @@ func TestStrandsAnswersByName(t *testing.T) {
 }
 
 // All calls of a turn in one question, whose id is the same each time: the second answer is to the second question.
-func TestStrandsBatch(t *testing.T) {
+func TestStrandsTSBatch(t *testing.T) {
 	for _, test := range []struct {
 		name          string
 		first, second answer
@@ -311,7 +311,7 @@ func TestStrandsBatch(t *testing.T) {
 		{"approved twice", accept, accept, []string{"a.txt", "b.txt", "c.txt"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, []string{"sse/batch", "saved/batch", "agui/batch"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"sse/batch", "saved/batch", "agui/batch"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				first := c.run(t, c.wants("delete a.txt and delete b.txt")).answer(t)
 				c.finish(t, step{resume: c.answers(test.first)})
@@ -333,13 +333,13 @@ func TestStrandsBatch(t *testing.T) {
 }
 
 // Two hooks ask for one call: it runs if both are answered with a yes.
-func TestStrandsTwoHooksOnOneCall(t *testing.T) {
+func TestStrandsTSTwoHooksOnOneCall(t *testing.T) {
 	for _, test := range []struct {
 		answers []answer
 		files   []string
 	}{{[]answer{accept, accept}, []string{"a.txt"}}, {[]answer{accept, reject}, nil}, {[]answer{cancelled, accept}, nil}} {
 		t.Run(fmt.Sprint(len(test.files), " deleted"), func(t *testing.T) {
-			eachStrands(t, []string{"sse/two", "agui/two"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"sse/two", "agui/two"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt"), 2)
 				c.finish(t, c.each(t, test.answers...))
@@ -350,14 +350,14 @@ func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 }
 
 // A node of a graph waits: with it, or without it.
-func TestStrandsGraphNode(t *testing.T) {
+func TestStrandsTSGraphNode(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer answer
 		files  []string
 	}{{"approved", accept, []string{"a.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, []string{"sse/graph-hook", "ndjson/graph-hook"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"sse/graph-hook", "ndjson/graph-hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt"), 1)
 				if i := c.pending[0]; i["toolCallId"] != nil {
@@ -372,10 +372,10 @@ func TestStrandsGraphNode(t *testing.T) {
 
 // What an agent does as another's tool is the tool's affair: the client sees one call, and one result. A question in it is
 // lost in Strands, and none is made up.
-func TestStrandsAgentAsATool(t *testing.T) {
+func TestStrandsTSAgentAsATool(t *testing.T) {
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {
 		t.Run(name, func(t *testing.T) {
-			eachStrands(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
 				a := c.finish(t, c.wants(name))
 				if starts := a.of("TOOL_CALL_START"); len(starts) != 1 || starts[0].str("toolCallName") != "helper" || len(a.of("TOOL_CALL_RESULT")) != 1 {

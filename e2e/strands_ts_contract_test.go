@@ -10,7 +10,7 @@ import (
 
 // What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the thread. The pause stays
 // as it was, is told again, and takes the right answer afterwards.
-func TestStrandsKeepsTheContract(t *testing.T) {
+func TestStrandsTSKeepsTheContract(t *testing.T) {
 	for _, refusal := range []struct {
 		name, code string
 		wrong      func(c *client) (s step, applies bool)
@@ -36,7 +36,7 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 		}},
 	} {
 		t.Run(refusal.name, func(t *testing.T) {
-			eachStrands(t, strandsAll, func(t *testing.T, w world) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				s, applies := refusal.wrong(c)
@@ -54,8 +54,8 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 }
 
 // A reloaded page knows the messages and not what is open: it is told again, with the same ids.
-func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
-	eachStrands(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsTSAsksAReloadedPageAgain(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 		first := w.person(t)
 		first.waits(t, first.wants("delete a.txt"), 1)
 		c := first.another(t)
@@ -72,8 +72,8 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 
 // The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not called. It would ask its
 // model again.
-func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
-	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
+func TestStrandsTSIsNotToldTheSameAnswersTwice(t *testing.T) {
+	eachStrandsTS(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
 		c := w.person(t)
 		c.run(t, c.wants("delete a.txt and delete b.txt"))
 		history, answers := c.another(t), c.answers(accept)
@@ -106,14 +106,14 @@ func unordered(c *client) string {
 }
 
 // Another answer after the end is none.
-func TestStrandsTakesTheFirstAnswer(t *testing.T) {
+func TestStrandsTSTakesTheFirstAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		first, late answer
 		files       []string
 	}{{"denied after all", accept, reject, []string{"a.txt"}}, {"approved after all", reject, accept, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, strandsAll, func(t *testing.T, w world) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
 				c.waits(t, c.wants("delete a.txt"), 1)
 				late := c.answers(test.late)
@@ -126,8 +126,8 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 }
 
 // New input beside the answers is answered behind what was approved. Where the answers lead to another question it waits.
-func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
-	eachStrands(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsTSTakesAMessageBesideTheAnswers(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
 		a := c.run(t, step{say: "plain and patient", resume: c.answers(accept)}).answer(t)
@@ -149,10 +149,10 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 }
 
 // The session of a thread is its own, the same in every run, and does not tell the thread's id.
-func TestStrandsSession(t *testing.T) {
+func TestStrandsTSSession(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
-		w := shared.strands.world("sse/hook", newest)
+		w := shared.strandsTS.world("sse/hook", newest)
 		c := w.person(t)
 		c.waits(t, c.wants("delete a.txt"), 1)
 		c.finish(t, step{resume: c.answers(accept)})
@@ -168,8 +168,8 @@ func TestStrandsSession(t *testing.T) {
 }
 
 // The events of a run that asks nothing, in an order that every client takes, and thoughts only where they are wanted.
-func TestStrandsOrdinaryRun(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
+func TestStrandsTSOrdinaryRun(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		for _, said := range []string{"plain one", "plain two"} {
 			c.finish(t, c.wants(said))

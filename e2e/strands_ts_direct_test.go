@@ -17,7 +17,7 @@ import (
 
 // bareStrands is the server itself in one mode, and a fresh thread.
 func bareStrands(mode string) (b *backend, thread string) {
-	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
+	return &backend{name: mode, mode: mode, server: shared.strandsTS.server}, fresh("bare")
 }
 
 // prompt sends a prompt to a raw server, and reads its events. cut: the answer broke off, or there was none.

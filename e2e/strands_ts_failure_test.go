@@ -13,8 +13,8 @@ import (
 )
 
 // An exception in the model: one RUN_ERROR, whichever way it comes, and the thread goes on.
-func TestStrandsModelFails(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsTSModelFails(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.person(t)
 			if a := c.run(t, c.wants("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
@@ -27,8 +27,8 @@ func TestStrandsModelFails(t *testing.T) {
 }
 
 // A tool that fails is a result like any other.
-func TestStrandsToolFails(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsTSToolFails(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.finish(t, c.wants("boom"))
 		w.kept(t, c)
@@ -36,8 +36,8 @@ func TestStrandsToolFails(t *testing.T) {
 }
 
 // A server that does not stream loses the question. That is an error which says so, never a success.
-func TestStrandsAnswersWithoutAStream(t *testing.T) {
-	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
+func TestStrandsTSAnswersWithoutAStream(t *testing.T) {
+	eachStrandsTS(t, []string{"json/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		if a := c.run(t, c.wants("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
 			t.Errorf("answer: %s", terminal(a))
@@ -48,10 +48,10 @@ func TestStrandsAnswersWithoutAStream(t *testing.T) {
 
 // An agent that is made for each request, as in Strands' Express example, knows no answer: it asks its model again, and what
 // looks like a success is none.
-func TestStrandsAgentForEachRequest(t *testing.T) {
+func TestStrandsTSAgentForEachRequest(t *testing.T) {
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
-			eachStrands(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
+			eachStrandsTS(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
 				both(t, func(t *testing.T, next func(*client) *client) {
 					c := w.person(t)
 					c.waits(t, c.wants("delete a.txt"), 1)
@@ -70,10 +70,10 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 
 // ---- a backend that dies -------------------------------------------------------------------------------------------
 
-// mortalStrands is a server of its own, which may be killed, and Holdpoint before one of its modes.
-func mortalStrands(t *testing.T, mode string) world {
+// mortalStrandsTS is a server of its own, which may be killed, and Holdpoint before one of its modes.
+func mortalStrandsTS(t *testing.T, mode string) world {
 	t.Helper()
-	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))
+	s, err := startServer(shared.strandsTS.server.stack, filepath.Join(t.TempDir(), "ledger"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +89,11 @@ func mortalStrands(t *testing.T, mode string) world {
 
 // The backend is restarted between pause and answer. With a session manager it takes the answer, without one the question
 // is lost: that is said, nothing runs, and the thread goes on.
-func TestStrandsIsRestarted(t *testing.T) {
+func TestStrandsTSIsRestarted(t *testing.T) {
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := mortalStrands(t, mode)
+			w := mortalStrandsTS(t, mode)
 			var clients []*client
 			for _, w.version = range []string{newest, pinned} {
 				c := w.person(t)
@@ -120,11 +120,11 @@ func TestStrandsIsRestarted(t *testing.T) {
 
 // The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the answer is not sent again,
 // and the thread goes on.
-func TestStrandsDiesInMidResume(t *testing.T) {
+func TestStrandsTSDiesInMidResume(t *testing.T) {
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := mortalStrands(t, mode)
+			w := mortalStrandsTS(t, mode)
 			c := w.person(t)
 			c.waits(t, c.wants("delete a.txt then wait slow"), 1)
 			s := step{resume: c.answers(accept)}
@@ -147,14 +147,14 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 // Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What the agent waits for nobody can
 // find out, so a new message is an error that says so.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		env := map[string]string{}
 		if w.raw() {
 			env = asStrands()
 		}
 		c := w.person(t)
 		c.waits(t, c.wants("delete a.txt"), 1)
-		after := ownHoldpoint(t, shared.strands.server.base(), env)
+		after := ownHoldpoint(t, shared.strandsTS.server.base(), env)
 		n := newClient(t, c.d, c.version, after.address+"/"+w.b.mode, c.thread, c.messages)
 		n.refused(t, step{resume: c.answers(accept), empty: true}, "UNKNOWN_INTERRUPT_ID", false)
 		w.called(t, c, 1)
@@ -212,8 +212,8 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 
 // The client leaves before the question comes. A raw server goes on and asks all the same, and cannot be asked what is open:
 // whoever comes next is told.
-func TestStrandsAsksAClientThatLeft(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
+func TestStrandsTSAsksAClientThatLeft(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
 		c := first.leaves(t, w, first.wants("wait "+gate+" then delete a.txt"), gate)
 		c.waits(t, step{empty: true}, 1)
@@ -227,7 +227,7 @@ func TestStrandsAsksAClientThatLeft(t *testing.T) {
 // A client that leaves is a stop, and nothing runs that nobody was asked for. The adapter may be too late to stop its agent, which
 // waits then for an answer to what the adapter does not know: such a thread takes nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
-	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
+	eachStrandsTS(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
 		c := first.leaves(t, w, first.wants("wait "+gate+" and delete a.txt"), gate)
 		c.run(t, step{say: "plain", loose: true})
@@ -236,8 +236,8 @@ func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 }
 
 // The client leaves when its answer was taken. The run goes on without it, and what it asks then is told to the next one.
-func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsTSGoesOnWithoutTheClientThatAnswered(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
 		first.waits(t, first.wants("delete a.txt then wait "+gate+" then delete b.txt"), 1)
 		c := first.leaves(t, w, step{resume: first.answers(accept)}, gate)
@@ -251,8 +251,8 @@ func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 }
 
 // Two pages answer at once: what was approved runs once.
-func TestStrandsIsAnsweredTwiceAtOnce(t *testing.T) {
-	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsTSIsAnsweredTwiceAtOnce(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		one := w.person(t)
 		one.waits(t, one.wants("delete a.txt then delete b.txt"), 1)
 		two := one.another(t)

@@ -21,7 +21,7 @@ type strandsTS struct {
 
 func setUpStrandsTS(servers []*server) error {
 	one := &strandsTS{server: servers[slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })]}
-	shared.strands = one
+	shared.strandsTSTS = one
 	var err error
 	if one.auto, err = startHoldpoint("auto strands-ts", one.server.base(), nil); err != nil {
 		return err
@@ -43,14 +43,14 @@ func (s *strandsTS) world(mode, version string) world {
 	return w
 }
 
-// eachStrands runs test for each of the modes and each client that reads the outcome.
-func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world)) {
+// eachStrandsTS runs test for each of the modes and each client that reads the outcome.
+func eachStrandsTS(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, mode := range modes {
 		for _, version := range []string{newest, pinned} {
 			t.Run(mode+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				test(t, shared.strands.world(mode, version))
+				test(t, shared.strandsTSTS.world(mode, version))
 			})
 		}
 	}
