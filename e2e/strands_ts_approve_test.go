@@ -67,20 +67,20 @@ func (c *client) decides(t *testing.T, no answer, files ...string) {
 func (w world) kept(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	complete(t, c.messages, nil)
-	w.deleted(t, c, files...)
+	w.deletedTS(t, c, files...)
 	c.goesOn(t, nil)
-	w.deleted(t, c, files...)
+	w.deletedTS(t, c, files...)
 	w.shown(t, c)
 }
 
 func TestStrandsTSRunsWhatIsApproved(t *testing.T) {
 	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.waits(t, c.wants("delete a.txt"), 1)
+		c.waits(t, c.order("delete a.txt"), 1)
 		if file := c.file(t, c.pending[0]); file != "a.txt" {
 			t.Errorf("asked for a call that deletes %q: %v", file, c.pending)
 		}
-		w.deleted(t, c)
+		w.deletedTS(t, c)
 		c.finish(t, step{resume: c.answers(accept)})
 		if !slices.ContainsFunc(c.messages, func(m event) bool { return m.str("role") == "tool" && contains(m.str("content"), "deleted") }) {
 			t.Errorf("the client does not have the result: %s", indented(c.messages))
@@ -95,7 +95,7 @@ func TestStrandsTSTakesAWord(t *testing.T) {
 		t.Run(word, func(t *testing.T) {
 			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt"), 1)
+				c.waits(t, c.order("delete a.txt"), 1)
 				c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, word) })})
 				w.kept(t, c, files...)
 			})
@@ -113,8 +113,8 @@ func TestStrandsTSRunsNothingThatIsDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt"), 1)
-				defer w.deleted(t, c)
+				c.waits(t, c.order("delete a.txt"), 1)
+				defer w.deletedTS(t, c)
 				c.finish(t, step{resume: c.answers(no)})
 				w.kept(t, c)
 			})
@@ -132,8 +132,8 @@ func TestStrandsTSRunsNothingForAnswersOfOtherForms(t *testing.T) {
 		t.Run(text(payload), func(t *testing.T) {
 			eachStrandsTS(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
-				defer w.deleted(t, c)
+				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
+				defer w.deletedTS(t, c)
 				s := step{resume: c.answers(func(id string) entry { return resolved(id, payload) })}
 				for len(c.pending) > 0 {
 					a := c.run(t, s).answer(t)
@@ -200,7 +200,7 @@ func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
 				c.decides(t, test.no, test.files...)
 				w.kept(t, c, test.files...)
 			})
@@ -212,7 +212,7 @@ func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
 func TestStrandsTSAsksAgainInTheSameTurn(t *testing.T) {
 	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.run(t, c.wants("delete a.txt and list then delete b.txt then delete c.txt"))
+		c.run(t, c.order("delete a.txt and list then delete b.txt then delete c.txt"))
 		c.decides(t, cancelled, "a.txt", "c.txt")
 		w.kept(t, c, "a.txt", "c.txt")
 		if n := w.b.ledger(t, c.thread).Counts["list_files"]; n != 1 {
@@ -227,7 +227,7 @@ func TestStrandsTSToolAsks(t *testing.T) {
 		t.Run(text(payload), func(t *testing.T) {
 			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("ask Which env?"), 1)
+				c.waits(t, c.order("ask Which env?"), 1)
 				if i := c.pending[0]; i.str("message") != "Which env?" || i.str("toolCallId") == "" {
 					t.Errorf("asked %v", i)
 				}
@@ -240,7 +240,7 @@ func TestStrandsTSToolAsks(t *testing.T) {
 	t.Run("twice", func(t *testing.T) {
 		eachStrandsTS(t, []string{"sse/hook", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
-			c.waits(t, c.wants("twice"), 1)
+			c.waits(t, c.order("twice"), 1)
 			a := c.run(t, step{resume: c.answers(func(id string) entry { return resolved(id, "one") })}).answer(t)
 			if len(a.outcome()) != 1 || nativeID(a.outcome()[0]) == "" {
 				t.Fatalf("after the first answer: %s", terminal(a))
@@ -253,7 +253,7 @@ func TestStrandsTSToolAsks(t *testing.T) {
 	t.Run("hand over", func(t *testing.T) {
 		eachStrandsTS(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
-			c.waits(t, c.wants("hand Which one?"), 1)
+			c.waits(t, c.order("hand Which one?"), 1)
 			if i := c.pending[0]; i.str("message") != "Which one?" || !contains(nativeID(i), "strands:handoff-to-user") {
 				t.Errorf("asked %v", i)
 			}
@@ -283,10 +283,10 @@ func TestStrandsTSAnswersByName(t *testing.T) {
 		eachStrandsTS(t, []string{"sse/vended"}, func(t *testing.T, w world) {
 			w.h = h
 			c := w.person(t)
-			c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
+			c.waits(t, c.order("delete a.txt then delete b.txt"), 1)
 			c.decides(t, cancelled, "a.txt")
 			w.kept(t, c, "a.txt")
-			c.waits(t, c.wants("ask Which env?"), 1)
+			c.waits(t, c.order("ask Which env?"), 1)
 			c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, map[string]any{"choice": "prod"}) })})
 			effects := w.b.ledger(t, c.thread).Effects
 			if last := effects[len(effects)-1]; last.Name != "ask_user" || last.Answer != "prod" {
@@ -313,9 +313,9 @@ func TestStrandsTSBatch(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachStrandsTS(t, []string{"sse/batch", "saved/batch", "agui/batch"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				first := c.run(t, c.wants("delete a.txt and delete b.txt")).answer(t)
+				first := c.run(t, c.order("delete a.txt and delete b.txt")).answer(t)
 				c.finish(t, step{resume: c.answers(test.first)})
-				second := c.run(t, c.wants("delete c.txt")).answer(t)
+				second := c.run(t, c.order("delete c.txt")).answer(t)
 				if len(first.outcome()) != 1 || len(second.outcome()) != 1 {
 					t.Fatalf("asked %v and %v", first.outcome(), second.outcome())
 				}
@@ -324,9 +324,9 @@ func TestStrandsTSBatch(t *testing.T) {
 					t.Errorf("asked %v, then %v", one, two)
 				}
 				c.finish(t, step{resume: c.answers(test.second)})
-				w.deleted(t, c, test.files...)
+				w.deletedTS(t, c, test.files...)
 				c.goesOn(t, nil)
-				w.deleted(t, c, test.files...)
+				w.deletedTS(t, c, test.files...)
 			})
 		})
 	}
@@ -341,7 +341,7 @@ func TestStrandsTSTwoHooksOnOneCall(t *testing.T) {
 		t.Run(fmt.Sprint(len(test.files), " deleted"), func(t *testing.T) {
 			eachStrandsTS(t, []string{"sse/two", "agui/two"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt"), 2)
+				c.waits(t, c.order("delete a.txt"), 2)
 				c.finish(t, c.each(t, test.answers...))
 				w.kept(t, c, test.files...)
 			})
@@ -359,12 +359,12 @@ func TestStrandsTSGraphNode(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachStrandsTS(t, []string{"sse/graph-hook", "ndjson/graph-hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt"), 1)
+				c.waits(t, c.order("delete a.txt"), 1)
 				if i := c.pending[0]; i["toolCallId"] != nil {
 					t.Errorf("a node is no call: %v", i)
 				}
 				c.run(t, step{resume: c.answers(test.answer)}).answer(t)
-				w.deleted(t, c, test.files...)
+				w.deletedTS(t, c, test.files...)
 			})
 		})
 	}
@@ -377,7 +377,7 @@ func TestStrandsTSAgentAsATool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				a := c.finish(t, c.wants(name))
+				a := c.finish(t, c.order(name))
 				if starts := a.of("TOOL_CALL_START"); len(starts) != 1 || starts[0].str("toolCallName") != "helper" || len(a.of("TOOL_CALL_RESULT")) != 1 {
 					t.Errorf("the client sees %v", a.kinds())
 				}

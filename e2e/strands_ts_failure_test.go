@@ -17,7 +17,7 @@ func TestStrandsTSModelFails(t *testing.T) {
 	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.person(t)
-			if a := c.run(t, c.wants("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+			if a := c.run(t, c.order("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
 				t.Errorf("answer: %s", terminal(a))
 			}
 			c = next(c)
@@ -30,7 +30,7 @@ func TestStrandsTSModelFails(t *testing.T) {
 func TestStrandsTSToolFails(t *testing.T) {
 	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.finish(t, c.wants("boom"))
+		c.finish(t, c.order("boom"))
 		w.kept(t, c)
 	})
 }
@@ -39,10 +39,10 @@ func TestStrandsTSToolFails(t *testing.T) {
 func TestStrandsTSAnswersWithoutAStream(t *testing.T) {
 	eachStrandsTS(t, []string{"json/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
-		if a := c.run(t, c.wants("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
+		if a := c.run(t, c.order("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
 			t.Errorf("answer: %s", terminal(a))
 		}
-		w.deleted(t, c)
+		w.deletedTS(t, c)
 	})
 }
 
@@ -54,14 +54,14 @@ func TestStrandsTSAgentForEachRequest(t *testing.T) {
 			eachStrandsTS(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
 				both(t, func(t *testing.T, next func(*client) *client) {
 					c := w.person(t)
-					c.waits(t, c.wants("delete a.txt"), 1)
+					c.waits(t, c.order("delete a.txt"), 1)
 					a := c.run(t, step{resume: c.answers(answer)}).answer(t)
 					if a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
 						t.Errorf("answer: %s", terminal(a))
 					}
 					c = next(c)
 					c.goesOn(t, nil)
-					w.deleted(t, c)
+					w.deletedTS(t, c)
 				})
 			})
 		})
@@ -97,7 +97,7 @@ func TestStrandsTSIsRestarted(t *testing.T) {
 			var clients []*client
 			for _, w.version = range []string{newest, pinned} {
 				c := w.person(t)
-				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
 				clients = append(clients, c)
 			}
 			w.b.server.crash()
@@ -112,7 +112,7 @@ func TestStrandsTSIsRestarted(t *testing.T) {
 					t.Errorf("client %s: the answer to a lost question was met with %s", c.version, terminal(a))
 				}
 				c.goesOn(t, nil)
-				w.deleted(t, c)
+				w.deletedTS(t, c)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestStrandsTSDiesInMidResume(t *testing.T) {
 			t.Parallel()
 			w := mortalStrandsTS(t, mode)
 			c := w.person(t)
-			c.waits(t, c.wants("delete a.txt then wait slow"), 1)
+			c.waits(t, c.order("delete a.txt then wait slow"), 1)
 			s := step{resume: c.answers(accept)}
 			end := c.start(t, s)
 			w.b.reached(t, "slow")
@@ -137,9 +137,9 @@ func TestStrandsTSDiesInMidResume(t *testing.T) {
 			w.b.server.back(t)
 			s.empty = true
 			c.refused(t, s, "RESUME_IN_DOUBT", false)
-			w.deleted(t, c, "a.txt")
+			w.deletedTS(t, c, "a.txt")
 			c.goesOn(t, nil)
-			w.deleted(t, c, "a.txt")
+			w.deletedTS(t, c, "a.txt")
 		})
 	}
 }
@@ -153,7 +153,7 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 			env = asStrands()
 		}
 		c := w.person(t)
-		c.waits(t, c.wants("delete a.txt"), 1)
+		c.waits(t, c.order("delete a.txt"), 1)
 		after := ownHoldpoint(t, shared.strandsTS.server.base(), env)
 		n := newClient(t, c.d, c.version, after.address+"/"+w.b.mode, c.thread, c.messages)
 		n.refused(t, step{resume: c.answers(accept), empty: true}, "UNKNOWN_INTERRUPT_ID", false)
@@ -162,7 +162,7 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 		if a := n.run(t, step{say: "plain"}).answer(t); a.code() != want {
 			t.Errorf("a new message was met with %s", terminal(a))
 		}
-		w.deleted(t, c)
+		w.deletedTS(t, c)
 	})
 }
 
@@ -215,11 +215,11 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 func TestStrandsTSAsksAClientThatLeft(t *testing.T) {
 	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		c := first.leaves(t, w, first.wants("wait "+gate+" then delete a.txt"), gate)
+		c := first.leaves(t, w, first.order("wait "+gate+" then delete a.txt"), gate)
 		c.waits(t, step{empty: true}, 1)
-		w.deleted(t, c)
+		w.deletedTS(t, c)
 		c.decides(t, reject, "a.txt")
-		w.deleted(t, c, "a.txt")
+		w.deletedTS(t, c, "a.txt")
 		c.goesOn(t, nil)
 	})
 }
@@ -229,9 +229,9 @@ func TestStrandsTSAsksAClientThatLeft(t *testing.T) {
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	eachStrandsTS(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		c := first.leaves(t, w, first.wants("wait "+gate+" and delete a.txt"), gate)
+		c := first.leaves(t, w, first.order("wait "+gate+" and delete a.txt"), gate)
 		c.run(t, step{say: "plain", loose: true})
-		w.deleted(t, c)
+		w.deletedTS(t, c)
 	})
 }
 
@@ -239,14 +239,14 @@ func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 func TestStrandsTSGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		first.waits(t, first.wants("delete a.txt then wait "+gate+" then delete b.txt"), 1)
+		first.waits(t, first.order("delete a.txt then wait "+gate+" then delete b.txt"), 1)
 		c := first.leaves(t, w, step{resume: first.answers(accept)}, gate)
 		c.waits(t, step{empty: true}, 1)
-		w.deleted(t, c, "a.txt")
+		w.deletedTS(t, c, "a.txt")
 		c.decides(t, cancelled)
-		w.deleted(t, c, "a.txt")
+		w.deletedTS(t, c, "a.txt")
 		c.goesOn(t, nil)
-		w.deleted(t, c, "a.txt")
+		w.deletedTS(t, c, "a.txt")
 	})
 }
 
@@ -254,12 +254,12 @@ func TestStrandsTSGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 func TestStrandsTSIsAnsweredTwiceAtOnce(t *testing.T) {
 	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		one := w.person(t)
-		one.waits(t, one.wants("delete a.txt then delete b.txt"), 1)
+		one.waits(t, one.order("delete a.txt then delete b.txt"), 1)
 		two := one.another(t)
 		s := step{resume: one.answers(accept)}
 		first, second := one.start(t, s), two.start(t, s)
 		<-first
 		<-second
-		w.deleted(t, one, "a.txt")
+		w.deletedTS(t, one, "a.txt")
 	})
 }

@@ -21,7 +21,7 @@ type strandsTS struct {
 
 func setUpStrandsTS(servers []*server) error {
 	one := &strandsTS{server: servers[slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })]}
-	shared.strandsTSTS = one
+	shared.strandsTS = one
 	var err error
 	if one.auto, err = startHoldpoint("auto strands-ts", one.server.base(), nil); err != nil {
 		return err
@@ -50,7 +50,7 @@ func eachStrandsTS(t *testing.T, modes []string, test func(t *testing.T, w world
 		for _, version := range []string{newest, pinned} {
 			t.Run(mode+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				test(t, shared.strandsTSTS.world(mode, version))
+				test(t, shared.strandsTS.world(mode, version))
 			})
 		}
 	}
@@ -65,11 +65,8 @@ func (w world) person(t *testing.T) *client {
 	return w.client(t, w.b.mode)
 }
 
-// wants is a step that says it, with the thread's name.
-func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
-
-// deleted asserts which files the tool deleted on the thread, each in a call of its own and once, and that the others are left.
-func (w world) deleted(t *testing.T, c *client, files ...string) {
+// deletedTS asserts which files the tool deleted on the thread, each in a call of its own and once, and that the others are left.
+func (w world) deletedTS(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
 	var got, left []string

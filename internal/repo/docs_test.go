@@ -289,7 +289,7 @@ func TestDependenciesAreDocumented(t *testing.T) {
 
 // TestPinsOfTheEndToEndTestsAreDocumented: what docs/dependencies.md says of Python and npm packages is what is pinned.
 func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
-	pins := read(t, "e2e/client/package.json")
+	pins := read(t, "e2e/client/package.json") + read(t, "e2e/strands-ts/package.json")
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasPrefix(path, "e2e/") && strings.Contains(path, "/requirements-") && strings.HasSuffix(path, ".txt")
 	}) {
@@ -302,7 +302,7 @@ func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	}
 	for _, m := range rows {
 		for version := range strings.SplitSeq(m[2], ", ") {
-			if !strings.Contains(pins, m[1]+"=="+version+"\n") && !strings.Contains(pins, m[1]+"@"+version+`"`) {
+			if !strings.Contains(pins, m[1]+"=="+version+"\n") && !strings.Contains(pins, m[1]+"@"+version+`"`) && !strings.Contains(pins, `"`+m[1]+`": "`+version+`"`) {
 				t.Errorf("docs/dependencies.md: %s %s is not pinned in e2e", m[1], version)
 			}
 		}
