@@ -68,7 +68,7 @@ type backend struct {
 	head [][]byte // of each, see headOf
 	over bool     // it was called more often than it has answers for
 
-	streamed bool // an answer was a stream
+	streamed bool // an answer was a stream, of more than a frame that may be the end
 }
 
 // cutMark at the end of a file stands for a connection that breaks there.
@@ -99,7 +99,7 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 		return nil, false
 	}
 	stream := streams[len(b.sent)-1]
-	b.streamed = b.streamed || bytes.Contains(stream, blank) && !bytes.HasPrefix(stream, []byte("HTTP "))
+	b.streamed = b.streamed || bytes.Count(stream, blank) > 1 && !bytes.HasPrefix(stream, []byte("HTTP "))
 	return stream, true
 }
 

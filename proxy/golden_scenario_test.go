@@ -222,6 +222,20 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			d.Phrases.Yes = v
 		case "HOLDPOINT_CONFIRM_NO":
 			d.Phrases.No = v
+		case "HOLDPOINT_STRANDS_BODY":
+			err = d.Strands.Body.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_ANSWERS":
+			err = d.Strands.Answers.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_SCHEMAS":
+			err = d.Strands.Schemas.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_REASONS":
+			err = d.Strands.Reasons.UnmarshalText([]byte(v))
+		case "HOLDPOINT_STRANDS_INTERRUPTS":
+			d.Strands.Interrupts = v
+		case "HOLDPOINT_STRANDS_REASONING":
+			d.Strands.Reasoning = v == "true"
+		case "HOLDPOINT_STRANDS_TEXT":
+			d.Strands.Text = v == "true"
 		case "HOLDPOINT_SUPERAGENT_AGENT_ID":
 			d.Superagent.AgentID = v
 		case "HOLDPOINT_SUPERAGENT_TIMEOUT":

@@ -83,3 +83,34 @@ func isYes(word string) bool {
 	}
 	return false
 }
+
+// CutValues cuts the text of an option at the bytes of at, but not within a JSON string, object or array in it. The parts come
+// without white space around them, and empty ones not at all.
+func CutValues(text, at string) []string {
+	var list []string
+	part := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			list = append(list, s)
+		}
+	}
+	from, depth := 0, 0
+	for n := 0; n < len(text); n++ {
+		switch c := text[n]; {
+		case c == '"':
+			for n++; n < len(text) && text[n] != '"'; n++ {
+				if text[n] == '\\' {
+					n++
+				}
+			}
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case depth <= 0 && strings.IndexByte(at, c) >= 0:
+			part(text[from:n])
+			from = n + 1
+		}
+	}
+	part(text[from:])
+	return list
+}

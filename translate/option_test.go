@@ -1,6 +1,9 @@
 package translate
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestDeniesOnly(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -11,5 +14,19 @@ func TestDeniesOnly(t *testing.T) {
 		if err := JSON(text).DeniesOnly(); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+func TestCutValues(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": nil, " ; ;": nil, "a": {"a"}, "a; b ;c": {"a", "b", "c"}, `a={"x":";"};b="y;\";z";c=[1;2]`: {`a={"x":";"}`, `b="y;\";z"`, `c=[1;2]`},
+		`a="x;y`: {`a="x;y`}, "a}};b": {"a}}", "b"}, `a"\`: {`a"\`},
+	} {
+		if got := CutValues(text, ";"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if got := CutValues("a  {b c}\td", " \t"); !slices.Equal(got, []string{"a", "{b c}", "d"}) {
+		t.Errorf("%q", got)
 	}
 }

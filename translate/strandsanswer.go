@@ -45,21 +45,24 @@ type StrandsRules []StrandsRule
 // For is the rule for an interrupt's name; false if there is none.
 func (list StrandsRules) For(name string) (StrandsRule, bool) {
 	for _, r := range list {
-		if ok, err := path.Match(r.Names, name); ok && err == nil {
+		if MatchName(r.Names, name) {
 			return r, true
 		}
 	}
 	return StrandsRule{}, false
 }
 
+// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no path: * stands for a slash too.
+func MatchName(pattern, name string) bool {
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+	return ok && err == nil
+}
+
 // UnmarshalText reads the value of a variable: `glob=profile key=value ...;glob=profile`, with the keys yes, no, cancel and
 // path. A value of the first three is JSON if it can be read as that, else a word.
 func (list *StrandsRules) UnmarshalText(text []byte) error {
 	*list = nil
-	for one := range strings.SplitSeq(string(text), ";") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
+	for _, one := range CutValues(string(text), ";") {
 		r, err := parseRule(one)
 		if err != nil {
 			return fmt.Errorf("%q: %w", one, err)
@@ -88,7 +91,7 @@ func (list StrandsRules) String() string {
 
 func parseRule(text string) (StrandsRule, error) {
 	names, rest, ok := strings.Cut(text, "=")
-	parts := strings.Fields(rest)
+	parts := CutValues(rest, " \t\n")
 	r := StrandsRule{Names: strings.TrimSpace(names)}
 	if !ok || r.Names == "" || len(parts) == 0 {
 		return r, fmt.Errorf("want name=profile, for example myapp-*=bool")
@@ -117,24 +120,61 @@ func parseRule(text string) (StrandsRule, error) {
 	return r, r.check()
 }
 
-// check refuses a no that could be a yes.
+// check refuses a no that could be a yes, to this name's hook or to any that is known, and a yes that is none.
 func (r StrandsRule) check() error {
-	for key, v := range map[string]json.RawMessage{"no": r.No, "cancel": r.Cancel} {
-		if v == nil {
+	asIs := r.profile() == Envelope || r.profile() == RawAnswer
+	switch yes := r.yes(); {
+	case asIs && (r.Yes != nil || r.No != nil):
+		return fmt.Errorf("yes= and no= mean nothing to %s, which hands a payload on as it is", r.profile())
+	case yes != nil && (isNoWord(yes) || saysNothing(gjson.ParseBytes(yes))):
+		return fmt.Errorf("yes=%s is a word for no, or says nothing", yes)
+	}
+	for _, v := range []struct {
+		key   string
+		value json.RawMessage
+	}{{"no", r.no()}, {"cancel", r.Cancelled()}} {
+		if v.value == nil {
 			continue
 		}
-		if err := JSON(v).DeniesOnly(); err != nil {
-			return fmt.Errorf("%s=%s: %w", key, v, err)
+		if err := JSON(v.value).DeniesOnly(); err != nil {
+			return fmt.Errorf("%s=%s: %w", v.key, v.value, err)
 		}
-		if r.yes() != nil && string(agui.Canonical(v)) == string(agui.Canonical(r.yes())) {
-			return fmt.Errorf("%s=%s is the word for yes", key, v)
+		switch {
+		case r.profile() == Bool && string(v.value) != "false":
+			return fmt.Errorf("%s=%s: who takes true and false takes any other value for true; want false", v.key, v.value)
+		case isYesWord(v.value), r.yes() != nil && sameWord(v.value, r.yes()):
+			return fmt.Errorf("%s=%s is the word for yes", v.key, v.value)
 		}
-	}
-	if r.yes() != nil && r.no() != nil && string(agui.Canonical(r.yes())) == string(agui.Canonical(r.no())) {
-		return fmt.Errorf("yes=%s is the word for no", r.yes())
 	}
 	return nil
 }
+
+// sameWord says whether two values are one to a hook that compares words.
+func sameWord(a, b json.RawMessage) bool {
+	x, y := gjson.ParseBytes(a), gjson.ParseBytes(b)
+	if x.Type == gjson.String && y.Type == gjson.String {
+		return strings.EqualFold(strings.TrimSpace(x.Str), strings.TrimSpace(y.Str))
+	}
+	return string(agui.Canonical(a)) == string(agui.Canonical(b))
+}
+
+// isYesWord and isNoWord know the words that the documented hooks, the vended ones and the samples take.
+func isYesWord(v json.RawMessage) bool {
+	return isOneOf(v, "y", "yes", "t", "trust", "true", "a", "approve", "approved", "ok", "allow", "1")
+}
+
+func isNoWord(v json.RawMessage) bool {
+	return string(v) == "false" || string(v) == "0" || isOneOf(v, "n", "no", "f", "false", "d", "deny", "denied", "r", "reject", "rejected",
+		"c", "cancel", "cancelled", "canceled", "stop", "abort", "off", "0", "none", "null")
+}
+
+func isOneOf(v json.RawMessage, words ...string) bool {
+	value := gjson.ParseBytes(v)
+	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
+}
+
+// Decides says whether an approval becomes a value of its own, so that {"approved"} is all that an answer has to say.
+func (r StrandsRule) Decides() bool { return r.yes() != nil && r.Path == "" }
 
 func (r StrandsRule) profile() StrandsProfile {
 	if r.Profile == "" {
@@ -181,7 +221,16 @@ func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		return r.Cancelled(), nil
 	}
 	payload := a.Payload
+	if approved, _, decides := decisionOf(payload); r.Path != "" && decides && !approved {
+		if no := r.no(); no != nil { // whatever stands at the path
+			return no, nil
+		}
+		return r.Cancelled(), nil
+	}
 	if r.Path != "" {
+		if len(Members(gjson.ParseBytes(payload), "editedArgs")) > 0 && !strings.HasPrefix(r.Path, "editedArgs") {
+			return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q edits arguments, which cannot be handed on: the call would run with the old ones", a.ID)
+		}
 		payload = at(payload, r.Path)
 	}
 	if payload == nil {
@@ -210,14 +259,19 @@ func at(payload json.RawMessage, path string) json.RawMessage {
 func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {
 	yes, no := r.yes(), r.no()
 	approved, more, decides := decisionOf(payload)
+	text := gjson.ParseBytes(payload).Type == gjson.String
 	switch {
+	case text && r.profile() == Bool && isNoWord(payload):
+		return no, nil // to who takes true and false, "no" is true
+	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is empty, which the hook that asked takes for a no, or for none", id)
 	case decides && !approved && no != nil:
 		return no, nil
 	case decides && approved && yes != nil && !more:
 		return yes, nil
 	case decides && approved && yes != nil:
 		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone", id)
-	case words && yes != nil && !decides && gjson.ParseBytes(payload).Type != gjson.String:
+	case words && yes != nil && !decides && !text:
 		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these", id)
 	}
 	return payload, nil

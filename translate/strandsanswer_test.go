@@ -41,12 +41,12 @@ func TestStrandsAnswer(t *testing.T) {
 			`{"approved":"yes"}`, `"D"`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"off":1}`, `"D"`,
 		},
 		"*=raw path=env": {
-			refused, refused, refused, refused, refused, refused, refused, refused, refused,
-			refused, refused, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`, refused,
+			refused, refused, refused, refused, `{"status":"cancelled"}`, refused, `{"status":"cancelled"}`, `{"status":"cancelled"}`, refused,
+			refused, `{"status":"cancelled"}`, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`, `{"status":"cancelled"}`,
 		},
 		"*=bool path=approved": {
-			refused, refused, refused, refused, refused, `true`, `false`, `false`, `true`,
-			`"yes"`, refused, refused, refused, refused, refused, `false`, refused,
+			refused, refused, refused, refused, `false`, `true`, `false`, `false`, refused,
+			`"yes"`, `false`, refused, refused, refused, refused, `false`, `false`,
 		},
 	} {
 		var rules StrandsRules
@@ -90,6 +90,7 @@ func TestStrandsAnswerToAHook(t *testing.T) {
 	for payload, want := range map[string]string{
 		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
 		`{"approved":"yes"}`: "refused", `{"Approved":true}`: "refused", `{"Approved":false}`: `"n"`, `{"approved":true,"approved":true}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
+		`""`: "refused", `" "`: "refused",
 	} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
 		if got := said(t, StrandsRule{}, a, true); got != want {
@@ -98,6 +99,46 @@ func TestStrandsAnswerToAHook(t *testing.T) {
 		if got := said(t, StrandsRule{Profile: RawAnswer}, a, true); got != payload {
 			t.Errorf("raw: %s became %s", payload, got)
 		}
+	}
+}
+
+// To a hook that takes true and false any text is true.
+func TestStrandsAnswerOfNoAsText(t *testing.T) {
+	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+		if got := said(t, StrandsRule{Profile: Bool}, a, true); got != want {
+			t.Errorf("%s became %s, want %s", payload, got, want)
+		}
+		if got := said(t, StrandsRule{}, a, true); got != payload {
+			t.Errorf("as words: %s became %s", payload, got)
+		}
+	}
+}
+
+// What stands at a path is no yes beside a no.
+func TestStrandsDenialBesideAPath(t *testing.T) {
+	for profile, want := range map[StrandsProfile]string{Words: `"n"`, Bool: "false", RawAnswer: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
+		if got := said(t, StrandsRule{Profile: profile, Path: "answer"}, a, true); got != want {
+			t.Errorf("%s: %s, want %s", profile, got, want)
+		}
+		if (StrandsRule{Profile: profile}).Decides() != (profile == Words || profile == Bool) {
+			t.Errorf("%s decides", profile)
+		}
+	}
+}
+
+func TestStrandsRulesWithJSON(t *testing.T) {
+	var rules StrandsRules
+	if err := rules.UnmarshalText([]byte(`a/*=raw cancel={"why":"x; y"};*=docs-string cancel="nobody said it"`)); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := rules.For("a/b/c")
+	if len(rules) != 2 || string(r.Cancelled()) != `{"why":"x; y"}` || string(rules[1].Cancelled()) != `"nobody said it"` {
+		t.Errorf("%s", rules)
+	}
+	if r, ok := rules.For("any/name:x"); !ok || r.Profile != Words {
+		t.Errorf("%+v %v", r, ok)
 	}
 }
 
@@ -122,6 +163,9 @@ func TestStrandsRules(t *testing.T) {
 		"a=bool yes": "want yes=word", "a=bool off=1": "want yes=word", "a=bool no=": "want yes=word",
 		"a=bool no=true": "approval", "a=docs-string no=yes": "approval", "a=bool cancel=null": "says nothing", `a=raw cancel={"approved":true}`: "approval",
 		"a=docs-string no=y": "word for yes", "a=docs-string yes=n": "word for no", "a=docs-string yes=A cancel=A": "word for yes",
+		"a=docs-string yes=go no=GO": "word for yes", "a=docs-string no=Trust": "word for yes", "a=docs-string yes=null": "says nothing", `a=docs-string yes=""`: "says nothing",
+		"a=docs-string yes=false": "word for no", "a=docs-string yes={}": "says nothing", "a=bool no=n": "any other value for true", `a=bool cancel={"a":1}`: "any other value for true",
+		"a=raw yes=y": "mean nothing to raw", "a=envelope no=n": "mean nothing to envelope", `a=envelope cancel={"ok":{"a":1}}`: "approval",
 	} {
 		if err := new(StrandsRules).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
@@ -151,7 +195,7 @@ func TestStrandsMessage(t *testing.T) {
 	}{
 		{StrandsID{Kind: BeforeCall}, "n", "c", "tool_call"}, {StrandsID{Kind: BeforeCall}, "n", "", "strands:n"},
 		{StrandsID{Kind: BeforeCall, Nested: true}, "n", "c", "strands:n"}, {StrandsID{Kind: FromTool}, "n", "c", "strands:n"},
-		{StrandsID{Kind: BeforeCalls}, "", "", "strands:interrupt"},
+		{StrandsID{Kind: BeforeCalls}, "", "", "strands:interrupt"}, {StrandsID{Kind: FromTool}, "strands:handoff-to-user", "c", "strands:handoff-to-user"},
 	} {
 		if got := StrandsReason(c.id, c.name, c.call); got != c.want {
 			t.Errorf("%+v: %s", c, got)

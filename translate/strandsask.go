@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -17,6 +18,8 @@ func StrandsReason(id StrandsID, name, toolCallID string) string {
 		return "tool_call"
 	case name == "":
 		return "strands:interrupt"
+	case strings.HasPrefix(name, "strands:"): // the vended ones have it
+		return name
 	}
 	return "strands:" + name
 }

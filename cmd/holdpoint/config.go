@@ -19,6 +19,7 @@ import (
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
+	"holdpoint/translate/strands"
 	"holdpoint/translate/superagent"
 )
 
@@ -56,6 +57,7 @@ type config struct {
 	AWSStrands     awsstrands.Options     `envPrefix:"AWS_STRANDS_"`
 	Draft          draft.Options          `envPrefix:"DRAFT_"`
 	Phrases        phrases.Options        `envPrefix:"CONFIRM_"`
+	Strands        strands.Options        `envPrefix:"STRANDS_"`
 	Superagent     superagent.Options     `envPrefix:"SUPERAGENT_"`
 
 	headers http.Header // of UpstreamHeadersFile
@@ -157,6 +159,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 		AWSStrands:     c.AWSStrands,
 		Draft:          c.Draft,
 		Phrases:        c.Phrases,
+		Strands:        c.Strands,
 		Superagent:     c.Superagent,
 		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
 	})

@@ -21,7 +21,7 @@
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
-//     agui, aws-strands, draft, langgraph, phrases, request-approval, superagent
+//     agui, aws-strands, draft, langgraph, phrases, request-approval, strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
 //     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
@@ -59,6 +59,26 @@
 //     phrase;phrase; default stands for a list of English ones; none: it is not looked for
 //   - HOLDPOINT_CONFIRM_YES (Yes, please proceed.): user message by which a confirmation is answered with yes
 //   - HOLDPOINT_CONFIRM_NO (No. Do not do it.): user message by which it is answered with no, or cancelled
+//   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server, with $prompt for the
+//     text or the list of answers, and as needed $session, $thread, $run, $state, $forwardedProps, $messages,
+//     $context, $tools
+//   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of such a request,
+//     Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters
+//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs, path;path; none: all
+//     of them
+//   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the interrupt's
+//     name: glob=profile;glob=profile a profile of docs-string ("y" and "n"), bool, envelope or raw, with yes=,
+//     no=, cancel= and path= behind it
+//   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
+//     glob=schema;glob=schema
+//   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name, glob=reason;glob=reason
+//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path in a frame of a Strands server to the question that it is, or
+//     a list of them, where a server has frames of its own for questions, such as [@this].#(type==interrupt)
+//   - HOLDPOINT_STRANDS_METADATA_REASON (false): copy the reason that a Strands agent gave into metadata.reason,
+//     where some user interfaces look for it
+//   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
+//   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what the agent says;
+//     only for agents that never ask, whose questions such a server drops
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not start without it
 //   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a superagent server
 //   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's questions get an

@@ -32,6 +32,12 @@ const (
 	FrameTooLarge        Code = "FRAME_TOO_LARGE"
 	UnsupportedEncoding  Code = "UNSUPPORTED_ENCODING"
 	ProxyDraining        Code = "PROXY_DRAINING"
+
+	// Of the dialect strands; the last two are the backend's own errors, as ag_ui_strands names them.
+	StrandsInterruptLost       Code = "STRANDS_INTERRUPT_LOST"
+	StrandsInterruptUnreadable Code = "STRANDS_INTERRUPT_UNREADABLE"
+	StrandsError               Code = "STRANDS_ERROR"
+	StrandsForceStop           Code = "STRANDS_FORCE_STOP"
 )
 
 // A RunError is a RUN_ERROR in the making: what the developer at the client is told. Message holds no backend text,

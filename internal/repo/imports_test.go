@@ -28,6 +28,8 @@ var places = []place{
 	{"internal/repo", nil, "it has no code"},
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
 	{"translate/dialects", []string{"translate", "translate/*"}, "it lists the dialects and does nothing else"},
+	{"translate/strands/internal/*", []string{"internal/agui"}, "what the repr of a Python object says has nothing to do with what a run is"},
+	{"translate/strands", []string{"internal/agui", "translate", "translate/strands/internal/*"}, "as any dialect; what it is made of stays in its folder"},
 	{"translate/*", []string{"internal/agui", "translate"}, "a dialect that knew another, the store or the contract could not be read alone; auto is handed the others, it does not import them"},
 	{"store", []string{"internal/agui"}, "a pause is opaque to the store; judging requests is proxy's"},
 	{"store/internal/*", []string{"internal/agui", "store"}, "the rules of a record are the same for every engine"},

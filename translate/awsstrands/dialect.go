@@ -138,20 +138,21 @@ func calls(t agui.Transcript) map[string]agui.Call {
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
-		body := agui.DeleteKey(withoutHeld(r.Input, r.Ended, agui.Pause{}).Raw, "protocolVersion")
+		in := withoutHeld(r.Input, r.Ended, agui.Pause{})
+		body := agui.DeleteKey(in.Raw, "protocolVersion")
 		if len(body) < len(r.Input.Raw) {
 			out.Body = body
 		}
-		return out, d.plainRun(r), nil
+		return out, d.plainRun(r, cuts(r.Input.Messages, in.Messages)), nil
 	}
-	out, err := d.resume(r)
+	out, gone, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, &run{d: d, r: r}, nil
+	return out, &run{d: d, r: r, cuts: gone}, nil
 }
 
-func (d *Dialect) plainRun(r translate.Request) *run {
+func (d *Dialect) plainRun(r translate.Request, gone []cut) *run {
 	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return &run{d: d, r: r}
+	return &run{d: d, r: r, cuts: gone}
 }

@@ -16,6 +16,7 @@ import (
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/requestapproval"
+	"holdpoint/translate/strands"
 	"holdpoint/translate/superagent"
 )
 
@@ -26,6 +27,7 @@ type Options struct {
 	AWSStrands     awsstrands.Options
 	Draft          draft.Options
 	Phrases        phrases.Options
+	Strands        strands.Options
 	Superagent     superagent.Options
 	Warn           func(msg string, args ...any)
 }
@@ -41,6 +43,7 @@ func entries() []entry {
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
 		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
 		{phrases.Name, func(o Options) (translate.Dialect, error) { return phrases.New(o.Phrases) }},
+		{strands.Name, func(o Options) (translate.Dialect, error) { return strands.New(o.Strands, o.Warn) }},
 		{superagent.Name, func(o Options) (translate.Dialect, error) { return superagent.New(o.Superagent) }},
 	}
 }
@@ -52,7 +55,7 @@ type entry struct {
 
 // named says whether auto does not ask the dialect.
 func (e entry) named(o Options) bool {
-	return e.name == superagent.Name || e.name == phrases.Name && len(o.Phrases.Phrases) == 0
+	return e.name == strands.Name || e.name == superagent.Name || e.name == phrases.Name && len(o.Phrases.Phrases) == 0
 }
 
 // Names of the dialects for a reader: auto first, the others by the alphabet.

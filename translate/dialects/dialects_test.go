@@ -15,7 +15,7 @@ import (
 var mayI = phrases.Options{Phrases: phrases.List{"may i"}}
 
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "phrases", "request-approval", "superagent"}) {
+	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "phrases", "request-approval", "strands", "superagent"}) {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -24,7 +24,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, superagent") {
+	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands, superagent") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 	if _, err := New("phrases", Options{}); err == nil || !strings.Contains(err.Error(), "PHRASES") {

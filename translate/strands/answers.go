@@ -1,0 +1,69 @@
+package strands
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Answers implements translate.Dialect: those that any client may give. A string, and a bare true or false, are forms of their
+// own that the schema {approved} cannot say; Begin judges them.
+func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	list, err := translate.Answers(in, p)
+	for n := range list {
+		a := &list[n]
+		if i := p.Interrupt(a.ID); i == nil || i.Schema() == nil || a.Status != agui.Resolved || d.schemas.of(nameOf(*i)) != "" {
+			continue
+		}
+		switch v := gjson.ParseBytes(a.Payload); v.Type {
+		case gjson.String, gjson.True, gjson.False:
+			a.Own = true
+		}
+	}
+	return list, err
+}
+
+func privateOf(i agui.Interrupt) private {
+	var kept private
+	if json.Unmarshal(i.Private, &kept) != nil {
+		return private{}
+	}
+	return kept
+}
+
+func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
+
+// responses is the prompt of a resume: [{"interruptResponse":{"interruptId":..,"response":..}},..], all answers in one list.
+func (d *Dialect) responses(r translate.Request) ([]byte, error) {
+	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
+		return nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+	}
+	sent := map[string]json.RawMessage{}
+	list := []byte{'['}
+	for n, a := range r.Answers {
+		i := r.Pause.Interrupts[n]
+		kept := privateOf(i)
+		rule, _ := d.answers.For(kept.Name)
+		v, err := rule.Say(a, !kept.Tool)
+		if err != nil {
+			return nil, err
+		}
+		if other, twice := sent[i.Native]; twice {
+			if string(agui.Canonical(other)) != string(agui.Canonical(v)) {
+				return nil, agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend: only the same answer can be given to both")
+			}
+			continue
+		}
+		sent[i.Native] = v
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, `{"interruptResponse":{"interruptId":`...)
+		list = append(append(list, agui.MustMarshal(i.Native)...), `,"response":`...)
+		list = append(append(list, v...), "}}"...)
+	}
+	return append(list, ']'), nil
+}

@@ -1,0 +1,123 @@
+// Package strands translates native Strands servers, which do not speak AG-UI: Python (strands-agents from 1.13 on, RAN 1.40 and
+// 1.62) behind AgentCore's entrypoint or plain FastAPI, and TypeScript (@strands-agents/sdk, RAN 1.19.0) behind Express or
+// AgentCore; what they send as an event stream, as lines, as one JSON text, or where the operator says so as plain text.
+//
+// Hooks, tools, nodes and middleware of an agent interrupt it: the run ends, and what is asked stands in frames of its own, or in
+// the result alone. The prompt of the next request is then the list of answers, [{"interruptResponse":{...}}], and nothing else
+// goes there until all are given. The agent keeps the conversation itself: a request carries only what is new.
+//
+// What cannot be done: a server that streams only texts, or returns only the last message, drops the questions. The TypeScript
+// SDK tells one of several calls that wait, the others one by one as the answers come; it loses what an agent asks that is used
+// as a tool; and it does not tell again what it asked: an agent that waits for what nobody here knows waits for ever. A FastAPI
+// server breaks its stream off where AgentCore sends an error, so that an agent which waits and one which failed look the same.
+// A graph of which a node was denied has failed for good in Python.
+//
+// An agent that is asked with an empty list what it waits for acts on the answers that it has kept of a resume which failed, so
+// it is not asked after one. Where the record of that is gone (the memory store, a restart) nobody can know.
+//
+// The documented hook, approval.lower() != "y", fails at what is no string. In Python that ends the run; @strands-agents/sdk
+// 1.19.0 then carries the call out, unapproved (RAN). So a hook gets a string, unless the operator says otherwise.
+//
+// Facts and their sources: reference/strands.md of this project.
+package strands
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Name of the dialect.
+const Name = "strands"
+
+// A Dialect implements translate.Foreign.
+type Dialect struct {
+	template        Body
+	headers         Headers
+	paths           Paths
+	answers         translate.StrandsRules
+	schemas         Schemas
+	reasons         Names
+	interrupts      string // gjson path, "" for none
+	metadataReason  bool
+	reasoning, text bool
+}
+
+// New makes the dialect. warn, which may be nil, is told what an operator should know of the options.
+func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if text := o.warning(); text != "" && warn != nil {
+		warn(text, "variable", "HOLDPOINT_STRANDS_ANSWERS")
+	}
+	if err := o.Body.check(); err != nil {
+		return nil, err
+	}
+	return &Dialect{
+		template: o.Body, headers: o.Headers, paths: o.Paths, answers: o.Answers, schemas: o.Schemas, reasons: o.Reasons,
+		interrupts: o.Interrupts, metadataReason: o.Metadata, reasoning: o.Reasoning, text: o.Text,
+	}, nil
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Sign implements translate.Dialect: nothing in an AG-UI stream is this dialect's.
+func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
+
+// Route implements translate.Foreign. A closing slash makes no other place, nor does what follows a semicolon.
+func (d *Dialect) Route(p string) (route string, ok bool) {
+	segments := strings.Split(p, "/")
+	for i, s := range segments {
+		segments[i], _, _ = strings.Cut(s, ";")
+	}
+	p = path.Clean("/" + strings.Join(segments, "/"))
+	return p, len(d.paths) == 0 || slices.ContainsFunc(d.paths, func(glob string) bool {
+		ok, err := path.Match(glob, p)
+		return ok && err == nil
+	})
+}
+
+// Begin implements translate.Dialect.
+func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		text, taken, err := newPrompt(r.Input)
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		run := newRun(d, r, newIDs(r))
+		run.prompt, run.sent = text, taken
+		return d.out(r, agui.MustMarshal(text)), run, nil
+	}
+	list, err := d.responses(r)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	run := newRun(d, r, newIDs(r))
+	run.resumed, run.listed = &r.Pause, true
+	out := d.out(r, list)
+	out.Resumes = true
+	return out, run, nil
+}
+
+// out is the request with a prompt, which is JSON. It is read to its end though the client has left: the documented TypeScript
+// server goes on, and what it then asks it tells nobody again; one that stops when it is hung up on carries out calls that wait
+// (RAN @strands-agents/sdk 1.19.0).
+func (d *Dialect) out(r translate.Request, prompt []byte) translate.Out {
+	session := sessionOf(r.Input.ThreadID)
+	return translate.Out{Body: d.template.with(r.Input, prompt, session), Header: d.headers.with(session), ReadOn: true}
+}
+
+// sessionOf is the session of a thread at the backend. It is no secret of the thread, and nothing of the thread's id is in it:
+// AgentCore wants at least 33 characters and shows them in its logs.
+func sessionOf(threadID string) string {
+	sum := sha256.Sum256([]byte("holdpoint strands session\x00" + threadID))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,310 @@
+package strands
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A failure is an error frame.
+type failure struct{ text, kind string }
+
+// fail takes an error frame. It ends the run: what follows is nothing of the agent's.
+func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
+	if run.failed != nil || text.Type == gjson.Null {
+		return
+	}
+	run.failed = &failure{text.String(), kind.String()}
+	emit(run.failed.event(run.forced))
+}
+
+// event is the RUN_ERROR that the frame stands for, in the backend's own words.
+func (f *failure) event(forced bool) agui.Event {
+	code, message := agui.StrandsError, f.text
+	if forced {
+		code = agui.StrandsForceStop
+	}
+	if f.kind != "" {
+		message = f.kind + ": " + f.text
+	}
+	return agui.Errorf(code, "%s", agui.Cut(message)).Event()
+}
+
+// What backends say in an error, as far as it decides something.
+const (
+	// Python, to a prompt that is no list while it waits: "prompt_type=<class 'str'> | must resume from interrupt with list of ..."
+	saysWaiting = "must resume from interrupt"
+	// TypeScript, the same. It cannot be asked for what.
+	saysWaitingTS = "Agent is in an interrupted state"
+)
+
+// busy are the errors of a second call while the first one runs, in Python and in TypeScript. Nothing was done then.
+var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
+
+// saysLost are what they say to an answer that they do not wait for: Python up to 1.40, newer Python, an unknown id, and that in
+// a graph of TypeScript.
+var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", "no interrupt found", "no node found with matching interrupt"}
+
+func lost(text string) bool {
+	for _, s := range saysLost {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	if e.Status != 0 {
+		return run.status(e), nil
+	}
+	complete := !e.Cut && run.failed == nil && !run.forced && !run.started
+	switch {
+	case run.questions.over:
+		return refuse(agui.StrandsInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil
+	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
+		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62): the agent waits all the same.
+		return run.paused(), nil
+	case run.stop == interrupted && run.body:
+		return run.lostInBody(), nil
+	case run.stop == interrupted:
+		return refuse(agui.StrandsInterruptUnreadable, "the agent stopped to ask, but its questions cannot be read from its stream: let the server send result.interrupts as JSON"), nil
+	case run.failed != nil:
+		return run.ended(e), nil
+	case run.forced:
+		return refuse(agui.StrandsForceStop, "the agent's event loop stopped with an error"), nil
+	case e.Cut && run.resumed == nil && !run.shown:
+		return refuse(agui.UpstreamEOF, "the backend broke off before its agent said anything. A server that catches no errors does so too if its agent waits for an answer "+
+			"to a question that is not known here"), nil
+	case e.Cut:
+		return translate.Result{}, nil
+	}
+	return run.finished(), nil
+}
+
+// lostInBody is the result of an answer that is one JSON text and does not say what the agent asks. Two lines make a stream of it.
+func (run *run) lostInBody() translate.Result {
+	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
+	if run.camel {
+		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
+	}
+	return refuse(agui.StrandsInterruptLost, "the agent stopped to ask, and its server returns the message alone, without what it asks. Let it stream: %s", lines)
+}
+
+func refuse(code agui.Code, format string, args ...any) translate.Result {
+	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
+}
+
+// paused is the result of a run that asks.
+func (run *run) paused() translate.Result {
+	calls, before := run.callsAskedAbout()
+	res := translate.Result{
+		Before: before,
+		Finish: run.finish(),
+		Pause:  agui.Pause{Dialect: Name, Interrupts: run.publish(calls)},
+	}
+	if run.refused != nil {
+		res.Untaken = run.refused.sent
+	}
+	return res
+}
+
+func (run *run) finish(members ...string) agui.Event {
+	o := translate.AppendMember([]byte{'{'}, `"type"`, `"`+string(agui.RunFinished)+`"`)
+	o = addText(o, "threadId", run.r.Input.ThreadID)
+	o = addText(o, "runId", run.r.Input.RunID)
+	for n := 0; n+1 < len(members); n += 2 {
+		o = translate.AppendMember(o, `"`+members[n]+`"`, members[n+1])
+	}
+	return agui.Event{Type: agui.RunFinished, JSON: append(o, '}')}
+}
+
+// ended is the result of a run that an error frame ended.
+func (run *run) ended(e translate.End) translate.Result {
+	text := run.failed.text
+	switch {
+	case run.resumed != nil && lost(text):
+		return translate.Result{Lost: true}
+	case strings.Contains(text, saysWaiting) && run.listed:
+		// The list did not get there as one.
+		res := refuse(agui.StrandsError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (HOLDPOINT_STRANDS_BODY)")
+		res.Nothing = run.resumed != nil
+		return res
+	case strings.Contains(text, saysWaiting):
+		return run.askWhat()
+	case strings.Contains(text, saysWaitingTS):
+		return refuse(agui.StrandsInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
+			"answer it where it was asked, or go on in another thread")
+	case busy[run.failed.kind]:
+		return translate.Result{Finish: e.Event, Nothing: run.resumed != nil}
+	}
+	return translate.Result{Finish: e.Event}
+}
+
+// status is the result of an answer that is none of the agent's. It goes to the client as it is, unless it decides something.
+func (run *run) status(e translate.End) translate.Result {
+	text := string(e.Body)
+	switch {
+	case e.Status/100 == 2 && run.resumed == nil:
+		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is, with HOLDPOINT_STRANDS_TEXT=true, if its agent never asks", e.Status)
+	case run.resumed != nil && lost(text):
+		return translate.Result{Lost: true}
+	case strings.Contains(text, saysWaiting) && !run.listed:
+		return run.askWhat()
+	case run.listed && (e.Status == 400 || e.Status == 422):
+		return refuse(agui.UpstreamStatus, "the backend answered %d to a list of answers: its prompt takes only a string, so its questions cannot be answered there; "+
+			"let it take what stream_async takes", e.Status)
+	}
+	return translate.Result{}
+}
+
+// askWhat is the way on where the agent waits for an answer that nothing here knows of: Python raises its questions again when
+// it is given an empty list, and does nothing else. It would act on answers that it has kept of a resume which failed, though:
+// then it is not asked.
+func (run *run) askWhat() translate.Result {
+	if run.refused != nil || run.insists {
+		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and does not say to what")
+	}
+	if len(run.r.Ended) > 0 && run.r.Ended[0].Failed {
+		return refuse(agui.StrandsInterruptLost, "the agent still waits for the answers of a resume that failed; to ask it again could carry one of them out a second time: "+
+			"go on in another thread, or begin its session anew")
+	}
+	next := newRun(run.d, run.r, run.ids)
+	next.refused, next.listed = run, true
+	return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, []byte("[]")), Run: next}}
+}
+
+// finished is the result of an answer that ended cleanly and asks nothing.
+func (run *run) finished() translate.Result {
+	switch {
+	case run.forgot, run.anew && run.asksByTool():
+		return translate.Result{Lost: true}
+	case run.stop == untold:
+		return run.lostInBody()
+	case run.stop == failedStatus:
+		return refuse(agui.StrandsError, "%s", agui.Cut(run.why()))
+	case run.stop != "" || run.d.text && run.shown:
+	case run.last == "tool_use" || run.last == "toolUse":
+		return refuse(agui.StrandsInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
+			"tool_interrupt_event and result too")
+	case run.last == "" || run.body || run.started:
+		return run.unended()
+	}
+	res := translate.Result{Before: run.closings(), Finish: run.finish("outcome", `{"type":"success"}`)}
+	if reason := run.stop; !usual[reason] {
+		res.Before = append(res.Before, agui.NewEvent(agui.MustMarshal(struct {
+			Type  agui.Type `json:"type"`
+			Name  string    `json:"name"`
+			Value string    `json:"value"`
+		}{agui.Custom, "strands:stop_reason", reason})))
+	}
+	run.goOn(&res)
+	return res
+}
+
+// why is what a graph of TypeScript says of its failure; one of Python says it in an error.
+func (run *run) why() string {
+	if run.reason != "" {
+		return run.reason
+	}
+	return "the agents failed"
+}
+
+// usual are the reasons to stop that need no mention.
+var usual = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
+
+// unended is the result of an answer that ended cleanly, but not with an end of the agent's.
+func (run *run) unended() translate.Result {
+	switch {
+	case run.resumed != nil:
+		return translate.Result{} // nobody knows what became of the answers
+	case run.refused != nil:
+		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and its stream does not say to what: let the server send every event of the agent")
+	case run.body:
+		return refuse(agui.UpstreamStatus, "the backend's answer is JSON in no form that is known")
+	case run.bare:
+		return refuse(agui.UpstreamEOF, "the backend sent texts and no end: if its agent never asks anything, HOLDPOINT_STRANDS_TEXT=true takes them as they are")
+	}
+	return refuse(agui.UpstreamEOF, "the backend's stream ended without the agent's result")
+}
+
+// goOn sends what is still to be sent: the messages beside the answers; the prompt that was refused while the agent waited, if it
+// does no more.
+func (run *run) goOn(res *translate.Result) {
+	switch {
+	case run.refused != nil:
+		next := newRun(run.d, run.r, run.ids)
+		next.sent, next.insists = run.refused.sent, true
+		res.Next = &translate.Exchange{Out: run.d.out(run.r, quotedBytes(run.refused.prompt)), Run: next}
+	case run.resumed != nil && len(run.r.New) > 0:
+		text, taken, err := promptOf(run.r.New)
+		if err != nil {
+			res.Finish = run.finish("outcome", `{"type":"success"}`, "metadata", `{"holdpoint":{"code":"`+string(agui.MessagesNotTaken)+`"}}`)
+			return
+		}
+		next := newRun(run.d, run.r, run.ids)
+		next.sent, next.prompt = taken, text
+		out := run.d.out(run.r, quotedBytes(text))
+		out.TakesNew = true
+		res.Next = &translate.Exchange{Out: out, Run: next}
+	}
+	if res.Next != nil {
+		res.Finish = agui.Event{}
+	}
+}
+
+func quotedBytes(s string) []byte { return agui.MustMarshal(s) }
+
+// asksByTool says whether all that was asked came from a call, or what stands before it: then TypeScript goes on with the calls.
+// Where nothing waits it takes the answers for nothing and calls the model (RAN 1.19.0).
+func (run *run) asksByTool() bool {
+	if run.resumed == nil {
+		return false
+	}
+	for _, i := range run.resumed.Interrupts {
+		if id, _ := translate.ParseStrandsID(i.Native); id.ToolUseID == "" && id.Kind != translate.BeforeCalls {
+			return false
+		}
+	}
+	return true
+}
+
+// json takes a body that is one JSON text: what an entrypoint returns that does not stream.
+func (run *run) json(data []byte, emit func(agui.Event)) {
+	if checked := valid(data); checked != nil {
+		run.answer(gjson.ParseBytes(checked), emit)
+		return
+	}
+	for line := range bytes.SplitSeq(data, []byte("\n")) { // lines that somebody declared as JSON
+		run.frame(bytes.TrimSpace(line), emit)
+	}
+}
+
+// answer takes {"result":...}, {"output":{"message":...}}, {"response":...}, {"message":...}, a string, or an AgentResult as
+// TypeScript writes it.
+func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
+	l := run.lane("", emit)
+	run.body = true
+	for range 3 {
+		if v.Type == gjson.String || v.Get("role").Exists() || v.Get("stopReason").Exists() || v.Get("stop_reason").Exists() {
+			run.result(v, l)
+			return
+		}
+		if failed := v.Get("error"); failed.Exists() && failed.Type != gjson.Null {
+			run.fail(failed, v.Get("error_type"), emit)
+			return
+		}
+		inner := gjson.Result{}
+		for _, name := range []string{"result", "output", "response", "message"} {
+			if inner = v.Get(name); inner.Exists() {
+				break
+			}
+		}
+		v = inner
+	}
+}

@@ -1,0 +1,207 @@
+package strands
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// FuzzStream: whatever a backend sends, in whatever framing, to a plain run, a resume or one that asks what the agent waits for:
+// nothing panics, and what comes of it is in order.
+func FuzzStream(f *testing.F) {
+	all := []string{began, opened, hi, closed, calls, argument, toolStop, endTurn, whole, paid, asksPay, endsWell, endsAsk, boom, waits}
+	ts := []string{tsBegan, tsModel, tsOpened, tsHi, tsClosed, tsCall, tsArgs, tsStop, tsWhole, tsTools, tsResult, fakes("c1", "c2"), tsAsk, tsPaused, tsEnded}
+	for kind := range byte(4) {
+		f.Add(strings.Join(all, "\n"), kind, true)
+		f.Add(strings.Join(ts, "\n"), kind, false)
+	}
+	for _, s := range append(all, ts...) {
+		f.Add(s, byte(0), true)
+		f.Add(`{"type": "multiagent_node_stream", "node_id": "n", "event": `+s+`}`, byte(1), false)
+		f.Add(`{"type":"nodeStreamUpdateEvent","nodeId":"n","inner":{"event":`+s+`}}`, byte(0), false)
+	}
+	f.Add(`"{'type': 'multiagent_node_stream', 'node_id': 'n', 'event': {'tool_interrupt_event': {'interrupts': [Interrupt(id='a', name='b', reason=<x>)]}}}"`+"\n"+endsAsk, byte(0), false)
+	f.Add(`{"result": {"role": "assistant", "content": [{"text": "x"}, {"toolUse": {}}]}}`, byte(2), false)
+	f.Add(`"[{'id': 'v1:a', 'name': 'b', 'reason': nan}]"`, byte(2), true)
+	f.Add("plain \xff", byte(3), true)
+	f.Fuzz(func(t *testing.T, answer string, kind byte, more bool) {
+		mediaType := []string{stream, "application/x-ndjson", "application/json", "text/plain"}[kind%4]
+		if mediaType == stream {
+			answer = frames(strings.Split(answer, "\n")...)
+		}
+		d := newDialect(t, Options{Reasoning: more, Text: more, Metadata: more, Interrupts: map[bool]string{true: "[@this].#(type==interrupt)"}[more]})
+		checkPlayed(t, d, plain(t, d, mediaType, answer))
+		p := pyPause(t, d)
+		l := &log{}
+		_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, "true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPlayed(t, d, play(t, run, l, mediaType, answer))
+		asks := plain(t, d, stream, frames(waits)).result.Next.Run
+		checkPlayed(t, d, play(t, asks, &log{}, mediaType, answer))
+	})
+}
+
+func checkPlayed(t *testing.T, d *Dialect, p played) {
+	t.Helper()
+	open := map[string]bool{}
+	id := func(ev agui.Event) string {
+		return ev.Get("messageId").Str + ev.Get("toolCallId").Str + ev.Get("stepName").Str
+	}
+	for _, ev := range p.emitted {
+		if !ev.Valid() || ev.Type == agui.Unknown && !strings.Contains(string(ev.JSON), string(reasoningContent)) || ev.Type.Terminal() || ev.Type == agui.RunStarted {
+			t.Fatalf("emitted %s", ev.JSON)
+		}
+		switch ev.Type {
+		case agui.TextStart, agui.CallStart, agui.StepStarted:
+			if open[id(ev)] {
+				t.Fatalf("begun twice: %s", ev.JSON)
+			}
+			open[id(ev)] = true
+		case agui.TextContent, agui.CallArgs:
+			if !open[id(ev)] || ev.Get("delta").Type != gjson.String || ev.Get("delta").Raw == `""` {
+				t.Fatalf("of nothing: %s", ev.JSON)
+			}
+		case agui.TextEnd, agui.CallEnd, agui.StepFinished:
+			if !open[id(ev)] {
+				t.Fatalf("ended twice: %s", ev.JSON)
+			}
+			delete(open, id(ev))
+		case agui.CallResult:
+			if ev.Get("content").Type != gjson.String || ev.Get("toolCallId").Str == "" {
+				t.Fatalf("result %s", ev.JSON)
+			}
+		}
+	}
+	res := p.result
+	if res.Finish.Type != agui.Unknown && !res.Finish.Valid() {
+		t.Fatalf("finish %s", res.Finish.JSON)
+	}
+	success := res.Finish.Type == agui.RunFinished && len(res.Pause.Interrupts) == 0
+	if success && len(open) > 0 {
+		t.Fatalf("open at the end: %v", open)
+	}
+	if res.Next != nil && !json.Valid(res.Next.Out.Body) {
+		t.Fatalf("next body %s", res.Next.Out.Body)
+	}
+	for _, i := range res.Pause.Interrupts {
+		checkInterrupt(t, i)
+	}
+	if len(res.Pause.Interrupts) == 0 {
+		return
+	}
+	// What was published can be answered, or is refused for a reason; a no to all of it is one.
+	pause := minted(res.Pause)
+	var entries []string
+	for _, i := range pause.Interrupts {
+		entries = append(entries, entry(i.ID, ""))
+	}
+	in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],"resume":[` + strings.Join(entries, ",") + `]}`))
+	if !ok || err != nil {
+		return // an id that is no UTF-8
+	}
+	answers, _ := d.Answers(in, pause)
+	out, _, err := d.Begin(translate.Request{Input: in, Pause: pause, Answers: answers})
+	if err != nil {
+		if !isRunError(err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, one := range gjson.GetBytes(out.Body, "prompt").Array() {
+		if one.Get("interruptResponse.response").Raw != `"n"` {
+			t.Fatalf("cancelled became %s", one.Raw)
+		}
+	}
+}
+
+func isRunError(err error) bool {
+	var e *agui.RunError
+	return errors.As(err, &e)
+}
+
+// checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
+func checkInterrupt(t *testing.T, i agui.Interrupt) {
+	t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal(i.Object, &o); err != nil || i.Native == "" || !json.Valid(i.Private) {
+		t.Fatalf("%s: %v", i.Object, err)
+	}
+	for key, v := range o {
+		switch key {
+		case "reason", "message", "toolCallId":
+			if _, ok := v.(string); !ok {
+				t.Fatalf("%s is no string: %s", key, i.Object)
+			}
+		case "responseSchema", "metadata":
+			if _, ok := v.(map[string]any); !ok {
+				t.Fatalf("%s is no object: %s", key, i.Object)
+			}
+		default:
+			t.Fatalf("%s has no place in an interrupt: %s", key, i.Object)
+		}
+	}
+	if o["reason"] == nil {
+		t.Fatalf("no reason: %s", i.Object)
+	}
+}
+
+// FuzzAnswers: whatever a client answers, under whatever rule: nothing panics, what goes out is JSON with the backend's own id, a
+// no is the rule's no, and a hook that is written for a string gets one.
+func FuzzAnswers(f *testing.F) {
+	for _, payload := range []string{
+		`{"approved":true}`, `{"approved":false}`, `true`, `false`, `"y"`, `"n"`, `""`, `null`, `{"approved":false,"answer":"y"}`, `{"approved":false,"approved":true}`, `7`, `[true]`,
+		`{"approved":true,"editedArgs":{}}`, `{"approved":"true"}`, `{"answer":{"text":"prod"}}`, `{"Approved":true}`, `{"\u0061pproved":true}`,
+	} {
+		for n := range byte(8) {
+			f.Add(payload, n)
+		}
+	}
+	all := []string{"", "*=bool", "*=envelope", "*=raw", "*=docs-string path=answer", "*=raw path=answer", "*=docs-string yes=A no=D cancel=gone", "*=envelope path=answer"}
+	no := []string{`"n"`, "false", "", "", `"n"`, `{"status":"cancelled"}`, `"D"`, `{"cancelled":true}`}
+	f.Fuzz(func(t *testing.T, payload string, n byte) {
+		if !agui.ValidJSON([]byte(payload)) {
+			return
+		}
+		n %= 8
+		d := newDialect(t, Options{Answers: rules(t, all[n])})
+		rule, _ := d.answers.For("approval")
+		p := pyPause(t, d)
+		for _, tool := range []bool{false, true} {
+			p.Interrupts[0].Private = agui.MustMarshal(private{"approval", tool})
+			for _, status := range []agui.Status{agui.Resolved, agui.Cancelled} {
+				a := agui.Answer{ID: p.Interrupts[0].ID, Status: status, Payload: translate.Payload(gjson.Parse(payload))}
+				in := input(t, "")
+				out, _, err := d.Begin(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{a}})
+				if err != nil {
+					if !isRunError(err) || status == agui.Cancelled {
+						t.Fatal(err)
+					}
+					continue
+				}
+				response := gjson.GetBytes(out.Body, "prompt.0.interruptResponse.response")
+				if !json.Valid(out.Body) || !response.Exists() || gjson.GetBytes(out.Body, "prompt.0.interruptResponse.interruptId").Str != payID {
+					t.Fatalf("body %s", out.Body)
+				}
+				denied := payload == "false" || gjson.Get(payload, "approved").Type == gjson.False
+				switch {
+				case status == agui.Cancelled:
+					if response.Raw != string(rule.Cancelled()) {
+						t.Fatalf("cancelled became %s", response.Raw)
+					}
+				case denied && no[n] != "" && response.Raw != no[n]:
+					t.Fatalf("%s became %s", payload, response.Raw)
+				case !tool && (n == 0 || n == 4 || n == 6) && response.Type != gjson.String:
+					t.Fatalf("%s became %s, which no hook for a string takes", payload, response.Raw)
+				}
+			}
+		}
+	})
+}

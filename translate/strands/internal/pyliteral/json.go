@@ -1,0 +1,124 @@
+package pyliteral
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+
+	"holdpoint/internal/agui"
+)
+
+// JSON is the value that s is as JSON text: str, numbers, True, False, None, list and dict as json.dumps has them, tuple and
+// set as lists, bytes in base64, keys of a dict as strings. What JSON has no number for (inf, nan, a complex one) and what is no
+// literal is a string: its repr.
+func JSON(s string) ([]byte, error) {
+	r := reader{s: s}
+	out, err := r.json(nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	if r.space(); r.at < len(s) {
+		return nil, r.fail("more than one value")
+	}
+	return out, nil
+}
+
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// words are the names that are values.
+var words = map[string]string{
+	"True": "true", "False": "false", "None": "null",
+	"set()": "[]", "frozenset()": "[]", "inf": `"Infinity"`, "-inf": `"-Infinity"`, "nan": `"NaN"`, "-nan": `"NaN"`,
+}
+
+// json reads one value and appends it.
+func (r *reader) json(out []byte, depth int) ([]byte, error) {
+	if depth > MaxDepth {
+		return out, errDepth
+	}
+	r.space()
+	if n := r.quoteAt(); n > 0 {
+		isBytes := strings.ContainsAny(r.s[r.at:r.at+n-1], "bB")
+		var text []byte
+		if err := r.text(&text); err != nil {
+			return out, err
+		}
+		if isBytes {
+			return append(out, agui.MustMarshal(base64.StdEncoding.EncodeToString(text))...), nil
+		}
+		return append(out, agui.MustMarshal(string(text))...), nil
+	}
+	if r.bracket() != 0 {
+		return r.jsonMembers(out, depth)
+	}
+	from := r.at
+	if err := r.value(depth); err != nil {
+		return out, err
+	}
+	s := r.s[from:r.at]
+	switch word, known := words[s]; {
+	case known:
+		return append(out, word...), nil
+	case number.MatchString(s):
+		return append(out, s...), nil
+	}
+	return append(out, agui.MustMarshal(s)...), nil
+}
+
+// jsonMembers reads a list, a tuple, a set or a dict. Which of the two last it is, its first member says.
+func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
+	closing := r.bracket()
+	dict, first := closing == '}', true
+	at := len(out)
+	out = append(out, '{')
+	r.at++
+	for {
+		if r.space(); r.next() == closing {
+			r.at++
+			break
+		}
+		if !first {
+			out = append(out, ',')
+		}
+		from, begin := r.at, len(out)
+		var err error
+		if out, err = r.json(out, depth+1); err != nil {
+			return out, err
+		}
+		key := strings.TrimSpace(r.s[from:r.at])
+		r.space()
+		keyed := r.next() == ':' && closing == '}'
+		if first {
+			dict, first = keyed, false
+		}
+		if keyed != dict {
+			return out, r.fail("half a dict and half a set")
+		}
+		if keyed {
+			r.at++
+			out = append(append(out[:begin], agui.MustMarshal(keyText(key))...), ':')
+			if out, err = r.json(out, depth+1); err != nil {
+				return out, err
+			}
+		}
+		if err := r.comma(closing); err != nil {
+			return out, err
+		}
+	}
+	if dict {
+		return append(out, '}'), nil
+	}
+	out[at] = '['
+	return append(out, ']'), nil
+}
+
+// keyText is a key of a dict as json.dumps writes it, and as repr does where that has no form for it.
+func keyText(s string) string {
+	if text, err := Str(s); err == nil {
+		return text
+	}
+	if word, known := words[s]; known {
+		return strings.Trim(word, `"`)
+	}
+	return s
+}

@@ -1,0 +1,255 @@
+// Package pyliteral reads what Python's repr writes, as far as it can be read without running Python: the literals (str,
+// bytes, int, float, True, False, None, list, tuple, dict, set) and, around them, calls with arguments
+// (AgentResult(stop_reason='interrupt', ...)), names, and objects in angle brackets, which are taken whole and not looked into.
+//
+// Nothing is built but what is asked for: a text is checked from its beginning to its end, each time in one pass, and its parts
+// are handed out as parts of the text. What stands inside a string is never taken for anything else, which is why a text that
+// an attacker has a part in (a tool's input, a reason) can be read at all. A text that does not fit is an error; nothing is
+// searched for in it.
+//
+// What it deliberately does not read: operators, comprehensions, f-strings, triple quotes, adjacent strings. repr writes none of
+// them.
+package pyliteral
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MaxDepth is how deep values may be nested.
+const MaxDepth = 200
+
+var errDepth = errors.New("pyliteral: nested too deep")
+
+// A reader walks over a text. Its methods leave at behind what they read.
+type reader struct {
+	s  string
+	at int
+}
+
+func (r *reader) fail(what string) error {
+	return fmt.Errorf("pyliteral: %s at byte %d", what, r.at)
+}
+
+// next is the byte at hand, 0 at the end.
+func (r *reader) next() byte {
+	if r.at < len(r.s) {
+		return r.s[r.at]
+	}
+	return 0
+}
+
+func (r *reader) space() {
+	for r.at < len(r.s) && strings.IndexByte(" \t\r\n", r.s[r.at]) >= 0 {
+		r.at++
+	}
+}
+
+// value reads one value.
+func (r *reader) value(depth int) error {
+	if depth > MaxDepth {
+		return errDepth
+	}
+	r.space()
+	switch c := r.next(); {
+	case r.bracket() != 0:
+		return r.members(depth, nil)
+	case c == '<':
+		return r.angle(depth)
+	case r.quoteAt() > 0:
+		return r.text(nil)
+	case c >= '0' && c <= '9', c == '-', c == '+', c == '.' && !strings.HasPrefix(r.s[r.at:], "..."):
+		r.number()
+		return nil
+	case c == '.': // what repr has in the place of what it is in already
+		r.at += 3
+		return nil
+	case isLetter(c):
+		r.name()
+		if r.next() == '(' {
+			return r.members(depth, nil)
+		}
+		return nil
+	}
+	return r.fail("no value")
+}
+
+// bracket is the closing bracket for the opening one at hand, 0 if there is none.
+func (r *reader) bracket() byte {
+	switch r.next() {
+	case '[':
+		return ']'
+	case '(':
+		return ')'
+	case '{':
+		return '}'
+	}
+	return 0
+}
+
+func isLetter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+// name reads a name, with dots in it.
+func (r *reader) name() string {
+	from := r.at
+	for r.at < len(r.s) && (isLetter(r.s[r.at]) || r.s[r.at] >= '0' && r.s[r.at] <= '9' || r.s[r.at] == '.') {
+		r.at++
+	}
+	return r.s[from:r.at]
+}
+
+// number reads what looks like a number, also a complex or a hexadecimal one.
+func (r *reader) number() {
+	r.at++
+	for r.at < len(r.s) && (isLetter(r.s[r.at]) && r.s[r.at] < 0x80 || strings.IndexByte("0123456789.+-", r.s[r.at]) >= 0) {
+		r.at++
+	}
+}
+
+// A part is a member of a list, a dict or a call: its key (as it is written; of a call its name, "" without one) and its value.
+type part struct{ key, value string }
+
+// members reads from an opening bracket to the closing one and hands out what is between, unless each is nil.
+func (r *reader) members(depth int, each func(part) error) error {
+	closing := r.bracket()
+	r.at++
+	for {
+		if r.space(); r.next() == closing {
+			r.at++
+			return nil
+		}
+		p, err := r.member(closing, depth)
+		if err != nil {
+			return err
+		}
+		if each != nil {
+			if err := each(p); err != nil {
+				return err
+			}
+		}
+		if err := r.comma(closing); err != nil {
+			return err
+		}
+	}
+}
+
+// comma reads what stands behind a member.
+func (r *reader) comma(closing byte) error {
+	switch r.space(); r.next() {
+	case ',':
+		r.at++
+		return nil
+	case closing:
+		return nil
+	}
+	return r.fail("neither a comma nor the end")
+}
+
+// member reads one. What has a key is one of a dict or, with =, of a call.
+func (r *reader) member(closing byte, depth int) (part, error) {
+	from := r.at
+	if err := r.value(depth + 1); err != nil {
+		return part{}, err
+	}
+	one := r.s[from:r.at]
+	r.space()
+	if c := r.next(); c == ':' && closing == '}' || c == '=' && closing == ')' && isName(one) {
+		r.at++
+		r.space()
+		from = r.at
+		if err := r.value(depth + 1); err != nil {
+			return part{}, err
+		}
+		return part{one, r.s[from:r.at]}, nil
+	}
+	return part{value: one}, nil
+}
+
+func isName(s string) bool {
+	return s != "" && isLetter(s[0]) && strings.IndexAny(s, `'"([{<.`) < 0
+}
+
+// angle reads an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object at 0x7f>. Whoever writes
+// __repr__ is free, so a string in it ends before the next bracket of this kind: a lone apostrophe cannot make text out of
+// what follows, nor the other way round.
+func (r *reader) angle(depth int) error {
+	open := 0
+	for ; r.at < len(r.s); r.at++ {
+		switch c := r.s[r.at]; c {
+		case '<':
+			if open++; depth+open > MaxDepth {
+				return errDepth
+			}
+		case '>':
+			if open--; open == 0 {
+				r.at++
+				return nil
+			}
+		case '\'', '"':
+			end := strings.IndexAny(r.s[r.at+1:], string(c)+"<>")
+			if end < 0 || r.s[r.at+1+end] != c {
+				return r.fail("a string in angle brackets does not end")
+			}
+			r.at += 1 + end
+		}
+	}
+	return r.fail("angle brackets do not end")
+}
+
+// whole reads s as one value.
+func whole(s string) error {
+	r := reader{s: s}
+	if err := r.value(0); err != nil {
+		return err
+	}
+	if r.space(); r.at < len(s) {
+		return r.fail("more than one value")
+	}
+	return nil
+}
+
+// Valid says whether s is one value.
+func Valid(s string) bool { return whole(s) == nil }
+
+// Name is the name of a call, "" of anything else.
+func Name(s string) string {
+	r := reader{s: s}
+	r.space()
+	if !isLetter(r.next()) || r.quoteAt() > 0 {
+		return ""
+	}
+	if name := r.name(); r.next() == '(' {
+		return name
+	}
+	return ""
+}
+
+// Each hands out the members of the list, tuple, dict or call that s is, in order. key is the key of a dict, read if it is a str
+// and as it is written else; the name of a call's argument; "" without one. value is a part of s, for the functions of this
+// package. All of s is checked, unless each stops it by an error.
+func Each(s string, each func(key, value string) error) error {
+	r := reader{s: s}
+	r.space()
+	if isLetter(r.next()) && r.quoteAt() == 0 {
+		r.name()
+	}
+	if r.bracket() == 0 {
+		return r.fail("nothing with members")
+	}
+	err := r.members(0, func(p part) error {
+		if key, err := Str(p.key); err == nil {
+			p.key = key
+		}
+		return each(p.key, p.value)
+	})
+	if err != nil {
+		return err
+	}
+	if r.space(); r.at < len(s) {
+		return r.fail("more than one value")
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package strands
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// ids makes the ids of what a client run shows. They are the same for the same run, and another run has others: a client may
+// resume with the runId of the run that paused (CopilotKit does), but not with its interrupts.
+type ids struct {
+	base string
+	n    int
+}
+
+func newIDs(r translate.Request) *ids {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q", r.Input.ThreadID, r.Input.RunID)
+	for _, i := range r.Pause.Interrupts {
+		fmt.Fprintf(h, " %q", i.ID)
+	}
+	if len(r.Came) > 0 {
+		fmt.Fprintf(h, " %d %q", len(r.Came), r.Came[len(r.Came)-1].ID)
+	}
+	return &ids{base: "strands-" + hex.EncodeToString(h.Sum(nil)[:8])}
+}
+
+func (i *ids) next() string {
+	i.n++
+	return fmt.Sprintf("%s-%d", i.base, i.n)
+}
+
+// maxCalls bounds what is kept of one message's calls, to tell those that the deltas have shown from those that they have not.
+const maxCalls = 4096
+
+// A lane is one agent's part of a stream: the agent, or a node of a graph or a swarm, whose frames may come between those of
+// another. It holds what is open there, and what of the message at hand has been shown.
+type lane struct {
+	run  *run
+	emit func(agui.Event)
+
+	text, thought, open string // ids of what is open: a message, reasoning, a call
+	parent              string // the message that a call belongs to
+	said, reasoned      bool   // the message at hand: its deltas were shown
+	calls               map[string]bool
+}
+
+// send emits an event. members are keys and their JSON text.
+func (l *lane) send(t agui.Type, members ...string) {
+	o := translate.AppendMember([]byte{'{'}, `"type"`, `"`+string(t)+`"`)
+	for n := 0; n+1 < len(members); n += 2 {
+		o = translate.AppendMember(o, `"`+members[n]+`"`, members[n+1])
+	}
+	l.emit(agui.Event{Type: t, JSON: append(o, '}')})
+}
+
+func quoted(s string) string { return string(agui.MustMarshal(s)) }
+
+// say shows a piece of text. raw is a JSON string, which stays as it came.
+func (l *lane) say(raw string) {
+	if raw == `""` {
+		return // fatal to clients before 0.0.55
+	}
+	l.closeThought()
+	l.closeCall()
+	if l.text == "" {
+		l.text = l.run.ids.next()
+		l.parent = l.text
+		l.send(agui.TextStart, "messageId", quoted(l.text), "role", `"assistant"`)
+	}
+	l.said, l.run.shown = true, true
+	l.send(agui.TextContent, "messageId", quoted(l.text), "delta", raw)
+}
+
+// think shows a piece of reasoning, if it is to be shown.
+func (l *lane) think(raw string) {
+	if raw == `""` || !l.run.d.reasoning {
+		return
+	}
+	l.closeText()
+	l.closeCall()
+	if l.thought == "" {
+		l.thought = l.run.ids.next()
+		l.send(agui.ReasoningStart, "messageId", quoted(l.thought))
+		l.send(agui.ReasoningMsgStart, "messageId", quoted(l.thought), "role", `"reasoning"`)
+	}
+	l.reasoned = true
+	l.send(reasoningContent, "messageId", quoted(l.thought), "delta", raw)
+}
+
+const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
+
+// call begins a call of a frame.
+func (l *lane) call(id, name gjson.Result) {
+	if id.Type == gjson.String && id.Str != "" && name.Type == gjson.String {
+		l.begin(id.String(), name.String())
+	}
+}
+
+// begin shows the beginning of a call.
+func (l *lane) begin(id, name string) {
+	l.closeText()
+	l.closeThought()
+	l.closeCall()
+	if l.parent == "" {
+		l.parent = l.run.ids.next()
+	}
+	l.open = id
+	if l.calls == nil {
+		l.calls = map[string]bool{}
+	}
+	if len(l.calls) < maxCalls {
+		l.calls[keyOf(id)] = true
+	}
+	l.run.shown = true
+	delete(l.run.answered, keyOf(id))
+	l.send(agui.CallStart, "toolCallId", quoted(id), "toolCallName", quoted(name), "parentMessageId", quoted(l.parent))
+}
+
+// argue shows a piece of the open call's arguments.
+func (l *lane) argue(raw string) {
+	if l.open != "" && raw != `""` {
+		l.send(agui.CallArgs, "toolCallId", quoted(l.open), "delta", raw)
+	}
+}
+
+// close ends what is open, as the end of a block does.
+func (l *lane) close() {
+	l.closeText()
+	l.closeThought()
+	l.closeCall()
+}
+
+func (l *lane) closeText() {
+	if l.text != "" {
+		l.send(agui.TextEnd, "messageId", quoted(l.text))
+		l.text = ""
+	}
+}
+
+func (l *lane) closeThought() {
+	if l.thought != "" {
+		l.send(agui.ReasoningMsgEnd, "messageId", quoted(l.thought))
+		l.send(agui.ReasoningEnd, "messageId", quoted(l.thought))
+		l.thought = ""
+	}
+}
+
+func (l *lane) closeCall() {
+	if l.open != "" {
+		l.send(agui.CallEnd, "toolCallId", quoted(l.open))
+		l.open = ""
+	}
+}
+
+// newMessage forgets what was shown of the message before.
+func (l *lane) newMessage() {
+	l.close()
+	l.parent, l.said, l.reasoned, l.calls = "", false, false, nil
+}
+
+// assistant takes a whole message of the agent: it shows what its deltas did not, and ends it.
+func (l *lane) assistant(content gjson.Result) {
+	l.close()
+	said, reasoned, calls := l.said, l.reasoned, l.calls
+	content.ForEach(func(_, block gjson.Result) bool {
+		if text := block.Get("text"); text.Type == gjson.String && !said {
+			l.say(text.Raw)
+			l.closeText()
+		}
+		use := block.Get("toolUse")
+		if id := use.Get("toolUseId"); use.IsObject() && !calls[keyOf(id.String())] {
+			l.call(id, use.Get("name"))
+			if input := use.Get("input"); input.Exists() {
+				l.argue(quoted(input.Raw))
+			}
+			l.closeCall()
+		}
+		thought := block.Get("reasoningContent.reasoningText.text")
+		if !thought.Exists() {
+			thought = block.Get("reasoning.text") // TypeScript
+		}
+		if thought.Type == gjson.String && !reasoned {
+			l.think(thought.Raw)
+			l.closeThought()
+		}
+		return true
+	})
+	l.newMessage()
+}
+
+// results shows the results in a message of the user's role.
+func (l *lane) results(content gjson.Result) {
+	content.ForEach(func(_, block gjson.Result) bool {
+		if result := block.Get("toolResult"); result.IsObject() {
+			l.result(result)
+		}
+		return true
+	})
+}
+
+// result shows the result of a call, once: TypeScript repeats it in two more events, Python in a graph.
+func (l *lane) result(result gjson.Result) {
+	id := result.Get("toolUseId")
+	if id.Type != gjson.String || id.Str == "" || l.run.answered[keyOf(id.Str)] {
+		return
+	}
+	if len(l.run.answered) >= maxCalls {
+		clear(l.run.answered)
+	}
+	l.run.answered[keyOf(id.String())] = true
+	l.send(agui.CallResult, "messageId", quoted(l.run.ids.next()), "toolCallId", id.Raw, "content", quoted(resultText(result.Get("content"))), "role", `"tool"`)
+}
+
+// resultText is what a client shows of a result: its texts and its JSON, each on lines of its own. Pictures, documents and
+// videos are named; their bytes come as the repr of a Python object, if at all.
+func resultText(content gjson.Result) string {
+	out := ""
+	content.ForEach(func(_, block gjson.Result) bool {
+		part := ""
+		block.ForEach(func(k, v gjson.Result) bool {
+			switch {
+			case k.Str == "text" && v.Type == gjson.String:
+				part = v.String()
+			case k.Str == "json":
+				part = jsonText(v)
+			default:
+				part = "[" + k.String() + "]"
+			}
+			return false
+		})
+		if out != "" {
+			out += "\n"
+		}
+		out += part
+		return true
+	})
+	return out
+}
+
+// jsonText is a JSON result; TypeScript wraps what is no object.
+func jsonText(v gjson.Result) string {
+	if inner := v.Get(`\$value`); inner.Exists() && len(v.Map()) == 1 {
+		return inner.Raw
+	}
+	return v.Raw
+}
+
+// keyOf bounds the size of a key: an id of a backend may be as long as a frame.
+func keyOf(id string) string {
+	if len(id) <= 64 {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return string(sum[:])
+}

@@ -1,0 +1,53 @@
+package strands
+
+import (
+	"bytes"
+
+	"holdpoint/internal/agui"
+)
+
+// valid is a frame as JSON; nil if it is none. Python's json.dumps writes NaN, Infinity and -Infinity, which are none: they
+// become strings.
+func valid(data []byte) []byte {
+	if agui.ValidJSON(data) {
+		return data
+	}
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return nil
+	}
+	out := make([]byte, 0, len(data)+16)
+	for i := 0; i < len(data); {
+		switch n := wordAt(data[i:]); {
+		case data[i] == '"':
+			end := i + 1
+			for end < len(data) && data[end] != '"' {
+				if data[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(data))
+			out = append(out, data[i:end]...)
+			i = end
+		case n > 0:
+			out = append(append(append(out, '"'), data[i:i+n]...), '"')
+			i += n
+		default:
+			out = append(out, data[i])
+			i++
+		}
+	}
+	if !agui.ValidJSON(out) {
+		return nil
+	}
+	return out
+}
+
+func wordAt(b []byte) int {
+	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(b, []byte(word)) {
+			return len(word)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,74 @@
+package strands
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"holdpoint/translate"
+)
+
+// Options of the dialect, HOLDPOINT_STRANDS_*.
+type Options struct {
+	Body    Body    `env:"BODY" envDefault:"{\"prompt\":\"$prompt\"}" doc:"JSON of a request to a Strands server, with $prompt for the text or the list of answers, and as needed $session, $thread, $run, $state, $forwardedProps, $messages, $context, $tools"`
+	Headers Headers `env:"HEADERS" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request, Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters"`
+	Paths   Paths   `env:"PATHS" doc:"paths of a Strands server that lead to an agent, globs, path;path; none: all of them"`
+	// Answers: the documented hook takes a string, and only one.
+	Answers translate.StrandsRules `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile a profile of docs-string (\"y\" and \"n\"), bool, envelope or raw, with yes=, no=, cancel= and path= behind it"`
+	Schemas Schemas                `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
+	Reasons Names                  `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
+	// Interrupts: projects that stream frames of their own, {"type":"interrupt","interrupt_id":..}.
+	Interrupts string `env:"INTERRUPTS" doc:"gjson path in a frame of a Strands server to the question that it is, or a list of them, where a server has frames of its own for questions, such as [@this].#(type==interrupt)"`
+	Metadata   bool   `env:"METADATA_REASON" envDefault:"false" doc:"copy the reason that a Strands agent gave into metadata.reason, where some user interfaces look for it"`
+	Reasoning  bool   `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
+	Text       bool   `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says; only for agents that never ask, whose questions such a server drops"`
+}
+
+const (
+	bodyDefault    = `{"prompt":"$prompt"}`
+	headersDefault = "X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session"
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Body == "" {
+		o.Body = bodyDefault
+	}
+	if o.Headers == nil {
+		if err := o.Headers.UnmarshalText([]byte(headersDefault)); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// warning is what an operator should know of the options, "" for nothing.
+func (o Options) warning() string {
+	for _, r := range o.Answers {
+		if r.Profile != translate.Words {
+			return "@strands-agents/sdk 1.19.0 runs the tool when a hook throws, and a hook written for a string throws at any other answer, a no too: " +
+				"bool, envelope and raw are right only for hooks and tools that are known to take them"
+		}
+	}
+	return ""
+}
+
+// Paths are globs of path.Match, in a variable separated by semicolons.
+type Paths []string
+
+// UnmarshalText reads the value of a variable.
+func (p *Paths) UnmarshalText(text []byte) error {
+	*p = nil
+	for one := range strings.SplitSeq(string(text), ";") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		if _, err := path.Match(one, ""); err != nil || !strings.HasPrefix(one, "/") {
+			return fmt.Errorf("%q is no path, want for example /invocations;/agents/*", one)
+		}
+		*p = append(*p, strings.ToLower(one))
+	}
+	return nil
+}
+
+// String is the list as it is written.
+func (p Paths) String() string { return strings.Join(p, ";") }

@@ -1,0 +1,77 @@
+package strands
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// textOf is the text of a user's message. What is no text (a picture, a document) an entrypoint cannot be given: it hands its
+// JSON to the agent, and there bytes are bytes.
+func textOf(m agui.Message) (string, *agui.RunError) {
+	content := gjson.GetBytes(m.JSON, "content")
+	var parts []string
+	other := content.Type != gjson.String && !content.IsArray()
+	if content.Type == gjson.String {
+		parts = append(parts, content.String())
+	}
+	content.ForEach(func(_, part gjson.Result) bool {
+		text := part.Get("text")
+		if part.Get("type").Str == "text" && text.Type == gjson.String {
+			parts = append(parts, text.String())
+		} else if content.IsArray() {
+			other = true
+		}
+		return true
+	})
+	text := strings.Join(parts, "\n")
+	switch {
+	case other:
+		return "", agui.Errorf(agui.MessagesNotTaken, "the message has parts that are no text, and this backend's prompt takes text only: send it without them")
+	case strings.TrimSpace(text) == "":
+		return "", agui.Errorf(agui.MessagesNotTaken, "the message is empty, and there is nothing else to send: the agent keeps the conversation itself")
+	}
+	return text, nil
+}
+
+// newPrompt is what a run without answers sends: the text of the last message of the conversation, which must be a user's. The
+// agent keeps the conversation itself; an older message was sent by an older run, and would be said twice.
+func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.RunError) {
+	for at := len(in.Messages) - 1; at >= 0; at-- {
+		switch m := in.Messages[at]; m.Role {
+		case "user":
+			text, err := textOf(m)
+			return text, in.Messages[at : at+1], err
+		case "tool":
+			return "", nil, agui.Errorf(agui.MessagesNotTaken, "the last message is a tool's: the agent calls its own tools only, and takes no results of the client's")
+		case "assistant":
+			return "", nil, noPrompt()
+		}
+	}
+	return "", nil, noPrompt()
+}
+
+func noPrompt() *agui.RunError {
+	return agui.Errorf(agui.MessagesNotTaken, "the last message is not a user's, so there is nothing to send: the agent keeps the conversation itself")
+}
+
+// promptOf is the text of the messages that came beside answers.
+func promptOf(list []agui.Message) (text string, taken []agui.Message, err *agui.RunError) {
+	var texts []string
+	for _, m := range list {
+		if m.Role != "user" {
+			continue
+		}
+		text, err := textOf(m)
+		if err != nil {
+			return "", nil, err
+		}
+		texts, taken = append(texts, text), append(taken, m)
+	}
+	if taken == nil {
+		return "", nil, agui.Errorf(agui.MessagesNotTaken, "none of the messages is a user's")
+	}
+	return strings.Join(texts, "\n\n"), taken, nil
+}

@@ -1,0 +1,126 @@
+package strands
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// private is what an interrupt keeps for its answer: its name, and whether the body of a tool asked, which takes what it
+// likes; a hook is written for a string.
+type private struct {
+	Name string `json:"name"`
+	Tool bool   `json:"tool,omitempty"`
+}
+
+const toolCall = "tool_call"
+
+// callsAskedAbout are the tools that the client knows calls of, by the calls' ids. A call that is asked about and that it does
+// not know is shown first (before): an agent that is asked what it waits for does not tell it again, and a client cannot show a
+// question about a call that it has not.
+func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event) {
+	calls = map[string]string{}
+	if run.r.Transcript != nil {
+		for _, c := range run.r.Transcript.Calls() {
+			calls[c.ID] = c.Name
+		}
+	}
+	l := &lane{run: run, emit: func(ev agui.Event) { before = append(before, ev) }}
+	for _, q := range run.questions.list {
+		if q.callID == "" || q.tool == "" || calls[q.callID] != "" {
+			continue
+		}
+		calls[q.callID] = q.tool
+		l.begin(q.callID, q.tool)
+		if q.input != nil {
+			l.argue(quoted(string(q.input)))
+		}
+		l.closeCall()
+	}
+	return calls, before
+}
+
+// publish makes the interrupts that the client sees.
+func (run *run) publish(calls map[string]string) []agui.Interrupt {
+	more := run.more()
+	var list []agui.Interrupt
+	for _, q := range run.questions.list {
+		id, _ := translate.ParseStrandsID(q.id)
+		list = append(list, agui.Interrupt{
+			Native:  q.id,
+			Object:  run.d.publish(q, id, calls, more),
+			Private: agui.MustMarshal(private{q.name, id.Kind == translate.FromTool}),
+		})
+	}
+	return list
+}
+
+// publish is the AG-UI Interrupt for a question, without its id. calls are the calls that the client has seen, by their ids.
+func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]string, more bool) json.RawMessage {
+	callID := id.ToolUseID
+	if q.callID != "" {
+		callID = q.callID // the outer call, which is the visible one
+	}
+	tool := calls[callID]
+	if tool == "" {
+		callID, tool = "", q.tool
+	}
+	reason := translate.StrandsReason(id, q.name, callID)
+	if r := d.reasons.of(q.name); r != "" && (r != toolCall || callID != "") {
+		reason = r
+	}
+	name := agui.Cut(q.name)
+	if !id.AsksForCall() {
+		tool = ""
+		if q.node != "" { // the hook of a graph asks about all of its nodes by one name
+			name += " (" + agui.Cut(q.node) + ")"
+		}
+	}
+	o := addText([]byte{'{'}, "reason", reason)
+	o = addText(o, "message", translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, name))
+	if callID != "" {
+		o = addText(o, "toolCallId", callID)
+	}
+	rule, _ := d.answers.For(q.name)
+	switch schema := d.schemas.of(q.name); {
+	case schema != "":
+		o = translate.AppendMember(o, `"responseSchema"`, schema)
+	case id.AsksForCall() && callID != "" && rule.Decides():
+		o = translate.AppendMember(o, `"responseSchema"`, translate.StrandsApproval)
+	}
+	o = translate.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))
+	return append(o, '}')
+}
+
+func addText(o []byte, key, s string) []byte {
+	return translate.AppendMember(o, `"`+key+`"`, quoted(s))
+}
+
+// metadata is {"strands":{...}}, and the native reason beside it for the user interfaces that look for it there.
+func (d *Dialect) metadata(q question, more bool) []byte {
+	o := []byte{'{'}
+	if q.reason != nil {
+		o = translate.AppendMember(o, `"reason"`, string(q.reason))
+	}
+	o = addText(o, "id", q.id)
+	o = addText(o, "name", q.name)
+	for _, m := range []struct{ key, value string }{{"source", q.source}, {"node", q.node}, {"tool_name", q.tool}} {
+		if m.value != "" {
+			o = addText(o, m.key, m.value)
+		}
+	}
+	if q.input != nil {
+		o = translate.AppendMember(o, `"tool_input"`, string(q.input))
+	}
+	if more {
+		o = translate.AppendMember(o, `"morePending"`, "true")
+	}
+	m := translate.AppendMember([]byte{'{'}, `"strands"`, string(append(o, '}')))
+	if d.metadataReason && q.reason != nil {
+		m = translate.AppendMember(m, `"reason"`, string(q.reason))
+	}
+	return append(m, '}')
+}

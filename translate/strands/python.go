@@ -1,0 +1,299 @@
+package strands
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// maxNesting is how deep graphs may be in graphs.
+const maxNesting = 16
+
+// object takes a frame that is an object. path is that of the node that it came from.
+//
+// Frames of Python (src/strands/types/_events.py; event loop, then the nodes of graphs and swarms):
+//
+//	{"event":{"contentBlockDelta":{"delta":{"text":"Hi"}}}}            a chunk of the model, as of Bedrock Converse
+//	{"data":"Hi","delta":{"text":"Hi"},...}                            the same once more, where a server serialises it
+//	{"message":{"role":"assistant","content":[...]}}                   the whole message
+//	{"message":{"role":"user","content":[{"toolResult":{...}}]}}       results
+//	{"tool_interrupt_event":{"tool_use":{...},"interrupts":[...]}}     a question
+//	{"result":...}                                                     the end
+//	{"error":"..","error_type":".."}, {"force_stop":true,...}          an error; AgentCore's, and the event loop's before it
+//	{"type":"multiagent_node_stream","node_id":"n","event":{...}}      any of these, of a node
+//	{"type":"tool_stream",...}                                         what goes on within a tool: not of the run
+func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Event)) {
+	if run.d.interrupts != "" && run.locate(o.Get(run.d.interrupts), path) {
+		return
+	}
+	kind := o.Get("type")
+	if kind.Type == gjson.String {
+		if strings.HasSuffix(kind.Str, "Event") {
+			run.typescript(kind.Str, o, path, depth, emit)
+			return
+		}
+		if run.multiagent(kind.Str, o, path, depth, emit) {
+			return
+		}
+	}
+	o.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "init_event_loop":
+			if depth == 0 {
+				run.restarted()
+			}
+		case "event":
+			run.chunk(v, run.lane(path, emit))
+		case "data":
+			if v.Type == gjson.String && !o.Get("event").Exists() {
+				run.data(v, run.lane(path, emit))
+			}
+		case "reasoningText":
+			if v.Type == gjson.String && run.source == fromData {
+				run.lane(path, emit).think(v.Raw)
+			}
+		case "message":
+			run.message(v, run.lane(path, emit))
+		case "tool_interrupt_event":
+			run.asksFor(v.Get("tool_use"), v.Get("interrupts"), path)
+		case "result":
+			if depth == 0 {
+				run.result(v, run.lane(path, emit))
+			}
+		case "force_stop":
+			run.forced = run.forced || depth == 0 && v.Type == gjson.True
+		case "error":
+			if depth == 0 {
+				run.fail(v, o.Get("error_type"), emit)
+			}
+		}
+		return true
+	})
+}
+
+// restarted: the agent was called once more in the same stream. What it asked before, its server has answered itself.
+func (run *run) restarted() {
+	run.whole = true
+	run.questions, run.stop, run.forced, run.held = questions{}, "", false, nil
+}
+
+// chunk takes a chunk of the model.
+func (run *run) chunk(chunk gjson.Result, l *lane) {
+	chunk.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "messageStart":
+			l.newMessage()
+		case "contentBlockStart":
+			if use := v.Get("start.toolUse"); use.IsObject() {
+				l.call(use.Get("toolUseId"), use.Get("name"))
+			}
+		case "contentBlockDelta":
+			run.delta(v.Get("delta"), l)
+		case "contentBlockStop":
+			l.close()
+		case "messageStop":
+			l.close()
+			run.last = v.Get("stopReason").String()
+		}
+		return true
+	})
+}
+
+func (run *run) delta(delta gjson.Result, l *lane) {
+	if text := delta.Get("text"); text.Type == gjson.String && run.from(fromEvents) {
+		l.say(text.Raw)
+	}
+	if input := delta.Get("toolUse.input"); input.Type == gjson.String {
+		l.argue(input.Raw)
+	}
+	thought := delta.Get("reasoningContent.text")
+	if !thought.Exists() {
+		thought = delta.Get("reasoningContent.reasoningText.text")
+	}
+	if thought.Type == gjson.String {
+		l.think(thought.Raw)
+	}
+}
+
+func (run *run) data(text gjson.Result, l *lane) {
+	if run.from(fromData) {
+		l.say(text.Raw)
+	}
+}
+
+// from says whether text is taken from that source.
+func (run *run) from(s source) bool {
+	if run.source == undecided {
+		run.source = s
+	}
+	return run.source == s
+}
+
+// message takes a whole message.
+func (run *run) message(m gjson.Result, l *lane) {
+	switch content := m.Get("content"); m.Get("role").Str {
+	case "assistant":
+		l.assistant(content)
+	case "user":
+		l.results(content)
+	}
+}
+
+// multiagent takes a frame of a graph or a swarm; false if it is none.
+func (run *run) multiagent(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) bool {
+	node := o.Get("node_id").String()
+	switch kind {
+	case "multiagent_node_start":
+		run.begins(within(path, node), emit)
+	case "multiagent_node_stop":
+		run.ends(within(path, node), emit)
+	case "multiagent_node_stream":
+		if inner := o.Get("event"); inner.IsObject() && depth < maxNesting {
+			run.object(inner, within(path, node), depth+1, emit)
+		}
+	case "multiagent_node_interrupt":
+		run.asksFor(gjson.Result{}, o.Get("interrupts"), within(path, node))
+	case "multiagent_result":
+		if depth == 0 {
+			run.result(o.Get("result"), run.lane(path, emit))
+		}
+	case "tool_stream", "tool_use_stream", "multiagent_handoff", "multiagent_node_cancel":
+	default:
+		return false
+	}
+	return true
+}
+
+func within(path, node string) string {
+	if path == "" {
+		return node
+	}
+	return path + "/" + node
+}
+
+// begins and ends show a node as a step.
+func (run *run) begins(path string, emit func(agui.Event)) {
+	if path == "" || len(path) > 1024 || len(run.steps) >= maxSteps || slices.Contains(run.steps, path) {
+		return
+	}
+	run.steps = append(run.steps, path)
+	emit(step(agui.StepStarted, path))
+}
+
+func (run *run) ends(path string, emit func(agui.Event)) {
+	if n := slices.Index(run.steps, path); n >= 0 {
+		run.steps = slices.Delete(run.steps, n, n+1)
+		emit(step(agui.StepFinished, path))
+	}
+}
+
+func step(t agui.Type, name string) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type agui.Type `json:"type"`
+		Name string    `json:"stepName"`
+	}{t, name}))
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// result takes what the agent ended with, in the form in which the server could serialise it:
+//
+//	{"stop_reason":"interrupt","interrupts":[...],...}    an AgentResult in which everything is JSON
+//	{"status":"interrupted","interrupts":[...]}           a GraphResult or a SwarmResult
+//	"AgentResult(stop_reason='interrupt', ...)"           the repr of either
+//	"[{'id': 'v1:..', 'name': .., ...}]"                  str(AgentResult) of one that asks
+//	"Done."                                               of one that does not
+//	{"role":"assistant","content":[...]}                  result.message, which does not say how it ended
+func (run *run) result(v gjson.Result, l *lane) {
+	switch {
+	case v.Type == gjson.String:
+		if run.readRepr(v.String(), l) {
+			return
+		}
+		run.stopped("end_turn")
+		if run.missed() && v.Str != "" {
+			l.say(v.Raw)
+			l.closeText()
+		}
+	case v.Get("role").Type == gjson.String && v.Get("content").IsArray():
+		run.lastMessage(v, l)
+	case v.IsObject():
+		run.resultObject(v, l)
+	}
+}
+
+// missed says whether what the result repeats has not been shown: a server may send the end alone. Where the beginning was
+// seen, the message in the end may be an older one.
+func (run *run) missed() bool { return !run.shown && !run.whole }
+
+func (run *run) resultObject(v gjson.Result, l *lane) {
+	reason := v.Get("stop_reason").String() + v.Get("stopReason").String()
+	run.camel = v.Get("stopReason").Exists()
+	if status := v.Get("status"); reason == "" && status.Type == gjson.String {
+		reason = reasonOf(status.String())
+	}
+	for _, at := range []string{"error", "results.#.error|0"} {
+		if text := v.Get(at); text.Type == gjson.String && run.reason == "" {
+			run.reason = text.String()
+		}
+	}
+	if run.missed() && reason != interrupted {
+		for _, name := range []string{"message", "lastMessage"} {
+			if m := v.Get(name); m.Get("role").Str == "assistant" {
+				run.message(m, l)
+			}
+		}
+	}
+	if list := v.Get("interrupts"); list.IsArray() && reason == interrupted {
+		run.asksFor(gjson.Result{}, list, "")
+	}
+	run.stopped(reason)
+}
+
+// reasonOf is the status of a graph or a swarm as a reason to stop.
+func reasonOf(status string) string {
+	switch status = strings.ToLower(status); status {
+	case "interrupted":
+		return interrupted
+	case "completed":
+		return "end_turn"
+	}
+	return status
+}
+
+// lastMessage takes a result that is the agent's last message alone. A call in it was not carried out: the agent stopped at it.
+func (run *run) lastMessage(m gjson.Result, l *lane) {
+	if run.missed() {
+		run.message(m, l)
+	}
+	reason := "end_turn"
+	m.Get("content").ForEach(func(_, block gjson.Result) bool {
+		if block.Get("toolUse").Exists() {
+			reason = untold
+		}
+		return true
+	})
+	run.stopped(reason)
+}
+
+// Why the agent stopped, beside what Strands itself says (end_turn, max_tokens, ...).
+const (
+	interrupted  = "interrupt"
+	failedStatus = "failed"
+	untold       = "a call without a result"
+)
+
+// stopped notes why the agent stopped. One that stopped for another reason asks nothing any more.
+func (run *run) stopped(reason string) {
+	if reason == "" {
+		return
+	}
+	run.stop = reason
+	if reason != interrupted {
+		run.questions = questions{}
+	}
+}

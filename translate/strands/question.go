@@ -1,0 +1,148 @@
+package strands
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// maxQuestions and maxQuestionBytes bound what is kept of the questions of a run.
+const (
+	maxQuestions     = 1000
+	maxQuestionBytes = 8 << 20
+)
+
+// A question is an interrupt as the backend gave it.
+type question struct {
+	id, name, source string
+	reason           json.RawMessage // nil for none and for null
+	node             string          // path of the node that asked, "" for the agent itself
+	callID, tool     string          // the call that it is about, as far as the frame says
+	input            json.RawMessage
+}
+
+// questions are those of a run, each once: Python gives one of a node twice, and all once more at the end.
+type questions struct {
+	list []question
+	size int
+	over bool // there were more than are kept: nobody is to be asked a part of them
+}
+
+func (q question) bytes() int {
+	return len(q.id) + len(q.name) + len(q.source) + len(q.reason) + len(q.node) + len(q.callID) + len(q.tool) + len(q.input)
+}
+
+// add takes a question. Two with one id are one if they ask the same; else both are asked, for one answer will be taken for
+// both (ids of batches and nodes are made of names alone).
+func (qs *questions) add(q question) {
+	if qs.over {
+		return
+	}
+	for n := range qs.list {
+		if old := &qs.list[n]; old.id == q.id && old.name == q.name && sameReason(old.reason, q.reason) {
+			old.fill(q)
+			return
+		}
+	}
+	qs.size += q.bytes()
+	if len(qs.list) >= maxQuestions || qs.size > maxQuestionBytes {
+		qs.over = true
+		return
+	}
+	qs.list = append(qs.list, q)
+}
+
+// known says whether a question with the id is there.
+func (qs *questions) known(id string) bool {
+	for _, q := range qs.list {
+		if q.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+func sameReason(a, b json.RawMessage) bool {
+	return string(a) == string(b) || string(agui.Canonical(a)) == string(agui.Canonical(b))
+}
+
+// fill takes what the frame before did not say.
+func (q *question) fill(more question) {
+	if q.callID == "" {
+		q.callID, q.tool, q.input = more.callID, more.tool, more.input
+	}
+	if q.node == "" {
+		q.node = more.node
+	}
+	if q.source == "" {
+		q.source = more.source
+	}
+}
+
+// asksFor takes a list of interrupts: objects, or where a server serialises with default=str their reprs.
+func (run *run) asksFor(use, list gjson.Result, node string) {
+	list.ForEach(func(_, v gjson.Result) bool {
+		q, err := question{}, errNoInterrupt
+		switch {
+		case v.IsObject():
+			q, err = readObject(v)
+		case v.Type == gjson.String:
+			q, err = readInterrupt(v.String())
+		}
+		if err == nil {
+			run.ask(q, use, node)
+		}
+		return true
+	})
+}
+
+// ask notes a question. The last frame repeats all of them, in a form that may say the reason in another way.
+func (run *run) ask(q question, use gjson.Result, node string) {
+	if !use.Exists() && node == "" && run.questions.known(q.id) {
+		return
+	}
+	q.node = node
+	if id := use.Get("toolUseId"); id.Type == gjson.String {
+		q.callID, q.tool = id.String(), use.Get("name").String()
+		if input := use.Get("input"); input.IsObject() {
+			q.input = json.RawMessage(input.Raw)
+		}
+	}
+	run.questions.add(q)
+}
+
+// locate takes what stands where the operator says that questions do: an object, or a list of them. false: nothing does.
+func (run *run) locate(v gjson.Result, node string) bool {
+	found := false
+	for _, one := range v.Array() { // of an object that object
+		q := question{name: one.Get("name").String(), node: node}
+		for _, key := range []string{"id", "interrupt_id", "interruptId", "approval_id"} {
+			if id := one.Get(key); id.Type == gjson.String && q.id == "" {
+				q.id = id.String()
+			}
+		}
+		for _, key := range []string{"reason", "message"} {
+			if reason := one.Get(key); q.reason == nil && reason.Exists() && reason.Type != gjson.Null {
+				q.reason = json.RawMessage(reason.Raw)
+			}
+		}
+		if q.id != "" {
+			found = true
+			run.questions.add(q)
+		}
+	}
+	return found
+}
+
+func readObject(v gjson.Result) (question, error) {
+	q := question{id: v.Get("id").String(), name: v.Get("name").String(), source: v.Get("source").String()}
+	if v.Get("id").Type != gjson.String || q.id == "" {
+		return q, errNoInterrupt
+	}
+	if reason := v.Get("reason"); reason.Exists() && reason.Type != gjson.Null {
+		q.reason = json.RawMessage(reason.Raw)
+	}
+	return q, nil
+}

@@ -1,0 +1,332 @@
+package strands
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// pausedBy is the pause of a plain run with the frames.
+func pausedBy(t testing.TB, d *Dialect, data ...string) agui.Pause {
+	t.Helper()
+	p := plain(t, d, stream, frames(data...))
+	if len(p.result.Pause.Interrupts) == 0 {
+		t.Fatalf("no pause: %s", p.types())
+	}
+	return minted(p.result.Pause)
+}
+
+func pyPause(t testing.TB, d *Dialect) agui.Pause {
+	return pausedBy(t, d, calls, argument, closed, asksPay, endsAsk)
+}
+
+func tsPause(t testing.TB, d *Dialect) agui.Pause {
+	return pausedBy(t, d, tsBegan, tsModel, tsCall, tsArgs, tsClosed, tsTools, fakes("c1"), tsAsk, tsPaused)
+}
+
+func TestInterrupt(t *testing.T) {
+	var o Options
+	d := newDialect(t, o)
+	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
+	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + translate.StrandsApproval +
+		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
+	if got := string(p.result.Pause.Interrupts[0].Object); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	if got := string(p.result.Finish.JSON); got != `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}` {
+		t.Errorf("finish %s", got)
+	}
+
+	for text, set := range map[string]func(string) error{
+		"app*=confirmation":          func(s string) error { return o.Reasons.UnmarshalText([]byte(s)) },
+		`approval={"type":"string"}`: func(s string) error { return o.Schemas.UnmarshalText([]byte(s)) },
+	} {
+		if err := set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Metadata = true
+	p = plain(t, newDialect(t, o), stream, frames(calls, argument, closed, asksPay, endsAsk))
+	i := p.result.Pause.Interrupts[0]
+	if i.Reason() != "confirmation" || string(i.Schema()) != `{"type":"string"}` || !strings.HasSuffix(string(i.Object), `},"reason":{"n": 1}}}`) {
+		t.Errorf("configured: %s", i.Object)
+	}
+	// Where an answer goes as it is, Holdpoint does not know its shape.
+	p = plain(t, newDialect(t, Options{Answers: rules(t, "*=raw")}), stream, frames(calls, argument, closed, asksPay, endsAsk))
+	if s := p.result.Pause.Interrupts[0].Schema(); s != nil {
+		t.Errorf("a schema for raw answers: %s", s)
+	}
+}
+
+func TestResumeRequest(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pyPause(t, d)
+	id := p.Interrupts[0].ID
+	for payload, want := range map[string]string{`{"approved":true}`: `"y"`, `"t"`: `"t"`, `false`: `"n"`, "": `"n"`, `{"approved":1}`: "", `7`: ""} {
+		out, _, err := resume(t, d, p, &log{}, nil, entry(id, payload))
+		if want == "" {
+			if err == nil || !strings.HasPrefix(err.Error(), string(agui.InvalidPayload)) {
+				t.Errorf("%s: %v", payload, err)
+			}
+			continue
+		}
+		if body := `{"prompt":[{"interruptResponse":{"interruptId":"` + payID + `","response":` + want + `}}]}`; err != nil || string(out.Body) != body {
+			t.Errorf("%s: %s %v, want %s", payload, out.Body, err, body)
+		}
+		if !out.Resumes || out.TakesNew || !out.ReadOn || out.Header["X-Amzn-Bedrock-Agentcore-Runtime-Session-Id"][0] != sessionOf("t") {
+			t.Errorf("%+v", out)
+		}
+	}
+}
+
+// A form that the schema cannot say is marked, so that the schema does not refuse it; unless the operator wrote the schema.
+func TestOwnForms(t *testing.T) {
+	var o Options
+	d := newDialect(t, o)
+	p := pyPause(t, d)
+	for payload, want := range map[string]bool{`"t"`: true, `true`: true, `{"approved":true}`: false, `7`: false} {
+		answers, err := d.Answers(input(t, `,"resume":[`+entry(p.Interrupts[0].ID, payload)+`]`), p)
+		if err != nil || len(answers) != 1 || answers[0].Own != want {
+			t.Errorf("%s: %+v %v", payload, answers, err)
+		}
+	}
+	if err := o.Schemas.UnmarshalText([]byte(`*={"type":"string","enum":["a"]}`)); err != nil {
+		t.Fatal(err)
+	}
+	d = newDialect(t, o)
+	p = pyPause(t, d)
+	answers, err := d.Answers(input(t, `,"resume":[`+entry(p.Interrupts[0].ID, `"t"`)+`]`), p)
+	if err != nil || answers[0].Own {
+		t.Errorf("%+v %v", answers, err)
+	}
+}
+
+// One id for two questions: whatever is said to the one is said to the other.
+func TestOneIDForTwoQuestions(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk)
+	a, b := p.Interrupts[0].ID, p.Interrupts[1].ID
+	if _, _, err := resume(t, d, p, &log{}, nil, entry(a, `"y"`), entry(b, `"n"`)); err == nil {
+		t.Error("two answers under one id")
+	}
+	out, _, err := resume(t, d, p, &log{}, nil, entry(a, `"n"`), entry(b, ""))
+	if err != nil || strings.Count(string(out.Body), "interruptId") != 1 {
+		t.Errorf("%s %v", out.Body, err)
+	}
+}
+
+// How a resumed run ends.
+func TestResumedRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		ts      bool
+		stream  string
+		want    string
+		lost    bool
+		nothing bool
+	}{
+		"it went on":                          {false, frames(paid, opened, hi, closed, endTurn, endsWell), "TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) " + said + " RUN_FINISHED", false, false},
+		"nothing was open, 1.40":              {false, frames(`{"error": "Input prompt must be of type: ` + "`str`" + `.", "error_type": "ValueError"}`), "", true, false},
+		"nothing was open, later":             {false, frames(`{"error": "Received interrupt responses but agent is not in interrupt state. Ensure", "error_type": "ValueError"}`), "", true, false},
+		"another was":                         {false, frames(`{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`), "", true, false},
+		"nothing was open in a swarm":         {false, frames(`"{'type': 'multiagent_result', 'result': SwarmResult(status=<Status.FAILED: 'failed'>, results={'a': NodeResult(result=ValueError('Input prompt must be of type: x'))}, interrupts=[])}"`), "", true, false},
+		"a swarm that failed":                 {false, frames(`"{'type': 'multiagent_result', 'result': SwarmResult(status=<Status.FAILED: 'failed'>, results={}, interrupts=[])}"`), "RUN_ERROR(STRANDS_ERROR)", false, false},
+		"another call was running":            {false, frames(`{"error": "Agent is already processing a request.", "error_type": "ConcurrencyException"}`), "RUN_ERROR(STRANDS_ERROR)", false, true},
+		"the list was made text":              {false, frames(`{"error": "prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's", "error_type": "TypeError"}`), "RUN_ERROR(STRANDS_ERROR)", false, true},
+		"the hook failed":                     {false, frames(`{"force_stop": true}`, `{"error": "'dict' object has no attribute 'lower'", "error_type": "EventLoopException"}`), "RUN_ERROR(STRANDS_FORCE_STOP)", false, false},
+		"no end":                              {false, frames(began), "", false, false},
+		"cut":                                 {false, frames(began) + "<cut>", "", false, false},
+		"TypeScript went on":                  {true, frames(tsBegan, tsTools, tsResult, tsModel, tsOpened, tsHi, tsClosed, tsEnded), "TOOL_CALL_RESULT([\"a\"]) " + said + " RUN_FINISHED", false, false},
+		"TypeScript waited for nothing":       {true, frames(tsBegan, tsModel, tsOpened, tsHi, tsClosed, tsEnded), said, true, false},
+		"TypeScript asks anew":                {true, frames(tsBegan, tsModel, tsCall, tsArgs, tsClosed, tsTools, tsAsk, tsPaused), called + " RUN_FINISHED", false, false},
+		"TypeScript knows another":            {true, frames(`{"error":"interrupt_id=<nope> | no interrupt found","error_type":"Error"}`), "", true, false},
+		"a graph of TypeScript knows another": {true, frames(`{"error":"interrupt_id=<x> | no node found with matching interrupt","error_type":"Error"}`), "", true, false},
+		"a call of TypeScript was running":    {true, frames(`{"error":"Agent is already processing an invocation.","error_type":"ConcurrentInvocationError"}`), "RUN_ERROR(STRANDS_ERROR)", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			p := pyPause(t, d)
+			if c.ts {
+				p = tsPause(t, d)
+			}
+			l := &log{}
+			_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, run, l, stream, c.stream)
+			if got.types() != c.want || got.result.Lost != c.lost || got.result.Nothing != c.nothing || got.result.Next != nil || got.err != nil {
+				t.Errorf("%s lost %v nothing %v, want %s", got.types(), got.result.Lost, got.result.Nothing, c.want)
+			}
+		})
+	}
+}
+
+// The middleware of an agent is asked before anything else, so that a resume begins with the model.
+func TestAResumeThatBeginsWithTheModel(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, tsBegan, `{"type":"interruptEvent","interrupt":{"id":"middleware:agentStream:gate","name":"gate","source":"middleware"}}`, tsPaused)
+	l := &log{}
+	_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := play(t, run, l, stream, frames(tsBegan, tsModel, tsHi, tsClosed, tsEnded)); got.result.Lost || got.types() != said+" RUN_FINISHED" {
+		t.Errorf("%s lost %v", got.types(), got.result.Lost)
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pyPause(t, d)
+	for name, c := range map[string]struct {
+		resumes bool
+		status  int
+		body    string
+		want    string
+	}{
+		"a list where text is taken":      {true, 422, `{"detail":[{"loc":["body","prompt"]}]}`, "UPSTREAM_STATUS"},
+		"a list that is no request":       {true, 400, ``, "UPSTREAM_STATUS"},
+		"a plain run is no list":          {false, 422, `{}`, ""},
+		"an error":                        {true, 500, `{"error":"boom"}`, ""},
+		"nothing was open":                {true, 500, `{"error":"Received interrupt responses but agent is not in interrupt state."}`, "lost"},
+		"it waits":                        {false, 500, `{"error":"prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's"}`, "next"},
+		"it waits, and the list was none": {true, 500, `{"error":"prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's"}`, ""},
+		"too many":                        {false, 429, ``, ""},
+		"a page":                          {false, 200, `<p>`, "UPSTREAM_STATUS"},
+		"a page for answers":              {true, 200, `<p>`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, "")
+			_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages})
+			if c.resumes {
+				_, run, err = resume(t, d, p, &log{}, nil, entry(p.Interrupts[0].ID, `true`))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := run.End(translate.End{Status: c.status, Body: []byte(c.body)})
+			got := res.Finish.Get("code").Str
+			switch {
+			case res.Lost:
+				got = "lost"
+			case res.Next != nil:
+				got = "next"
+			}
+			if err != nil || got != c.want {
+				t.Errorf("%q %v, want %q", got, err, c.want)
+			}
+			if strings.Contains(string(res.Finish.JSON), "detail") {
+				t.Errorf("the backend's text: %s", res.Finish.JSON)
+			}
+		})
+	}
+}
+
+const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's", "error_type": "TypeError"}`
+
+// An agent that waits though no pause is known is asked what for; what was said meanwhile it has not heard.
+func TestAskedWhatItWaitsFor(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := plain(t, d, stream, frames(waits))
+	if p.result.Next == nil || string(p.result.Next.Out.Body) != `{"prompt":[]}` || p.result.Next.Out.Resumes || p.result.Finish.Type != agui.Unknown {
+		t.Fatalf("%s %+v", p.types(), p.result)
+	}
+	ask := func() translate.Run { return plain(t, d, stream, frames(waits)).result.Next.Run }
+	got := play(t, ask(), &log{}, stream, frames(began, asksPay, endsAsk))
+	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.result.Untaken) != 1 || got.result.Untaken[0].ID != "u1" {
+		t.Errorf("asks %s, untaken %v", got.asks(), got.result.Untaken)
+	}
+	// It waits no more: then what was refused is said once more, and that is all.
+	got = play(t, ask(), &log{}, stream, frames(began, hi, closed, endTurn, endsWell))
+	if got.result.Next == nil || string(got.result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.result.Finish.Type != agui.Unknown {
+		t.Fatalf("%s %+v", got.types(), got.result)
+	}
+	if again := play(t, got.result.Next.Run, &log{}, stream, frames(waits)); again.result.Next != nil || !strings.Contains(again.types(), "STRANDS_INTERRUPT_LOST") {
+		t.Errorf("%s", again.types())
+	}
+	for name, answer := range map[string]string{"says nothing": "", "texts": frames(`"Hi."`), "waits": frames(waits)} {
+		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || !strings.Contains(got.types(), "RUN_ERROR(STRANDS_") {
+			t.Errorf("%s: %s", name, got.types())
+		}
+	}
+}
+
+// An agent may hold the answers of a resume that failed, and act on them when it is asked (RAN 1.40 and 1.62).
+func TestNotAskedAfterAResumeThatFailed(t *testing.T) {
+	d := newDialect(t, Options{})
+	in := input(t, "")
+	for failed, want := range map[bool]string{true: "RUN_ERROR(STRANDS_INTERRUPT_LOST)", false: ""} {
+		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: []agui.Pause{{ID: "p", Failed: failed}, {ID: "o", Failed: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := play(t, run, &log{}, stream, frames(waits)); got.types() != want || (got.result.Next != nil) == failed {
+			t.Errorf("failed %v: %s", failed, got.types())
+		}
+	}
+}
+
+// What came beside the answers goes once they are through.
+func TestNewMessages(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pyPause(t, d)
+	message := func(s string) agui.Message { return agui.ParseMessage([]byte(s)) }
+	after := func(t *testing.T, answer string, fresh ...agui.Message) played {
+		l := &log{}
+		_, run, err := resume(t, d, p, l, func(r *translate.Request) { r.New = fresh }, entry(p.Interrupts[0].ID, `true`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return play(t, run, l, stream, answer)
+	}
+	one, two := message(`{"id":"u2","role":"user","content":"And b?"}`), message(`{"id":"u3","role":"user","content":[{"type":"text","text":"And c?"}]}`)
+	got := after(t, frames(paid, hi, closed, endTurn, endsWell), one, message(`{"id":"s","role":"system","content":"x"}`), two)
+	if next := got.result.Next; next == nil || string(next.Out.Body) != `{"prompt":"And b?\n\nAnd c?"}` || !next.Out.TakesNew || next.Out.Resumes {
+		t.Fatalf("%+v", got.result)
+	}
+	if last := play(t, got.result.Next.Run, &log{}, stream, frames(hi, closed, endsWell)); last.result.Next != nil || last.types() != said+" RUN_FINISHED" {
+		t.Errorf("%s", last.types())
+	}
+	if got := after(t, frames(asksPay, endsAsk), one); got.result.Next != nil || len(got.result.Pause.Interrupts) != 1 {
+		t.Errorf("it paused again: %+v", got.result)
+	}
+	picture := message(`{"id":"u4","role":"user","content":[{"type":"image","source":{}}]}`)
+	if got := after(t, frames(paid, endsWell), picture); got.result.Next != nil || got.result.Finish.Get("metadata.holdpoint.code").Str != string(agui.MessagesNotTaken) {
+		t.Errorf("a picture: %s", got.result.Finish.JSON)
+	}
+}
+
+// Two runs that a client gives one id show different messages.
+func TestIDs(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pyPause(t, d)
+	in := input(t, "")
+	first := newIDs(translate.Request{Input: in, Came: in.Messages}).next()
+	again := newIDs(translate.Request{Input: in, Came: in.Messages}).next()
+	resumed := newIDs(translate.Request{Input: in, Came: in.Messages, Pause: p}).next()
+	later := newIDs(translate.Request{Input: in, Came: append(in.Messages, agui.Message{ID: "u2"})}).next()
+	if first != again || first == resumed || first == later || resumed == later {
+		t.Errorf("%s %s %s %s", first, again, resumed, later)
+	}
+}
+
+func TestDialect(t *testing.T) {
+	d := newDialect(t, Options{})
+	if d.Name() != Name || d.Sign(agui.NewEvent([]byte(asksPay)), agui.Call{}, nil) != translate.No {
+		t.Error("it is always named")
+	}
+	var _ translate.Foreign = d
+	if _, err := New(Options{Body: `{}`}, nil); err == nil {
+		t.Error("a body without a prompt")
+	}
+	warned := ""
+	if _, err := New(Options{Answers: rules(t, "*=bool")}, func(msg string, _ ...any) { warned = msg }); err != nil || !strings.Contains(warned, "1.19.0") {
+		t.Errorf("%v %q", err, warned)
+	}
+	p := pyPause(t, d)
+	if _, _, err := d.Begin(translate.Request{Input: input(t, ""), Pause: p}); err == nil || !strings.HasPrefix(err.Error(), string(agui.StoreUnavailable)) {
+		t.Errorf("no answers: %v", err)
+	}
+}

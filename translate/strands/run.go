@@ -1,0 +1,155 @@
+package strands
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// maxLanes and maxSteps bound what is kept of the nodes of a graph, which a backend may name as it likes.
+const (
+	maxLanes = 256
+	maxSteps = 256
+)
+
+// A run translates one exchange.
+type run struct {
+	d   *Dialect
+	r   translate.Request
+	ids *ids
+	// resumed is the pause whose answers the exchange carried, nil if it carried none. listed says that its prompt was a list.
+	resumed *agui.Pause
+	listed  bool
+	// prompt is what was sent as text, sent the messages that it is the text of.
+	prompt string
+	sent   []agui.Message
+	// refused is the exchange that the backend did not take since it was waiting: this one asks it what for. nil in all others.
+	refused *run
+	// insists says that the exchange sends what was refused once more, now that nothing is open.
+	insists bool
+
+	framing  translate.Framing
+	lanes    map[string]*lane
+	steps    []string
+	answered map[string]bool // calls whose result was shown
+	source   source          // where text is taken from
+	shown    bool            // text or a call was
+	bare     bool            // a string was seen that could be text
+	body     bool            // the answer is one JSON text
+	camel    bool            // of TypeScript
+
+	questions questions
+	held      map[string]bool // TypeScript: calls of the last afterToolsEvent that wait
+	stop      string          // why the agent stopped, "" until it did
+	last      string          // why the model stopped last
+	forced    bool            // force_stop was seen
+	failed    *failure        // an error frame was
+	reason    string          // of a failure, where the result says it
+	forgot    bool            // a result says that the agent waits for nothing
+	whole     bool            // the beginning was seen, so nothing is left out
+	started   bool            // TypeScript: the same, and so the end will be seen
+	tools     bool            // TypeScript: the tools' turn came
+	anew      bool            // TypeScript: the model's came before it
+}
+
+// A source is what text is taken from: many servers send it as deltas of the model and once more as {"data": ...}. The first of
+// the two that is seen is kept to.
+type source int
+
+const (
+	undecided source = iota
+	fromEvents
+	fromData
+)
+
+func newRun(d *Dialect, r translate.Request, ids *ids) *run {
+	return &run{d: d, r: r, ids: ids, lanes: map[string]*lane{}, answered: map[string]bool{}}
+}
+
+// Framing implements translate.Decoder. The documented Express server declares no type at all and sends lines.
+func (run *run) Framing(mediaType string) translate.Framing {
+	switch mediaType {
+	case "text/event-stream":
+		run.framing = translate.Frames
+	case "", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines", "application/json-lines":
+		run.framing = translate.Lines
+	case "application/json":
+		run.framing = translate.Whole
+	case "text/plain":
+		if run.d.text {
+			run.framing = translate.Text
+		}
+	}
+	return run.framing
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	emit(ev)
+	return nil
+}
+
+// Decode implements translate.Decoder.
+func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
+	switch run.framing {
+	case translate.Text:
+		run.lane("", emit).say(quoted(string(p.Data)))
+	case translate.Whole:
+		run.json(bytes.TrimSpace(p.Data), emit)
+	default:
+		run.frame(bytes.TrimSpace(p.Data), emit)
+	}
+	return nil
+}
+
+// frame takes one frame or line.
+func (run *run) frame(data []byte, emit func(agui.Event)) {
+	if run.framing == translate.Lines { // an event stream that nobody declared as one
+		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("data:")))
+	}
+	switch {
+	case len(data) == 0:
+	case data[0] == '"':
+		run.text(data, emit)
+	case data[0] == '{':
+		if data = valid(data); data != nil {
+			run.object(gjson.ParseBytes(data), "", 0, emit)
+		}
+	case run.d.text && !bytes.Equal(data, []byte("[DONE]")):
+		run.lane("", emit).say(quoted(string(data)))
+	}
+}
+
+// lane is that of the agent, or of a node by its path.
+func (run *run) lane(path string, emit func(agui.Event)) *lane {
+	l := run.lanes[path]
+	if l == nil {
+		if len(run.lanes) >= maxLanes {
+			path = ""
+		}
+		if l = run.lanes[path]; l == nil {
+			l = &lane{run: run}
+			run.lanes[path] = l
+		}
+	}
+	l.emit = emit
+	return l
+}
+
+// closings are the events that end what is open.
+func (run *run) closings() []agui.Event {
+	var list []agui.Event
+	emit := func(ev agui.Event) { list = append(list, ev) }
+	for _, path := range sortedKeys(run.lanes) {
+		run.lanes[path].emit = emit
+		run.lanes[path].close()
+	}
+	for n := len(run.steps) - 1; n >= 0; n-- {
+		emit(step(agui.StepFinished, run.steps[n]))
+	}
+	run.steps = nil
+	return list
+}

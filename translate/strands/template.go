@@ -1,0 +1,180 @@
+package strands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A Body is the JSON of a request to the backend. A string in it that is one of the placeholders is replaced by what it stands
+// for, whatever type that has.
+type Body string
+
+// placeholders are the names in a Body, and the keys of the request that they are taken from; those without are made.
+var placeholders = map[string]string{
+	"$prompt": "", "$session": "",
+	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
+}
+
+// UnmarshalText reads the value of a variable.
+func (b *Body) UnmarshalText(text []byte) error {
+	*b = Body(text)
+	return b.check()
+}
+
+var errBody = errors.New(`want a JSON object in which a value is "$prompt", such as {"input":{"prompt":"$prompt"}}`)
+
+func (b Body) check() error {
+	if !agui.ValidJSON([]byte(b)) || !gjson.Parse(string(b)).IsObject() {
+		return errBody
+	}
+	prompts := 0
+	var unknown string
+	b.walk(gjson.Parse(string(b)), func(name string) {
+		if _, known := placeholders[name]; !known {
+			unknown = name
+		}
+		if name == "$prompt" {
+			prompts++
+		}
+	})
+	switch {
+	case unknown != "":
+		return fmt.Errorf("%q stands for nothing, want one of %s", unknown, strings.Join(sortedKeys(placeholders), ", "))
+	case prompts != 1:
+		return errBody
+	}
+	return nil
+}
+
+func (b Body) walk(v gjson.Result, each func(name string)) {
+	switch {
+	case v.IsObject() || v.IsArray():
+		v.ForEach(func(_, inner gjson.Result) bool {
+			b.walk(inner, each)
+			return true
+		})
+	case v.Type == gjson.String && strings.HasPrefix(v.Str, "$"):
+		each(v.Str)
+	}
+}
+
+// with is the body for a run. prompt is JSON.
+func (b Body) with(in agui.RunInput, prompt []byte, session string) []byte {
+	return appendWith(nil, gjson.Parse(string(b)), func(name string) json.RawMessage {
+		switch name {
+		case "$prompt":
+			return prompt
+		case "$session":
+			return agui.MustMarshal(session)
+		}
+		if v := gjson.GetBytes(in.Raw, placeholders[name]); v.Exists() { // a path of ours
+			return json.RawMessage(v.Raw)
+		}
+		return json.RawMessage("null")
+	})
+}
+
+func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage) []byte {
+	switch {
+	case v.IsObject():
+		o := []byte{'{'}
+		v.ForEach(func(k, inner gjson.Result) bool {
+			o = translate.AppendMember(o, k.Raw, string(appendWith(nil, inner, of)))
+			return true
+		})
+		return append(append(dst, o...), '}')
+	case v.IsArray():
+		dst = append(dst, '[')
+		for n, inner := range v.Array() {
+			if n > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendWith(dst, inner, of)
+		}
+		return append(dst, ']')
+	case v.Type == gjson.String && strings.HasPrefix(v.Str, "$"):
+		return append(dst, of(v.Str)...)
+	}
+	return append(dst, v.Raw...)
+}
+
+// Headers are sent with every request to the backend: Name=value;Name=value, in which $session is replaced; or none.
+type Headers []header
+
+type header struct{ name, value string }
+
+// UnmarshalText reads the value of a variable.
+func (h *Headers) UnmarshalText(text []byte) error {
+	*h = Headers{}
+	if string(text) == "none" { // an empty variable is one that is not set
+		return nil
+	}
+	for one := range strings.SplitSeq(string(text), ";") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(one, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case !ok || !isToken(name):
+			return fmt.Errorf("%q is no header, want Name=value;Name=value", one)
+		case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f }):
+			return fmt.Errorf("the value of %s has a character that cannot stand in a header", name)
+		case strings.Contains(strings.ReplaceAll(value, "$session", ""), "$"):
+			return fmt.Errorf("%q stands for nothing in a header, want $session", value)
+		case slices.Contains(ownHeaders, strings.ToLower(name)):
+			return fmt.Errorf("%s is not to be set here", name)
+		}
+		*h = append(*h, header{canonical(name), value})
+	}
+	return nil
+}
+
+// ownHeaders are those that say how the message itself is sent.
+var ownHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "content-encoding", "te", "trailer", "upgrade", "keep-alive"}
+
+// String is the list as it is written.
+func (h Headers) String() string {
+	if len(h) == 0 {
+		return "none"
+	}
+	var list []string
+	for _, one := range h {
+		list = append(list, one.name+"="+one.value)
+	}
+	return strings.Join(list, ";")
+}
+
+func (h Headers) with(session string) map[string][]string {
+	m := map[string][]string{}
+	for _, one := range h {
+		m[one.name] = []string{strings.ReplaceAll(one.value, "$session", session)}
+	}
+	return m
+}
+
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
+	})
+}
+
+// canonical is a header's name as net/http writes it.
+func canonical(name string) string {
+	b, upper := []byte(strings.ToLower(name)), true
+	for i, c := range b {
+		if upper && c >= 'a' && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+		upper = c == '-'
+	}
+	return string(b)
+}

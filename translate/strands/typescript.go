@@ -1,0 +1,118 @@
+package strands
+
+import (
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// interruptedResult is what the SDK puts in the place of the result of a call that waits. Nobody said it, so nobody is told it.
+const interruptedResult = "Tool execution interrupted"
+
+// typescript takes an event of @strands-agents/sdk:
+//
+//	{"type":"modelStreamUpdateEvent","event":{"type":"modelContentBlockDeltaEvent","delta":{...}}}
+//	{"type":"modelMessageEvent","message":{...},"stopReason":"toolUse"}       the whole message; contentBlockEvent, messageAddedEvent repeat it
+//	{"type":"toolResultEvent","result":{"toolResult":{...}}}                   a result; afterToolCallEvent, afterToolsEvent repeat it
+//	{"type":"afterToolsEvent","message":{...}}                                 with a made-up result for each call that waits
+//	{"type":"interruptEvent","interrupt":{"id","name","reason"?,"source"}}     a question; of two parallel calls the last one's only
+//	{"type":"agentResultEvent","result":{"stopReason":"interrupt",...}}        the end, without the interrupts
+//	{"type":"nodeStreamUpdateEvent","nodeId":"n","inner":{"event":{...}}}      any of these, of a node
+//	{"type":"multiAgentResultEvent","result":{"status":"INTERRUPTED",...}}     the end of a graph, with the interrupts
+func (run *run) typescript(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) {
+	switch kind {
+	case "beforeInvocationEvent":
+		if depth == 0 {
+			run.restarted()
+			run.started = true
+		}
+	case "beforeModelCallEvent":
+		run.anew = run.anew || !run.tools && depth == 0
+	case "beforeToolsEvent":
+		run.tools = true
+	case "modelStreamUpdateEvent":
+		run.update(o.Get("event"), run.lane(path, emit))
+	case "modelMessageEvent":
+		run.message(o.Get("message"), run.lane(path, emit))
+	case "toolResultEvent":
+		run.lane(path, emit).result(o.Get("result.toolResult"))
+	case "afterToolsEvent":
+		run.waiting(o.Get("message.content"))
+	case "interruptEvent":
+		if q, err := readObject(o.Get("interrupt")); err == nil {
+			run.ask(q, gjson.Result{}, path)
+		}
+	case "beforeNodeCallEvent":
+		run.begins(within(path, o.Get("nodeId").String()), emit)
+	case "afterNodeCallEvent":
+		run.ends(within(path, o.Get("nodeId").String()), emit)
+	case "nodeStreamUpdateEvent":
+		if inner := o.Get("inner.event"); inner.IsObject() && depth < maxNesting {
+			run.object(inner, within(path, o.Get("nodeId").String()), depth+1, emit)
+		}
+	case "nodeResultEvent":
+		run.asksFor(gjson.Result{}, o.Get("result.interrupts"), within(path, o.Get("nodeId").String()))
+	case "agentResultEvent", "multiAgentResultEvent":
+		if depth == 0 {
+			run.result(o.Get("result"), run.lane(path, emit))
+		}
+	}
+}
+
+// update takes a chunk of the model.
+func (run *run) update(event gjson.Result, l *lane) {
+	switch event.Get("type").Str {
+	case "modelMessageStartEvent":
+		l.newMessage()
+	case "modelContentBlockStartEvent":
+		if start := event.Get("start"); start.Get("type").Str == "toolUseStart" {
+			l.call(start.Get("toolUseId"), start.Get("name"))
+		}
+	case "modelContentBlockDeltaEvent":
+		switch delta := event.Get("delta"); delta.Get("type").Str {
+		case "textDelta":
+			if text := delta.Get("text"); text.Type == gjson.String && run.from(fromEvents) {
+				l.say(text.Raw)
+			}
+		case "toolUseInputDelta":
+			if input := delta.Get("input"); input.Type == gjson.String {
+				l.argue(input.Raw)
+			}
+		case "reasoningContentDelta":
+			if text := delta.Get("text"); text.Type == gjson.String {
+				l.think(text.Raw)
+			}
+		}
+	case "modelContentBlockStopEvent":
+		l.close()
+	case "modelMessageStopEvent":
+		l.close()
+		run.last = event.Get("stopReason").String()
+	}
+}
+
+// waiting notes the calls that wait: of those that are asked about at once the SDK tells one.
+func (run *run) waiting(content gjson.Result) {
+	run.held = map[string]bool{}
+	content.ForEach(func(_, block gjson.Result) bool {
+		result := block.Get("toolResult")
+		if result.Get("status").Str == "error" && result.Get("content.0.text").Str == interruptedResult && len(run.held) < maxCalls {
+			run.held[keyOf(result.Get("toolUseId").String())] = true
+		}
+		return true
+	})
+}
+
+// more says whether a call waits that no question is about: the SDK asks about it when the others are answered.
+func (run *run) more() bool {
+	waits := len(run.held)
+	asked := map[string]bool{}
+	for _, q := range run.questions.list {
+		if id, _ := translate.ParseStrandsID(q.id); run.held[keyOf(id.ToolUseID)] && !asked[id.ToolUseID] {
+			asked[id.ToolUseID] = true
+			waits--
+		}
+	}
+	return waits > 0
+}
