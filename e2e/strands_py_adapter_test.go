@@ -33,11 +33,6 @@ func (w world) adapted(t *testing.T, agent string) *client {
 	return c
 }
 
-// gives is an answer that is a JSON value.
-func gives(payload any) answer {
-	return func(id string) entry { return resolved(id, payload) }
-}
-
 // The adapter's own gate, and a hook that is written for the envelope of its answers.
 func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
@@ -98,14 +93,14 @@ func TestStrandsPythonAdapterAsks(t *testing.T) {
 		if i := c.pending[0]; i.str("message") != "Which environment?" || i["responseSchema"] != nil {
 			t.Errorf("asked with %v", i)
 		}
-		c.finish(t, c.each(t, says("production")))
+		c.finish(t, c.each(t, gives("production")))
 		w.ran(t, c, `ask_user {"answer":{"response":"production"}}`)
 		c.goesOn(t, nil)
 	})
 	eachAdapter(t, "gate", func(t *testing.T, w world) {
 		c := w.adapted(t, "gate")
 		c.gated(t, c.wants("twice"), 1)
-		c.gated(t, c.each(t, says("staging")), 1)
+		c.gated(t, c.each(t, gives("staging")), 1)
 		c.finish(t, c.each(t, gives(map[string]any{"sure": true})))
 		w.ran(t, c, `ask_twice {"first":{"response":"staging"},"second":{"response":{"sure":true}}}`)
 		c.goesOn(t, nil)
@@ -178,7 +173,7 @@ func TestStrandsPythonAdapterBeforeTheDocumentedHook(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer answer
-	}{{"approved", accept}, {"the word for yes", says("y")}, {"cancelled", cancelled}} {
+	}{{"approved", accept}, {"the word for yes", gives("y")}, {"cancelled", cancelled}} {
 		t.Run(test.name, func(t *testing.T) {
 			eachAdapter(t, "docs", func(t *testing.T, w world) {
 				c := w.adapted(t, "docs")

@@ -23,8 +23,8 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"approved", documented, "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
 		{"denied", documented, "delete a.txt", [][]answer{round(reject)}, nil},
 		{"cancelled", documented, "delete a.txt", [][]answer{round(cancelled)}, nil},
-		{"the word for yes", memory, "delete a.txt b.txt", [][]answer{round(says("y"))}, []string{"a.txt", "b.txt"}},
-		{"the word for no", memory, "delete a.txt", [][]answer{round(says("n"))}, nil},
+		{"the word for yes", memory, "delete a.txt b.txt", [][]answer{round(gives("y"))}, []string{"a.txt", "b.txt"}},
+		{"the word for no", memory, "delete a.txt", [][]answer{round(gives("n"))}, nil},
 		{"reasoning before the call", memory, "think a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
 
 		{"both", documented, "pair a.txt b.txt", [][]answer{round(accept, accept)}, []string{"a.txt", "b.txt"}},
@@ -44,14 +44,14 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"a chain, denied at last", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(accept), round(cancelled)}, nil},
 
 		// The session example: t is a yes for all that follows.
-		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(says("t"))}, []string{"a.txt", "b.txt"}},
-		{"not trusted", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(says("y")), round(says("y"))}, []string{"a.txt", "b.txt"}},
-		{"approved, then not", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(accept), round(says("n"))}, []string{"a.txt"}},
-		{"never", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(says("n")), round(reject)}, nil},
+		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
+		{"not trusted", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
+		{"approved, then not", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
+		{"never", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
 		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
-		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(says("t"))}, []string{"a.txt", "b.txt"}},
+		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachStrandsPython(t, test.places, func(t *testing.T, w world) {
@@ -145,7 +145,7 @@ func TestStrandsPythonToolsAsk(t *testing.T) {
 					if i["responseSchema"] != nil {
 						t.Errorf("a question with a schema: %v", i)
 					}
-					s = c.each(t, says(word))
+					s = c.each(t, gives(word))
 				}
 				c.finish(t, s)
 				w.ran(t, c, test.want)
@@ -183,7 +183,7 @@ func TestStrandsPythonABatch(t *testing.T) {
 		name   string
 		answer answer
 		want   []string
-	}{{"approved", says("y"), []string{"a.txt", "b.txt"}}, {"approved in the schema's way", accept, []string{"a.txt", "b.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
+	}{{"approved", gives("y"), []string{"a.txt", "b.txt"}}, {"approved in the schema's way", accept, []string{"a.txt", "b.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
 		t.Run(test.name, func(t *testing.T) {
 			eachStrandsPython(t, []string{"agentcore/batch", "kept/batch"}, func(t *testing.T, w world) {
 				c := w.clerk(t)

@@ -16,8 +16,8 @@ var strandsPauses = []struct {
 	{"agentcore/docs", "delete a.txt", 1, accept, []string{"a.txt"}},
 	{"kept/docs", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
 	{"fastapi/ndjson", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
-	{"agentcore/docs", "ask", 1, says("production"), nil},
-	{"agentcore/batch", "pair a.txt b.txt", 1, says("y"), []string{"a.txt", "b.txt"}},
+	{"agentcore/docs", "ask", 1, gives("production"), nil},
+	{"agentcore/batch", "pair a.txt b.txt", 1, gives("y"), []string{"a.txt", "b.txt"}},
 	{"agentcore/branches", "delete a.txt", 2, accept, nil}, // each of the two agents deletes it
 }
 

@@ -112,7 +112,7 @@ func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 			two.w.done(t, two.c, "b.txt")
 		}
 		for _, asked := range asked {
-			asked.c.finish(t, asked.c.each(t, says("production")))
+			asked.c.finish(t, asked.c.each(t, gives("production")))
 			asked.w.ran(t, asked.c, `ask_user {"answer":"production"}`)
 		}
 		for _, node := range node {
@@ -265,7 +265,7 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 		for _, one := range asks {
 			c := moved(one)
 			again(c, 1)
-			c.finish(t, c.each(t, says("production")))
+			c.finish(t, c.each(t, gives("production")))
 			one.w.ran(t, c, `ask_user {"answer":"production"}`)
 		}
 		for _, one := range batches {

@@ -156,8 +156,3 @@ func (w world) done(t *testing.T, c *client, want ...string) {
 	complete(t, c.messages, nil)
 	w.shown(t, c)
 }
-
-// says is an answer that is a word.
-func says(word string) answer {
-	return func(id string) entry { return resolved(id, word) }
-}
