@@ -37,9 +37,9 @@ var shared struct {
 	backends  []*backend
 	proxies   map[string]*holdpoint // by backend.name
 	agents    []*backend            // of agent-framework, every version in every mode
-	strands   []*server             // of Strands, every version
 	auto      *holdpoint            // the one before all of them
-	strandsTS *strandsTS
+	strandsPy []*server             // of Strands in Python, every version
+	strands   *strandsTS
 	through   *driver // clients behind Holdpoint: nothing may ever be thrown astray there
 	direct    *driver // clients in front of a bare backend
 }
@@ -101,11 +101,8 @@ func setUp() error {
 	for i, s := range stacks {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
 		ledger := ""
-		switch {
-		case s.node():
-			ledger = filepath.Join(dir, s.framework)
-		case s.framework == "strands":
-			ledger = filepath.Join(dir, "strands-"+s.version) // beside which its files and sessions are
+		if strings.HasPrefix(s.framework, "strands") {
+			ledger = filepath.Join(dir, s.framework+"-"+s.version) // beside which their files and sessions are
 		}
 		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
@@ -136,10 +133,10 @@ func setUp() error {
 		}
 		shared.proxies[b.name] = h
 	}
-	shared.strands = slices.DeleteFunc(slices.Clone(servers), func(s *server) bool { return s.framework != "strands" })
 	if err := setUpAgents(servers); err != nil {
 		return err
 	}
+	shared.strandsPy = slices.DeleteFunc(slices.Clone(servers), func(s *server) bool { return s.framework != "strands" })
 	return setUpStrandsTS(servers)
 }
 

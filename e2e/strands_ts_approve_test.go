@@ -67,20 +67,20 @@ func (c *client) decides(t *testing.T, no answer, files ...string) {
 func (w world) kept(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	complete(t, c.messages, nil)
-	w.deletedTS(t, c, files...)
+	w.deleted(t, c, files...)
 	c.goesOn(t, nil)
-	w.deletedTS(t, c, files...)
+	w.deleted(t, c, files...)
 	w.shown(t, c)
 }
 
-func TestStrandsTSRunsWhatIsApproved(t *testing.T) {
-	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsRunsWhatIsApproved(t *testing.T) {
+	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.waits(t, c.order("delete a.txt"), 1)
+		c.waits(t, c.wants("delete a.txt"), 1)
 		if file := c.file(t, c.pending[0]); file != "a.txt" {
 			t.Errorf("asked for a call that deletes %q: %v", file, c.pending)
 		}
-		w.deletedTS(t, c)
+		w.deleted(t, c)
 		c.finish(t, step{resume: c.answers(accept)})
 		if !slices.ContainsFunc(c.messages, func(m event) bool { return m.str("role") == "tool" && contains(m.str("content"), "deleted") }) {
 			t.Errorf("the client does not have the result: %s", indented(c.messages))
@@ -90,12 +90,12 @@ func TestStrandsTSRunsWhatIsApproved(t *testing.T) {
 }
 
 // The word of the documentation, and of HumanInTheLoop.
-func TestStrandsTSTakesAWord(t *testing.T) {
+func TestStrandsTakesAWord(t *testing.T) {
 	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
 		t.Run(word, func(t *testing.T) {
-			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt"), 1)
+				c.waits(t, c.wants("delete a.txt"), 1)
 				c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, word) })})
 				w.kept(t, c, files...)
 			})
@@ -104,17 +104,17 @@ func TestStrandsTSTakesAWord(t *testing.T) {
 }
 
 // A no in whatever form deletes nothing. For the documented hook all but a word would be an exception, which runs the call.
-func TestStrandsTSRunsNothingThatIsDenied(t *testing.T) {
+func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	for name, no := range map[string]answer{
 		"denied":    reject,
 		"cancelled": cancelled,
 		"false":     func(id string) entry { return resolved(id, false) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt"), 1)
-				defer w.deletedTS(t, c)
+				c.waits(t, c.wants("delete a.txt"), 1)
+				defer w.deleted(t, c)
 				c.finish(t, step{resume: c.answers(no)})
 				w.kept(t, c)
 			})
@@ -124,16 +124,16 @@ func TestStrandsTSRunsNothingThatIsDenied(t *testing.T) {
 
 // An answer that can't be said in the hook's form is refused or taken for the no that it is. It deletes nothing, and the
 // thread goes on.
-func TestStrandsTSRunsNothingForAnswersOfOtherForms(t *testing.T) {
+func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	for _, payload := range []any{
 		map[string]any{"approved": false, "comment": "not today"}, map[string]any{"approved": "true"}, map[string]any{"approved": nil},
 		map[string]any{"accepted": false}, map[string]any{"status": "cancelled"}, map[string]any{}, []any{}, []any{"y"}, 0, 1, "", json.RawMessage("null"),
 	} {
 		t.Run(text(payload), func(t *testing.T) {
-			eachStrandsTS(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
-				defer w.deletedTS(t, c)
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				defer w.deleted(t, c)
 				s := step{resume: c.answers(func(id string) entry { return resolved(id, payload) })}
 				for len(c.pending) > 0 {
 					a := c.run(t, s).answer(t)
@@ -188,7 +188,7 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 }
 
 // Two parallel calls: both are asked for, at once or one after the other, and each runs if its own answer was a yes.
-func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
+func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		no    answer
@@ -198,9 +198,9 @@ func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
 		{"the second approved", cancelled, []string{"b.txt"}}, {"both denied", reject, nil}, {"both cancelled", cancelled, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				c.decides(t, test.no, test.files...)
 				w.kept(t, c, test.files...)
 			})
@@ -209,10 +209,10 @@ func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
 }
 
 // A call that nobody asks for runs beside one that waits, once. Another one comes after the answer.
-func TestStrandsTSAsksAgainInTheSameTurn(t *testing.T) {
-	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
+	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.run(t, c.order("delete a.txt and list then delete b.txt then delete c.txt"))
+		c.run(t, c.wants("delete a.txt and list then delete b.txt then delete c.txt"))
 		c.decides(t, cancelled, "a.txt", "c.txt")
 		w.kept(t, c, "a.txt", "c.txt")
 		if n := w.b.ledger(t, c.thread).Counts["list_files"]; n != 1 {
@@ -222,12 +222,12 @@ func TestStrandsTSAsksAgainInTheSameTurn(t *testing.T) {
 }
 
 // A tool that asks gets the answer as it is; the second question of one that asks twice comes in a pause of its own.
-func TestStrandsTSToolAsks(t *testing.T) {
+func TestStrandsToolAsks(t *testing.T) {
 	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
 		t.Run(text(payload), func(t *testing.T) {
-			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("ask Which env?"), 1)
+				c.waits(t, c.wants("ask Which env?"), 1)
 				if i := c.pending[0]; i.str("message") != "Which env?" || i.str("toolCallId") == "" {
 					t.Errorf("asked %v", i)
 				}
@@ -238,9 +238,9 @@ func TestStrandsTSToolAsks(t *testing.T) {
 		})
 	}
 	t.Run("twice", func(t *testing.T) {
-		eachStrandsTS(t, []string{"sse/hook", "agui/hook"}, func(t *testing.T, w world) {
+		eachStrands(t, []string{"sse/hook", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
-			c.waits(t, c.order("twice"), 1)
+			c.waits(t, c.wants("twice"), 1)
 			a := c.run(t, step{resume: c.answers(func(id string) entry { return resolved(id, "one") })}).answer(t)
 			if len(a.outcome()) != 1 || nativeID(a.outcome()[0]) == "" {
 				t.Fatalf("after the first answer: %s", terminal(a))
@@ -251,9 +251,9 @@ func TestStrandsTSToolAsks(t *testing.T) {
 		})
 	})
 	t.Run("hand over", func(t *testing.T) {
-		eachStrandsTS(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
+		eachStrands(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
 			c := w.person(t)
-			c.waits(t, c.order("hand Which one?"), 1)
+			c.waits(t, c.wants("hand Which one?"), 1)
 			if i := c.pending[0]; i.str("message") != "Which one?" || !contains(nativeID(i), "strands:handoff-to-user") {
 				t.Errorf("asked %v", i)
 			}
@@ -275,18 +275,18 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 }
 
 // The form of an answer is the operator's to say, by the question's name.
-func TestStrandsTSAnswersByName(t *testing.T) {
+func TestStrandsAnswersByName(t *testing.T) {
 	env := asStrands()
 	env["HOLDPOINT_STRANDS_ANSWERS"] = "strands:human*=bool;ask_user=docs-string path=choice;*=docs-string"
-	h := ownHoldpoint(t, shared.strandsTS.server.base(), env)
+	h := ownHoldpoint(t, shared.strands.server.base(), env)
 	t.Run("modes", func(t *testing.T) {
-		eachStrandsTS(t, []string{"sse/vended"}, func(t *testing.T, w world) {
+		eachStrands(t, []string{"sse/vended"}, func(t *testing.T, w world) {
 			w.h = h
 			c := w.person(t)
-			c.waits(t, c.order("delete a.txt then delete b.txt"), 1)
+			c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
 			c.decides(t, cancelled, "a.txt")
 			w.kept(t, c, "a.txt")
-			c.waits(t, c.order("ask Which env?"), 1)
+			c.waits(t, c.wants("ask Which env?"), 1)
 			c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, map[string]any{"choice": "prod"}) })})
 			effects := w.b.ledger(t, c.thread).Effects
 			if last := effects[len(effects)-1]; last.Name != "ask_user" || last.Answer != "prod" {
@@ -301,7 +301,7 @@ func TestStrandsTSAnswersByName(t *testing.T) {
 }
 
 // All calls of a turn in one question, whose id is the same each time: the second answer is to the second question.
-func TestStrandsTSBatch(t *testing.T) {
+func TestStrandsBatch(t *testing.T) {
 	for _, test := range []struct {
 		name          string
 		first, second answer
@@ -311,11 +311,11 @@ func TestStrandsTSBatch(t *testing.T) {
 		{"approved twice", accept, accept, []string{"a.txt", "b.txt", "c.txt"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrandsTS(t, []string{"sse/batch", "saved/batch", "agui/batch"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/batch", "saved/batch", "agui/batch"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				first := c.run(t, c.order("delete a.txt and delete b.txt")).answer(t)
+				first := c.run(t, c.wants("delete a.txt and delete b.txt")).answer(t)
 				c.finish(t, step{resume: c.answers(test.first)})
-				second := c.run(t, c.order("delete c.txt")).answer(t)
+				second := c.run(t, c.wants("delete c.txt")).answer(t)
 				if len(first.outcome()) != 1 || len(second.outcome()) != 1 {
 					t.Fatalf("asked %v and %v", first.outcome(), second.outcome())
 				}
@@ -324,24 +324,24 @@ func TestStrandsTSBatch(t *testing.T) {
 					t.Errorf("asked %v, then %v", one, two)
 				}
 				c.finish(t, step{resume: c.answers(test.second)})
-				w.deletedTS(t, c, test.files...)
+				w.deleted(t, c, test.files...)
 				c.goesOn(t, nil)
-				w.deletedTS(t, c, test.files...)
+				w.deleted(t, c, test.files...)
 			})
 		})
 	}
 }
 
 // Two hooks ask for one call: it runs if both are answered with a yes.
-func TestStrandsTSTwoHooksOnOneCall(t *testing.T) {
+func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 	for _, test := range []struct {
 		answers []answer
 		files   []string
 	}{{[]answer{accept, accept}, []string{"a.txt"}}, {[]answer{accept, reject}, nil}, {[]answer{cancelled, accept}, nil}} {
 		t.Run(fmt.Sprint(len(test.files), " deleted"), func(t *testing.T) {
-			eachStrandsTS(t, []string{"sse/two", "agui/two"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/two", "agui/two"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt"), 2)
+				c.waits(t, c.wants("delete a.txt"), 2)
 				c.finish(t, c.each(t, test.answers...))
 				w.kept(t, c, test.files...)
 			})
@@ -350,21 +350,21 @@ func TestStrandsTSTwoHooksOnOneCall(t *testing.T) {
 }
 
 // A node of a graph waits: with it, or without it.
-func TestStrandsTSGraphNode(t *testing.T) {
+func TestStrandsGraphNode(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer answer
 		files  []string
 	}{{"approved", accept, []string{"a.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrandsTS(t, []string{"sse/graph-hook", "ndjson/graph-hook"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/graph-hook", "ndjson/graph-hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt"), 1)
+				c.waits(t, c.wants("delete a.txt"), 1)
 				if i := c.pending[0]; i["toolCallId"] != nil {
 					t.Errorf("a node is no call: %v", i)
 				}
 				c.run(t, step{resume: c.answers(test.answer)}).answer(t)
-				w.deletedTS(t, c, test.files...)
+				w.deleted(t, c, test.files...)
 			})
 		})
 	}
@@ -372,12 +372,12 @@ func TestStrandsTSGraphNode(t *testing.T) {
 
 // What an agent does as another's tool is the tool's affair: the client sees one call, and one result. A question in it is
 // lost in Strands, and none is made up.
-func TestStrandsTSAgentAsATool(t *testing.T) {
+func TestStrandsAgentAsATool(t *testing.T) {
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {
 		t.Run(name, func(t *testing.T) {
-			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
 				c := w.person(t)
-				a := c.finish(t, c.order(name))
+				a := c.finish(t, c.wants(name))
 				if starts := a.of("TOOL_CALL_START"); len(starts) != 1 || starts[0].str("toolCallName") != "helper" || len(a.of("TOOL_CALL_RESULT")) != 1 {
 					t.Errorf("the client sees %v", a.kinds())
 				}

@@ -10,7 +10,7 @@ import (
 
 // What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the thread. The pause stays
 // as it was, is told again, and takes the right answer afterwards.
-func TestStrandsTSKeepsTheContract(t *testing.T) {
+func TestStrandsKeepsTheContract(t *testing.T) {
 	for _, refusal := range []struct {
 		name, code string
 		wrong      func(c *client) (s step, applies bool)
@@ -36,9 +36,9 @@ func TestStrandsTSKeepsTheContract(t *testing.T) {
 		}},
 	} {
 		t.Run(refusal.name, func(t *testing.T) {
-			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				s, applies := refusal.wrong(c)
 				if !applies {
 					return
@@ -54,10 +54,10 @@ func TestStrandsTSKeepsTheContract(t *testing.T) {
 }
 
 // A reloaded page knows the messages and not what is open: it is told again, with the same ids.
-func TestStrandsTSAsksAReloadedPageAgain(t *testing.T) {
-	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
+	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		first := w.person(t)
-		first.waits(t, first.order("delete a.txt"), 1)
+		first.waits(t, first.wants("delete a.txt"), 1)
 		c := first.another(t)
 		for range 2 {
 			if a := c.waits(t, step{empty: true}, 1); ids(a.outcome()) != ids(first.pending) {
@@ -72,10 +72,10 @@ func TestStrandsTSAsksAReloadedPageAgain(t *testing.T) {
 
 // The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not called. It would ask its
 // model again.
-func TestStrandsTSIsNotToldTheSameAnswersTwice(t *testing.T) {
-	eachStrandsTS(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
+func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
+	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
 		c := w.person(t)
-		c.run(t, c.order("delete a.txt and delete b.txt"))
+		c.run(t, c.wants("delete a.txt and delete b.txt"))
 		history, answers := c.another(t), c.answers(accept)
 		r := c.run(t, step{resume: answers})
 		end := r.answer(t)
@@ -94,7 +94,7 @@ func TestStrandsTSIsNotToldTheSameAnswersTwice(t *testing.T) {
 		if len(c.pending) > 0 {
 			c.decides(t, reject, "a.txt", "b.txt")
 		}
-		w.deletedTS(t, c, "a.txt", "b.txt")
+		w.deleted(t, c, "a.txt", "b.txt")
 	})
 }
 
@@ -106,16 +106,16 @@ func unordered(c *client) string {
 }
 
 // Another answer after the end is none.
-func TestStrandsTSTakesTheFirstAnswer(t *testing.T) {
+func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		first, late answer
 		files       []string
 	}{{"denied after all", accept, reject, []string{"a.txt"}}, {"approved after all", reject, accept, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+			eachStrands(t, strandsAll, func(t *testing.T, w world) {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt"), 1)
+				c.waits(t, c.wants("delete a.txt"), 1)
 				late := c.answers(test.late)
 				c.finish(t, step{resume: c.answers(test.first)})
 				c.refused(t, step{resume: late}, "RESUME_CONFLICT", false)
@@ -126,20 +126,20 @@ func TestStrandsTSTakesTheFirstAnswer(t *testing.T) {
 }
 
 // New input beside the answers is answered behind what was approved. Where the answers lead to another question it waits.
-func TestStrandsTSTakesAMessageBesideTheAnswers(t *testing.T) {
-	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
+	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.waits(t, c.order("delete a.txt then delete b.txt"), 1)
+		c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
 		a := c.run(t, step{say: "plain and patient", resume: c.answers(accept)}).answer(t)
 		if len(a.outcome()) != 1 || !contains(terminal(a), "MESSAGES_NOT_TAKEN") {
 			t.Fatalf("beside the first answer: %s", terminal(a))
 		}
-		w.deletedTS(t, c, "a.txt")
+		w.deleted(t, c, "a.txt")
 		c.finish(t, step{resume: c.answers(reject)})
 		if !c.echoed("plain and patient") {
 			t.Errorf("the message was not answered: %s", indented(c.messages))
 		}
-		c.waits(t, c.order("delete c.txt"), 1)
+		c.waits(t, c.wants("delete c.txt"), 1)
 		c.finish(t, step{say: "plain and well", resume: c.answers(accept)})
 		if !c.echoed("plain and well") {
 			t.Errorf("the message beside the answer was not answered: %s", indented(c.messages))
@@ -149,12 +149,12 @@ func TestStrandsTSTakesAMessageBesideTheAnswers(t *testing.T) {
 }
 
 // The session of a thread is its own, the same in every run, and does not tell the thread's id.
-func TestStrandsTSSession(t *testing.T) {
+func TestStrandsSession(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
-		w := shared.strandsTS.world("sse/hook", newest)
+		w := shared.strands.world("sse/hook", newest)
 		c := w.person(t)
-		c.waits(t, c.order("delete a.txt"), 1)
+		c.waits(t, c.wants("delete a.txt"), 1)
 		c.finish(t, step{resume: c.answers(accept)})
 		runs := w.b.ledger(t, c.thread).Runs
 		if len(runs) != 2 || runs[0].Session != runs[1].Session || seen[runs[0].Session] || len(runs[0].Session) < 33 || contains(runs[0].Session, c.thread) {
@@ -168,16 +168,16 @@ func TestStrandsTSSession(t *testing.T) {
 }
 
 // The events of a run that asks nothing, in an order that every client takes, and thoughts only where they are wanted.
-func TestStrandsTSOrdinaryRun(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
+func TestStrandsOrdinaryRun(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		for _, said := range []string{"plain one", "plain two"} {
-			c.finish(t, c.order(said))
+			c.finish(t, c.wants(said))
 			if !c.echoed(said) {
 				t.Errorf("%q was not answered: %s", said, indented(c.messages))
 			}
 		}
-		if a := c.finish(t, c.order("think")); slices.ContainsFunc(a.kinds(), func(kind string) bool { return contains(kind, "REASONING") }) {
+		if a := c.finish(t, c.wants("think")); slices.ContainsFunc(a.kinds(), func(kind string) bool { return contains(kind, "REASONING") }) {
 			t.Errorf("thoughts: %v", a.kinds())
 		}
 	})

@@ -17,7 +17,7 @@ import (
 
 // bareStrands is the server itself in one mode, and a fresh thread.
 func bareStrands(mode string) (b *backend, thread string) {
-	return &backend{name: mode, mode: mode, server: shared.strandsTS.server}, fresh("bare")
+	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
 }
 
 // prompt sends a prompt to a raw server, and reads its events. cut: the answer broke off, or there was none.
@@ -104,7 +104,7 @@ func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	b, _ := bareStrands("agui/hook")
 	for _, answer := range []answer{cancelled, reject, func(id string) entry { return resolved(id, false) }} {
 		c := newClient(t, shared.direct, newest, b.url(), fresh("bare"), nil)
-		if a := c.run(t, c.order("delete a.txt")).answer(t); len(a.outcome()) != 1 {
+		if a := c.run(t, c.wants("delete a.txt")).answer(t); len(a.outcome()) != 1 {
 			t.Fatal(terminal(a))
 		}
 		a := c.run(t, step{resume: c.answers(answer), empty: true}).answer(t)
@@ -203,7 +203,7 @@ func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	t.Helper()
 	b, _ := bareStrands(mode)
 	c := newClient(t, shared.direct, newest, b.url(), fresh("bare"), nil)
-	c.run(t, c.order("delete a.txt and delete b.txt"))
+	c.run(t, c.wants("delete a.txt and delete b.txt"))
 	return b, c
 }
 

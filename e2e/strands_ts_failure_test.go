@@ -13,11 +13,11 @@ import (
 )
 
 // An exception in the model: one RUN_ERROR, whichever way it comes, and the thread goes on.
-func TestStrandsTSModelFails(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsModelFails(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.person(t)
-			if a := c.run(t, c.order("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+			if a := c.run(t, c.wants("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
 				t.Errorf("answer: %s", terminal(a))
 			}
 			c = next(c)
@@ -27,41 +27,41 @@ func TestStrandsTSModelFails(t *testing.T) {
 }
 
 // A tool that fails is a result like any other.
-func TestStrandsTSToolFails(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsToolFails(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
-		c.finish(t, c.order("boom"))
+		c.finish(t, c.wants("boom"))
 		w.kept(t, c)
 	})
 }
 
 // A server that does not stream loses the question. That is an error which says so, never a success.
-func TestStrandsTSAnswersWithoutAStream(t *testing.T) {
-	eachStrandsTS(t, []string{"json/hook"}, func(t *testing.T, w world) {
+func TestStrandsAnswersWithoutAStream(t *testing.T) {
+	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
-		if a := c.run(t, c.order("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
+		if a := c.run(t, c.wants("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
 			t.Errorf("answer: %s", terminal(a))
 		}
-		w.deletedTS(t, c)
+		w.deleted(t, c)
 	})
 }
 
 // An agent that is made for each request, as in Strands' Express example, knows no answer: it asks its model again, and what
 // looks like a success is none.
-func TestStrandsTSAgentForEachRequest(t *testing.T) {
+func TestStrandsAgentForEachRequest(t *testing.T) {
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
-			eachStrandsTS(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
+			eachStrands(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
 				both(t, func(t *testing.T, next func(*client) *client) {
 					c := w.person(t)
-					c.waits(t, c.order("delete a.txt"), 1)
+					c.waits(t, c.wants("delete a.txt"), 1)
 					a := c.run(t, step{resume: c.answers(answer)}).answer(t)
 					if a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
 						t.Errorf("answer: %s", terminal(a))
 					}
 					c = next(c)
 					c.goesOn(t, nil)
-					w.deletedTS(t, c)
+					w.deleted(t, c)
 				})
 			})
 		})
@@ -70,10 +70,10 @@ func TestStrandsTSAgentForEachRequest(t *testing.T) {
 
 // ---- a backend that dies -------------------------------------------------------------------------------------------
 
-// mortalStrandsTS is a server of its own, which may be killed, and Holdpoint before one of its modes.
-func mortalStrandsTS(t *testing.T, mode string) world {
+// mortalStrands is a server of its own, which may be killed, and Holdpoint before one of its modes.
+func mortalStrands(t *testing.T, mode string) world {
 	t.Helper()
-	s, err := startServer(shared.strandsTS.server.stack, filepath.Join(t.TempDir(), "ledger"))
+	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,15 +89,15 @@ func mortalStrandsTS(t *testing.T, mode string) world {
 
 // The backend is restarted between pause and answer. With a session manager it takes the answer, without one the question
 // is lost: that is said, nothing runs, and the thread goes on.
-func TestStrandsTSIsRestarted(t *testing.T) {
+func TestStrandsIsRestarted(t *testing.T) {
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := mortalStrandsTS(t, mode)
+			w := mortalStrands(t, mode)
 			var clients []*client
 			for _, w.version = range []string{newest, pinned} {
 				c := w.person(t)
-				c.waits(t, c.order("delete a.txt and delete b.txt"), w.visible())
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
 				clients = append(clients, c)
 			}
 			w.b.server.crash()
@@ -112,7 +112,7 @@ func TestStrandsTSIsRestarted(t *testing.T) {
 					t.Errorf("client %s: the answer to a lost question was met with %s", c.version, terminal(a))
 				}
 				c.goesOn(t, nil)
-				w.deletedTS(t, c)
+				w.deleted(t, c)
 			}
 		})
 	}
@@ -120,13 +120,13 @@ func TestStrandsTSIsRestarted(t *testing.T) {
 
 // The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the answer is not sent again,
 // and the thread goes on.
-func TestStrandsTSDiesInMidResume(t *testing.T) {
+func TestStrandsDiesInMidResume(t *testing.T) {
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := mortalStrandsTS(t, mode)
+			w := mortalStrands(t, mode)
 			c := w.person(t)
-			c.waits(t, c.order("delete a.txt then wait slow"), 1)
+			c.waits(t, c.wants("delete a.txt then wait slow"), 1)
 			s := step{resume: c.answers(accept)}
 			end := c.start(t, s)
 			w.b.reached(t, "slow")
@@ -137,9 +137,9 @@ func TestStrandsTSDiesInMidResume(t *testing.T) {
 			w.b.server.back(t)
 			s.empty = true
 			c.refused(t, s, "RESUME_IN_DOUBT", false)
-			w.deletedTS(t, c, "a.txt")
+			w.deleted(t, c, "a.txt")
 			c.goesOn(t, nil)
-			w.deletedTS(t, c, "a.txt")
+			w.deleted(t, c, "a.txt")
 		})
 	}
 }
@@ -147,14 +147,14 @@ func TestStrandsTSDiesInMidResume(t *testing.T) {
 // Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What the agent waits for nobody can
 // find out, so a new message is an error that says so.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		env := map[string]string{}
 		if w.raw() {
 			env = asStrands()
 		}
 		c := w.person(t)
-		c.waits(t, c.order("delete a.txt"), 1)
-		after := ownHoldpoint(t, shared.strandsTS.server.base(), env)
+		c.waits(t, c.wants("delete a.txt"), 1)
+		after := ownHoldpoint(t, shared.strands.server.base(), env)
 		n := newClient(t, c.d, c.version, after.address+"/"+w.b.mode, c.thread, c.messages)
 		n.refused(t, step{resume: c.answers(accept), empty: true}, "UNKNOWN_INTERRUPT_ID", false)
 		w.called(t, c, 1)
@@ -162,7 +162,7 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 		if a := n.run(t, step{say: "plain"}).answer(t); a.code() != want {
 			t.Errorf("a new message was met with %s", terminal(a))
 		}
-		w.deletedTS(t, c)
+		w.deleted(t, c)
 	})
 }
 
@@ -212,14 +212,14 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 
 // The client leaves before the question comes. A raw server goes on and asks all the same, and cannot be asked what is open:
 // whoever comes next is told.
-func TestStrandsTSAsksAClientThatLeft(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
+func TestStrandsAsksAClientThatLeft(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		c := first.leaves(t, w, first.order("wait "+gate+" then delete a.txt"), gate)
+		c := first.leaves(t, w, first.wants("wait "+gate+" then delete a.txt"), gate)
 		c.waits(t, step{empty: true}, 1)
-		w.deletedTS(t, c)
+		w.deleted(t, c)
 		c.decides(t, reject, "a.txt")
-		w.deletedTS(t, c, "a.txt")
+		w.deleted(t, c, "a.txt")
 		c.goesOn(t, nil)
 	})
 }
@@ -227,39 +227,39 @@ func TestStrandsTSAsksAClientThatLeft(t *testing.T) {
 // A client that leaves is a stop, and nothing runs that nobody was asked for. The adapter may be too late to stop its agent, which
 // waits then for an answer to what the adapter does not know: such a thread takes nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
-	eachStrandsTS(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
+	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		c := first.leaves(t, w, first.order("wait "+gate+" and delete a.txt"), gate)
+		c := first.leaves(t, w, first.wants("wait "+gate+" and delete a.txt"), gate)
 		c.run(t, step{say: "plain", loose: true})
-		w.deletedTS(t, c)
+		w.deleted(t, c)
 	})
 }
 
 // The client leaves when its answer was taken. The run goes on without it, and what it asks then is told to the next one.
-func TestStrandsTSGoesOnWithoutTheClientThatAnswered(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
-		first.waits(t, first.order("delete a.txt then wait "+gate+" then delete b.txt"), 1)
+		first.waits(t, first.wants("delete a.txt then wait "+gate+" then delete b.txt"), 1)
 		c := first.leaves(t, w, step{resume: first.answers(accept)}, gate)
 		c.waits(t, step{empty: true}, 1)
-		w.deletedTS(t, c, "a.txt")
+		w.deleted(t, c, "a.txt")
 		c.decides(t, cancelled)
-		w.deletedTS(t, c, "a.txt")
+		w.deleted(t, c, "a.txt")
 		c.goesOn(t, nil)
-		w.deletedTS(t, c, "a.txt")
+		w.deleted(t, c, "a.txt")
 	})
 }
 
 // Two pages answer at once: what was approved runs once.
-func TestStrandsTSIsAnsweredTwiceAtOnce(t *testing.T) {
-	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+func TestStrandsIsAnsweredTwiceAtOnce(t *testing.T) {
+	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		one := w.person(t)
-		one.waits(t, one.order("delete a.txt then delete b.txt"), 1)
+		one.waits(t, one.wants("delete a.txt then delete b.txt"), 1)
 		two := one.another(t)
 		s := step{resume: one.answers(accept)}
 		first, second := one.start(t, s), two.start(t, s)
 		<-first
 		<-second
-		w.deletedTS(t, one, "a.txt")
+		w.deleted(t, one, "a.txt")
 	})
 }

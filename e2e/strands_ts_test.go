@@ -21,7 +21,7 @@ type strandsTS struct {
 
 func setUpStrandsTS(servers []*server) error {
 	one := &strandsTS{server: servers[slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })]}
-	shared.strandsTS = one
+	shared.strands = one
 	var err error
 	if one.auto, err = startHoldpoint("auto strands-ts", one.server.base(), nil); err != nil {
 		return err
@@ -43,14 +43,14 @@ func (s *strandsTS) world(mode, version string) world {
 	return w
 }
 
-// eachStrandsTS runs test for each of the modes and each client that reads the outcome.
-func eachStrandsTS(t *testing.T, modes []string, test func(t *testing.T, w world)) {
+// eachStrands runs test for each of the modes and each client that reads the outcome.
+func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, mode := range modes {
 		for _, version := range []string{newest, pinned} {
 			t.Run(mode+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				test(t, shared.strandsTS.world(mode, version))
+				test(t, shared.strands.world(mode, version))
 			})
 		}
 	}
@@ -65,8 +65,11 @@ func (w world) person(t *testing.T) *client {
 	return w.client(t, w.b.mode)
 }
 
-// deletedTS asserts which files the tool deleted on the thread, each in a call of its own and once, and that the others are left.
-func (w world) deletedTS(t *testing.T, c *client, files ...string) {
+// wants is a step that says it, with the thread's name.
+func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
+
+// deleted asserts which files the tool deleted on the thread, each in a call of its own and once, and that the others are left.
+func (w world) deleted(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
 	var got, left []string

@@ -10,7 +10,7 @@ import (
 func ownStrands(t *testing.T, name string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	env["HOLDPOINT_DIALECT"] = "strands"
-	for _, s := range shared.strands {
+	for _, s := range shared.strandsPy {
 		if s.has(name) {
 			t.Run(s.version+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -24,33 +24,33 @@ func ownStrands(t *testing.T, name string, env map[string]string, test func(t *t
 }
 
 // What a hook gets can be said by the interrupt's name, and is what it says it got.
-func TestStrandsAnswersByName(t *testing.T) {
+func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Run("words", func(t *testing.T) {
 		env := map[string]string{"HOLDPOINT_STRANDS_ANSWERS": "myapp-*=docs-string yes=Y no=nein cancel=stop;ask_user=docs-string cancel=nobody"}
 		ownStrands(t, "agentcore/docs", env, func(t *testing.T, w world) {
 			c := w.clerk(t)
-			c.asks(t, c.order("pair a.txt b.txt"), 2)
+			c.asks(t, c.wants("pair a.txt b.txt"), 2)
 			c.finish(t, c.each(t, reject, cancelled))
 			for _, word := range []string{"denied with nein", "denied with stop"} {
 				if !contains(text(c.messages), word) {
 					t.Errorf("the hook did not get its word, %q: %s", word, indented(c.messages))
 				}
 			}
-			c.asks(t, c.order("delete c.txt"), 1)
+			c.asks(t, c.wants("delete c.txt"), 1)
 			c.finish(t, c.each(t, accept))
-			c.asks(t, c.order("ask"), 1)
+			c.asks(t, c.wants("ask"), 1)
 			c.finish(t, c.each(t, cancelled))
 			if counts := w.b.ledger(t, c.thread).Counts; counts["ask_user"] != 1 || !contains(text(c.messages), "nobody") {
 				t.Errorf("the tool that asked got something else: %s", indented(c.messages))
 			}
-			w.deleted(t, c, "c.txt")
+			w.gone(t, c, "c.txt")
 		})
 	})
 	t.Run("true and false", func(t *testing.T) {
 		env := map[string]string{"HOLDPOINT_STRANDS_ANSWERS": "strands:human-in-the-loop=bool"}
 		ownStrands(t, "agentcore/hitl", env, func(t *testing.T, w world) {
 			c := w.clerk(t)
-			c.asks(t, c.order("pair a.txt b.txt"), 2)
+			c.asks(t, c.wants("pair a.txt b.txt"), 2)
 			c.finish(t, c.each(t, accept, reject))
 			w.done(t, c, "a.txt")
 		})
@@ -58,12 +58,12 @@ func TestStrandsAnswersByName(t *testing.T) {
 }
 
 // The model's reasoning is shown on request only.
-func TestStrandsReasoning(t *testing.T) {
+func TestStrandsPythonReasoning(t *testing.T) {
 	for _, shown := range []string{"false", "true"} {
 		t.Run(shown, func(t *testing.T) {
 			ownStrands(t, "agentcore/docs", map[string]string{"HOLDPOINT_STRANDS_REASONING": shown}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				a := c.asks(t, c.order("think a.txt"), 1)
+				a := c.asks(t, c.wants("think a.txt"), 1)
 				if got := contains(a.Text, "Let me "); got != (shown == "true") {
 					t.Errorf("reasoning shown: %v", got)
 				}
@@ -75,10 +75,10 @@ func TestStrandsReasoning(t *testing.T) {
 }
 
 // A client that leaves before its run asks: the question is kept all the same, and told to the next one.
-func TestStrandsClientLeavesBeforeTheQuestion(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
+func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
-		s := c.order("delete a.txt")
+		s := c.wants("delete a.txt")
 		s.abortOn = "RUN_STARTED"
 		c.run(t, s)
 		w.logs(t, c, `"run ended"`, `"interrupt"`)
@@ -87,19 +87,19 @@ func TestStrandsClientLeavesBeforeTheQuestion(t *testing.T) {
 			t.Fatalf("after a client left: %s", terminal(a))
 		}
 		w.called(t, next, 1)
-		w.deleted(t, next)
+		w.gone(t, next)
 		next.finish(t, next.each(t, accept))
-		w.deleted(t, next, "a.txt")
+		w.gone(t, next, "a.txt")
 		next.goesOn(t, nil)
-		w.deleted(t, next, "a.txt")
+		w.gone(t, next, "a.txt")
 	})
 }
 
 // A run whose client has left goes on. Until it has ended its thread takes no other: the agent would begin it beside the first.
-func TestStrandsRunWithoutItsClient(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
-		s := c.order("linger " + gate)
+		s := c.wants("linger " + gate)
 		s.abortOn = "TOOL_CALL_END"
 		c.run(t, s)
 		w.b.reached(t, gate)
@@ -111,7 +111,7 @@ func TestStrandsRunWithoutItsClient(t *testing.T) {
 		w.logs(t, c, `"run ended"`, `"finished"`)
 		next.goesOn(t, nil)
 		w.called(t, next, 2)
-		w.deleted(t, next)
+		w.gone(t, next)
 	})
 }
 
@@ -127,10 +127,10 @@ func (w world) logs(t *testing.T, c *client, words ...string) {
 }
 
 // A client that leaves while what it approved runs: that goes on, and whoever sends the same answer again is told how it ended.
-func TestStrandsClientLeavesInMidResume(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+func TestStrandsPythonClientLeavesInMidResume(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
-		c.asks(t, c.order("slow "+gate+" a.txt"), 1)
+		c.asks(t, c.wants("slow "+gate+" a.txt"), 1)
 		s, next := c.each(t, accept), c.another(t)
 		left := s
 		left.abortOn = "RUN_STARTED"

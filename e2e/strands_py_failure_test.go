@@ -12,32 +12,32 @@ import (
 )
 
 // An exception in the model: one RUN_ERROR, and the thread goes on.
-func TestStrandsModelFails(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
+func TestStrandsPythonModelFails(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.clerk(t)
-			if a := c.run(t, c.order("boom")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+			if a := c.run(t, c.wants("boom")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
 				t.Errorf("answer: %s", terminal(a))
 			}
 			c = next(c)
 			c.goesOn(t, nil)
-			w.deleted(t, c)
+			w.gone(t, c)
 		})
 	})
 }
 
 // What was approved ran, and then the model failed. The run ends in an error and the action is not done again, whoever
 // sends what next.
-func TestStrandsModelFailsAfterTheTool(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.clerk(t)
-			c.asks(t, c.order("boom-after a.txt"), 1)
+			c.asks(t, c.wants("boom-after a.txt"), 1)
 			s := c.each(t, accept)
 			if a := c.run(t, s).answer(t); a.code() == "" || a.code() == "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
 				t.Errorf("answer: %s", terminal(a))
 			}
-			w.deleted(t, c, "a.txt")
+			w.gone(t, c, "a.txt")
 			c = next(c)
 			s.empty = true
 			if a := c.run(t, s).answer(t); a.code() == "" {
@@ -45,18 +45,18 @@ func TestStrandsModelFailsAfterTheTool(t *testing.T) {
 			}
 			w.called(t, c, 2)
 			c.goesOn(t, nil)
-			w.deleted(t, c, "a.txt")
+			w.gone(t, c, "a.txt")
 		})
 	})
 }
 
 // ---- a server that dies, and a Holdpoint that does -------------------------------------------------------------------
 
-// mortalStrands runs test for each version with a server of its own, which may be killed, and Holdpoint before it. at is a
+// mortalStrandsPython runs test for each version with a server of its own, which may be killed, and Holdpoint before it. at is a
 // cell of it.
-func mortalStrands(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
+func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
 	t.Helper()
-	for _, one := range shared.strands {
+	for _, one := range shared.strandsPy {
 		t.Run(one.version, func(t *testing.T) {
 			t.Parallel()
 			s, err := startServer(one.stack, filepath.Join(t.TempDir(), "ledger"))
@@ -87,7 +87,7 @@ func waits(t *testing.T, at func(place, version string) world, command string, o
 		for _, version := range []string{newest, newest, pinned, pinned} {
 			w := at(name, version)
 			c := w.clerk(t)
-			c.asks(t, c.order(command), open)
+			c.asks(t, c.wants(command), open)
 			all = append(all, waiting{w, c, name})
 		}
 	}
@@ -95,8 +95,8 @@ func waits(t *testing.T, at func(place, version string) world, command string, o
 }
 
 // With a session manager the backend may be restarted between pause and answer.
-func TestStrandsRestartBetweenPauseAndAnswer(t *testing.T) {
-	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
+	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		one := waits(t, at, "delete a.txt", 1, "kept/docs", "entrypoint", "kept/trust")
 		two := waits(t, at, "pair a.txt b.txt", 2, "kept/docs")
 		asked := waits(t, at, "ask", 1, "kept/docs")
@@ -112,20 +112,20 @@ func TestStrandsRestartBetweenPauseAndAnswer(t *testing.T) {
 			two.w.done(t, two.c, "b.txt")
 		}
 		for _, asked := range asked {
-			asked.c.finish(t, asked.c.each(t, says("production")))
+			asked.c.finish(t, asked.c.each(t, gives("production")))
 			asked.w.ran(t, asked.c, `ask_user {"answer":"production"}`)
 		}
 		for _, node := range node {
 			node.c.asks(t, node.c.each(t, accept), 1)
 			node.c.finish(t, node.c.each(t, accept))
-			node.w.deleted(t, node.c, "a.txt")
+			node.w.gone(t, node.c, "a.txt")
 		}
 	})
 }
 
 // Without one the pause is gone with the process. That is said, nothing runs, and the thread goes on.
-func TestStrandsForgetThePause(t *testing.T) {
-	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+func TestStrandsPythonForgetThePause(t *testing.T) {
+	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		answers := []answer{accept, cancelled}
 		one := slices.Concat(waits(t, at, "delete a.txt", 1, "agentcore/docs"), waits(t, at, "hand a.txt", 1, "agentcore/boss"))
 		two := waits(t, at, "pair a.txt b.txt", 2, "agentcore/docs")
@@ -144,7 +144,7 @@ func TestStrandsForgetThePause(t *testing.T) {
 			one.c.refused(t, s, "BACKEND_LOST_INTERRUPT", false)
 			c := next(n, one.c)
 			c.goesOn(t, nil)
-			one.w.deleted(t, c)
+			one.w.gone(t, c)
 			complete(t, c.messages, calls(c.messages))
 		}
 		// A FastAPI server has no words for it: it breaks off.
@@ -154,7 +154,7 @@ func TestStrandsForgetThePause(t *testing.T) {
 			}
 			c := next(n, one.c)
 			c.goesOn(t, nil)
-			one.w.deleted(t, c)
+			one.w.gone(t, c)
 		}
 		// A swarm begins anew, and asks anew; a graph says that it failed.
 		for n, one := range nodes {
@@ -168,22 +168,22 @@ func TestStrandsForgetThePause(t *testing.T) {
 					t.Errorf("%s: the lost pause is told as if it were open", one.place)
 				}
 			}
-			one.w.deleted(t, one.c)
+			one.w.gone(t, one.c)
 		}
 	})
 }
 
 // The backend dies while an approved tool runs. Nobody knows how far it came: that is said once, the answer is not sent
 // again, and nothing runs again unless somebody is asked again.
-func TestStrandsDieInMidResume(t *testing.T) {
-	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+func TestStrandsPythonDieInMidResume(t *testing.T) {
+	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
 		for _, name := range []string{"agentcore/docs", "kept/docs"} {
 			for _, version := range []string{newest, pinned} {
 				w := at(name, version)
 				c := w.clerk(t)
 				gate := fresh("gate")
-				c.asks(t, c.order("slow "+gate+" a.txt"), 1)
+				c.asks(t, c.wants("slow "+gate+" a.txt"), 1)
 				all = append(all, waiting{w, c, gate})
 			}
 		}
@@ -205,17 +205,17 @@ func TestStrandsDieInMidResume(t *testing.T) {
 		for n, one := range all {
 			steps[n].empty = true
 			one.c.refused(t, steps[n], "RESUME_IN_DOUBT", false)
-			one.w.deleted(t, one.c, "a.txt")
+			one.w.gone(t, one.c, "a.txt")
 			one.c.goesOn(t, nil)
-			one.w.deleted(t, one.c, "a.txt")
+			one.w.gone(t, one.c, "a.txt")
 		}
 	})
 }
 
 // Holdpoint is restarted, with its store in memory, while the backend waits. An answer is refused, for nobody can say to
 // what. At the next message the backend is asked what it waits for, and the question is there again: the message waits too.
-func TestHoldpointForgetsAStrandsPause(t *testing.T) {
-	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
+	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
 		all = append(all, waits(t, at, "delete a.txt", 1, "agentcore/docs", "kept/docs", "entrypoint")...)
 		pairs := waits(t, at, "pair a.txt b.txt", 2, "agentcore/docs", "kept/docs")
@@ -225,7 +225,7 @@ func TestHoldpointForgetsAStrandsPause(t *testing.T) {
 			for range 2 {
 				w := at("agentcore/batch", newest)
 				c := w.clerk(t)
-				c.run(t, c.order("pair a.txt b.txt"))
+				c.run(t, c.wants("pair a.txt b.txt"))
 				batches = append(batches, waiting{w, c, "agentcore/batch"})
 			}
 		}
@@ -247,7 +247,7 @@ func TestHoldpointForgetsAStrandsPause(t *testing.T) {
 		for n, one := range all {
 			c := moved(one)
 			again(c, 1)
-			one.w.deleted(t, c)
+			one.w.gone(t, c)
 			one.w.called(t, c, 3)
 			c.finish(t, c.each(t, []answer{accept, cancelled}[n%2]))
 			if !c.echoed("plain and patient") {
@@ -258,21 +258,21 @@ func TestHoldpointForgetsAStrandsPause(t *testing.T) {
 		for _, one := range pairs {
 			c := moved(one)
 			again(c, 2)
-			one.w.deleted(t, c)
+			one.w.gone(t, c)
 			c.finish(t, c.each(t, reject, accept))
 			one.w.done(t, c, "b.txt")
 		}
 		for _, one := range asks {
 			c := moved(one)
 			again(c, 1)
-			c.finish(t, c.each(t, says("production")))
+			c.finish(t, c.each(t, gives("production")))
 			one.w.ran(t, c, `ask_user {"answer":"production"}`)
 		}
 		for _, one := range batches {
 			c := moved(one)
 			again(c, 1)
 			c.finish(t, c.each(t, reject))
-			one.w.deleted(t, c)
+			one.w.gone(t, c)
 		}
 	})
 }
@@ -281,12 +281,12 @@ func TestHoldpointForgetsAStrandsPause(t *testing.T) {
 
 // The quick start returns the last message and nothing else. An ordinary answer becomes a whole run; a pause cannot be
 // seen, and is said to be lost, with what to change.
-func TestStrandsQuickstart(t *testing.T) {
-	eachStrands(t, []string{"quickstart"}, func(t *testing.T, w world) {
+func TestStrandsPythonQuickstart(t *testing.T) {
+	eachStrandsPython(t, []string{"quickstart"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.goesOn(t, nil)
 		for range 2 {
-			a := c.run(t, c.order("delete a.txt")).answer(t)
+			a := c.run(t, c.wants("delete a.txt")).answer(t)
 			if a.code() == "" || a.outcome() != nil {
 				t.Fatalf("a lost pause ended with %s", terminal(a))
 			}
@@ -294,14 +294,14 @@ func TestStrandsQuickstart(t *testing.T) {
 				t.Errorf("a lost pause is told as %s", said)
 			}
 		}
-		w.deleted(t, c)
+		w.gone(t, c)
 		complete(t, c.messages, calls(c.messages))
 	})
 }
 
 // A server that sends only words shows no question at all. It has to be named, and then does for agents that never ask.
-func TestStrandsText(t *testing.T) {
-	eachStrands(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
+func TestStrandsPythonText(t *testing.T) {
+	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.goesOn(t, nil)
 		unnamed := strandsWorld(t, w.b.server, "fastapi/sse", w.version)
@@ -314,10 +314,10 @@ func TestStrandsText(t *testing.T) {
 
 // Nothing but AG-UI gets to an agent through Holdpoint, for the backend's own requests could answer what nobody was asked.
 // Everything else passes.
-func TestStrandsOwnRequests(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+func TestStrandsPythonOwnRequests(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
-		c.asks(t, c.order("delete a.txt"), 1)
+		c.asks(t, c.wants("delete a.txt"), 1)
 		native := publishedID.FindStringSubmatch(c.pending[0].str("id"))[1]
 		for _, body := range []string{
 			`{"prompt":[{"interruptResponse":{"interruptId":"` + native + `","response":"y"}}]}`,

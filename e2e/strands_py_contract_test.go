@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -18,8 +16,8 @@ var strandsPauses = []struct {
 	{"agentcore/docs", "delete a.txt", 1, accept, []string{"a.txt"}},
 	{"kept/docs", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
 	{"fastapi/ndjson", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
-	{"agentcore/docs", "ask", 1, says("production"), nil},
-	{"agentcore/batch", "pair a.txt b.txt", 1, says("y"), []string{"a.txt", "b.txt"}},
+	{"agentcore/docs", "ask", 1, gives("production"), nil},
+	{"agentcore/batch", "pair a.txt b.txt", 1, gives("y"), []string{"a.txt", "b.txt"}},
 	{"agentcore/branches", "delete a.txt", 2, accept, nil}, // each of the two agents deletes it
 }
 
@@ -28,9 +26,9 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 	t.Helper()
 	for _, p := range strandsPauses {
 		t.Run(p.place+" "+p.command, func(t *testing.T) {
-			eachStrands(t, []string{p.place}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{p.place}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				if a := c.run(t, c.order(p.command)).answer(t); len(a.outcome()) != p.open || a.code() != "" {
+				if a := c.run(t, c.wants(p.command)).answer(t); len(a.outcome()) != p.open || a.code() != "" {
 					t.Fatalf("asked with %s", terminal(a))
 				}
 				test(t, w, c, p.yes, func() {
@@ -48,7 +46,7 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 
 // What the contract forbids never reaches the backend, which would take most of it: the pause stays as it was, is told
 // again, and takes the right answer afterwards.
-func TestStrandsKeepTheContract(t *testing.T) {
+func TestStrandsPythonKeepTheContract(t *testing.T) {
 	for _, refusal := range []struct {
 		name, code string
 		wrong      func(c *client, yes answer) (s step, applies bool)
@@ -63,7 +61,7 @@ func TestStrandsKeepTheContract(t *testing.T) {
 			return step{patch: map[string]any{"resume": []any{}}}, true
 		}},
 		{"new input", "PENDING_INTERRUPTS", func(c *client, yes answer) (step, bool) {
-			return c.order("plain, but too early"), true
+			return c.wants("plain, but too early"), true
 		}},
 		{"an id that was never told", "UNKNOWN_INTERRUPT_ID", func(c *client, yes answer) (step, bool) {
 			return step{resume: append(c.answers(yes), accept("nobody~knowsthisid"))}, true
@@ -113,7 +111,7 @@ func nulls(c *client) map[string]any {
 
 // What the documented hook fails at, or takes for a no in silence, is refused and never reaches it. The right answer works
 // afterwards.
-func TestStrandsRefuseWhatTheHookFailsAt(t *testing.T) {
+func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	for name, payload := range map[string]any{
 		"a number":             1,
 		"an array":             []any{},
@@ -124,12 +122,12 @@ func TestStrandsRefuseWhatTheHookFailsAt(t *testing.T) {
 		"a yes that is text":   map[string]any{"approved": "true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachStrands(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				c.asks(t, c.order("pair a.txt b.txt"), 2)
+				c.asks(t, c.wants("pair a.txt b.txt"), 2)
 				wrong := func(id string) entry { return resolved(id, payload) }
 				c.refused(t, c.each(t, accept, wrong), "INVALID_PAYLOAD", true)
-				w.deleted(t, c)
+				w.gone(t, c)
 				c.finish(t, c.each(t, accept, reject))
 				w.done(t, c, "a.txt")
 			})
@@ -138,7 +136,7 @@ func TestStrandsRefuseWhatTheHookFailsAt(t *testing.T) {
 }
 
 // A page that was reloaded knows the messages and not what is open. It is told again, with the same ids, and can answer.
-func TestStrandsAskAReloadedPageAgain(t *testing.T) {
+func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	eachStrandsPause(t, func(t *testing.T, w world, first *client, yes answer, _ func()) {
 		c := first.another(t)
 		for range 2 {
@@ -155,7 +153,7 @@ func TestStrandsAskAReloadedPageAgain(t *testing.T) {
 }
 
 // The same answers once more, byte for byte and by a fresh client: the same end, and the backend is not called.
-func TestStrandsAreNotToldTheSameAnswersTwice(t *testing.T) {
+func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		answers, history := c.answers(yes), c.another(t)
 		r := c.run(t, step{resume: answers})
@@ -168,7 +166,8 @@ func TestStrandsAreNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		if one, two := inAnyOrder(history), inAnyOrder(c); one != two {
+		// Of two agents that speak at once a client puts each result behind its own call.
+		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
 		w.called(t, c, 2)
@@ -176,24 +175,17 @@ func TestStrandsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// inAnyOrder is what a client holds. Of two agents that speak at once, a client puts each result behind its own call.
-func inAnyOrder(c *client) string {
-	messages := slices.Clone(c.messages)
-	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })
-	return indented(messages)
-}
-
 // Another answer after the end is none: a denial takes nothing back, and an approval does not undo a denial.
-func TestStrandsTakeTheFirstAnswer(t *testing.T) {
+func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		first, late answer
 		want        []string
 	}{{"denied after all", accept, reject, []string{"a.txt"}}, {"approved after all", cancelled, accept, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				c.asks(t, c.order("delete a.txt"), 1)
+				c.asks(t, c.wants("delete a.txt"), 1)
 				late := c.answers(test.late)
 				c.finish(t, step{resume: c.answers(test.first)})
 				c.refused(t, step{resume: late}, "RESUME_CONFLICT", false)
@@ -205,10 +197,10 @@ func TestStrandsTakeTheFirstAnswer(t *testing.T) {
 
 // New input beside the answers is not lost, and comes behind what was approved: an answer takes none with it, so there is a
 // second exchange.
-func TestStrandsTakeAMessageBesideTheAnswers(t *testing.T) {
-	eachStrands(t, documented, func(t *testing.T, w world) {
+func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
+	eachStrandsPython(t, documented, func(t *testing.T, w world) {
 		c := w.clerk(t)
-		c.asks(t, c.order("delete a.txt"), 1)
+		c.asks(t, c.wants("delete a.txt"), 1)
 		s := c.each(t, accept)
 		s.say = "plain and well"
 		c.finish(t, s)
@@ -223,17 +215,17 @@ func TestStrandsTakeAMessageBesideTheAnswers(t *testing.T) {
 }
 
 // The answer beside which a message comes leads to another question: the message waits for the next answer.
-func TestStrandsAskAgainBesideAMessage(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
-		c.asks(t, c.order("each a.txt b.txt"), 1)
+		c.asks(t, c.wants("each a.txt b.txt"), 1)
 		s := c.each(t, accept)
 		s.say = "plain and patient"
 		a := c.run(t, s).answer(t)
 		if len(a.outcome()) != 1 || !contains(terminal(a), "MESSAGES_NOT_TAKEN") {
 			t.Fatalf("after the first answer: %s", terminal(a))
 		}
-		w.deleted(t, c, "a.txt")
+		w.gone(t, c, "a.txt")
 		c.finish(t, c.each(t, accept))
 		if !c.echoed("plain and patient") {
 			t.Errorf("the message was not answered: %v", indented(c.messages))
@@ -243,10 +235,10 @@ func TestStrandsAskAgainBesideAMessage(t *testing.T) {
 }
 
 // One tab answers while the tool that another one approved still runs: the tool runs once, and the tab is told so.
-func TestStrandsAnsweredByTwoAtOnce(t *testing.T) {
-	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+func TestStrandsPythonAnsweredByTwoAtOnce(t *testing.T) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
-		c.asks(t, c.order("slow "+gate+" a.txt"), 1)
+		c.asks(t, c.wants("slow "+gate+" a.txt"), 1)
 		s, other, another := c.each(t, accept), c.another(t), c.another(t)
 		end := c.start(t, s)
 		w.b.reached(t, gate)

@@ -63,11 +63,11 @@ func strandsWorld(t *testing.T, s *server, name, version string) world {
 	return world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version}
 }
 
-// eachStrands runs test at these places of every version that has them, with one of the clients that read the outcome: which
+// eachStrandsPython runs test at these places of every version that has them, with one of the clients that read the outcome: which
 // one changes from place to place and from version to version.
-func eachStrands(t *testing.T, places []string, test func(t *testing.T, w world)) {
+func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w world)) {
 	t.Helper()
-	for n, s := range shared.strands {
+	for n, s := range shared.strandsPy {
 		for m, name := range places {
 			if !s.has(name) {
 				continue
@@ -118,11 +118,8 @@ func (w world) folder(t *testing.T, thread string) {
 
 var folder = []string{"a.txt", "b.txt", "c.txt"}
 
-// order is a step that gives the agent a command for its thread, see agents.py.
-func (c *client) order(command string) step { return step{say: command + " @" + c.thread} }
-
-// deleted asserts that these files are gone, each by one call, and no other.
-func (w world) deleted(t *testing.T, c *client, want ...string) {
+// gone asserts that these files are gone, each by one call, and no other.
+func (w world) gone(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	var left []string
 	getJSON(t, w.b.server.base()+"/files/"+c.thread, &left)
@@ -152,19 +149,10 @@ func (w world) deleted(t *testing.T, c *client, want ...string) {
 // nothing is missing, nor in what the model was shown.
 func (w world) done(t *testing.T, c *client, want ...string) {
 	t.Helper()
-	w.deleted(t, c, want...)
+	w.gone(t, c, want...)
 	complete(t, c.messages, nil)
 	c.goesOn(t, nil)
-	w.deleted(t, c, want...)
+	w.gone(t, c, want...)
 	complete(t, c.messages, nil)
-	for n, seen := range w.b.ledger(t, c.thread).Seen {
-		if len(seen.Complaints) > 0 {
-			t.Errorf("the model was asked for the %d. time with what a provider refuses: %q", n+1, seen.Complaints)
-		}
-	}
-}
-
-// says is an answer that is a word.
-func says(word string) answer {
-	return func(id string) entry { return resolved(id, word) }
+	w.shown(t, c)
 }

@@ -10,7 +10,7 @@ import (
 var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", "fastapi/sse", "fastapi/ndjson"}
 
 // Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is not does not run.
-func TestStrandsApprovals(t *testing.T) {
+func TestStrandsPythonApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
 	memory := []string{"agentcore/docs", "kept/docs"}
 	for _, test := range []struct {
@@ -23,8 +23,8 @@ func TestStrandsApprovals(t *testing.T) {
 		{"approved", documented, "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
 		{"denied", documented, "delete a.txt", [][]answer{round(reject)}, nil},
 		{"cancelled", documented, "delete a.txt", [][]answer{round(cancelled)}, nil},
-		{"the word for yes", memory, "delete a.txt b.txt", [][]answer{round(says("y"))}, []string{"a.txt", "b.txt"}},
-		{"the word for no", memory, "delete a.txt", [][]answer{round(says("n"))}, nil},
+		{"the word for yes", memory, "delete a.txt b.txt", [][]answer{round(gives("y"))}, []string{"a.txt", "b.txt"}},
+		{"the word for no", memory, "delete a.txt", [][]answer{round(gives("n"))}, nil},
 		{"reasoning before the call", memory, "think a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
 
 		{"both", documented, "pair a.txt b.txt", [][]answer{round(accept, accept)}, []string{"a.txt", "b.txt"}},
@@ -44,23 +44,23 @@ func TestStrandsApprovals(t *testing.T) {
 		{"a chain, denied at last", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(accept), round(cancelled)}, nil},
 
 		// The session example: t is a yes for all that follows.
-		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(says("t"))}, []string{"a.txt", "b.txt"}},
-		{"not trusted", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(says("y")), round(says("y"))}, []string{"a.txt", "b.txt"}},
-		{"approved, then not", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(accept), round(says("n"))}, []string{"a.txt"}},
-		{"never", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(says("n")), round(reject)}, nil},
+		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
+		{"not trusted", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
+		{"approved, then not", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
+		{"never", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
 		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
-		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(says("t"))}, []string{"a.txt", "b.txt"}},
+		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, test.places, func(t *testing.T, w world) {
+			eachStrandsPython(t, test.places, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				s := c.order(test.command)
+				s := c.wants(test.command)
 				for n, answers := range test.rounds {
 					c.asks(t, s, len(answers))
 					if n == 0 {
-						w.deleted(t, c)
+						w.gone(t, c)
 					}
 					s = c.each(t, answers...)
 				}
@@ -72,10 +72,10 @@ func TestStrandsApprovals(t *testing.T) {
 }
 
 // What is asked: for each call, what it is about, in words and in data, and an answer that the schema allows.
-func TestStrandsAskInTheOutcome(t *testing.T) {
-	eachStrands(t, documented, func(t *testing.T, w world) {
+func TestStrandsPythonAskInTheOutcome(t *testing.T) {
+	eachStrandsPython(t, documented, func(t *testing.T, w world) {
 		c := w.clerk(t)
-		c.asks(t, c.order("pair a.txt b.txt"), 2)
+		c.asks(t, c.wants("pair a.txt b.txt"), 2)
 		for n, file := range []string{"a.txt", "b.txt"} {
 			i := c.pending[n]
 			if i.str("reason") != "tool_call" || i.str("message") != "Approve call to delete_files?" || i.str("toolCallId") != calls(c.messages)[n] {
@@ -95,16 +95,16 @@ func TestStrandsAskInTheOutcome(t *testing.T) {
 }
 
 // Beside the call that is asked for there is one that nobody has to approve: it runs at once, and once.
-func TestStrandsCallBesideOneThatNeedsNoApproval(t *testing.T) {
+func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer answer
 		want   []string
 	}{{"approved", accept, []string{"a.txt"}}, {"cancelled", cancelled, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				a := c.run(t, c.order("mix a.txt")).answer(t)
+				a := c.run(t, c.wants("mix a.txt")).answer(t)
 				if len(a.outcome()) != 1 {
 					t.Fatalf("asked for %d things, want 1: %s", len(a.outcome()), terminal(a))
 				}
@@ -122,7 +122,7 @@ func TestStrandsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 }
 
 // A tool that asks gets the answer as it is.
-func TestStrandsToolsAsk(t *testing.T) {
+func TestStrandsPythonToolsAsk(t *testing.T) {
 	for _, test := range []struct {
 		command string
 		words   []string
@@ -133,9 +133,9 @@ func TestStrandsToolsAsk(t *testing.T) {
 		{"twice", []string{"staging", "sure"}, `ask_twice {"first":"staging","second":"sure"}`},
 	} {
 		t.Run(test.want, func(t *testing.T) {
-			eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				s := c.order(test.command)
+				s := c.wants(test.command)
 				for n, word := range test.words {
 					c.asks(t, s, 1)
 					i := c.pending[0]
@@ -145,7 +145,7 @@ func TestStrandsToolsAsk(t *testing.T) {
 					if i["responseSchema"] != nil {
 						t.Errorf("a question with a schema: %v", i)
 					}
-					s = c.each(t, says(word))
+					s = c.each(t, gives(word))
 				}
 				c.finish(t, s)
 				w.ran(t, c, test.want)
@@ -157,16 +157,16 @@ func TestStrandsToolsAsk(t *testing.T) {
 }
 
 // An agent that is a tool of another asks through it: for the call that the client sees.
-func TestStrandsAnAgentAsATool(t *testing.T) {
+func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer answer
 		want   []string
 	}{{"approved", accept, []string{"a.txt"}}, {"denied", reject, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, []string{"agentcore/boss"}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{"agentcore/boss"}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				c.asks(t, c.order("hand a.txt"), 1)
+				c.asks(t, c.wants("hand a.txt"), 1)
 				if c.pending[0].str("toolCallId") != calls(c.messages)[0] {
 					t.Errorf("asked for %v of %v", c.pending[0]["toolCallId"], calls(c.messages))
 				}
@@ -178,16 +178,16 @@ func TestStrandsAnAgentAsATool(t *testing.T) {
 }
 
 // A hook that asks once about all calls of a message.
-func TestStrandsABatch(t *testing.T) {
+func TestStrandsPythonABatch(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer answer
 		want   []string
-	}{{"approved", says("y"), []string{"a.txt", "b.txt"}}, {"approved in the schema's way", accept, []string{"a.txt", "b.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
+	}{{"approved", gives("y"), []string{"a.txt", "b.txt"}}, {"approved in the schema's way", accept, []string{"a.txt", "b.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
 		t.Run(test.name, func(t *testing.T) {
-			eachStrands(t, []string{"agentcore/batch", "kept/batch"}, func(t *testing.T, w world) {
+			eachStrandsPython(t, []string{"agentcore/batch", "kept/batch"}, func(t *testing.T, w world) {
 				c := w.clerk(t)
-				a := c.run(t, c.order("pair a.txt b.txt")).answer(t)
+				a := c.run(t, c.wants("pair a.txt b.txt")).answer(t)
 				if len(a.outcome()) != 1 || a.code() != "" {
 					t.Fatalf("the batch asked with %s", terminal(a))
 				}
@@ -205,12 +205,12 @@ func TestStrandsABatch(t *testing.T) {
 }
 
 // Graphs and swarms ask before a node, and in a node.
-func TestStrandsNodesAsk(t *testing.T) {
+func TestStrandsPythonNodesAsk(t *testing.T) {
 	nodes := []string{"agentcore/graph", "kept/graph", "agentcore/swarm", "kept/swarm"}
 	t.Run("approved", func(t *testing.T) {
-		eachStrands(t, nodes, func(t *testing.T, w world) {
+		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)
-			c.asks(t, c.order("delete a.txt"), 1)
+			c.asks(t, c.wants("delete a.txt"), 1)
 			if i := c.pending[0]; i["toolCallId"] != nil || i.str("reason") != "strands:node-approval" {
 				t.Errorf("asked with %v", i)
 			}
@@ -218,39 +218,39 @@ func TestStrandsNodesAsk(t *testing.T) {
 			if i := c.pending[0]; i.str("toolCallId") != calls(c.messages)[0] || i.str("reason") != "tool_call" {
 				t.Errorf("asked with %v", i)
 			}
-			w.deleted(t, c)
+			w.gone(t, c)
 			c.finish(t, c.each(t, accept))
-			w.deleted(t, c, "a.txt")
+			w.gone(t, c, "a.txt")
 			complete(t, c.messages, nil)
 		})
 	})
 	t.Run("denied in the node", func(t *testing.T) {
-		eachStrands(t, nodes, func(t *testing.T, w world) {
+		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)
-			c.asks(t, c.order("delete a.txt"), 1)
+			c.asks(t, c.wants("delete a.txt"), 1)
 			c.asks(t, c.each(t, accept), 1)
 			c.finish(t, c.each(t, reject))
-			w.deleted(t, c)
+			w.gone(t, c)
 			complete(t, c.messages, nil)
 		})
 	})
 	// A node that is denied fails the run: Strands says so itself.
 	t.Run("the node denied", func(t *testing.T) {
-		eachStrands(t, nodes, func(t *testing.T, w world) {
+		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)
-			c.asks(t, c.order("delete a.txt"), 1)
+			c.asks(t, c.wants("delete a.txt"), 1)
 			if a := c.run(t, c.each(t, cancelled)).answer(t); a.code() == "" || a.outcome() != nil {
 				t.Errorf("a node that is denied ended with %s", terminal(a))
 			}
-			w.deleted(t, c)
+			w.gone(t, c)
 		})
 	})
 	t.Run("two at once", func(t *testing.T) {
-		eachStrands(t, []string{"agentcore/branches", "kept/branches"}, func(t *testing.T, w world) {
+		eachStrandsPython(t, []string{"agentcore/branches", "kept/branches"}, func(t *testing.T, w world) {
 			c := w.clerk(t)
-			c.asks(t, c.order("delete a.txt"), 2)
+			c.asks(t, c.wants("delete a.txt"), 2)
 			c.finish(t, c.each(t, accept, reject))
-			w.deleted(t, c, "a.txt")
+			w.gone(t, c, "a.txt")
 			complete(t, c.messages, nil)
 		})
 	})
