@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,14 +32,16 @@ const patience = 90 * time.Second
 // shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state but the backends,
 // and every test has threads of its own.
 var shared struct {
-	binary   string
-	python   map[stack]string // its interpreter
-	backends []*backend
-	proxies  map[string]*holdpoint // by backend.name
-	agents   []*backend            // of agent-framework, every version in every mode
-	auto     *holdpoint            // the one before all of them
-	through  *driver               // clients behind Holdpoint: nothing may ever be thrown astray there
-	direct   *driver               // clients in front of a bare backend
+	binary    string
+	python    map[stack]string // its interpreter, or its node
+	backends  []*backend
+	proxies   map[string]*holdpoint // by backend.name
+	agents    []*backend            // of agent-framework, every version in every mode
+	strands   []*server             // of Strands, every version
+	auto      *holdpoint            // the one before all of them
+	strandsTS *strandsTS
+	through   *driver // clients behind Holdpoint: nothing may ever be thrown astray there
+	direct    *driver // clients in front of a bare backend
 }
 
 // A stack is one version of one framework's adapter: the folder with its server, and the version that its pins name.
@@ -49,7 +52,11 @@ var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
 	{"agentframework", "1.0.0b251223"}, {"agentframework", "1.0.0b260116"}, {"agentframework", "1.0.0b260219"},
 	{"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
+	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
+
+// node: the server is one for node, and the packages are those of the folder's package-lock.json.
+func (s stack) node() bool { return s.framework == "strands-ts" }
 
 func TestMain(m *testing.M) {
 	code := 1
@@ -87,13 +94,20 @@ func setUp() error {
 		shared.binary, build = ready, func() error { return nil }
 	}
 	interpreters, servers := make([]string, len(stacks)), make([]*server, len(stacks))
-	install, start := []func() error{build, installClients}, []func() error{
+	install, start := []func() error{build, func() error { return installPackages("client") }}, []func() error{
 		func() (err error) { shared.through, err = startDriver("through"); return },
 		func() (err error) { shared.direct, err = startDriver("direct"); return },
 	}
 	for i, s := range stacks {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
-		start = append(start, func() (err error) { servers[i], err = startServer(s, ""); return })
+		ledger := ""
+		switch {
+		case s.node():
+			ledger = filepath.Join(dir, s.framework)
+		case s.framework == "strands":
+			ledger = filepath.Join(dir, "strands-"+s.version) // beside which its files and sessions are
+		}
+		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
 	err = inParallel(install...)
 	unlock()
@@ -122,7 +136,11 @@ func setUp() error {
 		}
 		shared.proxies[b.name] = h
 	}
-	return setUpAgents(servers)
+	shared.strands = slices.DeleteFunc(slices.Clone(servers), func(s *server) bool { return s.framework != "strands" })
+	if err := setUpAgents(servers); err != nil {
+		return err
+	}
+	return setUpStrandsTS(servers)
 }
 
 // ---- what has to be on the machine, and what is installed ----------------------------------------------------------
@@ -183,8 +201,16 @@ func buildBinary(to string) error {
 }
 
 // environment makes, or finds, the virtual environment of one stack. Its name carries a digest of the pins
-// and of the Python, so that a change of either makes a new one; a marker written last says that it is whole.
+// and of the Python, so that a change of either makes a new one; a marker written last says that it is whole. What it returns
+// is the interpreter: of a stack for node the node among its packages, since Strands needs a newer one than the clients.
 func environment(python string, s stack) (string, error) {
+	if s.node() {
+		node, err := filepath.Abs(filepath.Join(s.framework, "node_modules", ".bin", "node"))
+		if err != nil {
+			return "", err
+		}
+		return node, installPackages(s.framework)
+	}
 	requirements := filepath.Join(s.framework, "requirements-"+s.version+".txt")
 	pins, err := os.ReadFile(requirements)
 	if err != nil {
@@ -215,16 +241,17 @@ func environment(python string, s stack) (string, error) {
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-func installClients() error {
-	lock, err := os.ReadFile(filepath.Join("client", "package-lock.json"))
+// installPackages installs what a folder's package-lock.json says.
+func installPackages(folder string) error {
+	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 	if err != nil {
 		return err
 	}
-	marker := filepath.Join("client", "node_modules", ".complete-"+digest(lock))
+	marker := filepath.Join(folder, "node_modules", ".complete-"+digest(lock))
 	if _, err := os.Stat(marker); err == nil {
 		return nil
 	}
-	if err := insist("npm", "ci", "--prefix", "client", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
+	if err := insist("npm", "ci", "--prefix", folder, "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
 		return err
 	}
 	return os.WriteFile(marker, nil, 0o644)
@@ -379,7 +406,7 @@ func eventually(ok func() bool) bool {
 
 // ---- backends ------------------------------------------------------------------------------------------------------
 
-// A server is one process of a stack's server.py; it serves every mode that its adapter knows.
+// A server is one process of a stack's server.py or server.mjs; it serves every mode that its adapter knows.
 type server struct {
 	*process
 	stack
@@ -394,7 +421,11 @@ func startServer(s stack, ledger string) (*server, error) {
 }
 
 func (s *server) start() error {
-	args := []string{filepath.Join(s.framework, "server.py"), "--port", strconv.Itoa(s.port)}
+	program := "server.py"
+	if s.node() {
+		program = "server.mjs"
+	}
+	args := []string{filepath.Join(s.framework, program), "--port", strconv.Itoa(s.port)}
 	if s.ledger != "" {
 		args = append(args, "--ledger", s.ledger)
 	}
@@ -454,7 +485,13 @@ type ledger struct {
 		Args       map[string]any // of an agent's tool: what it was called with
 	}
 	Nodes []string
-	Runs  []struct{ Mode, Graph string }
+	Runs  []struct {
+		Mode, Graph string
+		Session     string // of a raw Strands server: the session header
+		Prompt      any    // and what it was sent
+		Resume      any    // of its adapter: the resume array
+	}
+	Files []string                        // that the thread still has
 	Seen  []struct{ Complaints []string } // of an agent: what a provider would have refused in what its model was shown
 }
 

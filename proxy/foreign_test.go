@@ -331,7 +331,8 @@ func TestForeignUntaken(t *testing.T) {
 	}
 }
 
-// What is asked after the client has left is kept, where the dialect says that the backend goes on all the same.
+// What is asked after the client has left is kept, where the dialect says that the backend goes on all the same. Until then
+// the thread takes no other run.
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -354,6 +355,7 @@ func TestReadOn(t *testing.T) {
 				return
 			}
 		}
+		wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_BUSY")
 		io.WriteString(w, "data: asks\n\n")
 	})
 	ctx, leave := context.WithCancel(t.Context())
@@ -368,9 +370,9 @@ func TestReadOn(t *testing.T) {
 	if err := g.h.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
-	if g.called() != 1 {
-		t.Errorf("%d calls", g.called())
+	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	if g.called() != 1 || len(g.h.alone) != 0 {
+		t.Errorf("%d calls, %d runs without a client", g.called(), len(g.h.alone))
 	}
 }
 

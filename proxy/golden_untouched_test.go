@@ -160,8 +160,8 @@ func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	return u.take(strings.Replace(frame, `"messageId":`+ev.Get("messageId").Raw, call, 1))
 }
 
-// widened says whether ev is a snapshot of the backend's with messages of the request behind it that the backend was not given
-// yet: a client deletes what a snapshot leaves out. It may be the very next one of a second exchange, which was given them.
+// widened says whether ev is a snapshot of the backend's with messages of the request in it that the backend was not given,
+// or not with all their calls: a client deletes what a snapshot leaves out. It may be the very next one of a second exchange, which was given them.
 func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	if ev.Get("type").Str != "MESSAGES_SNAPSHOT" {
 		return false
@@ -177,14 +177,14 @@ func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 			continue
 		}
 		same := true
-		for n, m := range list {
-			if n < len(own) {
-				same = same && compacted(m.Raw) == compacted(own[n].Raw)
-			} else {
-				same = same && slices.ContainsFunc(request, func(r gjson.Result) bool { return compacted(r.Raw) == compacted(m.Raw) })
+		for _, m := range list {
+			if len(own) > 0 && compacted(m.Raw) == compacted(own[0].Raw) {
+				own = own[1:]
+				continue
 			}
+			same = same && slices.ContainsFunc(request, func(r gjson.Result) bool { return compacted(r.Raw) == compacted(m.Raw) })
 		}
-		if same {
+		if same && len(own) == 0 {
 			f.taken, u.next = true, i+1
 			return true
 		}

@@ -24,6 +24,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -51,6 +52,7 @@ type Handler struct {
 
 	mu       sync.Mutex
 	live     map[*run]context.CancelCauseFunc
+	alone    map[store.Key]int // runs without answers that are read on without their clients
 	draining bool
 	ended    chan struct{} // closed when live gets empty; nil while nobody waits
 }
@@ -60,7 +62,7 @@ func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}}
+	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}, alone: map[store.Key]int{}}
 	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)

@@ -293,7 +293,12 @@ func (r *run) preparePass(d decision) decision {
 	}
 	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 	d = r.begin(d, agui.Pause{Dialect: r.spoken()})
-	if d.do == actPass && r.exchange.Out.ReadOn && !r.outlive() {
+	switch {
+	case d.do != actPass || !r.exchange.Out.ReadOn:
+	case r.h.busyAlone(r.key):
+		// The backend would refuse a second run, or begin one beside the first.
+		return refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
+	case !r.outlive():
 		return givenUp()
 	}
 	return d

@@ -100,6 +100,13 @@ type Run interface {
 	End(e End) (Result, error)
 }
 
+// A Restorer is a Run whose dialect kept a part of the history from a backend that sends it back. auto asks it of a stream that
+// nobody has claimed yet.
+type Restorer interface {
+	// Restored is a MESSAGES_SNAPSHOT with that part: a client deletes what a snapshot leaves out.
+	Restored(ev agui.Event) agui.Event
+}
+
 // End is how an exchange ended: exactly one of Event, Status, None or the rest (the stream ended without a terminal
 // event, by a cut or cleanly).
 type End struct {

@@ -95,6 +95,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	case known == nil:
 		return translate.Out{}, &run{d: d, r: r}, nil
 	}
-	out, _, err := known.Begin(r)
-	return out, &run{d: d, r: r}, err
+	out, one, err := known.Begin(r)
+	sent, _ := one.(translate.Restorer)
+	return out, &run{d: d, r: r, sent: sent}, err
 }

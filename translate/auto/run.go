@@ -26,7 +26,8 @@ type run struct {
 	d *Dialect
 	r translate.Request
 
-	found translate.Run // nil until somebody claimed the stream
+	sent  translate.Restorer // of what went out; nil if nothing is to be restored
+	found translate.Run      // nil until somebody claimed the stream
 	name  string
 
 	// How the stream began, for the dialect that will claim it: RUN_STARTED and the first STEP_STARTED, by which
@@ -82,6 +83,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.MessagesSnapshot:
 		if v, one := run.ask(ev); v == translate.Mine {
 			return run.take(one, ev, emit)
+		}
+		if run.sent != nil {
+			ev = run.sent.Restored(ev)
 		}
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		return run.call(ev, emit)

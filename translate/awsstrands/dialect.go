@@ -1,35 +1,42 @@
 // Package awsstrands translates the AG-UI adapters of Strands Agents: @ag-ui/aws-strands 0.1.0 to 0.2.3 for TypeScript and
-// ag_ui_strands 0.3.0 for Python.
+// ag_ui_strands from 0.3.0 on for Python.
 //
-// They tell a pause by the interrupt outcome and take the array `resume`, so that the ids, the claim and the contract are all
-// that they need, and a few words more: the call that a question is about stands in its id only, TypeScript's reason is free
-// text or "confirmation" and its message may be JSON, and the adapters check little or nothing. Neither a second answer, nor a
-// part of the answers, nor new input while something is open may reach them: 0.2.3 drops its record at new input and can never
-// be answered again, and a resolved entry without a payload asks again for ever. proxy lets none of these through.
+// They tell a pause by the interrupt outcome and take the array `resume`. The call that a question is about stands in its id
+// only, TypeScript's reason is free text or "confirmation", its message may be JSON, and what they are sent they check little
+// or not at all: 0.2.3 forgets what it asked at new input, and its thread can never go on; a part of the answers is taken; a
+// resolved entry without a payload is asked again for ever. proxy lets none of these through.
 //
 // An answer goes through an adapter to a hook or a tool, and nothing on the wire says what that can read:
 //
 //	TypeScript   the payload as it is; cancelled is {"status":"cancelled"}. The documented hook compares a word with "y" after
-//	             toLowerCase(): an object ends the run, and the thread can never go on (the adapter has forgotten the question
-//	             and Strands has not). So a yes or no becomes "y" or "n" here, a cancelled answer to a hook too; text goes as it
-//	             is, and what is neither is refused, but for questions that a tool asks in the midst of its work, where anything
-//	             may be the answer and cancelled stays the adapter's own word.
+//	             toLowerCase(). If a hook throws, as that one does at anything but text, SDK 1.19.0 runs the call, and those
+//	             beside it (RAN): a cancelled answer deletes the file. So a hook gets text and nothing else: "y" and "n" for
+//	             a yes and a no, "n" for a cancelled answer, text as it is; anything else is refused. A tool that asks in the
+//	             midst of its work may be answered with anything, for it fails closed, and is cancelled in the adapter's word.
 //	Python       {"response": payload} and {"cancelled": true}, made by the adapter. A hook that was not written for that fails
-//	             whatever it is sent: the documented one ends the run with an error, and its thread takes nothing any more.
+//	             whatever it is sent: the documented one stops the run (fails closed), and its thread takes nothing any more.
 //	its gate     interrupt_on_call asks with a schema of its own, {"approved": boolean}, and only {"approved": true} is a yes.
 //
 // HOLDPOINT_AWS_STRANDS_ANSWERS says otherwise by the interrupt's name. A hook in TypeScript that was written for objects needs
-// raw there: one that looks for a no only, and not for a yes, would take "n" for none.
+// raw there: one that looks for a no only, and not for a yes, would take "n" for none, and one that throws at a word approves.
 //
-// What the adapters get wrong and is left as it is, since only they know what is true: Python 0.3.0 tells no result of a call
-// that its gate approved, and tells the result of a call that was not held only in the resumed run; TypeScript tells no results
-// for a batch that was denied. A result is never made up. TypeScript up to 0.2.3 shows the capability of edited arguments, and
-// no code applies them: no schema offers them, and an approval that brings them is refused.
+// What the adapters get wrong, and what becomes of it:
+//
+//   - Results that are not told: of a call whose result is JSON only (Python), of a batch that was denied (TypeScript). None is
+//     made up, since nobody here knows it. Left in the history, such a call is carried out anew by Python and refused by models
+//     behind TypeScript, so that it goes from the next request (history.go). The same for calls of a pause that was lost.
+//   - The result of a call that was not held comes only in the resumed run (Python). It stays there.
+//   - A hook that failed on an answer is a success to Python 0.3.0. A resume that brought nothing is told as in doubt.
+//   - Edited arguments are applied by no code of theirs, although 0.2.3 shows the capability. No schema offers them, and an
+//     approval that brings them is refused.
+//   - A new message beside the answers is not read, and would stand between a call and its result. It goes as a second exchange.
+//   - TypeScript's snapshot in a resumed run is what the request brought. It is brought the record's messages if they are more.
 //
 // What cannot be done: ag_ui_strands up to 0.2.5 ends a run that asks as if it was over, and can be told nothing; that is logged
-// once (translate.LostStrands). A thread of 0.2.3 that got new input behind our back, or of 0.3.0 whose hook failed on an answer,
-// can be moved by nobody. An agent used as a tool asks by the id of an inner call that no client has seen: such a question has no
-// toolCallId.
+// once (translate.LostStrands). So do graphs and swarms behind either adapter, without a sign. A thread can be moved by nobody
+// if 0.2.3 got new input behind our back, or was started anew with a session, if the client left in the moment in which
+// TypeScript's agent paused, or if a hook in Python failed on an answer. An agent used as a tool asks by the id of an inner call
+// that no client has seen (Python before 1.62): such a question has no toolCallId.
 //
 // Facts: the packages themselves, and reference/strands.md of this project, sections 2 to 6. RAN in a comment says that it was
 // seen on a running backend.
@@ -131,20 +138,21 @@ func calls(t agui.Transcript) map[string]agui.Call {
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
-		body := agui.DeleteKey(withoutHeld(r.Input, r.Ended, agui.Pause{}).Raw, "protocolVersion")
+		in := withoutHeld(r.Input, r.Ended, agui.Pause{})
+		body := agui.DeleteKey(in.Raw, "protocolVersion")
 		if len(body) < len(r.Input.Raw) {
 			out.Body = body
 		}
-		return out, d.plainRun(r), nil
+		return out, d.plainRun(r, cuts(r.Input.Messages, in.Messages)), nil
 	}
-	out, err := d.resume(r)
+	out, gone, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, &run{d: d, r: r}, nil
+	return out, &run{d: d, r: r, cuts: gone}, nil
 }
 
-func (d *Dialect) plainRun(r translate.Request) *run {
+func (d *Dialect) plainRun(r translate.Request, gone []cut) *run {
 	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return &run{d: d, r: r}
+	return &run{d: d, r: r, cuts: gone}
 }

@@ -15,27 +15,29 @@ import (
 // request before the results of the calls that it holds, and a message between a call and its result is one that models
 // refuse. The history is the record's where the client sends less: Python goes on with it, and TypeScript's snapshot would
 // delete what it leaves out.
-func (d *Dialect) resume(r translate.Request) (translate.Out, error) {
+func (d *Dialect) resume(r translate.Request) (translate.Out, []cut, error) {
 	list, err := d.entries(r)
 	if err != nil {
-		return translate.Out{}, err
+		return translate.Out{}, nil, err
 	}
 	before, recorded := translate.MessagesBefore(r)
 	in := r.Input
 	if recorded || len(before) != len(in.Messages) {
 		in = in.WithMessages(before)
 	}
+	whole := in.Messages
 	in = withoutHeld(in, r.Ended, r.Pause)
 	body := agui.DeleteKey(translate.BodyWithoutCommand(in, in.Raw), "protocolVersion")
-	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true}, nil
+	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true}, cuts(whole, in.Messages), nil
 }
 
 // next is an ordinary run that brings the messages beside the answers.
 func (d *Dialect) next(r translate.Request) *translate.Exchange {
-	in := r.Input.WithMessages(translate.WithNewMessages(r))
+	whole := translate.WithNewMessages(r)
+	in := r.Input.WithMessages(whole)
 	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
 	out := translate.Out{Body: translate.Unanswered(in, in.Messages), TakesNew: true}
-	return &translate.Exchange{Out: out, Run: d.plainRun(r)}
+	return &translate.Exchange{Out: out, Run: d.plainRun(r, cuts(whole, in.Messages))}
 }
 
 // entries are the resume array. Two questions with one id are one to the adapters: they take one answer only.

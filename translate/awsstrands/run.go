@@ -14,6 +14,7 @@ type run struct {
 	d    *Dialect
 	r    translate.Request
 	lost translate.LostStrands
+	cuts []cut // what the client has, and the backend was not sent
 	// worked says that the backend did more than to begin: a run that is refused ends before.
 	worked bool
 }
@@ -25,6 +26,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.RunStarted, agui.StateSnapshot, agui.MessagesSnapshot:
 	default:
 		run.worked = true
+	}
+	if ev.Type == agui.MessagesSnapshot {
+		ev = run.Restored(ev)
 	}
 	emit(ev)
 	return nil
@@ -60,12 +64,15 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
 	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
 	seen := calls(run.r.Transcript)
+	old := run.cutCalls()
 	for _, native := range list {
-		p.Interrupts = append(p.Interrupts, readQuestion(native, seen).interrupt())
+		i := readQuestion(native, seen).interrupt()
+		delete(old, i.ToolCallID()) // an id that came again
+		p.Interrupts = append(p.Interrupts, i)
 	}
 	var kept pausePrivate
 	for _, c := range seen {
-		if !c.Answered && !run.r.Input.Declares(c.Name) {
+		if !c.Answered && !old[c.ID] && !run.r.Input.Declares(c.Name) {
 			kept.Held = append(kept.Held, c.ID)
 		}
 	}

@@ -1,0 +1,193 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"slices"
+	"testing"
+)
+
+// ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint that is told nothing of its backends: 0.3.0
+// with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
+
+// eachAdapter runs test on this agent of every version, for each client that reads the outcome.
+func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
+	t.Helper()
+	for _, s := range shared.strands {
+		for _, version := range []string{newest, pinned} {
+			t.Run(s.version+"/"+agent+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				h := *shared.auto
+				h.address += "/" + s.version + "/agui"
+				test(t, world{b: &backend{name: s.version + " " + agent, mode: "agui/" + agent, server: s}, h: &h, version: version})
+			})
+		}
+	}
+}
+
+// adapted is a client on a fresh thread whose folder holds its files.
+func (w world) adapted(t *testing.T, agent string) *client {
+	t.Helper()
+	c := w.client(t, agent)
+	w.folder(t, c.thread)
+	return c
+}
+
+// wants is an answer that is a JSON value.
+func wants(payload any) answer {
+	return func(id string) entry { return resolved(id, payload) }
+}
+
+// The adapter's own gate, and a hook that is written for the envelope of its answers.
+func TestStrandsAdapterApprovals(t *testing.T) {
+	round := func(answers ...answer) []answer { return answers }
+	for _, test := range []struct {
+		name, command string
+		rounds        [][]answer
+		want          []string
+	}{
+		{"approved", "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
+		{"denied", "delete a.txt", [][]answer{round(reject)}, nil},
+		{"cancelled", "delete a.txt", [][]answer{round(cancelled)}, nil},
+		{"both", "pair a.txt b.txt", [][]answer{round(accept, accept)}, []string{"a.txt", "b.txt"}},
+		{"the first of two", "pair a.txt b.txt", [][]answer{round(accept, cancelled)}, []string{"a.txt"}},
+		{"the second of two", "pair a.txt b.txt", [][]answer{round(reject, accept)}, []string{"b.txt"}},
+		{"again", "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, agent := range []string{"gate", "hook"} {
+				eachAdapter(t, agent, func(t *testing.T, w world) {
+					c := w.adapted(t, agent)
+					s := c.order(test.command)
+					for n, answers := range test.rounds {
+						c.gated(t, s, len(answers))
+						if n == 0 {
+							w.deleted(t, c)
+						}
+						s = c.each(t, answers...)
+					}
+					c.finish(t, s)
+					w.deleted(t, c, test.want...)
+					c.goesOn(t, nil)
+					w.deleted(t, c, test.want...)
+				})
+			}
+		})
+	}
+}
+
+// gated runs s and expects to be asked n things, each about a call that the client has, in words.
+func (c *client) gated(t *testing.T, s step, n int) {
+	t.Helper()
+	a := c.run(t, s).answer(t)
+	if len(a.outcome()) != n || a.code() != "" {
+		t.Fatalf("asked for %d things, want %d: %s", len(a.outcome()), n, terminal(a))
+	}
+	for _, i := range c.pending {
+		if !slices.Contains(calls(c.messages), i.str("toolCallId")) || i.str("message") == "" || i.str("reason") == "" {
+			t.Errorf("asked with %v", i)
+		}
+	}
+}
+
+// A question of a tool's own: what it gets is the adapter's envelope, untouched.
+func TestStrandsAdapterAsks(t *testing.T) {
+	eachAdapter(t, "hook", func(t *testing.T, w world) {
+		c := w.adapted(t, "hook")
+		c.gated(t, c.order("ask"), 1)
+		if i := c.pending[0]; i.str("message") != "Which environment?" || i["responseSchema"] != nil {
+			t.Errorf("asked with %v", i)
+		}
+		c.finish(t, c.each(t, says("production")))
+		w.ran(t, c, `ask_user {"answer":{"response":"production"}}`)
+		c.goesOn(t, nil)
+	})
+	eachAdapter(t, "gate", func(t *testing.T, w world) {
+		c := w.adapted(t, "gate")
+		c.gated(t, c.order("twice"), 1)
+		c.gated(t, c.each(t, says("staging")), 1)
+		c.finish(t, c.each(t, wants(map[string]any{"sure": true})))
+		w.ran(t, c, `ask_twice {"first":{"response":"staging"},"second":{"response":{"sure":true}}}`)
+		c.goesOn(t, nil)
+	})
+}
+
+// What the contract forbids does not reach the adapter.
+func TestStrandsAdapterKeepsTheContract(t *testing.T) {
+	for _, refusal := range []struct {
+		name, code string
+		wrong      func(c *client) step
+	}{
+		{"one of two answered", "PARTIAL_RESUME", func(c *client) step { return step{resume: []entry{accept(c.pending[0].str("id"))}} }},
+		{"no answer", "PARTIAL_RESUME", func(*client) step { return step{patch: map[string]any{"resume": []any{}}} }},
+		{"new input", "PENDING_INTERRUPTS", func(c *client) step { return c.order("plain, but too early") }},
+		{"an id that was never told", "UNKNOWN_INTERRUPT_ID", func(c *client) step {
+			return step{resume: append(c.answers(accept), accept("nobody~knowsthisid"))}
+		}},
+		{"an approval that is no boolean", "INVALID_PAYLOAD", func(c *client) step {
+			return step{resume: c.answers(wants(map[string]any{"approved": "yes"}))}
+		}},
+	} {
+		t.Run(refusal.name, func(t *testing.T) {
+			eachAdapter(t, "gate", func(t *testing.T, w world) {
+				c := w.adapted(t, "gate")
+				c.gated(t, c.order("pair a.txt b.txt"), 2)
+				s := refusal.wrong(c)
+				s.empty = true
+				c.refused(t, s, refusal.code, true)
+				w.called(t, c, 1)
+				c.finish(t, c.each(t, accept, reject))
+				if refusal.name != "new input" {
+					w.called(t, c, 2)
+				}
+				w.deleted(t, c, "a.txt")
+				c.goesOn(t, nil)
+				w.deleted(t, c, "a.txt")
+			})
+		})
+	}
+}
+
+// The same answers once more: the same end, and the adapter is not asked.
+func TestStrandsAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
+	for _, agent := range []string{"gate", "hook"} {
+		eachAdapter(t, agent, func(t *testing.T, w world) {
+			c := w.adapted(t, agent)
+			c.gated(t, c.order("delete a.txt"), 1)
+			late := c.answers(reject)
+			r := c.run(t, c.each(t, accept))
+			if end := r.answer(t); end.code() != "" || end.outcome() != nil {
+				t.Fatal(terminal(end))
+			}
+			for n := range 2 {
+				if again := c.post(t, r.Sent[0]); again.code() != "" || again.outcome() != nil || len(again.of("RUN_FINISHED")) != 1 {
+					t.Errorf("replay %d: %s", n, terminal(again))
+				}
+			}
+			c.refused(t, step{resume: late}, "RESUME_CONFLICT", false)
+			w.called(t, c, 2)
+			w.deleted(t, c, "a.txt")
+			c.goesOn(t, nil)
+		})
+	}
+}
+
+// The hook of the documentation behind the adapter: it gets an object whatever the answer is, and fails. Nothing runs, and
+// it is not told as done.
+func TestStrandsAdapterBeforeTheDocumentedHook(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+	}{{"approved", accept}, {"the word for yes", says("y")}, {"cancelled", cancelled}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachAdapter(t, "docs", func(t *testing.T, w world) {
+				c := w.adapted(t, "docs")
+				c.gated(t, c.order("delete a.txt"), 1)
+				if a := c.run(t, c.each(t, test.answer)).answer(t); a.code() == "" || a.outcome() != nil {
+					t.Errorf("a hook that failed is told as %s", terminal(a))
+				}
+				w.deleted(t, c)
+			})
+		})
+	}
+}

@@ -1,0 +1,257 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+)
+
+// The forms in which one agent with the hook of the documentation is served: approval.lower() != "y".
+var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", "fastapi/sse", "fastapi/ndjson"}
+
+// Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is not does not run.
+func TestStrandsApprovals(t *testing.T) {
+	round := func(answers ...answer) []answer { return answers }
+	memory := []string{"agentcore/docs", "kept/docs"}
+	for _, test := range []struct {
+		name    string
+		places  []string
+		command string
+		rounds  [][]answer // the answers of each pause
+		want    []string
+	}{
+		{"approved", documented, "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
+		{"denied", documented, "delete a.txt", [][]answer{round(reject)}, nil},
+		{"cancelled", documented, "delete a.txt", [][]answer{round(cancelled)}, nil},
+		{"the word for yes", memory, "delete a.txt b.txt", [][]answer{round(says("y"))}, []string{"a.txt", "b.txt"}},
+		{"the word for no", memory, "delete a.txt", [][]answer{round(says("n"))}, nil},
+		{"reasoning before the call", memory, "think a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
+
+		{"both", documented, "pair a.txt b.txt", [][]answer{round(accept, accept)}, []string{"a.txt", "b.txt"}},
+		{"the first of two", documented, "pair a.txt b.txt", [][]answer{round(accept, reject)}, []string{"a.txt"}},
+		{"the second of two", memory, "pair a.txt b.txt", [][]answer{round(reject, accept)}, []string{"b.txt"}},
+		{"the second, the first cancelled", memory, "pair a.txt b.txt", [][]answer{round(cancelled, accept)}, []string{"b.txt"}},
+		{"neither", memory, "pair a.txt b.txt", [][]answer{round(reject, cancelled)}, nil},
+		{"the outer of three", memory, "pair a.txt b.txt c.txt", [][]answer{round(accept, reject, accept)}, []string{"a.txt", "c.txt"}},
+
+		{"again", documented, "each a.txt b.txt", [][]answer{round(accept), round(accept)}, []string{"a.txt", "b.txt"}},
+		{"again, then denied", memory, "each a.txt b.txt", [][]answer{round(accept), round(cancelled)}, []string{"a.txt"}},
+		{"denied, then again", memory, "each a.txt b.txt", [][]answer{round(reject), round(accept)}, []string{"b.txt"}},
+
+		// Two questions of one hook about one call.
+		{"a chain", []string{"agentcore/chain", "kept/chain"}, "delete a.txt", [][]answer{round(accept), round(accept)}, []string{"a.txt"}},
+		{"a chain, denied at first", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(reject)}, nil},
+		{"a chain, denied at last", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(accept), round(cancelled)}, nil},
+
+		// The session example: t is a yes for all that follows.
+		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(says("t"))}, []string{"a.txt", "b.txt"}},
+		{"not trusted", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(says("y")), round(says("y"))}, []string{"a.txt", "b.txt"}},
+		{"approved, then not", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(accept), round(says("n"))}, []string{"a.txt"}},
+		{"never", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(says("n")), round(reject)}, nil},
+
+		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a repr.
+		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
+		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(says("t"))}, []string{"a.txt", "b.txt"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrands(t, test.places, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				s := c.order(test.command)
+				for n, answers := range test.rounds {
+					c.asks(t, s, len(answers))
+					if n == 0 {
+						w.deleted(t, c)
+					}
+					s = c.each(t, answers...)
+				}
+				c.finish(t, s)
+				w.done(t, c, test.want...)
+			})
+		})
+	}
+}
+
+// What is asked: for each call, what it is about, in words and in data, and an answer that the schema allows.
+func TestStrandsAskInTheOutcome(t *testing.T) {
+	eachStrands(t, documented, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.asks(t, c.order("pair a.txt b.txt"), 2)
+		for n, file := range []string{"a.txt", "b.txt"} {
+			i := c.pending[n]
+			if i.str("reason") != "tool_call" || i.str("message") != "Approve call to delete_files?" || i.str("toolCallId") != calls(c.messages)[n] {
+				t.Errorf("interrupt %v", i)
+			}
+			about, _ := i["metadata"].(map[string]any)["strands"].(map[string]any)
+			if about["name"] != "myapp-approval" || about["tool_name"] != "delete_files" || !contains(text(about["reason"]), file) {
+				t.Errorf("metadata %v", i["metadata"])
+			}
+			if schema := text(i["responseSchema"]); !contains(schema, `"type":"object"`, `"type":"boolean"`) {
+				t.Errorf("schema %s", schema)
+			}
+		}
+		c.finish(t, c.each(t, reject, reject))
+		w.done(t, c)
+	})
+}
+
+// Beside the call that is asked for there is one that nobody has to approve: it runs at once, and once.
+func TestStrandsCallBesideOneThatNeedsNoApproval(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+		want   []string
+	}{{"approved", accept, []string{"a.txt"}}, {"cancelled", cancelled, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				a := c.run(t, c.order("mix a.txt")).answer(t)
+				if len(a.outcome()) != 1 {
+					t.Fatalf("asked for %d things, want 1: %s", len(a.outcome()), terminal(a))
+				}
+				if asked := calls(c.messages); len(asked) != 2 || c.pending[0].str("toolCallId") != asked[1] {
+					t.Errorf("asked for %v of %v", c.pending[0]["toolCallId"], asked)
+				}
+				c.finish(t, c.each(t, test.answer))
+				if ran := w.b.ledger(t, c.thread).Counts["list_files"]; ran != 1 {
+					t.Errorf("list_files ran %d times", ran)
+				}
+				w.done(t, c, test.want...)
+			})
+		})
+	}
+}
+
+// A tool that asks gets the answer as it is.
+func TestStrandsToolsAsk(t *testing.T) {
+	for _, test := range []struct {
+		command string
+		words   []string
+		want    string
+	}{
+		{"ask", []string{"production"}, `ask_user {"answer":"production"}`},
+		{"ask", []string{"no"}, `ask_user {"answer":"no"}`},
+		{"twice", []string{"staging", "sure"}, `ask_twice {"first":"staging","second":"sure"}`},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				s := c.order(test.command)
+				for n, word := range test.words {
+					c.asks(t, s, 1)
+					i := c.pending[0]
+					if n == 0 && (i.str("message") != "Which environment?" || i.str("toolCallId") != calls(c.messages)[0]) {
+						t.Errorf("asked with %v", i)
+					}
+					if i["responseSchema"] != nil {
+						t.Errorf("a question with a schema: %v", i)
+					}
+					s = c.each(t, says(word))
+				}
+				c.finish(t, s)
+				w.ran(t, c, test.want)
+				c.goesOn(t, nil)
+				w.ran(t, c, test.want)
+			})
+		})
+	}
+}
+
+// An agent that is a tool of another asks through it: for the call that the client sees.
+func TestStrandsAnAgentAsATool(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+		want   []string
+	}{{"approved", accept, []string{"a.txt"}}, {"denied", reject, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrands(t, []string{"agentcore/boss"}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				c.asks(t, c.order("hand a.txt"), 1)
+				if c.pending[0].str("toolCallId") != calls(c.messages)[0] {
+					t.Errorf("asked for %v of %v", c.pending[0]["toolCallId"], calls(c.messages))
+				}
+				c.finish(t, c.each(t, test.answer))
+				w.done(t, c, test.want...)
+			})
+		})
+	}
+}
+
+// A hook that asks once about all calls of a message.
+func TestStrandsABatch(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+		want   []string
+	}{{"approved", says("y"), []string{"a.txt", "b.txt"}}, {"approved in the schema's way", accept, []string{"a.txt", "b.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrands(t, []string{"agentcore/batch", "kept/batch"}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				a := c.run(t, c.order("pair a.txt b.txt")).answer(t)
+				if len(a.outcome()) != 1 || a.code() != "" {
+					t.Fatalf("the batch asked with %s", terminal(a))
+				}
+				i := c.pending[0]
+				about, _ := i["metadata"].(map[string]any)["strands"].(map[string]any)
+				if i["toolCallId"] != nil || i.str("reason") != "strands:batch" || i.str("message") != `Run all of it, don't you "think"?` ||
+					text(about["reason"]) != `{"message":"Run all of it, don't you \"think\"?","more":null,"tools":["delete_files","delete_files"]}` {
+					t.Errorf("asked with %v", i)
+				}
+				c.finish(t, c.each(t, test.answer))
+				w.done(t, c, test.want...)
+			})
+		})
+	}
+}
+
+// Graphs and swarms ask before a node, and in a node.
+func TestStrandsNodesAsk(t *testing.T) {
+	nodes := []string{"agentcore/graph", "kept/graph", "agentcore/swarm", "kept/swarm"}
+	t.Run("approved", func(t *testing.T) {
+		eachStrands(t, nodes, func(t *testing.T, w world) {
+			c := w.clerk(t)
+			c.asks(t, c.order("delete a.txt"), 1)
+			if i := c.pending[0]; i["toolCallId"] != nil || i.str("reason") != "strands:node-approval" {
+				t.Errorf("asked with %v", i)
+			}
+			c.asks(t, c.each(t, accept), 1)
+			if i := c.pending[0]; i.str("toolCallId") != calls(c.messages)[0] || i.str("reason") != "tool_call" {
+				t.Errorf("asked with %v", i)
+			}
+			w.deleted(t, c)
+			c.finish(t, c.each(t, accept))
+			w.deleted(t, c, "a.txt")
+			complete(t, c.messages, nil)
+		})
+	})
+	t.Run("denied in the node", func(t *testing.T) {
+		eachStrands(t, nodes, func(t *testing.T, w world) {
+			c := w.clerk(t)
+			c.asks(t, c.order("delete a.txt"), 1)
+			c.asks(t, c.each(t, accept), 1)
+			c.finish(t, c.each(t, reject))
+			w.deleted(t, c)
+			complete(t, c.messages, nil)
+		})
+	})
+	// A node that is denied fails the run: Strands says so itself.
+	t.Run("the node denied", func(t *testing.T) {
+		eachStrands(t, nodes, func(t *testing.T, w world) {
+			c := w.clerk(t)
+			c.asks(t, c.order("delete a.txt"), 1)
+			if a := c.run(t, c.each(t, cancelled)).answer(t); a.code() == "" || a.outcome() != nil {
+				t.Errorf("a node that is denied ended with %s", terminal(a))
+			}
+			w.deleted(t, c)
+		})
+	})
+	t.Run("two at once", func(t *testing.T) {
+		eachStrands(t, []string{"agentcore/branches", "kept/branches"}, func(t *testing.T, w world) {
+			c := w.clerk(t)
+			c.asks(t, c.order("delete a.txt"), 2)
+			c.finish(t, c.each(t, accept, reject))
+			w.deleted(t, c, "a.txt")
+			complete(t, c.messages, nil)
+		})
+	})
+}

@@ -1,0 +1,264 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A pause of each kind: how to come there, how to say yes, and what that deletes.
+var strandsPauses = []struct {
+	place, command string
+	open           int
+	yes            answer
+	deletes        []string
+}{
+	{"agentcore/docs", "delete a.txt", 1, accept, []string{"a.txt"}},
+	{"kept/docs", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
+	{"fastapi/ndjson", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
+	{"agentcore/docs", "ask", 1, says("production"), nil},
+	{"agentcore/batch", "pair a.txt b.txt", 1, says("y"), []string{"a.txt", "b.txt"}},
+	{"agentcore/branches", "delete a.txt", 2, accept, nil}, // each of the two agents deletes it
+}
+
+// eachStrandsPause runs test on each of them.
+func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, yes answer, finish func())) {
+	t.Helper()
+	for _, p := range strandsPauses {
+		t.Run(p.place+" "+p.command, func(t *testing.T) {
+			eachStrands(t, []string{p.place}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				if a := c.run(t, c.order(p.command)).answer(t); len(a.outcome()) != p.open || a.code() != "" {
+					t.Fatalf("asked with %s", terminal(a))
+				}
+				test(t, w, c, p.yes, func() {
+					t.Helper()
+					if p.place == "agentcore/branches" {
+						complete(t, c.messages, nil)
+						return
+					}
+					w.done(t, c, p.deletes...)
+				})
+			})
+		})
+	}
+}
+
+// What the contract forbids never reaches the backend, which would take most of it: the pause stays as it was, is told
+// again, and takes the right answer afterwards.
+func TestStrandsKeepTheContract(t *testing.T) {
+	for _, refusal := range []struct {
+		name, code string
+		wrong      func(c *client, yes answer) (s step, applies bool)
+	}{
+		{"one of two answered", "PARTIAL_RESUME", func(c *client, yes answer) (step, bool) {
+			return step{resume: []entry{yes(c.pending[0].str("id"))}}, len(c.pending) > 1
+		}},
+		{"the other of two answered", "PARTIAL_RESUME", func(c *client, yes answer) (step, bool) {
+			return step{resume: []entry{cancelled(c.pending[len(c.pending)-1].str("id"))}}, len(c.pending) > 1
+		}},
+		{"no answer", "PARTIAL_RESUME", func(*client, answer) (step, bool) {
+			return step{patch: map[string]any{"resume": []any{}}}, true
+		}},
+		{"new input", "PENDING_INTERRUPTS", func(c *client, yes answer) (step, bool) {
+			return c.order("plain, but too early"), true
+		}},
+		{"an id that was never told", "UNKNOWN_INTERRUPT_ID", func(c *client, yes answer) (step, bool) {
+			return step{resume: append(c.answers(yes), accept("nobody~knowsthisid"))}, true
+		}},
+		{"the backend's own id", "UNKNOWN_INTERRUPT_ID", func(c *client, yes answer) (step, bool) {
+			return step{resume: c.answers(func(id string) entry { return yes(publishedID.FindStringSubmatch(id)[1]) })}, true
+		}},
+		{"nothing as the answer", "INVALID_PAYLOAD", func(c *client, yes answer) (step, bool) {
+			return step{resume: c.answers(func(id string) entry { return entry{ID: id, Status: "resolved"} })}, true
+		}},
+		{"null as the answer", "INVALID_PAYLOAD", func(c *client, yes answer) (step, bool) {
+			return step{resume: c.answers(func(id string) entry { return resolved(id, nil) }), patch: nulls(c)}, true
+		}},
+		{"edited arguments", "INVALID_PAYLOAD", func(c *client, yes answer) (step, bool) {
+			return step{resume: c.answers(func(id string) entry {
+				return resolved(id, map[string]any{"approved": true, "editedArgs": map[string]any{"paths": []string{"/etc/passwd"}}})
+			})}, true
+		}},
+	} {
+		t.Run(refusal.name, func(t *testing.T) {
+			eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
+				s, applies := refusal.wrong(c, yes)
+				if !applies {
+					return
+				}
+				s.empty = true
+				c.refused(t, s, refusal.code, true)
+				w.called(t, c, 1)
+				c.finish(t, step{resume: c.answers(yes)})
+				if refusal.name != "new input" { // which comes after the answers, in an exchange of its own
+					w.called(t, c, 2)
+				}
+				finish()
+			})
+		})
+	}
+}
+
+// nulls is a resume whose payloads are null, which the clients themselves do not send.
+func nulls(c *client) map[string]any {
+	var list []any
+	for _, i := range c.pending {
+		list = append(list, map[string]any{"interruptId": i.str("id"), "status": "resolved", "payload": nil})
+	}
+	return map[string]any{"resume": list}
+}
+
+// What the documented hook fails at, or takes for a no in silence, is refused and never reaches it. The right answer works
+// afterwards.
+func TestStrandsRefuseWhatTheHookFailsAt(t *testing.T) {
+	for name, payload := range map[string]any{
+		"a number":             1,
+		"an array":             []any{},
+		"an array that says y": []any{"y"},
+		"an empty object":      map[string]any{},
+		"more than approved":   map[string]any{"approved": true, "comment": "go"},
+		"something else":       map[string]any{"answer": "y"},
+		"a yes that is text":   map[string]any{"approved": "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachStrands(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				c.asks(t, c.order("pair a.txt b.txt"), 2)
+				wrong := func(id string) entry { return resolved(id, payload) }
+				c.refused(t, c.each(t, accept, wrong), "INVALID_PAYLOAD", true)
+				w.deleted(t, c)
+				c.finish(t, c.each(t, accept, reject))
+				w.done(t, c, "a.txt")
+			})
+		})
+	}
+}
+
+// A page that was reloaded knows the messages and not what is open. It is told again, with the same ids, and can answer.
+func TestStrandsAskAReloadedPageAgain(t *testing.T) {
+	eachStrandsPause(t, func(t *testing.T, w world, first *client, yes answer, _ func()) {
+		c := first.another(t)
+		for range 2 {
+			a := c.run(t, step{empty: true}).answer(t)
+			if ids(a.outcome()) != ids(first.pending) || a.code() != "" {
+				t.Fatalf("told %s, want %s", terminal(a), ids(first.pending))
+			}
+		}
+		w.called(t, c, 1)
+		c.finish(t, step{resume: c.answers(yes)})
+		w.called(t, c, 2)
+		complete(t, c.messages, nil)
+	})
+}
+
+// The same answers once more, byte for byte and by a fresh client: the same end, and the backend is not called.
+func TestStrandsAreNotToldTheSameAnswersTwice(t *testing.T) {
+	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
+		answers, history := c.answers(yes), c.another(t)
+		r := c.run(t, step{resume: answers})
+		if end := r.answer(t); end.code() != "" || end.outcome() != nil {
+			t.Fatal(terminal(end))
+		}
+		for n := range 2 {
+			if again := c.post(t, r.Sent[0]); again.code() != "" || again.outcome() != nil || len(again.of("RUN_FINISHED")) != 1 {
+				t.Errorf("replay %d: %s", n, terminal(again))
+			}
+		}
+		history.run(t, step{resume: answers})
+		if one, two := inAnyOrder(history), inAnyOrder(c); one != two {
+			t.Errorf("the client that replays has %s, the first has %s", one, two)
+		}
+		w.called(t, c, 2)
+		finish()
+	})
+}
+
+// inAnyOrder is what a client holds. Of two agents that speak at once, a client puts each result behind its own call.
+func inAnyOrder(c *client) string {
+	messages := slices.Clone(c.messages)
+	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })
+	return indented(messages)
+}
+
+// Another answer after the end is none: a denial takes nothing back, and an approval does not undo a denial.
+func TestStrandsTakeTheFirstAnswer(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		first, late answer
+		want        []string
+	}{{"denied after all", accept, reject, []string{"a.txt"}}, {"approved after all", cancelled, accept, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				c.asks(t, c.order("delete a.txt"), 1)
+				late := c.answers(test.late)
+				c.finish(t, step{resume: c.answers(test.first)})
+				c.refused(t, step{resume: late}, "RESUME_CONFLICT", false)
+				w.done(t, c, test.want...)
+			})
+		})
+	}
+}
+
+// New input beside the answers is not lost, and comes behind what was approved: an answer takes none with it, so there is a
+// second exchange.
+func TestStrandsTakeAMessageBesideTheAnswers(t *testing.T) {
+	eachStrands(t, documented, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.asks(t, c.order("delete a.txt"), 1)
+		s := c.each(t, accept)
+		s.say = "plain and well"
+		c.finish(t, s)
+		if !c.echoed("plain and well") {
+			t.Errorf("the message beside the answer was not answered: %v", indented(c.messages))
+		}
+		if said, echo := place(c, "plain and well"), place(c, "echo: plain and well"); said > echo {
+			t.Errorf("the message stands behind its answer: %v", indented(c.messages))
+		}
+		w.done(t, c, "a.txt")
+	})
+}
+
+// The answer beside which a message comes leads to another question: the message waits for the next answer.
+func TestStrandsAskAgainBesideAMessage(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.asks(t, c.order("each a.txt b.txt"), 1)
+		s := c.each(t, accept)
+		s.say = "plain and patient"
+		a := c.run(t, s).answer(t)
+		if len(a.outcome()) != 1 || !contains(terminal(a), "MESSAGES_NOT_TAKEN") {
+			t.Fatalf("after the first answer: %s", terminal(a))
+		}
+		w.deleted(t, c, "a.txt")
+		c.finish(t, c.each(t, accept))
+		if !c.echoed("plain and patient") {
+			t.Errorf("the message was not answered: %v", indented(c.messages))
+		}
+		w.done(t, c, "a.txt", "b.txt")
+	})
+}
+
+// One tab answers while the tool that another one approved still runs: the tool runs once, and the tab is told so.
+func TestStrandsAnsweredByTwoAtOnce(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+		c, gate := w.clerk(t), fresh("gate")
+		c.asks(t, c.order("slow "+gate+" a.txt"), 1)
+		s, other, another := c.each(t, accept), c.another(t), c.another(t)
+		end := c.start(t, s)
+		w.b.reached(t, gate)
+		another.refused(t, step{say: "plain and impatient"}, "RESUME_IN_PROGRESS", false)
+		late := other.start(t, s)
+		w.b.open(t, gate)
+		for _, end := range []<-chan report{end, late} {
+			if a := (<-end).answer(t); a.code() != "" || a.outcome() != nil || len(a.of("RUN_FINISHED")) != 1 {
+				t.Errorf("an answer was met with %s", terminal(a))
+			}
+		}
+		w.called(t, c, 2)
+		w.done(t, c, "a.txt")
+	})
+}

@@ -1,0 +1,343 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An exception in the model: one RUN_ERROR, and the thread goes on.
+func TestStrandsModelFails(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
+		both(t, func(t *testing.T, next func(*client) *client) {
+			c := w.clerk(t)
+			if a := c.run(t, c.order("boom")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			c = next(c)
+			c.goesOn(t, nil)
+			w.deleted(t, c)
+		})
+	})
+}
+
+// What was approved ran, and then the model failed. The run ends in an error and the action is not done again, whoever
+// sends what next.
+func TestStrandsModelFailsAfterTheTool(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+		both(t, func(t *testing.T, next func(*client) *client) {
+			c := w.clerk(t)
+			c.asks(t, c.order("boom-after a.txt"), 1)
+			s := c.each(t, accept)
+			if a := c.run(t, s).answer(t); a.code() == "" || a.code() == "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			w.deleted(t, c, "a.txt")
+			c = next(c)
+			s.empty = true
+			if a := c.run(t, s).answer(t); a.code() == "" {
+				t.Errorf("the same answer again ended well: %s", terminal(a))
+			}
+			w.called(t, c, 2)
+			c.goesOn(t, nil)
+			w.deleted(t, c, "a.txt")
+		})
+	})
+}
+
+// ---- a server that dies, and a Holdpoint that does -------------------------------------------------------------------
+
+// mortalStrands runs test for each version with a server of its own, which may be killed, and Holdpoint before it. at is a
+// cell of it.
+func mortalStrands(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
+	t.Helper()
+	for _, one := range shared.strands {
+		t.Run(one.version, func(t *testing.T) {
+			t.Parallel()
+			s, err := startServer(one.stack, filepath.Join(t.TempDir(), "ledger"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.kill() })
+			h := ownHoldpoint(t, s.base(), named(""))
+			test(t, s, func(place, version string) world {
+				return world{b: &backend{name: s.version + " " + place + " (mortal)", mode: place, server: s}, h: h, version: version}
+			})
+		})
+	}
+}
+
+// A waiting thread, whose client is one of each version in turn.
+type waiting struct {
+	w     world
+	c     *client
+	place string
+}
+
+// waits brings threads to a pause at these places: four of each, which are two clients of each version.
+func waits(t *testing.T, at func(place, version string) world, command string, open int, places ...string) []waiting {
+	t.Helper()
+	var all []waiting
+	for _, name := range places {
+		for _, version := range []string{newest, newest, pinned, pinned} {
+			w := at(name, version)
+			c := w.clerk(t)
+			c.asks(t, c.order(command), open)
+			all = append(all, waiting{w, c, name})
+		}
+	}
+	return all
+}
+
+// With a session manager the backend may be restarted between pause and answer.
+func TestStrandsRestartBetweenPauseAndAnswer(t *testing.T) {
+	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+		one := waits(t, at, "delete a.txt", 1, "kept/docs", "entrypoint", "kept/trust")
+		two := waits(t, at, "pair a.txt b.txt", 2, "kept/docs")
+		asked := waits(t, at, "ask", 1, "kept/docs")
+		node := waits(t, at, "delete a.txt", 1, "kept/graph")
+		s.crash()
+		s.back(t)
+		for n, one := range one {
+			one.c.finish(t, one.c.each(t, []answer{accept, cancelled}[n%2]))
+			one.w.done(t, one.c, []string{"a.txt"}[:1-n%2]...)
+		}
+		for _, two := range two {
+			two.c.finish(t, two.c.each(t, reject, accept))
+			two.w.done(t, two.c, "b.txt")
+		}
+		for _, asked := range asked {
+			asked.c.finish(t, asked.c.each(t, says("production")))
+			asked.w.ran(t, asked.c, `ask_user {"answer":"production"}`)
+		}
+		for _, node := range node {
+			node.c.asks(t, node.c.each(t, accept), 1)
+			node.c.finish(t, node.c.each(t, accept))
+			node.w.deleted(t, node.c, "a.txt")
+		}
+	})
+}
+
+// Without one the pause is gone with the process. That is said, nothing runs, and the thread goes on.
+func TestStrandsForgetThePause(t *testing.T) {
+	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+		answers := []answer{accept, cancelled}
+		one := slices.Concat(waits(t, at, "delete a.txt", 1, "agentcore/docs"), waits(t, at, "hand a.txt", 1, "agentcore/boss"))
+		two := waits(t, at, "pair a.txt b.txt", 2, "agentcore/docs")
+		cut := waits(t, at, "delete a.txt", 1, "fastapi/sse", "fastapi/ndjson")
+		nodes := waits(t, at, "delete a.txt", 1, "agentcore/graph", "agentcore/swarm")
+		s.crash()
+		s.back(t)
+		next := func(n int, c *client) *client {
+			if n%2 == 1 {
+				return c.another(t)
+			}
+			return c
+		}
+		for n, one := range slices.Concat(one, two) {
+			s := step{resume: one.c.answers(answers[n/2%2])}
+			one.c.refused(t, s, "BACKEND_LOST_INTERRUPT", false)
+			c := next(n, one.c)
+			c.goesOn(t, nil)
+			one.w.deleted(t, c)
+			complete(t, c.messages, calls(c.messages))
+		}
+		// A FastAPI server has no words for it: it breaks off.
+		for n, one := range cut {
+			if a := one.c.run(t, one.c.each(t, answers[n/2%2])).answer(t); a.code() == "" || a.outcome() != nil {
+				t.Errorf("%s: the answer to a lost pause was met with %s", one.place, terminal(a))
+			}
+			c := next(n, one.c)
+			c.goesOn(t, nil)
+			one.w.deleted(t, c)
+		}
+		// A swarm begins anew, and asks anew; a graph says that it failed.
+		for n, one := range nodes {
+			before := one.c.pending
+			a := one.c.run(t, one.c.each(t, answers[n/2%2])).answer(t)
+			if a.code() == "" && a.outcome() == nil {
+				t.Errorf("%s: the answer to a lost pause was met with %s", one.place, terminal(a))
+			}
+			for _, i := range a.outcome() {
+				if slices.ContainsFunc(before, func(old event) bool { return old.str("id") == i.str("id") }) {
+					t.Errorf("%s: the lost pause is told as if it were open", one.place)
+				}
+			}
+			one.w.deleted(t, one.c)
+		}
+	})
+}
+
+// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once, the answer is not sent
+// again, and nothing runs again unless somebody is asked again.
+func TestStrandsDieInMidResume(t *testing.T) {
+	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+		var all []waiting
+		for _, name := range []string{"agentcore/docs", "kept/docs"} {
+			for _, version := range []string{newest, pinned} {
+				w := at(name, version)
+				c := w.clerk(t)
+				gate := fresh("gate")
+				c.asks(t, c.order("slow "+gate+" a.txt"), 1)
+				all = append(all, waiting{w, c, gate})
+			}
+		}
+		steps, ends := make([]step, len(all)), make([]<-chan report, len(all))
+		for n, one := range all {
+			steps[n] = one.c.each(t, accept)
+			ends[n] = one.c.start(t, steps[n])
+		}
+		for _, one := range all {
+			one.w.b.reached(t, one.place)
+		}
+		s.crash()
+		for _, end := range ends {
+			if a := (<-end).answer(t); a.code() != "UPSTREAM_EOF" || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+		}
+		s.back(t)
+		for n, one := range all {
+			steps[n].empty = true
+			one.c.refused(t, steps[n], "RESUME_IN_DOUBT", false)
+			one.w.deleted(t, one.c, "a.txt")
+			one.c.goesOn(t, nil)
+			one.w.deleted(t, one.c, "a.txt")
+		}
+	})
+}
+
+// Holdpoint is restarted, with its store in memory, while the backend waits. An answer is refused, for nobody can say to
+// what. At the next message the backend is asked what it waits for, and the question is there again: the message waits too.
+func TestHoldpointForgetsAStrandsPause(t *testing.T) {
+	mortalStrands(t, func(t *testing.T, s *server, at func(place, version string) world) {
+		var all []waiting
+		all = append(all, waits(t, at, "delete a.txt", 1, "agentcore/docs", "kept/docs", "entrypoint")...)
+		pairs := waits(t, at, "pair a.txt b.txt", 2, "agentcore/docs", "kept/docs")
+		asks := waits(t, at, "ask", 1, "agentcore/docs")
+		batches := []waiting{}
+		if s.has("agentcore/batch") {
+			for range 2 {
+				w := at("agentcore/batch", newest)
+				c := w.clerk(t)
+				c.run(t, c.order("pair a.txt b.txt"))
+				batches = append(batches, waiting{w, c, "agentcore/batch"})
+			}
+		}
+		after := ownHoldpoint(t, s.base(), named(""))
+		moved := func(one waiting) *client {
+			c := one.c
+			c.d.call(t, "new", map[string]any{"client": c.name, "version": c.version, "url": after.address + placed(one.place), "threadId": c.thread, "messages": c.messages}, &struct{}{})
+			c.refused(t, step{resume: c.answers(accept)}, "UNKNOWN_INTERRUPT_ID", false)
+			one.w.called(t, c, 1)
+			return c
+		}
+		again := func(c *client, n int) {
+			t.Helper()
+			a := c.run(t, step{say: "plain and patient", empty: true}).answer(t)
+			if len(a.outcome()) != n {
+				t.Fatalf("a message to a backend that waits was met with %s", terminal(a))
+			}
+		}
+		for n, one := range all {
+			c := moved(one)
+			again(c, 1)
+			one.w.deleted(t, c)
+			one.w.called(t, c, 3)
+			c.finish(t, c.each(t, []answer{accept, cancelled}[n%2]))
+			if !c.echoed("plain and patient") {
+				t.Errorf("%s: the message was not answered: %v", one.place, indented(c.messages))
+			}
+			one.w.done(t, c, []string{"a.txt"}[:1-n%2]...)
+		}
+		for _, one := range pairs {
+			c := moved(one)
+			again(c, 2)
+			one.w.deleted(t, c)
+			c.finish(t, c.each(t, reject, accept))
+			one.w.done(t, c, "b.txt")
+		}
+		for _, one := range asks {
+			c := moved(one)
+			again(c, 1)
+			c.finish(t, c.each(t, says("production")))
+			one.w.ran(t, c, `ask_user {"answer":"production"}`)
+		}
+		for _, one := range batches {
+			c := moved(one)
+			again(c, 1)
+			c.finish(t, c.each(t, reject))
+			one.w.deleted(t, c)
+		}
+	})
+}
+
+// ---- forms that show less ------------------------------------------------------------------------------------------
+
+// The quick start returns the last message and nothing else. An ordinary answer becomes a whole run; a pause cannot be
+// seen, and is said to be lost, with what to change.
+func TestStrandsQuickstart(t *testing.T) {
+	eachStrands(t, []string{"quickstart"}, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.goesOn(t, nil)
+		for range 2 {
+			a := c.run(t, c.order("delete a.txt")).answer(t)
+			if a.code() == "" || a.outcome() != nil {
+				t.Fatalf("a lost pause ended with %s", terminal(a))
+			}
+			if said := terminal(a); !contains(said, "STRANDS_INTERRUPT_LOST", "stream_async", "yield event") {
+				t.Errorf("a lost pause is told as %s", said)
+			}
+		}
+		w.deleted(t, c)
+		complete(t, c.messages, calls(c.messages))
+	})
+}
+
+// A server that sends only words shows no question at all. It has to be named, and then does for agents that never ask.
+func TestStrandsText(t *testing.T) {
+	eachStrands(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.goesOn(t, nil)
+		unnamed := strandsWorld(t, w.b.server, "fastapi/sse", w.version)
+		c = newClient(t, shared.through, w.version, unnamed.h.address+placed("fastapi/text"), fresh("thread"), nil)
+		if a := c.run(t, step{say: "plain and simple"}).answer(t); a.code() == "" {
+			t.Errorf("plain text was taken for an answer: %s", terminal(a))
+		}
+	})
+}
+
+// Nothing but AG-UI gets to an agent through Holdpoint, for the backend's own requests could answer what nobody was asked.
+// Everything else passes.
+func TestStrandsOwnRequests(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.asks(t, c.order("delete a.txt"), 1)
+		native := publishedID.FindStringSubmatch(c.pending[0].str("id"))[1]
+		for _, body := range []string{
+			`{"prompt":[{"interruptResponse":{"interruptId":"` + native + `","response":"y"}}]}`,
+			`{"prompt":[]}`,
+			`[]`,
+		} {
+			if a := c.post(t, []byte(body)); a.Status == http.StatusOK {
+				t.Errorf("%s was met with %d %s", body, a.Status, a.Text)
+			}
+		}
+		w.called(t, c, 1)
+		res, err := http.Get(c.url[:strings.LastIndex(c.url, "/")] + "/ping")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if body, _ := io.ReadAll(res.Body); !contains(string(body), `"Healthy"`) {
+			t.Errorf("GET /ping: %s %s", res.Status, body)
+		}
+		c.finish(t, c.each(t, accept))
+		w.done(t, c, "a.txt")
+	})
+}

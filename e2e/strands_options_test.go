@@ -1,0 +1,144 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+)
+
+// ownStrands runs test at a place of every version that has it, behind a Holdpoint that is configured for it.
+func ownStrands(t *testing.T, name string, env map[string]string, test func(t *testing.T, w world)) {
+	t.Helper()
+	env["HOLDPOINT_DIALECT"] = "strands"
+	for _, s := range shared.strands {
+		if s.has(name) {
+			t.Run(s.version+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				h := ownHoldpoint(t, s.base(), env)
+				for _, version := range []string{newest, pinned} {
+					test(t, world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version})
+				}
+			})
+		}
+	}
+}
+
+// What a hook gets can be said by the interrupt's name, and is what it says it got.
+func TestStrandsAnswersByName(t *testing.T) {
+	t.Run("words", func(t *testing.T) {
+		env := map[string]string{"HOLDPOINT_STRANDS_ANSWERS": "myapp-*=docs-string yes=Y no=nein cancel=stop;ask_user=docs-string cancel=nobody"}
+		ownStrands(t, "agentcore/docs", env, func(t *testing.T, w world) {
+			c := w.clerk(t)
+			c.asks(t, c.order("pair a.txt b.txt"), 2)
+			c.finish(t, c.each(t, reject, cancelled))
+			for _, word := range []string{"denied with nein", "denied with stop"} {
+				if !contains(text(c.messages), word) {
+					t.Errorf("the hook did not get its word, %q: %s", word, indented(c.messages))
+				}
+			}
+			c.asks(t, c.order("delete c.txt"), 1)
+			c.finish(t, c.each(t, accept))
+			c.asks(t, c.order("ask"), 1)
+			c.finish(t, c.each(t, cancelled))
+			if counts := w.b.ledger(t, c.thread).Counts; counts["ask_user"] != 1 || !contains(text(c.messages), "nobody") {
+				t.Errorf("the tool that asked got something else: %s", indented(c.messages))
+			}
+			w.deleted(t, c, "c.txt")
+		})
+	})
+	t.Run("true and false", func(t *testing.T) {
+		env := map[string]string{"HOLDPOINT_STRANDS_ANSWERS": "strands:human-in-the-loop=bool"}
+		ownStrands(t, "agentcore/hitl", env, func(t *testing.T, w world) {
+			c := w.clerk(t)
+			c.asks(t, c.order("pair a.txt b.txt"), 2)
+			c.finish(t, c.each(t, accept, reject))
+			w.done(t, c, "a.txt")
+		})
+	})
+}
+
+// The model's reasoning is shown on request only.
+func TestStrandsReasoning(t *testing.T) {
+	for _, shown := range []string{"false", "true"} {
+		t.Run(shown, func(t *testing.T) {
+			ownStrands(t, "agentcore/docs", map[string]string{"HOLDPOINT_STRANDS_REASONING": shown}, func(t *testing.T, w world) {
+				c := w.clerk(t)
+				a := c.asks(t, c.order("think a.txt"), 1)
+				if got := contains(a.Text, "Let me "); got != (shown == "true") {
+					t.Errorf("reasoning shown: %v", got)
+				}
+				c.finish(t, c.each(t, accept))
+				w.done(t, c, "a.txt")
+			})
+		})
+	}
+}
+
+// A client that leaves before its run asks: the question is kept all the same, and told to the next one.
+func TestStrandsClientLeavesBeforeTheQuestion(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		s := c.order("delete a.txt")
+		s.abortOn = "RUN_STARTED"
+		c.run(t, s)
+		w.logs(t, c, `"run ended"`, `"interrupt"`)
+		next := c.another(t)
+		if a := next.run(t, step{empty: true}).answer(t); len(a.outcome()) != 1 || a.code() != "" {
+			t.Fatalf("after a client left: %s", terminal(a))
+		}
+		w.called(t, next, 1)
+		w.deleted(t, next)
+		next.finish(t, next.each(t, accept))
+		w.deleted(t, next, "a.txt")
+		next.goesOn(t, nil)
+		w.deleted(t, next, "a.txt")
+	})
+}
+
+// A run whose client has left goes on. Until it has ended its thread takes no other: the agent would begin it beside the first.
+func TestStrandsRunWithoutItsClient(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+		c, gate := w.clerk(t), fresh("gate")
+		s := c.order("linger " + gate)
+		s.abortOn = "TOOL_CALL_END"
+		c.run(t, s)
+		w.b.reached(t, gate)
+		next := c.another(t)
+		w.logs(t, c, "client left")
+		next.another(t).refused(t, step{say: "plain and impatient"}, "THREAD_BUSY", false)
+		w.called(t, next, 1)
+		w.b.open(t, gate)
+		w.logs(t, c, `"run ended"`, `"finished"`)
+		next.goesOn(t, nil)
+		w.called(t, next, 2)
+		w.deleted(t, next)
+	})
+}
+
+// logs waits until Holdpoint has said so of the thread.
+func (w world) logs(t *testing.T, c *client, words ...string) {
+	t.Helper()
+	if !eventually(func() bool {
+		_, ok := w.h.log.find(func(line string) bool { return contains(line, append(words, c.thread)...) })
+		return ok
+	}) {
+		t.Fatalf("Holdpoint did not say %q", words)
+	}
+}
+
+// A client that leaves while what it approved runs: that goes on, and whoever sends the same answer again is told how it ended.
+func TestStrandsClientLeavesInMidResume(t *testing.T) {
+	eachStrands(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+		c, gate := w.clerk(t), fresh("gate")
+		c.asks(t, c.order("slow "+gate+" a.txt"), 1)
+		s, next := c.each(t, accept), c.another(t)
+		left := s
+		left.abortOn = "RUN_STARTED"
+		c.run(t, left)
+		w.b.reached(t, gate)
+		w.b.open(t, gate)
+		next.finish(t, s)
+		w.called(t, next, 2)
+		w.done(t, next, "a.txt")
+	})
+}

@@ -1,0 +1,170 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Strands in Python. Its servers send frames of their own, so the dialect has to be named: a Holdpoint for each version here.
+// The files that their tools delete are real, and looked for.
+
+// placed is the path of a place: one agent in one form. Most are BedrockAgentCoreApp.
+func placed(name string) string {
+	if strings.HasPrefix(name, "fastapi/") {
+		return "/" + name
+	}
+	return "/" + name + "/invocations"
+}
+
+// named is the configuration of a Holdpoint before a place.
+func named(name string) map[string]string {
+	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
+	switch name {
+	case "input":
+		env["HOLDPOINT_STRANDS_BODY"] = `{"input":{"prompt":"$prompt"}}`
+	case "fastapi/text":
+		env["HOLDPOINT_STRANDS_TEXT"] = "true"
+	}
+	return env
+}
+
+var strandsProxies struct {
+	sync.Mutex
+	all map[string]*holdpoint
+}
+
+// strandsWorld is a cell whose backend is a place of a server. Places that need no other configuration share a Holdpoint,
+// which is started when it is first needed.
+func strandsWorld(t *testing.T, s *server, name, version string) world {
+	t.Helper()
+	env := named(name)
+	key := s.version + text(env)
+	strandsProxies.Lock()
+	defer strandsProxies.Unlock()
+	h := strandsProxies.all[key]
+	if h == nil {
+		var err error
+		if h, err = startHoldpoint("strands "+s.version+" "+name, s.base(), env); err != nil {
+			t.Fatal(err)
+		}
+		if strandsProxies.all == nil {
+			strandsProxies.all = map[string]*holdpoint{}
+		}
+		strandsProxies.all[key] = h
+	}
+	return world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version}
+}
+
+// eachStrands runs test at these places of every version that has them, with one of the clients that read the outcome: which
+// one changes from place to place and from version to version.
+func eachStrands(t *testing.T, places []string, test func(t *testing.T, w world)) {
+	t.Helper()
+	for n, s := range shared.strands {
+		for m, name := range places {
+			if !s.has(name) {
+				continue
+			}
+			version := []string{newest, pinned}[(n+m)%2]
+			t.Run(s.version+"/"+name+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				test(t, strandsWorld(t, s, name, version))
+			})
+		}
+	}
+}
+
+// has: the newer version has agents that the older one does not have.
+func (s *server) has(name string) bool {
+	return strings.HasPrefix(name, "fastapi/") || slices.Contains(s.modes, name)
+}
+
+// clerk is a client on a fresh thread whose folder holds a.txt, b.txt and c.txt.
+func (w world) clerk(t *testing.T) *client {
+	t.Helper()
+	c := newClient(t, shared.through, w.version, w.h.address+placed(w.b.mode), fresh("thread"), nil)
+	w.folder(t, c.thread)
+	return c
+}
+
+// folder makes the thread's folder with its files.
+func (w world) folder(t *testing.T, thread string) {
+	t.Helper()
+	body, err := json.Marshal(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, w.b.server.base()+"/files/"+thread, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("PUT /files: %s", res.Status)
+	}
+}
+
+var folder = []string{"a.txt", "b.txt", "c.txt"}
+
+// order is a step that gives the agent a command for its thread, see agents.py.
+func (c *client) order(command string) step { return step{say: command + " @" + c.thread} }
+
+// deleted asserts that these files are gone, each by one call, and no other.
+func (w world) deleted(t *testing.T, c *client, want ...string) {
+	t.Helper()
+	var left []string
+	getJSON(t, w.b.server.base()+"/files/"+c.thread, &left)
+	kept := slices.DeleteFunc(slices.Clone(folder), func(name string) bool { return slices.Contains(want, name) })
+	if !slices.Equal(left, kept) {
+		t.Errorf("there are still %v, want %v", left, kept)
+	}
+	if w.b.mode == "entrypoint" {
+		return // its tool is its own, and counts nothing
+	}
+	tried := []string{}
+	for _, e := range w.b.ledger(t, c.thread).Effects {
+		paths, _ := e.Args["paths"].([]any)
+		for _, path := range paths {
+			tried = append(tried, fmt.Sprint(path))
+		}
+	}
+	want = append([]string{}, want...)
+	slices.Sort(tried)
+	slices.Sort(want)
+	if !slices.Equal(tried, want) {
+		t.Errorf("tools were called to delete %v, want %v", tried, want)
+	}
+}
+
+// done asserts that these files are gone and that it stays so when the client goes on with its own history, in which
+// nothing is missing, nor in what the model was shown.
+func (w world) done(t *testing.T, c *client, want ...string) {
+	t.Helper()
+	w.deleted(t, c, want...)
+	complete(t, c.messages, nil)
+	c.goesOn(t, nil)
+	w.deleted(t, c, want...)
+	complete(t, c.messages, nil)
+	for n, seen := range w.b.ledger(t, c.thread).Seen {
+		if len(seen.Complaints) > 0 {
+			t.Errorf("the model was asked for the %d. time with what a provider refuses: %q", n+1, seen.Complaints)
+		}
+	}
+}
+
+// says is an answer that is a word.
+func says(word string) answer {
+	return func(id string) entry { return resolved(id, word) }
+}

@@ -1,0 +1,391 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The ways in which one call is asked for: by Strands' documented hook in both framings and with calls in sequence, by its
+// own HumanInTheLoop, by middleware, and through the adapter.
+var (
+	rawModes   = []string{"sse/hook", "ndjson/hook", "sse/sequential", "sse/vended", "sse/middleware", "saved/hook", "sse/graph"}
+	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/middleware"}
+	strandsAll = append(slices.Clone(rawModes), aguiModes...)
+)
+
+// file is what the call of an interrupt would delete, "" where it names no call.
+func (c *client) file(t *testing.T, i event) string {
+	t.Helper()
+	for _, m := range c.messages {
+		list, _ := m["toolCalls"].([]any)
+		for _, one := range list {
+			call := event(one.(map[string]any))
+			if call.str("id") != i.str("toolCallId") || call.str("id") == "" {
+				continue
+			}
+			var args struct{ Paths []string }
+			if err := json.Unmarshal([]byte(event(call["function"].(map[string]any)).str("arguments")), &args); err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(args.Paths, " ")
+		}
+	}
+	return ""
+}
+
+// decides answers what is open until nothing is: yes to the calls that delete what is in files, no to the others. Each file
+// is asked for once.
+func (c *client) decides(t *testing.T, no answer, files ...string) {
+	t.Helper()
+	asked := map[string]bool{}
+	for len(c.pending) > 0 {
+		var s step
+		for _, i := range c.pending {
+			file := c.file(t, i)
+			if file == "" || asked[file] {
+				t.Fatalf("asked for %q, of %v before: %v", file, asked, i)
+			}
+			asked[file] = true
+			answer := no
+			if slices.Contains(files, file) {
+				answer = accept
+			}
+			s.resume = append(s.resume, answer(i.str("id")))
+		}
+		if a := c.run(t, s).answer(t); a.code() != "" {
+			t.Fatalf("the answers were met with %s", terminal(a))
+		}
+	}
+}
+
+// kept asserts that these files were deleted and no others, and that it stays so when the client goes on.
+func (w world) kept(t *testing.T, c *client, files ...string) {
+	t.Helper()
+	complete(t, c.messages, nil)
+	w.deleted(t, c, files...)
+	c.goesOn(t, nil)
+	w.deleted(t, c, files...)
+	w.shown(t, c)
+}
+
+func TestStrandsTSRunsWhatIsApproved(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+		c := w.person(t)
+		c.waits(t, c.wants("delete a.txt"), 1)
+		if file := c.file(t, c.pending[0]); file != "a.txt" {
+			t.Errorf("asked for a call that deletes %q: %v", file, c.pending)
+		}
+		w.deleted(t, c)
+		c.finish(t, step{resume: c.answers(accept)})
+		if !slices.ContainsFunc(c.messages, func(m event) bool { return m.str("role") == "tool" && contains(m.str("content"), "deleted") }) {
+			t.Errorf("the client does not have the result: %s", indented(c.messages))
+		}
+		w.kept(t, c, "a.txt")
+	})
+}
+
+// The word of the documentation, and of HumanInTheLoop.
+func TestStrandsTSTakesAWord(t *testing.T) {
+	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
+		t.Run(word, func(t *testing.T) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt"), 1)
+				c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, word) })})
+				w.kept(t, c, files...)
+			})
+		})
+	}
+}
+
+// A no in whatever form deletes nothing. For the documented hook all but a word would be an exception, which runs the call.
+func TestStrandsTSRunsNothingThatIsDenied(t *testing.T) {
+	for name, no := range map[string]answer{
+		"denied":    reject,
+		"cancelled": cancelled,
+		"false":     func(id string) entry { return resolved(id, false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt"), 1)
+				defer w.deleted(t, c)
+				c.finish(t, step{resume: c.answers(no)})
+				w.kept(t, c)
+			})
+		})
+	}
+}
+
+// An answer that can't be said in the hook's form is refused or taken for the no that it is. It deletes nothing, and the
+// thread goes on.
+func TestStrandsTSRunsNothingForAnswersOfOtherForms(t *testing.T) {
+	for _, payload := range []any{
+		map[string]any{"approved": false, "comment": "not today"}, map[string]any{"approved": "true"}, map[string]any{"approved": nil},
+		map[string]any{"accepted": false}, map[string]any{"status": "cancelled"}, map[string]any{}, []any{}, []any{"y"}, 0, 1, "", json.RawMessage("null"),
+	} {
+		t.Run(text(payload), func(t *testing.T) {
+			eachStrandsTS(t, []string{"sse/hook", "sse/vended", "sse/middleware", "agui/hook", "agui/middleware"}, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				defer w.deleted(t, c)
+				s := step{resume: c.answers(func(id string) entry { return resolved(id, payload) })}
+				for len(c.pending) > 0 {
+					a := c.run(t, s).answer(t)
+					if code := a.code(); code == "INVALID_PAYLOAD" {
+						c.decides(t, cancelled)
+						break
+					} else if code != "" {
+						t.Fatalf("met with %s", terminal(a))
+					}
+					s = step{resume: c.answers(cancelled)}
+				}
+				w.kept(t, c)
+			})
+		})
+	}
+}
+
+// visible is how many of two parallel calls are asked for at once: the stream of a raw agent shows one, and what middleware
+// asks for the SDK forgets but for one.
+func (w world) visible() int {
+	if w.b.mode == "sse/graph" || w.b.mode == "agui/hook" {
+		return 2
+	}
+	return 1
+}
+
+// waits runs s and expects to be asked n questions, on calls that the client has or on none. The calls of the turn wait, those
+// too whose question the backend keeps to itself.
+func (c *client) waits(t *testing.T, s step, n int) wire {
+	t.Helper()
+	a := c.run(t, s).answer(t)
+	if len(a.outcome()) != n || a.code() != "" {
+		t.Fatalf("asked %d questions (code %q), want %d: %v\n%s", len(a.outcome()), a.code(), n, a.kinds(), terminal(a))
+	}
+	for _, i := range c.pending {
+		if call, has := i["toolCallId"]; has && !slices.Contains(calls(c.messages), fmt.Sprint(call)) {
+			t.Errorf("asked for call %v, which the client does not have: %v", call, calls(c.messages))
+		}
+		if i.str("message") == "" {
+			t.Errorf("an interrupt without a word to show: %v", i)
+		}
+	}
+	turn := len(c.messages) - 1
+	for turn > 0 && c.messages[turn].str("role") != "user" {
+		turn--
+	}
+	waiting := slices.DeleteFunc(calls(c.messages[turn:]), func(id string) bool {
+		return slices.ContainsFunc(c.messages, func(m event) bool { return m.str("toolCallId") == id })
+	})
+	complete(t, c.messages, waiting)
+	return a
+}
+
+// Two parallel calls: both are asked for, at once or one after the other, and each runs if its own answer was a yes.
+func TestStrandsTSAsksForEachOfTwoCalls(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		no    answer
+		files []string
+	}{
+		{"both approved", reject, []string{"a.txt", "b.txt"}}, {"the first approved", reject, []string{"a.txt"}},
+		{"the second approved", cancelled, []string{"b.txt"}}, {"both denied", reject, nil}, {"both cancelled", cancelled, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				c.decides(t, test.no, test.files...)
+				w.kept(t, c, test.files...)
+			})
+		})
+	}
+}
+
+// A call that nobody asks for runs beside one that waits, once. Another one comes after the answer.
+func TestStrandsTSAsksAgainInTheSameTurn(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+		c := w.person(t)
+		c.run(t, c.wants("delete a.txt and list then delete b.txt then delete c.txt"))
+		c.decides(t, cancelled, "a.txt", "c.txt")
+		w.kept(t, c, "a.txt", "c.txt")
+		if n := w.b.ledger(t, c.thread).Counts["list_files"]; n != 1 {
+			t.Errorf("the call that nobody asks for ran %d times", n)
+		}
+	})
+}
+
+// A tool that asks gets the answer as it is; the second question of one that asks twice comes in a pause of its own.
+func TestStrandsTSToolAsks(t *testing.T) {
+	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
+		t.Run(text(payload), func(t *testing.T) {
+			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("ask Which env?"), 1)
+				if i := c.pending[0]; i.str("message") != "Which env?" || i.str("toolCallId") == "" {
+					t.Errorf("asked %v", i)
+				}
+				c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, payload) })})
+				w.answered(t, c, "ask_user", payload)
+				w.kept(t, c)
+			})
+		})
+	}
+	t.Run("twice", func(t *testing.T) {
+		eachStrandsTS(t, []string{"sse/hook", "agui/hook"}, func(t *testing.T, w world) {
+			c := w.person(t)
+			c.waits(t, c.wants("twice"), 1)
+			a := c.run(t, step{resume: c.answers(func(id string) entry { return resolved(id, "one") })}).answer(t)
+			if len(a.outcome()) != 1 || nativeID(a.outcome()[0]) == "" {
+				t.Fatalf("after the first answer: %s", terminal(a))
+			}
+			c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, "two") })})
+			w.answered(t, c, "confirm_twice", []any{"one", "two"})
+			w.kept(t, c)
+		})
+	})
+	t.Run("hand over", func(t *testing.T) {
+		eachStrandsTS(t, []string{"sse/hook", "sse/vended", "agui/hook"}, func(t *testing.T, w world) {
+			c := w.person(t)
+			c.waits(t, c.wants("hand Which one?"), 1)
+			if i := c.pending[0]; i.str("message") != "Which one?" || !contains(nativeID(i), "strands:handoff-to-user") {
+				t.Errorf("asked %v", i)
+			}
+			c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, "the red one") })})
+			if !slices.ContainsFunc(c.messages, func(m event) bool { return m.str("role") == "tool" && contains(m.str("content"), "the red one") }) {
+				t.Errorf("the reply is not the tool's result: %s", indented(c.messages))
+			}
+		})
+	})
+}
+
+// answered asserts that a tool ran once and what it was answered.
+func (w world) answered(t *testing.T, c *client, tool string, want any) {
+	t.Helper()
+	l := w.b.ledger(t, c.thread)
+	if len(l.Effects) != 1 || l.Effects[0].Name != tool || text(l.Effects[0].Answer) != text(want) {
+		t.Errorf("ran %v, want %s answered with %s", l.Effects, tool, text(want))
+	}
+}
+
+// The form of an answer is the operator's to say, by the question's name.
+func TestStrandsTSAnswersByName(t *testing.T) {
+	env := asStrands()
+	env["HOLDPOINT_STRANDS_ANSWERS"] = "strands:human*=bool;ask_user=docs-string path=choice;*=docs-string"
+	h := ownHoldpoint(t, shared.strandsTS.server.base(), env)
+	t.Run("modes", func(t *testing.T) {
+		eachStrandsTS(t, []string{"sse/vended"}, func(t *testing.T, w world) {
+			w.h = h
+			c := w.person(t)
+			c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
+			c.decides(t, cancelled, "a.txt")
+			w.kept(t, c, "a.txt")
+			c.waits(t, c.wants("ask Which env?"), 1)
+			c.finish(t, step{resume: c.answers(func(id string) entry { return resolved(id, map[string]any{"choice": "prod"}) })})
+			effects := w.b.ledger(t, c.thread).Effects
+			if last := effects[len(effects)-1]; last.Name != "ask_user" || last.Answer != "prod" {
+				t.Errorf("ran %v", effects)
+			}
+			runs := w.b.ledger(t, c.thread).Runs
+			if !contains(text(runs[1].Prompt), `"response":true`) || !contains(text(runs[2].Prompt), `"response":false`) {
+				t.Errorf("answered with %v and %v", runs[1].Prompt, runs[2].Prompt)
+			}
+		})
+	})
+}
+
+// All calls of a turn in one question, whose id is the same each time: the second answer is to the second question.
+func TestStrandsTSBatch(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		first, second answer
+		files         []string
+	}{
+		{"approved, then denied", accept, reject, []string{"a.txt", "b.txt"}}, {"denied, then approved", cancelled, accept, []string{"c.txt"}},
+		{"approved twice", accept, accept, []string{"a.txt", "b.txt", "c.txt"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrandsTS(t, []string{"sse/batch", "saved/batch", "agui/batch"}, func(t *testing.T, w world) {
+				c := w.person(t)
+				first := c.run(t, c.wants("delete a.txt and delete b.txt")).answer(t)
+				c.finish(t, step{resume: c.answers(test.first)})
+				second := c.run(t, c.wants("delete c.txt")).answer(t)
+				if len(first.outcome()) != 1 || len(second.outcome()) != 1 {
+					t.Fatalf("asked %v and %v", first.outcome(), second.outcome())
+				}
+				one, two := first.outcome()[0], second.outcome()[0]
+				if nativeID(one) != nativeID(two) || one.str("id") == two.str("id") || one["toolCallId"] != nil || one.str("message") == "" {
+					t.Errorf("asked %v, then %v", one, two)
+				}
+				c.finish(t, step{resume: c.answers(test.second)})
+				w.deleted(t, c, test.files...)
+				c.goesOn(t, nil)
+				w.deleted(t, c, test.files...)
+			})
+		})
+	}
+}
+
+// Two hooks ask for one call: it runs if both are answered with a yes.
+func TestStrandsTSTwoHooksOnOneCall(t *testing.T) {
+	for _, test := range []struct {
+		answers []answer
+		files   []string
+	}{{[]answer{accept, accept}, []string{"a.txt"}}, {[]answer{accept, reject}, nil}, {[]answer{cancelled, accept}, nil}} {
+		t.Run(fmt.Sprint(len(test.files), " deleted"), func(t *testing.T) {
+			eachStrandsTS(t, []string{"sse/two", "agui/two"}, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt"), 2)
+				c.finish(t, c.each(t, test.answers...))
+				w.kept(t, c, test.files...)
+			})
+		})
+	}
+}
+
+// A node of a graph waits: with it, or without it.
+func TestStrandsTSGraphNode(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer answer
+		files  []string
+	}{{"approved", accept, []string{"a.txt"}}, {"denied", reject, nil}, {"cancelled", cancelled, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrandsTS(t, []string{"sse/graph-hook", "ndjson/graph-hook"}, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt"), 1)
+				if i := c.pending[0]; i["toolCallId"] != nil {
+					t.Errorf("a node is no call: %v", i)
+				}
+				c.run(t, step{resume: c.answers(test.answer)}).answer(t)
+				w.deleted(t, c, test.files...)
+			})
+		})
+	}
+}
+
+// What an agent does as another's tool is the tool's affair: the client sees one call, and one result. A question in it is
+// lost in Strands, and none is made up.
+func TestStrandsTSAgentAsATool(t *testing.T) {
+	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {
+		t.Run(name, func(t *testing.T) {
+			eachStrandsTS(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {
+				c := w.person(t)
+				a := c.finish(t, c.wants(name))
+				if starts := a.of("TOOL_CALL_START"); len(starts) != 1 || starts[0].str("toolCallName") != "helper" || len(a.of("TOOL_CALL_RESULT")) != 1 {
+					t.Errorf("the client sees %v", a.kinds())
+				}
+				if n := len(w.b.ledger(t, c.thread).Effects); n != calls {
+					t.Errorf("%d calls ran inside", n)
+				}
+				w.kept(t, c)
+			})
+		})
+	}
+}

@@ -1,0 +1,184 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the thread. The pause stays
+// as it was, is told again, and takes the right answer afterwards.
+func TestStrandsTSKeepsTheContract(t *testing.T) {
+	for _, refusal := range []struct {
+		name, code string
+		wrong      func(c *client) (s step, applies bool)
+	}{
+		{"one of two answered", "PARTIAL_RESUME", func(c *client) (step, bool) {
+			return step{resume: []entry{accept(c.pending[0].str("id"))}}, len(c.pending) > 1
+		}},
+		{"no answer", "PARTIAL_RESUME", func(*client) (step, bool) { return step{patch: map[string]any{"resume": []any{}}}, true }},
+		{"new input", "PENDING_INTERRUPTS", func(*client) (step, bool) { return step{say: "plain, but too early"}, true }},
+		{"an id that was never told", "UNKNOWN_INTERRUPT_ID", func(c *client) (step, bool) {
+			return step{resume: append(c.answers(accept), accept("nobody~knowsthisid"))}, true
+		}},
+		{"the backend's own id", "UNKNOWN_INTERRUPT_ID", func(c *client) (step, bool) {
+			return step{resume: c.answers(func(id string) entry { return accept(publishedID.FindStringSubmatch(id)[1]) })}, true
+		}},
+		{"nothing as the answer", "INVALID_PAYLOAD", func(c *client) (step, bool) {
+			return step{resume: c.answers(func(id string) entry { return entry{ID: id, Status: "resolved"} })}, true
+		}},
+		{"edits that cannot be delivered", "INVALID_PAYLOAD", func(c *client) (step, bool) {
+			return step{resume: c.answers(func(id string) entry {
+				return resolved(id, map[string]any{"approved": true, "editedArgs": map[string]any{"paths": []any{"c.txt"}}})
+			})}, true
+		}},
+	} {
+		t.Run(refusal.name, func(t *testing.T) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				s, applies := refusal.wrong(c)
+				if !applies {
+					return
+				}
+				s.empty = true
+				c.refused(t, s, refusal.code, true)
+				w.called(t, c, 1)
+				c.decides(t, reject, "a.txt", "b.txt")
+				w.kept(t, c, "a.txt", "b.txt")
+			})
+		})
+	}
+}
+
+// A reloaded page knows the messages and not what is open: it is told again, with the same ids.
+func TestStrandsTSAsksAReloadedPageAgain(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+		first := w.person(t)
+		first.waits(t, first.wants("delete a.txt"), 1)
+		c := first.another(t)
+		for range 2 {
+			if a := c.waits(t, step{empty: true}, 1); ids(a.outcome()) != ids(first.pending) {
+				t.Fatalf("told %s, want %s", ids(a.outcome()), ids(first.pending))
+			}
+		}
+		w.called(t, c, 1)
+		c.decides(t, reject, "a.txt")
+		w.kept(t, c, "a.txt")
+	})
+}
+
+// The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not called. It would ask its
+// model again.
+func TestStrandsTSIsNotToldTheSameAnswersTwice(t *testing.T) {
+	eachStrandsTS(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
+		c := w.person(t)
+		c.run(t, c.wants("delete a.txt and delete b.txt"))
+		history, answers := c.another(t), c.answers(accept)
+		r := c.run(t, step{resume: answers})
+		end := r.answer(t)
+		runs := len(w.b.ledger(t, c.thread).Runs)
+		for n := range 2 {
+			if again := c.post(t, r.Sent[0]); again.code() != end.code() || ids(again.outcome()) != ids(end.outcome()) {
+				t.Errorf("replay %d: %s", n, terminal(again))
+			}
+		}
+		history.run(t, step{resume: answers})
+		// A client that was not there puts the results behind both calls, one that was behind each.
+		if one, two := unordered(history), unordered(c); one != two {
+			t.Errorf("the client that replays has %s, the first has %s", one, two)
+		}
+		w.called(t, c, runs)
+		if len(c.pending) > 0 {
+			c.decides(t, reject, "a.txt", "b.txt")
+		}
+		w.deleted(t, c, "a.txt", "b.txt")
+	})
+}
+
+// unordered is what a client holds.
+func unordered(c *client) string {
+	messages := slices.Clone(c.messages)
+	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })
+	return indented(messages)
+}
+
+// Another answer after the end is none.
+func TestStrandsTSTakesTheFirstAnswer(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		first, late answer
+		files       []string
+	}{{"denied after all", accept, reject, []string{"a.txt"}}, {"approved after all", reject, accept, nil}} {
+		t.Run(test.name, func(t *testing.T) {
+			eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt"), 1)
+				late := c.answers(test.late)
+				c.finish(t, step{resume: c.answers(test.first)})
+				c.refused(t, step{resume: late}, "RESUME_CONFLICT", false)
+				w.kept(t, c, test.files...)
+			})
+		})
+	}
+}
+
+// New input beside the answers is answered behind what was approved. Where the answers lead to another question it waits.
+func TestStrandsTSTakesAMessageBesideTheAnswers(t *testing.T) {
+	eachStrandsTS(t, strandsAll, func(t *testing.T, w world) {
+		c := w.person(t)
+		c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
+		a := c.run(t, step{say: "plain and patient", resume: c.answers(accept)}).answer(t)
+		if len(a.outcome()) != 1 || !contains(terminal(a), "MESSAGES_NOT_TAKEN") {
+			t.Fatalf("beside the first answer: %s", terminal(a))
+		}
+		w.deleted(t, c, "a.txt")
+		c.finish(t, step{resume: c.answers(reject)})
+		if !c.echoed("plain and patient") {
+			t.Errorf("the message was not answered: %s", indented(c.messages))
+		}
+		c.waits(t, c.wants("delete c.txt"), 1)
+		c.finish(t, step{say: "plain and well", resume: c.answers(accept)})
+		if !c.echoed("plain and well") {
+			t.Errorf("the message beside the answer was not answered: %s", indented(c.messages))
+		}
+		w.kept(t, c, "a.txt", "c.txt")
+	})
+}
+
+// The session of a thread is its own, the same in every run, and does not tell the thread's id.
+func TestStrandsTSSession(t *testing.T) {
+	seen := map[string]bool{}
+	for range 2 {
+		w := shared.strandsTS.world("sse/hook", newest)
+		c := w.person(t)
+		c.waits(t, c.wants("delete a.txt"), 1)
+		c.finish(t, step{resume: c.answers(accept)})
+		runs := w.b.ledger(t, c.thread).Runs
+		if len(runs) != 2 || runs[0].Session != runs[1].Session || seen[runs[0].Session] || len(runs[0].Session) < 33 || contains(runs[0].Session, c.thread) {
+			t.Errorf("sessions %v", runs)
+		}
+		seen[runs[0].Session] = true
+		if list, _ := runs[1].Prompt.([]any); len(list) != 1 {
+			t.Errorf("answered with %v", runs[1].Prompt)
+		}
+	}
+}
+
+// The events of a run that asks nothing, in an order that every client takes, and thoughts only where they are wanted.
+func TestStrandsTSOrdinaryRun(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
+		c := w.person(t)
+		for _, said := range []string{"plain one", "plain two"} {
+			c.finish(t, c.wants(said))
+			if !c.echoed(said) {
+				t.Errorf("%q was not answered: %s", said, indented(c.messages))
+			}
+		}
+		if a := c.finish(t, c.wants("think")); slices.ContainsFunc(a.kinds(), func(kind string) bool { return contains(kind, "REASONING") }) {
+			t.Errorf("thoughts: %v", a.kinds())
+		}
+	})
+}

@@ -1,0 +1,268 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+)
+
+// The tests in this file have no Holdpoint in them. They pin what SDK 1.19.0 and the adapter do that the dialects were
+// built on; when a newer one behaves otherwise, they say so first.
+
+// bareStrands is the server itself in one mode, and a fresh thread.
+func bareStrands(mode string) (b *backend, thread string) {
+	return &backend{name: mode, mode: mode, server: shared.strandsTS.server}, fresh("bare")
+}
+
+// prompt sends a prompt to a raw server, and reads its events. cut: the answer broke off, or there was none.
+func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []event, contentType string, cut bool) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url(), bytes.NewReader([]byte(text(map[string]any{"prompt": prompt}))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Amzn-Bedrock-AgentCore-Runtime-Session-Id", thread)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, "", true
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	for line := range bytes.Lines(body) {
+		var e event
+		if json.Unmarshal(bytes.TrimPrefix(line, []byte("data: ")), &e) == nil {
+			events = append(events, e)
+		}
+	}
+	return events, res.Header.Get("Content-Type"), err != nil
+}
+
+// askedIn are the ids of the interrupts in a raw stream.
+func askedIn(events []event) []string {
+	var all []string
+	for _, e := range events {
+		if i, ok := e["interrupt"].(map[string]any); ok {
+			all = append(all, fmt.Sprint(i["id"]))
+		}
+	}
+	return all
+}
+
+func kindsOf(events []event) []string {
+	var all []string
+	for _, e := range events {
+		all = append(all, e.kind())
+	}
+	return all
+}
+
+// response is the prompt that answers interrupts.
+func response(answer any, ids ...string) []any {
+	var list []any
+	for _, id := range ids {
+		list = append(list, map[string]any{"interruptResponse": map[string]any{"interruptId": id, "response": answer}})
+	}
+	return list
+}
+
+// What a hook before a call throws at, and Strands' own hook throws at all but text, does not stop the call: SDK 1.19.0 goes
+// on with its loop to clean up, and that runs the tool, and every other tool of the turn.
+func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
+	for _, mode := range []string{"sse/hook", "ndjson/hook", "sse/sequential"} {
+		for _, no := range []any{false, nil, map[string]any{"approved": false}, map[string]any{"status": "cancelled"}, 0} {
+			t.Run(fmt.Sprint(mode, " ", text(no)), func(t *testing.T) {
+				t.Parallel()
+				b, thread := bareStrands(mode)
+				events, _, _ := b.prompt(t, thread, "delete a.txt and delete b.txt @"+thread)
+				b.prompt(t, thread, response(no, askedIn(events)...))
+				if l := b.ledger(t, thread); l.Counts["delete_files"] != 2 {
+					t.Errorf("%s ran %d calls, it ran both", text(no), l.Counts["delete_files"])
+				}
+			})
+		}
+		t.Run(mode+" n", func(t *testing.T) {
+			t.Parallel()
+			b, thread := bareStrands(mode)
+			events, _, _ := b.prompt(t, thread, "delete a.txt @"+thread)
+			b.prompt(t, thread, response("n", askedIn(events)...))
+			if l := b.ledger(t, thread); len(l.Files) != 3 {
+				t.Error("the word for no deleted a file")
+			}
+		})
+	}
+}
+
+// So a cancelled answer deletes the file when the adapter hands it on in its own form.
+func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
+	b, _ := bareStrands("agui/hook")
+	for _, answer := range []answer{cancelled, reject, func(id string) entry { return resolved(id, false) }} {
+		c := newClient(t, shared.direct, newest, b.url(), fresh("bare"), nil)
+		if a := c.run(t, c.wants("delete a.txt")).answer(t); len(a.outcome()) != 1 {
+			t.Fatal(terminal(a))
+		}
+		a := c.run(t, step{resume: c.answers(answer), empty: true}).answer(t)
+		if l := b.ledger(t, c.thread); len(l.Files) != 2 || a.code() != "ADAPTER_BUG" {
+			t.Errorf("left are %v: %s", l.Files, terminal(a))
+		}
+	}
+}
+
+// The documented Express server names no media type, and what an agent throws cuts the connection.
+func TestDirectStrandsLines(t *testing.T) {
+	b, thread := bareStrands("ndjson/hook")
+	events, contentType, cut := b.prompt(t, thread, "plain @"+thread)
+	if contentType != "" || cut || len(events) == 0 || events[len(events)-1].kind() != "agentResultEvent" {
+		t.Errorf("content type %q, cut %v: %v", contentType, cut, kindsOf(events))
+	}
+	if events, _, cut = b.prompt(t, thread, "fail"); !cut || slices.Contains(kindsOf(events), "agentResultEvent") {
+		t.Errorf("cut %v: %v", cut, kindsOf(events))
+	}
+}
+
+// Of two parallel calls that ask the stream shows one, the last, and the other when that is answered. The result of a
+// waiting call is a fake; one that was not begun has none.
+func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
+	for mode, fakes := range map[string]int{"sse/hook": 2, "sse/vended": 2, "sse/middleware": 2, "sse/sequential": 0} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b, thread := bareStrands(mode)
+			events, _, _ := b.prompt(t, thread, "delete a.txt and delete b.txt @"+thread)
+			results, _ := events[slices.Index(kindsOf(events), "afterToolsEvent")]["message"].(map[string]any)["content"].([]any)
+			if len(askedIn(events)) != 1 || len(results) != fakes {
+				t.Errorf("asked for %v with %d results, were 1 and %d", askedIn(events), len(results), fakes)
+			}
+			events, _, _ = b.prompt(t, thread, response("y", askedIn(events)...))
+			if len(askedIn(events)) != 1 || len(b.ledger(t, thread).Files) != 2 {
+				t.Errorf("then asked for %v", askedIn(events))
+			}
+		})
+	}
+}
+
+// An answer where nothing waits is no error: the model is asked once more, with whatever history there is. It is to be
+// told by the stream alone, which begins with a model call instead of the tools.
+func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
+	for _, mode := range []string{"sse/hook", "fresh/hook"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b, thread := bareStrands(mode)
+			events, _, _ := b.prompt(t, thread, "delete a.txt @"+thread)
+			yes := response("y", askedIn(events)...)
+			if mode == "sse/hook" {
+				if events, _, _ = b.prompt(t, thread, yes); kindsOf(events)[1] != "beforeToolsEvent" {
+					t.Errorf("an answer begins with %v", kindsOf(events)[:2])
+				}
+			}
+			events, _, _ = b.prompt(t, thread, yes)
+			if kinds := kindsOf(events); kinds[1] != "beforeModelCallEvent" || kinds[len(kinds)-1] != "agentResultEvent" {
+				t.Errorf("an answer to nothing: %v", kinds)
+			}
+		})
+	}
+}
+
+// Words while it waits are an error, and nothing asks what is open.
+func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
+	b, thread := bareStrands("sse/hook")
+	b.prompt(t, thread, "delete a.txt @"+thread)
+	for _, prompt := range []any{"plain", []any{}, nil} {
+		events, _, _ := b.prompt(t, thread, prompt)
+		if last := events[len(events)-1]; last.str("error") != "Agent is in an interrupted state. Resume by invoking with interruptResponse content blocks." {
+			t.Errorf("%v was met with %v", prompt, last)
+		}
+	}
+}
+
+// The final event does not say what a run asks; a plain answer does not either.
+func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
+	b, thread := bareStrands("json/hook")
+	answer, _, _ := b.prompt(t, thread, "delete a.txt @"+thread)
+	if result, _ := answer[0]["response"].(map[string]any); result["stopReason"] != "interrupt" || contains(text(answer), "myapp-approval") {
+		t.Errorf("answer %v", answer)
+	}
+}
+
+// An agent that is another's tool asks nobody: its question is the tool's result.
+func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
+	b, thread := bareStrands("sse/hook")
+	events, _, _ := b.prompt(t, thread, "child ask Which env? @"+thread)
+	if kinds := kindsOf(events); slices.Contains(kinds, "interruptEvent") || !contains(text(events), `"status":"success"`, `\"name\":\"ask_user\"`) {
+		t.Errorf("events %v", kinds)
+	}
+}
+
+// bareAwsStrands is the adapter itself, and a client in front of it that is asked for two files.
+func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
+	t.Helper()
+	b, _ := bareStrands(mode)
+	c := newClient(t, shared.direct, newest, b.url(), fresh("bare"), nil)
+	c.run(t, c.wants("delete a.txt and delete b.txt"))
+	return b, c
+}
+
+// The adapter makes an agent for each thread and leaves Strands' own HumanInTheLoop behind: nobody is asked.
+func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
+	if b, c := bareAwsStrands(t, "agui/vended"); len(c.pending) > 0 || len(b.ledger(t, c.thread).Files) != 1 {
+		t.Errorf("asked %v", c.pending)
+	}
+}
+
+// Input while the adapter waits destroys what it knows of the question, and the thread with it.
+func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
+	for name, wrong := range map[string]step{
+		"words":     {say: "plain", empty: true},
+		"no answer": {patch: map[string]any{"resume": []any{}}, empty: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, c := bareAwsStrands(t, "agui/hook")
+			right := step{resume: c.answers(func(id string) entry { return resolved(id, "y") }), empty: true}
+			for _, s := range []struct {
+				step
+				code string
+			}{{wrong, "ADAPTER_BUG"}, {right, "UNKNOWN_INTERRUPT"}, {step{say: "plain", empty: true}, "ADAPTER_BUG"}} {
+				if a := c.run(t, s.step).answer(t); a.code() != s.code {
+					t.Errorf("answer: %s", terminal(a))
+				}
+			}
+			if l := b.ledger(t, c.thread); len(l.Effects) > 0 {
+				t.Errorf("ran %v", l.Effects)
+			}
+		})
+	}
+}
+
+// It takes some of the answers, asks again where one has no payload, and knows an answer no more once it was given.
+func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
+	b, c := bareAwsStrands(t, "agui/hook")
+	first := step{resume: []entry{resolved(c.pending[0].str("id"), "y")}, empty: true}
+	if a := c.run(t, first).answer(t); len(a.outcome()) != 1 {
+		t.Errorf("one of two answers: %s", terminal(a))
+	}
+	if a := c.run(t, step{resume: []entry{{ID: c.pending[0].str("id"), Status: "resolved"}}, empty: true}).answer(t); len(a.outcome()) != 1 {
+		t.Errorf("an answer without payload: %s", terminal(a))
+	}
+	if a := c.run(t, first).answer(t); a.code() != "UNKNOWN_INTERRUPT" {
+		t.Errorf("the same answer again: %s", terminal(a))
+	}
+	if l := b.ledger(t, c.thread); len(l.Effects) != 1 {
+		t.Errorf("ran %v", l.Effects)
+	}
+}
+
+// What comes beside the answers is told to the client as if it had been read. The model is shown it in the next run, if the
+// client sends it again.
+func TestDirectAwsStrandsDropsAMessageBesideTheAnswers(t *testing.T) {
+	_, c := bareAwsStrands(t, "agui/hook")
+	a := c.run(t, step{say: "plain beside", resume: c.answers(func(id string) entry { return resolved(id, "y") }), empty: true}).answer(t)
+	if c.echoed("plain beside") || !contains(text(a.of("MESSAGES_SNAPSHOT")), "plain beside") {
+		t.Errorf("the message beside the answers: %s", indented(c.messages))
+	}
+}

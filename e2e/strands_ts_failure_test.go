@@ -1,0 +1,265 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An exception in the model: one RUN_ERROR, whichever way it comes, and the thread goes on.
+func TestStrandsTSModelFails(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		both(t, func(t *testing.T, next func(*client) *client) {
+			c := w.person(t)
+			if a := c.run(t, c.wants("fail")).answer(t); len(a.of("RUN_ERROR")) != 1 || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			c = next(c)
+			c.goesOn(t, nil)
+		})
+	})
+}
+
+// A tool that fails is a result like any other.
+func TestStrandsTSToolFails(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		c := w.person(t)
+		c.finish(t, c.wants("boom"))
+		w.kept(t, c)
+	})
+}
+
+// A server that does not stream loses the question. That is an error which says so, never a success.
+func TestStrandsTSAnswersWithoutAStream(t *testing.T) {
+	eachStrandsTS(t, []string{"json/hook"}, func(t *testing.T, w world) {
+		c := w.person(t)
+		if a := c.run(t, c.wants("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
+			t.Errorf("answer: %s", terminal(a))
+		}
+		w.deleted(t, c)
+	})
+}
+
+// An agent that is made for each request, as in Strands' Express example, knows no answer: it asks its model again, and what
+// looks like a success is none.
+func TestStrandsTSAgentForEachRequest(t *testing.T) {
+	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
+		t.Run(name, func(t *testing.T) {
+			eachStrandsTS(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
+				both(t, func(t *testing.T, next func(*client) *client) {
+					c := w.person(t)
+					c.waits(t, c.wants("delete a.txt"), 1)
+					a := c.run(t, step{resume: c.answers(answer)}).answer(t)
+					if a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
+						t.Errorf("answer: %s", terminal(a))
+					}
+					c = next(c)
+					c.goesOn(t, nil)
+					w.deleted(t, c)
+				})
+			})
+		})
+	}
+}
+
+// ---- a backend that dies -------------------------------------------------------------------------------------------
+
+// mortalStrandsTS is a server of its own, which may be killed, and Holdpoint before one of its modes.
+func mortalStrandsTS(t *testing.T, mode string) world {
+	t.Helper()
+	s, err := startServer(shared.strandsTS.server.stack, filepath.Join(t.TempDir(), "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.kill() })
+	w := world{b: &backend{name: mode + "-mortal", mode: mode, server: s}, version: newest}
+	var env map[string]string
+	if w.raw() {
+		env = asStrands()
+	}
+	w.h = ownHoldpoint(t, s.base(), env)
+	return w
+}
+
+// The backend is restarted between pause and answer. With a session manager it takes the answer, without one the question
+// is lost: that is said, nothing runs, and the thread goes on.
+func TestStrandsTSIsRestarted(t *testing.T) {
+	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := mortalStrandsTS(t, mode)
+			var clients []*client
+			for _, w.version = range []string{newest, pinned} {
+				c := w.person(t)
+				c.waits(t, c.wants("delete a.txt and delete b.txt"), w.visible())
+				clients = append(clients, c)
+			}
+			w.b.server.crash()
+			w.b.server.back(t)
+			for _, c := range clients {
+				if mode == "saved/hook" {
+					c.decides(t, reject, "a.txt")
+					w.kept(t, c, "a.txt")
+					continue
+				}
+				if a := c.run(t, step{resume: c.answers(accept)}).answer(t); a.code() != "BACKEND_LOST_INTERRUPT" || a.outcome() != nil {
+					t.Errorf("client %s: the answer to a lost question was met with %s", c.version, terminal(a))
+				}
+				c.goesOn(t, nil)
+				w.deleted(t, c)
+			}
+		})
+	}
+}
+
+// The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the answer is not sent again,
+// and the thread goes on.
+func TestStrandsTSDiesInMidResume(t *testing.T) {
+	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := mortalStrandsTS(t, mode)
+			c := w.person(t)
+			c.waits(t, c.wants("delete a.txt then wait slow"), 1)
+			s := step{resume: c.answers(accept)}
+			end := c.start(t, s)
+			w.b.reached(t, "slow")
+			w.b.server.crash()
+			if a := (<-end).answer(t); a.code() != "UPSTREAM_EOF" || a.outcome() != nil {
+				t.Errorf("answer: %s", terminal(a))
+			}
+			w.b.server.back(t)
+			s.empty = true
+			c.refused(t, s, "RESUME_IN_DOUBT", false)
+			w.deleted(t, c, "a.txt")
+			c.goesOn(t, nil)
+			w.deleted(t, c, "a.txt")
+		})
+	}
+}
+
+// Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What the agent waits for nobody can
+// find out, so a new message is an error that says so.
+func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		env := map[string]string{}
+		if w.raw() {
+			env = asStrands()
+		}
+		c := w.person(t)
+		c.waits(t, c.wants("delete a.txt"), 1)
+		after := ownHoldpoint(t, shared.strandsTS.server.base(), env)
+		n := newClient(t, c.d, c.version, after.address+"/"+w.b.mode, c.thread, c.messages)
+		n.refused(t, step{resume: c.answers(accept), empty: true}, "UNKNOWN_INTERRUPT_ID", false)
+		w.called(t, c, 1)
+		want := map[string]string{"sse/hook": "STRANDS_INTERRUPT_LOST", "ndjson/hook": "UPSTREAM_EOF", "agui/hook": "ADAPTER_BUG"}[w.b.mode]
+		if a := n.run(t, step{say: "plain"}).answer(t); a.code() != want {
+			t.Errorf("a new message was met with %s", terminal(a))
+		}
+		w.deleted(t, c)
+	})
+}
+
+// ---- a client that leaves ------------------------------------------------------------------------------------------
+
+// leaves sends what a run of c would send, and hangs up when a tool waits at the gate, which opens then. What it returns is
+// somebody else on the thread, when Holdpoint is done with that run.
+func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
+	t.Helper()
+	messages := slices.Clone(c.messages)
+	if s.say != "" {
+		messages = append(messages, event{"id": fresh("user"), "role": "user", "content": s.say})
+	}
+	run := fresh("run")
+	body := map[string]any{"threadId": c.thread, "runId": run, "state": map[string]any{}, "messages": messages,
+		"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}}
+	if s.resume != nil {
+		body["resume"] = s.resume
+	}
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, strings.NewReader(text(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+	}()
+	w.b.reached(t, gate)
+	hangUp()
+	<-gone
+	w.b.open(t, gate)
+	if !eventually(func() bool {
+		_, ended := w.h.log.find(func(line string) bool { return contains(line, `"run ended"`, run) })
+		return ended
+	}) {
+		t.Fatal("Holdpoint is not done with the run that was left")
+	}
+	return newClient(t, c.d, c.version, c.url, c.thread, messages)
+}
+
+// The client leaves before the question comes. A raw server goes on and asks all the same, and cannot be asked what is open:
+// whoever comes next is told.
+func TestStrandsTSAsksAClientThatLeft(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
+		first, gate := w.person(t), fresh("gate")
+		c := first.leaves(t, w, first.wants("wait "+gate+" then delete a.txt"), gate)
+		c.waits(t, step{empty: true}, 1)
+		w.deleted(t, c)
+		c.decides(t, reject, "a.txt")
+		w.deleted(t, c, "a.txt")
+		c.goesOn(t, nil)
+	})
+}
+
+// A client that leaves is a stop, and nothing runs that nobody was asked for. The adapter may be too late to stop its agent, which
+// waits then for an answer to what the adapter does not know: such a thread takes nothing any more.
+func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
+	eachStrandsTS(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
+		first, gate := w.person(t), fresh("gate")
+		c := first.leaves(t, w, first.wants("wait "+gate+" and delete a.txt"), gate)
+		c.run(t, step{say: "plain", loose: true})
+		w.deleted(t, c)
+	})
+}
+
+// The client leaves when its answer was taken. The run goes on without it, and what it asks then is told to the next one.
+func TestStrandsTSGoesOnWithoutTheClientThatAnswered(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
+		first, gate := w.person(t), fresh("gate")
+		first.waits(t, first.wants("delete a.txt then wait "+gate+" then delete b.txt"), 1)
+		c := first.leaves(t, w, step{resume: first.answers(accept)}, gate)
+		c.waits(t, step{empty: true}, 1)
+		w.deleted(t, c, "a.txt")
+		c.decides(t, cancelled)
+		w.deleted(t, c, "a.txt")
+		c.goesOn(t, nil)
+		w.deleted(t, c, "a.txt")
+	})
+}
+
+// Two pages answer at once: what was approved runs once.
+func TestStrandsTSIsAnsweredTwiceAtOnce(t *testing.T) {
+	eachStrandsTS(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
+		one := w.person(t)
+		one.waits(t, one.wants("delete a.txt then delete b.txt"), 1)
+		two := one.another(t)
+		s := step{resume: one.answers(accept)}
+		first, second := one.start(t, s), two.start(t, s)
+		<-first
+		<-second
+		w.deleted(t, one, "a.txt")
+	})
+}

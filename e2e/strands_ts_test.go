@@ -1,0 +1,100 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Strands in TypeScript: raw servers in the forms of its documentation behind a Holdpoint that is told so, and
+// @ag-ui/aws-strands behind one that is told nothing. What is asked for names the thread, "delete a.txt @thread", for a
+// raw server is not told the thread's id; see strands-ts/server.mjs.
+
+// strandsTS is the one process that serves all of it, and the Holdpoints before it.
+type strandsTS struct {
+	server    *server
+	raw, auto *holdpoint
+}
+
+func setUpStrandsTS(servers []*server) error {
+	one := &strandsTS{server: servers[slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })]}
+	shared.strandsTSTS = one
+	var err error
+	if one.auto, err = startHoldpoint("auto strands-ts", one.server.base(), nil); err != nil {
+		return err
+	}
+	one.raw, err = startHoldpoint("strands strands-ts", one.server.base(), asStrands())
+	return err
+}
+
+// asStrands is the environment of a Holdpoint before a raw server.
+func asStrands() map[string]string { return map[string]string{"HOLDPOINT_DIALECT": "strands"} }
+
+// world is a cell whose backend is one mode of the server.
+func (s *strandsTS) world(mode, version string) world {
+	b := &backend{name: mode, mode: mode, server: s.server}
+	w := world{b: b, h: s.auto, version: version}
+	if w.raw() {
+		w.h = s.raw
+	}
+	return w
+}
+
+// eachStrandsTS runs test for each of the modes and each client that reads the outcome.
+func eachStrandsTS(t *testing.T, modes []string, test func(t *testing.T, w world)) {
+	t.Helper()
+	for _, mode := range modes {
+		for _, version := range []string{newest, pinned} {
+			t.Run(mode+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				test(t, shared.strandsTSTS.world(mode, version))
+			})
+		}
+	}
+}
+
+// raw: nothing but Strands' own stream, and the dialect has to be named.
+func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
+
+// person is a fresh client on a fresh thread.
+func (w world) person(t *testing.T) *client {
+	t.Helper()
+	return w.client(t, w.b.mode)
+}
+
+// wants is a step that says it, with the thread's name.
+func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
+
+// deleted asserts which files the tool deleted on the thread, each in a call of its own and once, and that the others are left.
+func (w world) deleted(t *testing.T, c *client, files ...string) {
+	t.Helper()
+	l := w.b.ledger(t, c.thread)
+	var got, left []string
+	for _, e := range l.Effects {
+		if e.Name == "delete_files" {
+			got = append(got, fmt.Sprint(e.Args["paths"].([]any)...))
+		}
+	}
+	for _, file := range []string{"a.txt", "b.txt", "c.txt"} {
+		if !slices.Contains(files, file) {
+			left = append(left, file)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, files) || !slices.Equal(l.Files, left) {
+		t.Errorf("deleted %q, want %q; left are %q", got, files, l.Files)
+	}
+}
+
+// shown asserts that a provider would have refused nothing of what the model was shown.
+func (w world) shown(t *testing.T, c *client) {
+	t.Helper()
+	for n, seen := range w.b.ledger(t, c.thread).Seen {
+		if len(seen.Complaints) > 0 {
+			t.Errorf("the model was asked for the %d. time with what a provider refuses: %q", n+1, seen.Complaints)
+		}
+	}
+}
