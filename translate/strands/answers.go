@@ -58,12 +58,17 @@ func (d *Dialect) responses(r translate.Request) ([]byte, error) {
 			continue
 		}
 		sent[i.Native] = v
-		if len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, `{"interruptResponse":{"interruptId":`...)
-		list = append(append(list, agui.MustMarshal(i.Native)...), `,"response":`...)
-		list = append(append(list, v...), "}}"...)
+		list = appendResponse(list, i.Native, v)
 	}
 	return append(list, ']'), nil
+}
+
+// appendResponse adds an answer to a list that is not closed yet.
+func appendResponse(list []byte, id string, response json.RawMessage) []byte {
+	if len(list) > 1 {
+		list = append(list, ',')
+	}
+	list = append(list, `{"interruptResponse":{"interruptId":`...)
+	list = append(append(list, agui.MustMarshal(id)...), `,"response":`...)
+	return append(append(list, response...), "}}"...)
 }

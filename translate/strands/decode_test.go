@@ -49,13 +49,15 @@ func TestPythonStreams(t *testing.T) {
 		"an older message in the end":       {frames(began, paid, endsWell), "TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
 		"a result of which only text is":    {frames(`{"result": "Hi."}`), said + " RUN_FINISHED", ""},
 		"the same result twice":             {frames(calls, argument, closed, paid, paid, endsWell), called + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
-		"a call of the same id again":       {frames(calls, closed, paid, opened, calls, closed, paid, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) TOOL_CALL_START(pay) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
+		"a call of the same id again":       {frames(calls, closed, paid, opened, calls, closed, paid, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
+		"arguments in the message alone":    {frames(opened, calls, closed, toolStop, whole, paid, endsWell), strings.Replace(called, "\"n\": 1", "\"n\": 1", 1) + " " + said + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) RUN_FINISHED", ""},
+		"two calls without arguments":       {frames(opened, calls, closed, strings.ReplaceAll(calls, "c1", "c2"), closed, toolStop, strings.Replace(whole, `{"n": 1}`, "{}", 1), endsWell), "TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END " + said + " RUN_FINISHED", ""},
 		"an empty delta":                    {frames(opened, strings.Replace(hi, "Hi.", "", 1), hi, closed, endTurn), said + " RUN_FINISHED", ""},
 		"no block start, no block stop":     {frames(hi, calls, argument, toolStop, paid, opened, hi, endTurn), said + " " + called + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) " + said + " RUN_FINISHED", ""},
 		"another reason to stop":            {frames(hi, closed, strings.Replace(endsWell, "end_turn", "guardrail_intervened", 1)), said + " CUSTOM(guardrail_intervened) RUN_FINISHED", ""},
 		"structured output is no pause":     {frames(hi, closed, toolStop, strings.Replace(endsWell, "end_turn", "tool_use", 1)), said + " RUN_FINISHED", ""},
 		"what a tool streams":               {frames(hi, closed, `{"type": "tool_stream", "tool_stream_event": {"data": {"event": {"contentBlockDelta": {"delta": {"text": "x"}}}}}}`, `{"type": "tool_stream", "tool_stream_event": {"data": `+asksPay+`}}`, endsWell), said + " RUN_FINISHED", ""},
-		"a picture as a result":             {frames(calls, closed, `"{'message': {'role': 'user', 'content': [{'toolResult': {'content': [{'text': 'see'}, {'image': {'source': {'bytes': b'\\x89'}}}], 'toolUseId': 'c1'}}]}}"`, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_END TOOL_CALL_RESULT(see\n[image]) RUN_FINISHED", ""},
+		"a picture as a result":             {frames(calls, closed, `"{'message': {'role': 'user', 'content': [{'toolResult': {'content': [{'text': 'see'}, {'image': {'source': {'bytes': b'\\x89'}}}], 'toolUseId': 'c1'}}]}}"`, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_RESULT(see\n[image]) RUN_FINISHED", ""},
 		"frames that are not understood":    {frames(`{`, `[1]`, `7`, `[DONE]`, `null`, `{"x": {"error": 1}}`, `{"event": 7}`, `{"message": "x"}`, `{"result": null}`, hi, closed, endsWell), said + " RUN_FINISHED", ""},
 		"a pause":                           {frames(opened, hi, closed, calls, argument, closed, toolStop, whole, asksPay, endsAsk), said + " " + called + " RUN_FINISHED", asked},
 		"a pause whose end was left out":    {frames(calls, argument, closed, toolStop, asksPay), called + " RUN_FINISHED", asked},
@@ -140,7 +142,7 @@ func TestTypeScriptStreams(t *testing.T) {
 		"text":                           {frames(tsBegan, tsModel, tsOpened, tsHi, tsClosed, `{"type":"contentBlockEvent","contentBlock":{"text":"Hi."}}`, `{"type":"messageAddedEvent","message":{"role":"assistant","content":[{"text":"Hi."}]}}`, tsEnded), said + " RUN_FINISHED", ""},
 		"a message alone":                {frames(tsWhole, tsResult, tsEnded), said + " TOOL_CALL_START(pay) TOOL_CALL_ARGS({\"n\":1}) TOOL_CALL_END TOOL_CALL_RESULT([\"a\"]) RUN_FINISHED", ""},
 		"a result alone":                 {frames(tsEnded), said + " RUN_FINISHED", ""},
-		"results once":                   {frames(tsCall, tsClosed, strings.Replace(tsResult, "toolResultEvent", "afterToolCallEvent", 1), tsResult, fakes(), tsEnded), "TOOL_CALL_START(pay) TOOL_CALL_END TOOL_CALL_RESULT([\"a\"]) RUN_FINISHED", ""},
+		"results once":                   {frames(tsCall, tsClosed, strings.Replace(tsResult, "toolResultEvent", "afterToolCallEvent", 1), tsResult, fakes(), tsEnded), "TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_RESULT([\"a\"]) RUN_FINISHED", ""},
 		"a pause":                        {frames(tsBegan, tsModel, tsHi, tsClosed, tsCall, tsArgs, tsClosed, tsStop, tsWhole, tsTools, fakes("c1"), tsAsk, tsPaused), said + " " + called + " RUN_FINISHED", asks},
 		"what a tool streams":            {frames(`{"type":"toolStreamUpdateEvent","event":{"type":"toolStreamEvent","data":`+tsAsk+`}}`, tsEnded), said + " RUN_FINISHED", ""},
 		"no result":                      {frames(tsBegan, tsModel, tsHi, tsClosed, `{"type":"modelStreamUpdateEvent","event":{"type":"modelMessageStopEvent","stopReason":"endTurn"}}`), said + " RUN_ERROR(UPSTREAM_EOF)", ""},
@@ -296,7 +298,7 @@ func TestNodesAtOnce(t *testing.T) {
 		`{"type": "multiagent_node_interrupt", "node_id": "b", "interrupts": [{"id": "`+payID+`", "name": "approval", "reason": null}]}`,
 		`"{'type': 'multiagent_result', 'result': GraphResult(status=<Status.INTERRUPTED: 'interrupted'>, results={'a': NodeResult(interrupts=[])}, interrupts=[Interrupt(id='`+payID+`', name='approval', reason=None, response=None)])}"`))
 	const want = "STEP_STARTED(a) STEP_STARTED(b) TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Hi.) TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Ho.) TEXT_MESSAGE_CONTENT(Hi.) TEXT_MESSAGE_END " +
-		"TEXT_MESSAGE_END TOOL_CALL_START(pay) TOOL_CALL_END STEP_FINISHED(a) RUN_FINISHED"
+		"TEXT_MESSAGE_END TOOL_CALL_START(pay) STEP_FINISHED(a) TOOL_CALL_ARGS({}) TOOL_CALL_END STEP_FINISHED(b) RUN_FINISHED"
 	if p.types() != want || p.asks() != payID+" tool_call c1" {
 		t.Errorf("%s\nasks %s", p.types(), p.asks())
 	}

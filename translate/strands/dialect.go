@@ -13,7 +13,8 @@
 // A graph of which a node was denied has failed for good in Python.
 //
 // An agent that is asked with an empty list what it waits for acts on the answers that it has kept of a resume which failed, so
-// it is not asked after one. Where the record of that is gone (the memory store, a restart) nobody can know.
+// after one it is asked with null for each of them. Where the record of that is gone (the memory store, a restart) nobody can
+// know.
 //
 // The documented hook, approval.lower() != "y", fails at what is no string. In Python that ends the run; @strands-agents/sdk
 // 1.19.0 then carries the call out, unapproved (RAN). So a hook gets a string, unless the operator says otherwise.

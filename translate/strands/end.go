@@ -102,9 +102,10 @@ func refuse(code agui.Code, format string, args ...any) translate.Result {
 
 // paused is the result of a run that asks.
 func (run *run) paused() translate.Result {
+	closings := run.closings()
 	calls, before := run.callsAskedAbout()
 	res := translate.Result{
-		Before: before,
+		Before: append(closings, before...),
 		Finish: run.finish(),
 		Pause:  agui.Pause{Dialect: Name, Interrupts: run.publish(calls)},
 	}
@@ -142,8 +143,15 @@ func (run *run) ended(e translate.End) translate.Result {
 			"answer it where it was asked, or go on in another thread")
 	case busy[run.failed.kind]:
 		return translate.Result{Finish: e.Event, Nothing: run.resumed != nil}
+	case run.taken != nil:
+		return stuck(text)
 	}
 	return translate.Result{Finish: e.Event}
+}
+
+// stuck is the result of an agent that waits and was not asked with an empty list, since a resume failed, and does not take null.
+func stuck(why string) translate.Result {
+	return refuse(agui.StrandsInterruptLost, "the agent still waits for the answers of a run that failed, and does not take them back (%s): go on in another thread, or begin its session anew", agui.Cut(why))
 }
 
 // status is the result of an answer that is none of the agent's. It goes to the client as it is, unless it decides something.
@@ -154,6 +162,8 @@ func (run *run) status(e translate.End) translate.Result {
 		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is, with HOLDPOINT_STRANDS_TEXT=true, if its agent never asks", e.Status)
 	case run.resumed != nil && lost(text):
 		return translate.Result{Lost: true}
+	case run.taken != nil && e.Status == 500:
+		return stuck(text)
 	case strings.Contains(text, saysWaiting) && !run.listed:
 		return run.askWhat()
 	case run.listed && (e.Status == 400 || e.Status == 422):
@@ -165,18 +175,29 @@ func (run *run) status(e translate.End) translate.Result {
 
 // askWhat is the way on where the agent waits for an answer that nothing here knows of: Python raises its questions again when
 // it is given an empty list, and does nothing else. It would act on answers that it has kept of a resume which failed, though:
-// then it is not asked.
+// after one it is given null for each of them, which it takes for no answer yet (RAN 1.40 and 1.62).
 func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
 		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and does not say to what")
 	}
-	if len(run.r.Ended) > 0 && run.r.Ended[0].Failed {
-		return refuse(agui.StrandsInterruptLost, "the agent still waits for the answers of a resume that failed; to ask it again could carry one of them out a second time: "+
-			"go on in another thread, or begin its session anew")
-	}
 	next := newRun(run.d, run.r, run.ids)
 	next.refused, next.listed = run, true
-	return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, []byte("[]")), Run: next}}
+	prompt := []byte("[]")
+	if len(run.r.Ended) > 0 && run.r.Ended[0].Failed {
+		if len(run.r.Ended[0].Interrupts) == 0 {
+			return stuck("they are not known any more")
+		}
+		next.taken = map[string]bool{}
+		prompt = []byte{'['}
+		for _, i := range run.r.Ended[0].Interrupts {
+			if !next.taken[i.Native] {
+				prompt = appendResponse(prompt, i.Native, []byte("null"))
+			}
+			next.taken[i.Native] = true
+		}
+		prompt = append(prompt, ']')
+	}
+	return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, prompt), Run: next}}
 }
 
 // finished is the result of an answer that ended cleanly and asks nothing.
@@ -186,6 +207,9 @@ func (run *run) finished() translate.Result {
 		return translate.Result{Lost: true}
 	case run.stop == untold:
 		return run.lostInBody()
+	case run.stop == failedStatus && run.refused != nil:
+		return refuse(agui.StrandsInterruptLost, "the agents wait for an answer, and fail when they are asked to what, as a graph does for good of which a node was denied: "+
+			"go on in another thread, or begin its session anew")
 	case run.stop == failedStatus:
 		return refuse(agui.StrandsError, "%s", agui.Cut(run.why()))
 	case run.stop != "" || run.d.text && run.shown:

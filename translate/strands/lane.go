@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -45,6 +46,7 @@ type lane struct {
 	emit func(agui.Event)
 
 	text, thought, open string // ids of what is open: a message, reasoning, a call
+	argued              bool   // the open call has arguments
 	parent              string // the message that a call belongs to
 	said, reasoned      bool   // the message at hand: its deltas were shown
 	calls               map[string]bool
@@ -110,7 +112,7 @@ func (l *lane) begin(id, name string) {
 	if l.parent == "" {
 		l.parent = l.run.ids.next()
 	}
-	l.open = id
+	l.open, l.argued = id, false
 	if l.calls == nil {
 		l.calls = map[string]bool{}
 	}
@@ -125,15 +127,32 @@ func (l *lane) begin(id, name string) {
 // argue shows a piece of the open call's arguments.
 func (l *lane) argue(raw string) {
 	if l.open != "" && raw != `""` {
+		l.argued = true
 		l.send(agui.CallArgs, "toolCallId", quoted(l.open), "delta", raw)
 	}
 }
 
-// close ends what is open, as the end of a block does.
+// argueWhole shows the arguments of a whole call.
+func (l *lane) argueWhole(use gjson.Result) {
+	if input := use.Get("input"); input.IsObject() {
+		l.argue(quoted(input.Raw))
+	}
+}
+
+// close ends what is open.
 func (l *lane) close() {
 	l.closeText()
 	l.closeThought()
 	l.closeCall()
+}
+
+// endBlock ends what is open but a call without arguments, which the whole message may say.
+func (l *lane) endBlock() {
+	l.closeText()
+	l.closeThought()
+	if l.argued {
+		l.closeCall()
+	}
 }
 
 func (l *lane) closeText() {
@@ -151,8 +170,12 @@ func (l *lane) closeThought() {
 	}
 }
 
+// closeCall ends a call. One without arguments has {}: a model's provider takes no other for JSON when the client sends it back.
 func (l *lane) closeCall() {
 	if l.open != "" {
+		if !l.argued {
+			l.argue(`"{}"`)
+		}
 		l.send(agui.CallEnd, "toolCallId", quoted(l.open))
 		l.open = ""
 	}
@@ -166,6 +189,17 @@ func (l *lane) newMessage() {
 
 // assistant takes a whole message of the agent: it shows what its deltas did not, and ends it.
 func (l *lane) assistant(content gjson.Result) {
+	if l.run.refused != nil && l.run.isOld(content) {
+		return
+	}
+	if l.open != "" && !l.argued {
+		content.ForEach(func(_, block gjson.Result) bool {
+			if use := block.Get("toolUse"); use.Get("toolUseId").String() == l.open {
+				l.argueWhole(use)
+			}
+			return true
+		})
+	}
 	l.close()
 	said, reasoned, calls := l.said, l.reasoned, l.calls
 	content.ForEach(func(_, block gjson.Result) bool {
@@ -176,9 +210,7 @@ func (l *lane) assistant(content gjson.Result) {
 		use := block.Get("toolUse")
 		if id := use.Get("toolUseId"); use.IsObject() && !calls[keyOf(id.String())] {
 			l.call(id, use.Get("name"))
-			if input := use.Get("input"); input.Exists() {
-				l.argue(quoted(input.Raw))
-			}
+			l.argueWhole(use)
 			l.closeCall()
 		}
 		thought := block.Get("reasoningContent.reasoningText.text")
@@ -192,6 +224,17 @@ func (l *lane) assistant(content gjson.Result) {
 		return true
 	})
 	l.newMessage()
+}
+
+// isOld says whether a message of an agent that was asked what it waits for repeats calls that the client has.
+func (run *run) isOld(content gjson.Result) bool {
+	old := false
+	content.ForEach(func(_, block gjson.Result) bool {
+		id := block.Get("toolUse.toolUseId")
+		old = old || id.Exists() && run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.ID == id.String() })
+		return !old
+	})
+	return old
 }
 
 // results shows the results in a message of the user's role.
@@ -214,6 +257,7 @@ func (l *lane) result(result gjson.Result) {
 		clear(l.run.answered)
 	}
 	l.run.answered[keyOf(id.String())] = true
+	l.close()
 	l.send(agui.CallResult, "messageId", quoted(l.run.ids.next()), "toolCallId", id.Raw, "content", quoted(resultText(result.Get("content"))), "role", `"tool"`)
 }
 

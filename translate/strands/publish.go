@@ -49,6 +49,7 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	var list []agui.Interrupt
 	for _, q := range run.questions.list {
 		id, _ := translate.ParseStrandsID(q.id)
+		q.again = run.taken[q.id]
 		list = append(list, agui.Interrupt{
 			Native:  q.id,
 			Object:  run.d.publish(q, id, calls, more),
@@ -80,7 +81,11 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 		}
 	}
 	o := addText([]byte{'{'}, "reason", reason)
-	o = addText(o, "message", translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, name))
+	message := translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, name)
+	if q.again {
+		message += " (It was answered before, in a run that failed, and may have been carried out then.)"
+	}
+	o = addText(o, "message", message)
 	if callID != "" {
 		o = addText(o, "toolCallId", callID)
 	}

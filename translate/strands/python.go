@@ -94,9 +94,9 @@ func (run *run) chunk(chunk gjson.Result, l *lane) {
 		case "contentBlockDelta":
 			run.delta(v.Get("delta"), l)
 		case "contentBlockStop":
-			l.close()
+			l.endBlock()
 		case "messageStop":
-			l.close()
+			l.endBlock()
 			run.last = v.Get("stopReason").String()
 		}
 		return true
@@ -186,6 +186,7 @@ func (run *run) begins(path string, emit func(agui.Event)) {
 
 func (run *run) ends(path string, emit func(agui.Event)) {
 	if n := slices.Index(run.steps, path); n >= 0 {
+		run.lane(path, emit).close()
 		run.steps = slices.Delete(run.steps, n, n+1)
 		emit(step(agui.StepFinished, path))
 	}

@@ -21,6 +21,7 @@ type question struct {
 	node             string          // path of the node that asked, "" for the agent itself
 	callID, tool     string          // the call that it is about, as far as the frame says
 	input            json.RawMessage
+	again            bool // it was answered before
 }
 
 // questions are those of a run, each once: Python gives one of a node twice, and all once more at the end.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -246,24 +248,91 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	if again := play(t, got.result.Next.Run, &log{}, stream, frames(waits)); again.result.Next != nil || !strings.Contains(again.types(), "STRANDS_INTERRUPT_LOST") {
 		t.Errorf("%s", again.types())
 	}
-	for name, answer := range map[string]string{"says nothing": "", "texts": frames(`"Hi."`), "waits": frames(waits)} {
-		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || !strings.Contains(got.types(), "RUN_ERROR(STRANDS_") {
+	for name, answer := range map[string]string{"says nothing": "", "texts": frames(`"Hi."`), "waits": frames(waits), "fails": frames(`{"result": {"status": "failed", "interrupts": []}}`)} {
+		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || !strings.Contains(got.types(), "RUN_ERROR(STRANDS_") || name == "fails" && !strings.Contains(got.types(), "LOST") {
 			t.Errorf("%s: %s", name, got.types())
 		}
 	}
 }
 
 // An agent may hold the answers of a resume that failed, and act on them when it is asked (RAN 1.40 and 1.62).
-func TestNotAskedAfterAResumeThatFailed(t *testing.T) {
+func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Options{})
 	in := input(t, "")
-	for failed, want := range map[bool]string{true: "RUN_ERROR(STRANDS_INTERRUPT_LOST)", false: ""} {
-		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: []agui.Pause{{ID: "p", Failed: failed}, {ID: "o", Failed: true}}})
+	after := func(ended ...agui.Pause) played {
+		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: ended})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := play(t, run, &log{}, stream, frames(waits)); got.types() != want || (got.result.Next != nil) == failed {
-			t.Errorf("failed %v: %s", failed, got.types())
+		return play(t, run, &log{}, stream, frames(waits))
+	}
+	failed := pyPause(t, d)
+	failed.Failed = true
+	failed.Interrupts = append(failed.Interrupts, failed.Interrupts[0], agui.Interrupt{Native: "v1:other"})
+	if got := after(agui.Pause{ID: "p"}, failed); string(got.result.Next.Out.Body) != `{"prompt":[]}` {
+		t.Errorf("an older one failed: %s", got.result.Next.Out.Body)
+	}
+	if got := after(agui.Pause{ID: "p", Failed: true}); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+		t.Errorf("nobody knows what was asked: %s", got.types())
+	}
+	const nulls = `{"prompt":[{"interruptResponse":{"interruptId":"` + payID + `","response":null}},{"interruptResponse":{"interruptId":"v1:other","response":null}}]}`
+	ask := func() translate.Run {
+		next := after(failed).result.Next
+		if string(next.Out.Body) != nulls || next.Out.Resumes {
+			t.Fatalf("%s", next.Out.Body)
+		}
+		return next.Run
+	}
+	other := strings.ReplaceAll(asksPay, payID, "v1:new")
+	got := play(t, ask(), &log{}, stream, frames(asksPay, other, `{"result": {"stop_reason": "interrupt"}}`))
+	if len(got.result.Pause.Interrupts) != 2 || len(got.result.Untaken) != 1 {
+		t.Fatalf("%+v", got.result)
+	}
+	for n, want := range []bool{true, false} {
+		if i := got.result.Pause.Interrupts[n]; strings.Contains(gjson.GetBytes(i.Object, "message").Str, "answered before") != want {
+			t.Errorf("%s", i.Object)
+		}
+	}
+	for _, answer := range []string{
+		frames(`{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`), frames(`{"error": "response must not be null", "error_type": "ValueError"}`),
+	} {
+		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+			t.Errorf("%s: %s", answer, got.types())
+		}
+	}
+	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"no interrupt found"}`)}); err != nil || res.Finish.Get("code").Str != string(agui.StrandsInterruptLost) {
+		t.Errorf("%+v %v", res, err)
+	}
+	busy := play(t, ask(), &log{}, stream, frames(`{"error": "Agent is already processing a request.", "error_type": "ConcurrencyException"}`))
+	if busy.types() != "RUN_ERROR(STRANDS_ERROR)" {
+		t.Errorf("%s", busy.types())
+	}
+}
+
+// What an agent repeats that is asked what it waits for, the client has.
+func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
+	d := newDialect(t, Options{})
+	in := input(t, "")
+	for _, known := range []bool{true, false} {
+		l := &log{}
+		if known {
+			l.calls = []agui.Call{{ID: "c1", Name: "pay"}}
+		}
+		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := run.End(translate.End{Status: 500, Body: []byte(`{"error":"prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's"}`)})
+		if err != nil || res.Next == nil {
+			t.Fatal(res, err)
+		}
+		got := play(t, res.Next.Run, l, "application/json", `{"result":{"role":"assistant","content":[{"text":"Hi."},{"toolUse":{"toolUseId":"c1","name":"pay","input":{"n": 1}}}]}}`)
+		want := "RUN_ERROR(STRANDS_INTERRUPT_LOST)"
+		if !known {
+			want = said + " " + called + " " + want
+		}
+		if got.types() != want {
+			t.Errorf("known %v: %s", known, got.types())
 		}
 	}
 }

@@ -28,6 +28,8 @@ type run struct {
 	sent   []agui.Message
 	// refused is the exchange that the backend did not take since it was waiting: this one asks it what for. nil in all others.
 	refused *run
+	// taken are the ids of questions that were answered before, in an exchange that failed, and are asked again by refused's.
+	taken map[string]bool
 	// insists says that the exchange sends what was refused once more, now that nothing is open.
 	insists bool
 

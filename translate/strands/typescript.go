@@ -85,9 +85,9 @@ func (run *run) update(event gjson.Result, l *lane) {
 			}
 		}
 	case "modelContentBlockStopEvent":
-		l.close()
+		l.endBlock()
 	case "modelMessageStopEvent":
-		l.close()
+		l.endBlock()
 		run.last = event.Get("stopReason").String()
 	}
 }

@@ -169,7 +169,7 @@ func (r *reader) member(closing byte, depth int) (part, error) {
 }
 
 func isName(s string) bool {
-	return s != "" && isLetter(s[0]) && strings.IndexAny(s, `'"([{<.`) < 0
+	return s != "" && isLetter(s[0]) && !strings.ContainsAny(s, `'"([{<.`)
 }
 
 // angle reads an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object at 0x7f>. Whoever writes
