@@ -389,3 +389,21 @@ func TestFailedPausesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// A method is what a backend makes of it: werkzeug writes it in upper case.
+func TestMethodsInLowerCaseAreJudged(t *testing.T) {
+	native := `{"prompt":[{"interruptResponse":{"interruptId":"a","response":"y"}}]}`
+	for name, c := range map[string]struct {
+		rig  *rig
+		body string
+	}{
+		"the agent's own request": {newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n")), native},
+		"answers to nothing":      {newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) }), input("t", "r", resumeWith(yes("n1~x")))},
+	} {
+		rec := httptest.NewRecorder()
+		c.rig.h.ServeHTTP(rec, httptest.NewRequest("post", "/", strings.NewReader(c.body)))
+		if c.rig.called() != 0 {
+			t.Errorf("%s reached the backend: %d %s", name, rec.Code, rec.Body)
+		}
+	}
+}
