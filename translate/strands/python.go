@@ -43,6 +43,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	o.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "init_event_loop":
+			run.begun = true
 			if depth == 0 {
 				run.restarted()
 			}
