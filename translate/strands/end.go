@@ -323,7 +323,7 @@ func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
 	l := run.lane("", emit)
 	run.body = true
 	for range 3 {
-		if v.Type == gjson.String || v.Get("role").Exists() || v.Get("stopReason").Exists() || v.Get("stop_reason").Exists() {
+		if v.Type == gjson.String || reasonIn(v) == interrupted || v.Get("role").Exists() || v.Get("stopReason").Exists() || v.Get("stop_reason").Exists() {
 			run.result(v, l)
 			return
 		}

@@ -157,7 +157,7 @@ func (run *run) readRepr(s string, l *lane) bool {
 		return true
 	}
 	name, rest, ok := strings.Cut(s[:min(len(s), 64)], "(")
-	if !ok || !strings.HasSuffix(name, "Result") {
+	if !ok || !slices.Contains([]string{"AgentResult", "GraphResult", "SwarmResult", "MultiAgentResult"}, name) {
 		return false
 	}
 	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && !run.missed() {
