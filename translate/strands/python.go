@@ -185,7 +185,7 @@ func (run *run) begins(path string, emit func(agui.Event)) {
 	if path == "" || len(path) > 1024 || len(run.steps) >= maxSteps || slices.Contains(run.steps, path) {
 		return
 	}
-	run.steps = append(run.steps, path)
+	run.steps = append(run.steps, strings.Clone(path))
 	emit(step(agui.StepStarted, path))
 }
 

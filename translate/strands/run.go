@@ -34,7 +34,7 @@ type run struct {
 	insists bool
 
 	framing  translate.Framing
-	lanes    map[string]*lane
+	lanes    map[string]*lane // by keyOf their paths
 	steps    []string
 	answered map[string]bool // calls whose result was shown
 	source   source          // where text is taken from
@@ -128,14 +128,15 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 
 // lane is that of the agent, or of a node by its path.
 func (run *run) lane(path string, emit func(agui.Event)) *lane {
-	l := run.lanes[path]
+	key := keyOf(path)
+	l := run.lanes[key]
 	if l == nil {
 		if len(run.lanes) >= maxLanes {
-			path = ""
+			key = ""
 		}
-		if l = run.lanes[path]; l == nil {
+		if l = run.lanes[key]; l == nil {
 			l = &lane{run: run}
-			run.lanes[path] = l
+			run.lanes[key] = l
 		}
 	}
 	l.emit = emit
@@ -146,9 +147,9 @@ func (run *run) lane(path string, emit func(agui.Event)) *lane {
 func (run *run) closings() []agui.Event {
 	var list []agui.Event
 	emit := func(ev agui.Event) { list = append(list, ev) }
-	for _, path := range sortedKeys(run.lanes) {
-		run.lanes[path].emit = emit
-		run.lanes[path].close()
+	for _, key := range sortedKeys(run.lanes) {
+		run.lanes[key].emit = emit
+		run.lanes[key].close()
 	}
 	for n := len(run.steps) - 1; n >= 0; n-- {
 		emit(step(agui.StepFinished, run.steps[n]))
