@@ -1,7 +1,9 @@
 package strands
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 
 	"github.com/tidwall/gjson"
 
@@ -27,6 +29,8 @@ type question struct {
 // questions are those of a run, each once: Python gives one of a node twice, and all once more at the end.
 type questions struct {
 	list []question
+	at   map[string]int  // where in list the question is that says the same
+	ids  map[string]bool // those of list
 	size int
 	over bool // there were more than are kept: nobody is to be asked a part of them
 }
@@ -41,32 +45,30 @@ func (qs *questions) add(q question) {
 	if qs.over {
 		return
 	}
-	for n := range qs.list {
-		if old := &qs.list[n]; old.id == q.id && old.name == q.name && sameReason(old.reason, q.reason) {
-			old.fill(q)
-			return
-		}
+	says := q.digest()
+	if n, twice := qs.at[says]; twice {
+		qs.list[n].fill(q)
+		return
 	}
 	qs.size += q.bytes()
 	if len(qs.list) >= maxQuestions || qs.size > maxQuestionBytes {
 		qs.over = true
 		return
 	}
+	if qs.at == nil {
+		qs.at, qs.ids = map[string]int{}, map[string]bool{}
+	}
+	qs.at[says] = len(qs.list)
+	qs.ids[q.id] = true
 	qs.list = append(qs.list, q)
 }
 
-// known says whether a question with the id is there.
-func (qs *questions) known(id string) bool {
-	for _, q := range qs.list {
-		if q.id == id {
-			return true
-		}
-	}
-	return false
-}
-
-func sameReason(a, b json.RawMessage) bool {
-	return string(a) == string(b) || string(agui.Canonical(a)) == string(agui.Canonical(b))
+// digest is the same for questions that ask the same.
+func (q question) digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q ", q.id, q.name)
+	h.Write(agui.Canonical(q.reason))
+	return string(h.Sum(nil))
 }
 
 // fill takes what the frame before did not say.
@@ -101,7 +103,7 @@ func (run *run) asksFor(use, list gjson.Result, node string) {
 
 // ask notes a question. The last frame repeats all of them, in a form that may say the reason in another way.
 func (run *run) ask(q question, use gjson.Result, node string) {
-	if !use.Exists() && node == "" && run.questions.known(q.id) {
+	if !use.Exists() && node == "" && run.questions.ids[q.id] {
 		return
 	}
 	q.node = node
