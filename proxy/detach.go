@@ -14,12 +14,9 @@ const detachTimeout = time.Hour
 func (r *run) detach(b *body) {
 	r.detached = true
 	b.left = true
-	r.log.Info("client left: reading on")
 	r.goOnAlone()
-	done := r.h.goesOnAlone(r)
 	go func() {
 		defer r.leave()
-		defer done()
 		if b.filled != nil {
 			<-b.filled
 		}
@@ -31,22 +28,6 @@ func (r *run) detach(b *body) {
 	}()
 }
 
-// goesOnAlone notes that the thread's agent is at work without a client. What it returns takes the note back.
-func (h *Handler) goesOnAlone(r *run) (done func()) {
-	if r.claimedNow() {
-		return func() {} // the record says so
-	}
-	add := func(n int) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.alone[r.key] += n; h.alone[r.key] == 0 {
-			delete(h.alone, r.key)
-		}
-	}
-	add(1)
-	return func() { add(-1) }
-}
-
 // busyAlone says whether a run of the thread is read on without its client.
 func (h *Handler) busyAlone(key store.Key) bool {
 	h.mu.Lock()
@@ -54,8 +35,21 @@ func (h *Handler) busyAlone(key store.Key) bool {
 	return h.alone[key] > 0
 }
 
-// goOnAlone bounds how long a run goes on without its client, wherever it is by then.
+// goOnAlone notes that the client has left, wherever the run is by then, and bounds how long it goes on without it.
 func (r *run) goOnAlone() {
+	h := r.h
+	h.mu.Lock()
+	_, live := h.live[r]
+	first := live && !r.left
+	if first {
+		r.left = true
+		h.alone[r.key]++
+	}
+	h.mu.Unlock()
+	if !first {
+		return
+	}
+	r.log.Info("client left: the run goes on")
 	r.alone.start(detachTimeout, func(context.Context) bool {
 		r.cancel(errIdle)
 		return false

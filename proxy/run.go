@@ -61,7 +61,8 @@ type run struct {
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	lasting  atomic.Bool // it goes on without its client
+	lasting  atomic.Bool // it would go on without its client
+	left     bool        // it does; under Handler.mu
 	unfollow func() bool // lets the run outlive its request
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // gives a claimed run up that its client has left
