@@ -58,7 +58,7 @@ func TestPythonStreams(t *testing.T) {
 		"structured output is no pause":     {frames(hi, closed, toolStop, strings.Replace(endsWell, "end_turn", "tool_use", 1)), said + " RUN_FINISHED", ""},
 		"what a tool streams":               {frames(hi, closed, `{"type": "tool_stream", "tool_stream_event": {"data": {"event": {"contentBlockDelta": {"delta": {"text": "x"}}}}}}`, `{"type": "tool_stream", "tool_stream_event": {"data": `+asksPay+`}}`, endsWell), said + " RUN_FINISHED", ""},
 		"a picture as a result":             {frames(calls, closed, `"{'message': {'role': 'user', 'content': [{'toolResult': {'content': [{'text': 'see'}, {'image': {'source': {'bytes': b'\\x89'}}}], 'toolUseId': 'c1'}}]}}"`, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_RESULT(see\n[image]) RUN_FINISHED", ""},
-		"frames that are not understood":    {frames(`{`, `[1]`, `7`, `[DONE]`, `null`, `{"x": {"error": 1}}`, `{"event": 7}`, `{"message": "x"}`, `{"result": null}`, hi, closed, endsWell), said + " RUN_FINISHED", ""},
+		"frames that are not understood":    {frames(`{`, `[1]`, `7`, `[DONE]`, `null`, `{"x": {"error": 1}}`, `{"event": 7}`, `{"message": "x"}`, `{"result": null}`, `{"error": null}`, hi, closed, endsWell), said + " RUN_FINISHED", ""},
 		"a pause":                           {frames(opened, hi, closed, calls, argument, closed, toolStop, whole, asksPay, endsAsk), said + " " + called + " RUN_FINISHED", asked},
 		"a pause whose end was left out":    {frames(calls, argument, closed, toolStop, asksPay), called + " RUN_FINISHED", asked},
 		"a pause whose end says no more":    {frames(calls, argument, closed, asksPay, `{"result": {"stop_reason": "interrupt", "interrupts": null}}`), called + " RUN_FINISHED", asked},

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -232,10 +231,14 @@ func (l *lane) assistant(content gjson.Result) {
 
 // isOld says whether a message of an agent that was asked what it waits for repeats calls that the client has.
 func (run *run) isOld(content gjson.Result) bool {
-	old := false
+	known, old := map[string]bool{}, false
+	if run.r.Transcript != nil {
+		for _, c := range run.r.Transcript.Calls() {
+			known[c.ID] = true
+		}
+	}
 	content.ForEach(func(_, block gjson.Result) bool {
-		id := block.Get("toolUse.toolUseId")
-		old = old || id.Exists() && run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.ID == id.String() })
+		old = old || known[block.Get("toolUse.toolUseId").String()]
 		return !old
 	})
 	return old

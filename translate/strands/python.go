@@ -41,6 +41,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 			return
 		}
 	}
+	chunked := o.Get("event").Exists()
 	o.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "init_event_loop":
@@ -51,7 +52,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 		case "event":
 			run.chunk(v, run.lane(path, emit))
 		case "data":
-			if v.Type == gjson.String && !o.Get("event").Exists() {
+			if v.Type == gjson.String && !chunked {
 				run.data(v, run.lane(path, emit))
 			}
 		case "reasoningText":
@@ -72,7 +73,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 		case "force_stop":
 			run.forced = run.forced || depth == 0 && v.Type == gjson.True
 		case "error":
-			if depth == 0 {
+			if depth == 0 && run.failed == nil {
 				run.fail(v, o.Get("error_type"), emit)
 			}
 		}

@@ -118,7 +118,7 @@ func (run *run) asksFor(use, list gjson.Result, node string) {
 
 // ask notes a question. The last frame repeats all of them, in a form that may say the reason in another way.
 func (run *run) ask(q question, use gjson.Result, node string) {
-	if !use.Exists() && node == "" && run.questions.known(q.id) {
+	if !use.Exists() && node == "" && run.questions.ids[q.id] {
 		return
 	}
 	q.node = node
