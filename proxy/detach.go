@@ -12,7 +12,7 @@ const detachTimeout = time.Hour
 
 // detach reads a run on after its client has left, until the outcome is recorded.
 func (r *run) detach(b *body) {
-	r.detached = true
+	r.detached.Store(true)
 	b.left = true
 	r.goOnAlone()
 	go func() {

@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/translate"
 )
@@ -365,6 +367,62 @@ func TestReadOn(t *testing.T) {
 	if g.called() != 1 || len(g.h.alone) != 0 {
 		t.Errorf("%d calls, %d runs without a client", g.called(), len(g.h.alone))
 	}
+}
+
+// A run that goes on without its client may ask just when another one was judged: that one does not go beside the question.
+func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
+	d := &foreignDialect{}
+	d.begin = func(translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
+	goOn := make(chan struct{})
+	g := newForeignRig(t, d, func(w http.ResponseWriter, _ *http.Request, n int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		http.NewResponseController(w).Flush()
+		if n == 1 {
+			<-goOn
+		}
+		io.WriteString(w, "data: asks\n\n")
+	})
+	until := func(what string, is func() bool) {
+		for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Error(what)
+				return
+			}
+		}
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	res.Body.Close()
+	key := recordKey("/agent", "t")
+	until("nobody noticed that the client has left", func() bool { return g.h.busyAlone(key) })
+	inner := g.h.opts.Store
+	once := sync.OnceFunc(func() {
+		close(goOn)
+		until("the first run does not end", func() bool { return !g.h.busyAlone(key) })
+	})
+	g.h.opts.Store = &loads{inner, once}
+	more := strings.Replace(input("t", "r2", ""), oldUser, oldUser+`,{"id":"u9","role":"user","content":"and?"}`, 1)
+	wantTypes(t, g.do(more), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
+	if g.called() != 1 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// loads is a store of which what is read may be old when it is looked at.
+type loads struct {
+	store.Store
+	after func()
+}
+
+func (l *loads) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	rec, err := l.Store.Load(ctx, key, owner)
+	l.after()
+	return rec, err
 }
 
 // A dialect is told which ended pauses were answered without a good end.

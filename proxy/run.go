@@ -66,7 +66,7 @@ type run struct {
 	unfollow func() bool // lets the run outlive its request
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // gives a claimed run up that its client has left
-	detached bool        // the handler has returned and the run goes on
+	detached atomic.Bool // the handler has returned and the run goes on
 	began    bool        // the client has the header of a stream already
 
 	// For the one line in the log.
@@ -88,6 +88,7 @@ type attempt struct {
 	old        []agui.SeenMessage // messages by which ended pauses were answered
 	settled    []agui.SeenMessage // those of them that the record knows as the answers
 	results    map[string]bool    // messageIds of the results that came
+	busy       bool               // a run of the thread went on without its client when the record was read
 }
 
 func newAttempt(in agui.RunInput) attempt { return attempt{in: in, taken: true} }
@@ -107,7 +108,7 @@ func (h *Handler) serveRun(w http.ResponseWriter, req *http.Request, route strin
 		return
 	}
 	defer func() {
-		if !r.detached {
+		if !r.detached.Load() {
 			r.leave()
 		}
 	}()
@@ -140,6 +141,7 @@ func storeDown() decision {
 // judge loads the record, reads the answers and asks the contract.
 func (r *run) judge() (decision, error) {
 	r.attempt = newAttempt(r.came)
+	r.busy = r.h.busyAlone(r.key) // before the record is read: that run may open a pause and be gone behind it
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	record, err := r.h.opts.Store.Load(ctx, r.key, "")
@@ -299,6 +301,8 @@ func (r *run) preparePass(d decision) decision {
 	case r.h.busyAlone(r.key):
 		// The backend would refuse a second run, or begin one beside the first.
 		return refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
+	case r.busy:
+		return decision{do: actWait} // it has ended since
 	case !r.outlive():
 		return givenUp()
 	}

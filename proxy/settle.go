@@ -123,7 +123,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		} else {
 			err = r.save(result, nil)
 		}
-		if err == nil && res.Doubt && !r.detached {
+		if err == nil && res.Doubt && !r.detached.Load() {
 			r.toldDoubt()
 		}
 		if err != nil {

@@ -64,8 +64,8 @@
 //     $context, $tools
 //   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of such a request,
 //     Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters
-//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs, path;path; none: all
-//     of them
+//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs, path;path, and /
+//     always; none: all of them
 //   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the interrupt's
 //     name: glob=profile;glob=profile a profile of docs-string ("y" and "n"), bool, envelope or raw, with yes=,
 //     no=, cancel= and path= behind it

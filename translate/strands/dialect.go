@@ -80,7 +80,8 @@ func (d *Dialect) Route(p string) (route string, ok bool) {
 		segments[i], _, _ = strings.Cut(s, ";")
 	}
 	p = path.Clean("/" + strings.Join(segments, "/"))
-	return p, len(d.paths) == 0 || slices.ContainsFunc(d.paths, func(glob string) bool {
+	// "/" is the upstream's own path (proxy adds nothing for it), which leads to the agent whatever the client's paths are.
+	return p, len(d.paths) == 0 || p == "/" || slices.ContainsFunc(d.paths, func(glob string) bool {
 		ok, err := path.Match(glob, p)
 		return ok && err == nil
 	})

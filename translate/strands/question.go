@@ -75,9 +75,6 @@ func (qs *questions) add(q question) {
 	qs.list = append(qs.list, q)
 }
 
-// known says whether a question with the id is there.
-func (qs *questions) known(id string) bool { return qs.ids[id] }
-
 // fill takes what the frame before did not say.
 func (q *question) fill(more question) {
 	if q.callID == "" {
