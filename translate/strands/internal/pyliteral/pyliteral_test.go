@@ -159,3 +159,11 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// A document of a tool's comes as bytes of megabytes, without an escape in it. It took hours when each byte was searched from.
+func TestLongBytes(t *testing.T) {
+	s := "b'" + strings.Repeat("x", 2<<20) + "'"
+	if out, err := JSON(s); err != nil || len(out) != (2<<20+2)/3*4+2 {
+		t.Error(len(out), err)
+	}
+}

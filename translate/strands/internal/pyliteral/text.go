@@ -58,12 +58,12 @@ func (r *reader) text(out *[]byte) error {
 			put(out, r.s[r.at:r.at+2])
 			r.at += 2
 		default:
-			n := strings.IndexAny(r.s[r.at+1:], "\\\n"+string(quote))
-			if n < 0 || p.bytes {
-				n = 0
+			end := r.at + 1 // each byte is looked at once: no search to the end of the text
+			for end < len(r.s) && r.s[end] != quote && r.s[end] != '\\' && r.s[end] != '\n' && !(p.bytes && r.s[end] >= utf8.RuneSelf) {
+				end++
 			}
-			put(out, r.s[r.at:r.at+1+n])
-			r.at += 1 + n
+			put(out, r.s[r.at:end])
+			r.at = end
 		}
 	}
 	return r.fail("a string does not end")
