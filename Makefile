@@ -96,7 +96,7 @@ e2e: ## real backends (Python) and real clients (Node) with the built binary bet
 image: ## a container image, holdpoint:<git describe>; needs Docker
 	docker build -t holdpoint:$(VERSION) .
 
-update: ## write anew what tests compare with: golden files, the package comment, the README's example; look at the diff
+update: ## write anew what tests compare with: golden files, the package comment, the README's table and example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
-	$(GO) test ./cmd/holdpoint -run PackageComment -update
+	$(GO) test ./cmd/holdpoint -run 'PackageComment|ReadmeTable' -update
 	$(GO) test ./internal/repo -run ReadmeShowsTheExample -update

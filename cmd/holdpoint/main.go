@@ -67,7 +67,7 @@
 //   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs, path;path, and /
 //     always; none: all of them
 //   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the interrupt's
-//     name: glob=profile;glob=profile a profile of docs-string ("y" and "n"), bool, envelope or raw, with yes=,
+//     name: glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool, envelope or raw, with yes=,
 //     no=, cancel= and path= behind it
 //   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
 //     glob=schema;glob=schema

@@ -12,10 +12,10 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-var update = flag.Bool("update", false, "rewrite the package comment in main.go")
+var update = flag.Bool("update", false, "rewrite the package comment in main.go and the README's table")
 
 // TestReadmeTable compares the README's table with the struct. The section is what stands between two lines
-// `<!-- variables -->`.
+// `<!-- variables -->`. With -update it writes it.
 func TestReadmeTable(t *testing.T) {
 	const file, marker = "../../README.md", "<!-- variables -->"
 	text, err := os.ReadFile(file)
@@ -27,6 +27,13 @@ func TestReadmeTable(t *testing.T) {
 		t.Fatalf("%s: want two markers %s around the table of variables, got %d", file, marker, len(parts)-1)
 	}
 	if got, want := strings.TrimSpace(parts[1]), strings.TrimSpace(markdownTable()); got != want {
+		if *update {
+			parts[1] = "\n" + want + "\n"
+			if err := os.WriteFile(file, []byte(strings.Join(parts, marker)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
 		t.Errorf("%s: the table differs from the struct config; between the markers must stand\n\n%s", file, want)
 	}
 }

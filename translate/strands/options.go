@@ -14,7 +14,7 @@ type Options struct {
 	Headers Headers `env:"HEADERS" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request, Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters"`
 	Paths   Paths   `env:"PATHS" doc:"paths of a Strands server that lead to an agent, globs, path;path, and / always; none: all of them"`
 	// Answers: the documented hook takes a string, and only one.
-	Answers translate.StrandsRules `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile a profile of docs-string (\"y\" and \"n\"), bool, envelope or raw, with yes=, no=, cancel= and path= behind it"`
+	Answers translate.StrandsRules `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile, a profile of docs-string (\"y\" and \"n\"), bool, envelope or raw, with yes=, no=, cancel= and path= behind it"`
 	Schemas Schemas                `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
 	Reasons Names                  `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
 	// Interrupts: projects that stream frames of their own, {"type":"interrupt","interrupt_id":..}.
