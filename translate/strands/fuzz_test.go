@@ -46,12 +46,19 @@ func FuzzStream(f *testing.F) {
 		checkPlayed(t, d, play(t, run, l, mediaType, answer))
 		asks := plain(t, d, stream, frames(waits)).result.Next.Run
 		checkPlayed(t, d, play(t, asks, &log{}, mediaType, answer))
+		p.Failed = true
+		in := input(t, "")
+		_, run, err = d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: []agui.Pause{p}, Transcript: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPlayed(t, d, play(t, play(t, run, l, stream, frames(waits)).result.Next.Run, l, mediaType, answer))
 	})
 }
 
 func checkPlayed(t *testing.T, d *Dialect, p played) {
 	t.Helper()
-	open := map[string]bool{}
+	open, argued := map[string]bool{}, map[string]bool{}
 	id := func(ev agui.Event) string {
 		return ev.Get("messageId").Str + ev.Get("toolCallId").Str + ev.Get("stepName").Str
 	}
@@ -65,13 +72,18 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 				t.Fatalf("begun twice: %s", ev.JSON)
 			}
 			open[id(ev)] = true
+			delete(argued, id(ev))
 		case agui.TextContent, agui.CallArgs:
 			if !open[id(ev)] || ev.Get("delta").Type != gjson.String || ev.Get("delta").Raw == `""` {
 				t.Fatalf("of nothing: %s", ev.JSON)
 			}
+			argued[id(ev)] = true
 		case agui.TextEnd, agui.CallEnd, agui.StepFinished:
 			if !open[id(ev)] {
 				t.Fatalf("ended twice: %s", ev.JSON)
+			}
+			if ev.Type == agui.CallEnd && !argued[id(ev)] {
+				t.Fatalf("no arguments: %s", ev.JSON)
 			}
 			delete(open, id(ev))
 		case agui.CallResult:
