@@ -16,10 +16,8 @@ func (r *run) detach(b *body) {
 	b.left = true
 	r.log.Info("client left: reading on")
 	r.goOnAlone()
-	done := r.h.goesOnAlone(r)
 	go func() {
 		defer r.leave()
-		defer done()
 		if b.filled != nil {
 			<-b.filled
 		}
@@ -31,22 +29,6 @@ func (r *run) detach(b *body) {
 	}()
 }
 
-// goesOnAlone notes that the thread's agent is at work without a client. What it returns takes the note back.
-func (h *Handler) goesOnAlone(r *run) (done func()) {
-	if r.claimedNow() {
-		return func() {} // the record says so
-	}
-	add := func(n int) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.alone[r.key] += n; h.alone[r.key] == 0 {
-			delete(h.alone, r.key)
-		}
-	}
-	add(1)
-	return func() { add(-1) }
-}
-
 // busyAlone says whether a run of the thread is read on without its client.
 func (h *Handler) busyAlone(key store.Key) bool {
 	h.mu.Lock()
@@ -54,8 +36,15 @@ func (h *Handler) busyAlone(key store.Key) bool {
 	return h.alone[key] > 0
 }
 
-// goOnAlone bounds how long a run goes on without its client, wherever it is by then.
+// goOnAlone notes that the thread's agent is at work without a client, and bounds how long that may be. It is called as soon
+// as the client has left, which the stream itself shows only when something is written to it.
 func (r *run) goOnAlone() {
+	r.h.mu.Lock()
+	if _, live := r.h.live[r]; live && !r.noted {
+		r.noted = true
+		r.h.alone[r.key]++
+	}
+	r.h.mu.Unlock()
 	r.alone.start(detachTimeout, func(context.Context) bool {
 		r.cancel(errIdle)
 		return false

@@ -37,6 +37,11 @@ func (r *run) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.live, r)
+	if r.noted {
+		if h.alone[r.key]--; h.alone[r.key] == 0 {
+			delete(h.alone, r.key)
+		}
+	}
 	if len(h.live) == 0 && h.ended != nil {
 		close(h.ended)
 		h.ended = nil

@@ -52,7 +52,7 @@ type Handler struct {
 
 	mu       sync.Mutex
 	live     map[*run]context.CancelCauseFunc
-	alone    map[store.Key]int // runs without answers that are read on without their clients
+	alone    map[store.Key]int // runs that go on without their clients
 	draining bool
 	ended    chan struct{} // closed when live gets empty; nil while nobody waits
 }

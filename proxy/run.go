@@ -66,6 +66,7 @@ type run struct {
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // gives a claimed run up that its client has left
 	detached bool        // the handler has returned and the run goes on
+	noted    bool        // it is counted among those without a client; under the handler's lock
 	began    bool        // the client has the header of a stream already
 
 	// For the one line in the log.
