@@ -64,11 +64,12 @@ func (table *turntable) turn(t *testing.T, to string) {
 type guest struct {
 	name     string
 	url      string
-	say      string
+	say      string // @ in it is followed by the thread, whose files the Strands agents want to be named
 	reason   string
 	native   bool // it announces a pause that is not answered with the outcome: that passes untouched
 	executed func(thread string) map[string]int
-	want     map[string]int // of a thread whose question was answered with yes
+	want     map[string]int                    // of a thread whose question was answered with yes
+	prepare  func(t *testing.T, thread string) // nil: nothing is to be done before it asks
 }
 
 // guests are all backends that Holdpoint knows under auto.
@@ -77,17 +78,32 @@ func guests(t *testing.T) []guest {
 	var list []guest
 	add := func(a actor, say, reason, effect string) {
 		p := theStage().play(a)
-		list = append(list, guest{a.name, theStage().url + "/" + a.name + "/", say, reason, false, p.Executed, map[string]int{effect: 1}})
+		list = append(list, guest{a.name, theStage().url + "/" + a.name + "/", say, reason, false, p.Executed, map[string]int{effect: 1}, nil})
 	}
 	for _, b := range shared.backends {
 		list = append(list, guest{"langgraph-" + b.name, b.url() + "/approve", "go", "langgraph:interrupt", false,
-			func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete": 1}})
+			func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete": 1}, nil})
 	}
 	for _, b := range shared.agents {
 		if b.mode == "default" {
 			list = append(list, guest{"agentframework-" + b.name, b.url() + "/approve", "go", "tool_call", false,
-				func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete_file": 1}})
+				func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete_file": 1}, nil})
 		}
+	}
+	strands := func(name string, w world, prepare func(t *testing.T, thread string)) {
+		executed := func(thread string) map[string]int {
+			counts := map[string]int{}
+			for _, e := range w.b.ledger(t, thread).Effects {
+				counts[e.Name]++
+			}
+			return counts
+		}
+		list = append(list, guest{name, w.b.url(), "delete a.txt @", "tool_call", false, executed, map[string]int{"delete_files": 1}, prepare})
+	}
+	strands("aws-strands-ts", shared.strands.world("agui/hook", newest), nil)
+	for _, s := range shared.strandsPy {
+		w := world{b: &backend{name: s.version, mode: "agui/gate", server: s}}
+		strands("aws-strands-py-"+s.version, w, w.folder)
 	}
 	for _, a := range layouts() {
 		add(a, "approve E-1", "tool_call", "E-1")
@@ -113,7 +129,10 @@ func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
 	c.nulls = true
-	a := c.run(t, step{say: g.say}).answer(t)
+	if g.prepare != nil {
+		g.prepare(t, c.thread)
+	}
+	a := c.run(t, step{say: strings.ReplaceAll(g.say, "@", "@"+c.thread)}).answer(t)
 	switch {
 	case g.native && (a.outcome() != nil || len(a.customs()) != 1 || a.code() != ""):
 		t.Errorf("%s: not untouched: %s", g.name, terminal(a))

@@ -97,20 +97,20 @@ func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 
 // A run whose client has left goes on. Until it has ended its thread takes no other: the agent would begin it beside the first.
 func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
-	eachStrandsPython(t, []string{"agentcore/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
 		s := c.wants("linger " + gate)
 		s.abortOn = "TOOL_CALL_END"
 		c.run(t, s)
 		w.b.reached(t, gate)
 		next := c.another(t)
-		busy := next.another(t)
-		if !eventually(func() bool { return busy.run(t, step{say: "plain and impatient"}).answer(t).code() == "THREAD_BUSY" }) {
-			t.Error("a second run began beside the first")
-		}
+		w.logs(t, c, "client left")
+		next.another(t).refused(t, step{say: "plain and impatient"}, "THREAD_BUSY", false)
+		w.called(t, next, 1)
 		w.b.open(t, gate)
 		w.logs(t, c, `"run ended"`, `"finished"`)
 		next.goesOn(t, nil)
+		w.called(t, next, 2)
 		w.gone(t, next)
 	})
 }

@@ -14,7 +14,6 @@ const detachTimeout = time.Hour
 func (r *run) detach(b *body) {
 	r.detached = true
 	b.left = true
-	r.log.Info("client left: reading on")
 	r.goOnAlone()
 	go func() {
 		defer r.leave()
@@ -36,15 +35,21 @@ func (h *Handler) busyAlone(key store.Key) bool {
 	return h.alone[key] > 0
 }
 
-// goOnAlone notes that the thread's agent is at work without a client, and bounds how long that may be. It is called as soon
-// as the client has left, which the stream itself shows only when something is written to it.
+// goOnAlone notes that the client has left, wherever the run is by then, and bounds how long it goes on without it.
 func (r *run) goOnAlone() {
-	r.h.mu.Lock()
-	if _, live := r.h.live[r]; live && !r.noted {
-		r.noted = true
-		r.h.alone[r.key]++
+	h := r.h
+	h.mu.Lock()
+	_, live := h.live[r]
+	first := live && !r.left
+	if first {
+		r.left = true
+		h.alone[r.key]++
 	}
-	r.h.mu.Unlock()
+	h.mu.Unlock()
+	if !first {
+		return
+	}
+	r.log.Info("client left: the run goes on")
 	r.alone.start(detachTimeout, func(context.Context) bool {
 		r.cancel(errIdle)
 		return false

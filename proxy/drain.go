@@ -10,7 +10,7 @@ import (
 // enter takes the run into the books. It fails when the proxy drains.
 //
 // The run's context does not end with the request's: a claimed run goes on without its client, so that the outcome of
-// what was approved is recorded. For any other run the client's leaving cancels the upstream, see follow.
+// what was approved is recorded, and so does one whose dialect wants it. For any other run the client's leaving cancels the upstream, see follow.
 func (h *Handler) enter(r *run, req *http.Request) bool {
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(req.Context()))
 	r.unfollow = context.AfterFunc(req.Context(), func() { r.cancel(context.Canceled) })
@@ -36,12 +36,12 @@ func (r *run) leave() {
 	h := r.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.live, r)
-	if r.noted {
+	if r.left {
 		if h.alone[r.key]--; h.alone[r.key] == 0 {
 			delete(h.alone, r.key)
 		}
 	}
+	delete(h.live, r)
 	if len(h.live) == 0 && h.ended != nil {
 		close(h.ended)
 		h.ended = nil

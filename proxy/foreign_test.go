@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -337,15 +336,13 @@ func TestForeignUntaken(t *testing.T) {
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
-	gone := make(chan struct{})
 	var g *rig
 	g = newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, _ int) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		http.NewResponseController(w).Flush()
-		<-gone
-		for end := time.Now().Add(time.Minute); !g.alone(); runtime.Gosched() { // though nothing is written to it
-			if time.Now().After(end) || r.Context().Err() != nil {
-				t.Error("nobody noticed that the client has left, or the backend was hung up on")
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(g.logs.String(), "client left"); time.Sleep(time.Millisecond) {
+			if r.Context().Err() != nil || time.Now().After(deadline) {
+				t.Errorf("the backend was hung up on (%v), or nobody noticed that the client has left", r.Context().Err())
 				return
 			}
 		}
@@ -360,21 +357,13 @@ func TestReadOn(t *testing.T) {
 	}
 	leave()
 	res.Body.Close()
-	close(gone)
 	if err := g.h.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
-	if g.called() != 1 || g.alone() {
-		t.Errorf("%d calls, runs without a client: %v", g.called(), g.alone())
+	if g.called() != 1 || len(g.h.alone) != 0 {
+		t.Errorf("%d calls, %d runs without a client", g.called(), len(g.h.alone))
 	}
-}
-
-// alone says whether a run goes on without its client.
-func (g *rig) alone() bool {
-	g.h.mu.Lock()
-	defer g.h.mu.Unlock()
-	return len(g.h.alone) > 0
 }
 
 // A dialect is told which ended pauses were answered without a good end.

@@ -61,12 +61,12 @@ type run struct {
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	lasting  atomic.Bool // it goes on without its client
+	lasting  atomic.Bool // it would go on without its client
+	left     bool        // it does; under Handler.mu
 	unfollow func() bool // lets the run outlive its request
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // gives a claimed run up that its client has left
 	detached bool        // the handler has returned and the run goes on
-	noted    bool        // it is counted among those without a client; under the handler's lock
 	began    bool        // the client has the header of a stream already
 
 	// For the one line in the log.

@@ -314,6 +314,14 @@ func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestStrandsEntrypointIsTheOneThatRuns: docs/strands.md shows e2e/strands/entrypoint.py as it is.
+func TestStrandsEntrypointIsTheOneThatRuns(t *testing.T) {
+	parts := strings.Split(read(t, "docs/strands.md"), "<!-- entrypoint -->")
+	if want := "\n```python\n" + read(t, "e2e/strands/entrypoint.py") + "```\n"; len(parts) != 3 || parts[1] != want {
+		t.Errorf("between its two markers docs/strands.md must have\n%s", want)
+	}
+}
+
 // TestLinksWithinTheRepository lead somewhere.
 func TestLinksWithinTheRepository(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)

@@ -30,8 +30,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -117,26 +115,12 @@ func signHeld(ev agui.Event, held agui.Call) translate.Verdict {
 
 // speaksOutcome says whether an interrupt outcome is of this framework.
 func speaksOutcome(finish agui.Event) bool {
-	for _, i := range interrupts(finish) {
+	for _, i := range translate.Outcome(finish) {
 		if i.Get("metadata." + metadataKey).IsObject() {
 			return true
 		}
 	}
 	return false
-}
-
-// interrupts of an interrupt outcome, nil if the event has none.
-func interrupts(finish agui.Event) []gjson.Result {
-	if finish.Get("outcome.type").Str != "interrupt" || !finish.Valid() {
-		return nil
-	}
-	var list []gjson.Result
-	for _, i := range finish.Get("outcome.interrupts").Array() {
-		if i.IsObject() {
-			list = append(list, i)
-		}
-	}
-	return list
 }
 
 // Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the family would take for an

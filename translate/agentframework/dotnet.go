@@ -82,7 +82,7 @@ func signDotnet(ev agui.Event) bool {
 		_, ok := dotnetAsked(ev)
 		return ok
 	case agui.RunFinished:
-		return slices.ContainsFunc(interrupts(ev), dotnetLooks)
+		return slices.ContainsFunc(translate.Outcome(ev), dotnetLooks)
 	}
 	return false
 }

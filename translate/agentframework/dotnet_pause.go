@@ -44,7 +44,7 @@ type dotnetPrivate struct {
 // paused is the pause with which the host ended a run, and its terminal event without the outcome; false if it asked for no
 // approval. To the interrupts of the outcome come the approvals that it kept back because tools were declared.
 func (s *dotnetStream) paused(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
-	list := interrupts(finish)
+	list := translate.Outcome(finish)
 	if len(list) == 0 && !dotnetSucceeded(finish) {
 		return agui.Pause{}, agui.Event{}, false
 	}
@@ -89,7 +89,7 @@ func dotnetSucceeded(finish agui.Event) bool {
 func dotnetInputs(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := dotnetShown(r)
-	for _, i := range interrupts(finish) {
+	for _, i := range translate.Outcome(finish) {
 		open = append(open, dotnetInput(i, calls))
 	}
 	if len(open) == 0 {

@@ -16,7 +16,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 		k.Thread = run.thread
 	}
 	k.Siblings = run.siblings()
-	if list := interrupts(finish); len(list) > 0 {
+	if list := translate.Outcome(finish); len(list) > 0 {
 		k.Row = rowOutcome
 		return run.ofOutcome(list), k
 	}

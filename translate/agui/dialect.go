@@ -40,7 +40,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 	}
 	switch ev.Type {
 	case agui.RunFinished:
-		if len(interrupts(ev)) > 0 {
+		if len(translate.Outcome(ev)) > 0 {
 			return translate.Mine
 		}
 	case agui.Custom:
@@ -49,20 +49,6 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 		}
 	}
 	return translate.No
-}
-
-// interrupts of an interrupt outcome, nil if the event has none.
-func interrupts(finish agui.Event) []gjson.Result {
-	if finish.Get("outcome.type").Str != "interrupt" || !finish.Valid() {
-		return nil
-	}
-	var list []gjson.Result
-	for _, i := range finish.Get("outcome.interrupts").Array() {
-		if i.IsObject() {
-			list = append(list, i)
-		}
-	}
-	return list
 }
 
 // Begin implements translate.Dialect. A plain run goes as it came.

@@ -50,7 +50,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	switch e.Event.Type {
 	case agui.RunFinished:
-		if list := interrupts(e.Event); len(list) > 0 {
+		if list := translate.Outcome(e.Event); len(list) > 0 {
 			res = paused(list, e.Event)
 		}
 	case agui.RunErrored:

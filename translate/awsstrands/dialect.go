@@ -46,8 +46,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -82,7 +80,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate
 	if held.ID != "" || ev.Type != agui.RunFinished {
 		return translate.No // the same was asked without a call
 	}
-	list := interrupts(ev)
+	list := translate.Outcome(ev)
 	var seen map[string]agui.Call
 	for _, i := range list {
 		id, ok := translate.ParseStrandsID(text(i, "id"))
@@ -103,20 +101,6 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate
 		return translate.No
 	}
 	return translate.Mine
-}
-
-// interrupts of an interrupt outcome, nil if the event has none.
-func interrupts(finish agui.Event) []gjson.Result {
-	if finish.Get("outcome.type").Str != "interrupt" || !finish.Valid() {
-		return nil
-	}
-	var list []gjson.Result
-	for _, i := range finish.Get("outcome.interrupts").Array() {
-		if i.IsObject() {
-			list = append(list, i)
-		}
-	}
-	return list
 }
 
 // calls are those that the client has seen, by their ids.

@@ -40,7 +40,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	resumes := run.r.Pause.ID != ""
 	switch e.Event.Type {
 	case agui.RunFinished:
-		if list := interrupts(e.Event); len(list) > 0 {
+		if list := translate.Outcome(e.Event); len(list) > 0 {
 			return run.paused(list, e.Event), nil
 		}
 		if resumes && !run.worked && run.askedByPython() {
