@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store/memory"
 	"holdpoint/translate"
 )
 
@@ -87,8 +88,8 @@ func (r *foreignRun) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-func newForeignRig(t *testing.T, d *foreignDialect, serve func(w http.ResponseWriter, r *http.Request, n int)) *rig {
-	return newRig(t, serve, func(o *Options) { o.Dialect, o.MaxFrameBytes = d, 64<<10 })
+func newForeignRig(t *testing.T, d *foreignDialect, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
+	return newRig(t, serve, append(change, func(o *Options) { o.Dialect, o.MaxFrameBytes = d, 64<<10 })...)
 }
 
 func answers(mediaType, body string) func(w http.ResponseWriter, r *http.Request, n int) {
@@ -385,6 +386,52 @@ func TestFailedPausesAreTold(t *testing.T) {
 			g.do(more)
 		}
 		if len(ended) != 1 || ended[0].Failed != want {
+			t.Errorf("%q: %+v", end, ended)
+		}
+	}
+}
+
+// A method is what a backend makes of it: werkzeug writes it in upper case.
+func TestMethodsInLowerCaseAreJudged(t *testing.T) {
+	native := `{"prompt":[{"interruptResponse":{"interruptId":"a","response":"y"}}]}`
+	for name, c := range map[string]struct {
+		rig  *rig
+		body string
+	}{
+		"the agent's own request": {newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n")), native},
+		"answers to nothing":      {newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) }), input("t", "r", resumeWith(yes("n1~x")))},
+	} {
+		rec := httptest.NewRecorder()
+		c.rig.h.ServeHTTP(rec, httptest.NewRequest("post", "/", strings.NewReader(c.body)))
+		if c.rig.called() != 0 {
+			t.Errorf("%s reached the backend: %d %s", name, rec.Code, rec.Body)
+		}
+	}
+}
+
+// What a pause asked is forgotten after the replay time; that its answers may still be acted on is not.
+func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
+	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
+		d := &foreignDialect{}
+		var ended []agui.Pause
+		d.begin = func(r translate.Request) (translate.Out, error) {
+			ended = r.Ended
+			return translate.Out{}, nil
+		}
+		now := testNow
+		g := newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, n int) {
+			answers("application/x-ndjson", map[int]string{1: "asks\n", 2: end, 3: "ends\n"}[n])(w, r, n)
+		}, func(o *Options) {
+			o.Now = func() time.Time { return now }
+			o.Store = memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: o.Now})
+		})
+		g.do(input("t", "r", ""))
+		g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+		more := strings.Replace(input("t", "r3", ""), oldUser, oldUser+`,{"id":"u9","role":"user","content":"and?"}`, 1)
+		g.do(more)
+		now = now.Add(2 * time.Hour)
+		g.do(more)
+		if len(ended) != want || want > 0 && (!ended[0].Failed || ended[0].Interrupts != nil) {
 			t.Errorf("%q: %+v", end, ended)
 		}
 	}

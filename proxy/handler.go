@@ -135,7 +135,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"path", r.URL.Path, "dialect", h.opts.Dialect.Name())
 		})
 	}
-	if r.Method != http.MethodPost {
+	if !strings.EqualFold(r.Method, http.MethodPost) { // post is a POST to some backends (werkzeug's)
 		h.reverse.ServeHTTP(w, r)
 		return
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -14,16 +15,27 @@ func (r *run) withUntaken(ev agui.Event) agui.Event {
 	if r.taken || len(r.request.New) == 0 || !ev.Valid() {
 		return ev
 	}
+	messages := ev.Get("messages")
 	held := map[agui.SeenMessage]bool{}
-	for _, m := range ev.Get("messages").Array() {
+	for _, m := range messages.Array() {
 		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
 	}
-	out := ev.JSON
+	// All at once: a client may bring very many small ones.
+	var untaken []agui.Message
 	for _, m := range r.request.New {
 		if !held[identity(m)] {
-			out = agui.SetKey(out, "messages.-1", m.JSON)
+			untaken = append(untaken, m)
 		}
 	}
+	if len(untaken) == 0 {
+		return ev
+	}
+	list := []byte(agui.MessageList(untaken))
+	if messages.IsArray() && len(held) > 0 {
+		list[0] = ','
+		list = append([]byte(strings.TrimSuffix(messages.Raw, "]")), list...)
+	}
+	out := agui.SetKey(ev.JSON, "messages", list)
 	return ev.With(out)
 }
 

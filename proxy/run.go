@@ -359,8 +359,9 @@ func (r *run) begin(d decision, p agui.Pause) decision {
 	return d
 }
 
-// endedPauses are those of the record whose questions are still known (a tombstone's are not), newest first. A plain run
-// begins beside a pause only if that was given up just now.
+// endedPauses are those of the record whose questions are still known, newest first. A plain run begins beside a pause only
+// if that was given up just now. A tombstone's questions are not known; that it failed a backend may have to be told of which
+// keeps the answers, for it acts on them.
 func (r *run) endedPauses(resumed agui.Pause) []agui.Pause {
 	var list []agui.Pause
 	if p := r.record.Pause; p != nil && resumed.ID == "" {
@@ -371,6 +372,8 @@ func (r *run) endedPauses(resumed agui.Pause) []agui.Pause {
 			p := *result.Pause
 			p.Failed = result.How == store.Doubtful || isError(result.Finish)
 			list = append(list, p)
+		} else if result.Failed && r.h.foreign != nil {
+			list = append(list, agui.Pause{ID: result.PauseID, Failed: true})
 		}
 	}
 	return list

@@ -56,8 +56,8 @@ type Result struct {
 	// Receipt is by what the store knows a repeated Finish: a digest of its arguments. Nobody else reads it.
 	Receipt string `json:"receipt,omitempty"`
 	// Tombstone: what made it replayable is gone, because it is older than the replay time and every expiresAt of the
-	// pause, or because the store had no room. PauseID, IDs, How, ByArray, At and Receipt are left; of a Sticky pause
-	// also Digest, Failed and its questions, for the backend does not forget the answer either.
+	// pause, or because the store had no room. PauseID, IDs, How, ByArray, At, Receipt and Failed are left; of a Sticky
+	// pause also Digest and its questions, for the backend does not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
 	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
 }

@@ -263,6 +263,8 @@ func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.
 	switch {
 	case text && r.profile() == Bool && isNoWord(payload):
 		return no, nil // to who takes true and false, "no" is true
+	case text && words && r.profile() == Bool && !isYesWord(payload) && !sameWord(payload, yes):
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is a text that says neither yes nor no, and the hook that asked takes any text for yes: send {\"approved\":true} or {\"approved\":false}", id)
 	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":
 		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is empty, which the hook that asked takes for a no, or for none", id)
 	case decides && !approved && no != nil:

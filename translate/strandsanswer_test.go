@@ -104,13 +104,16 @@ func TestStrandsAnswerToAHook(t *testing.T) {
 
 // To a hook that takes true and false any text is true.
 func TestStrandsAnswerOfNoAsText(t *testing.T) {
-	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`} {
+	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`, `"nope"`: "refused", `"do not"`: "refused"} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
 		if got := said(t, StrandsRule{Profile: Bool}, a, true); got != want {
 			t.Errorf("%s became %s, want %s", payload, got, want)
 		}
 		if got := said(t, StrandsRule{}, a, true); got != payload {
 			t.Errorf("as words: %s became %s", payload, got)
+		}
+		if got := said(t, StrandsRule{Profile: Bool}, a, false); want == "refused" && got != payload {
+			t.Errorf("to a tool: %s became %s", payload, got)
 		}
 	}
 }

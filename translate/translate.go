@@ -69,7 +69,8 @@ type Request struct {
 	// New are the messages beside the answers that the record lacks; empty but on a resume.
 	New []agui.Message
 	// Ended are the earlier pauses of the thread that the record still keeps, however they ended, newest first: what they
-	// asked may stand in the history without an answer. Their Failed is set.
+	// asked may stand in the history without an answer. Their Failed is set. A foreign dialect is also told of those that failed
+	// of which nothing else is kept: they have no Interrupts.
 	Ended []agui.Pause
 	// Valid judges a payload (nil is null) by a responseSchema, as admit did for the client's answers: for what a
 	// dialect itself makes of a cancelled one. nil judges nothing.

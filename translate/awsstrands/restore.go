@@ -14,17 +14,20 @@ type cut struct {
 	message agui.Message
 	calls   []string // those that did not go
 	whole   bool     // nothing of it went
-	before  []string // ids of the messages before it, the nearest first
+	before  []string // ids of the messages before it; of a later cut's it is the beginning
 }
 
 // cuts are what sent lacks of all. Both are in the same order.
 func cuts(all, sent []agui.Message) []cut {
+	if len(all) == 0 || len(all) == len(sent) && &all[0] == &sent[0] {
+		return nil // nearly always
+	}
 	var list []cut
-	var before []string
+	before := make([]string, 0, len(all))
 	for _, m := range all {
 		kept := len(sent) > 0 && sent[0].ID == m.ID
 		if m.ID != "" && (!kept || len(sent[0].JSON) != len(m.JSON)) {
-			one := cut{message: m, calls: callIDs(m), whole: !kept, before: slices.Clone(before)}
+			one := cut{message: m, calls: callIDs(m), whole: !kept, before: before}
 			if kept {
 				went := callIDs(sent[0])
 				one.calls = slices.DeleteFunc(one.calls, func(id string) bool { return slices.Contains(went, id) })
@@ -34,7 +37,7 @@ func cuts(all, sent []agui.Message) []cut {
 		if kept {
 			sent = sent[1:]
 		}
-		before = slices.Insert(before, 0, m.ID)
+		before = append(before, m.ID)
 	}
 	return list
 }
@@ -58,8 +61,9 @@ func (run *run) cutCalls() map[string]bool {
 	return ids
 }
 
-// Restored implements translate.Restorer: a MESSAGES_SNAPSHOT with what was cut from the request. The adapters send back the history that they were sent,
-// and a client deletes what a snapshot leaves out: what Holdpoint keeps from a model is none of the client's loss.
+// Restored implements translate.Restorer: a MESSAGES_SNAPSHOT with what was cut from the request. The adapters send back the
+// history that they were sent, and a client deletes what a snapshot leaves out: what Holdpoint keeps from a model is none of the
+// client's loss. A message stands behind the nearest one before it that the snapshot has.
 func (run *run) Restored(ev agui.Event) agui.Event {
 	if len(run.cuts) == 0 || !ev.Valid() {
 		return ev
@@ -67,30 +71,32 @@ func (run *run) Restored(ev agui.Event) agui.Event {
 	var list []json.RawMessage
 	at := map[string]int{}
 	for _, m := range ev.Get("messages").Array() {
-		at[m.Get("id").Str] = len(list)
+		if id := m.Get("id").Str; id != "" {
+			at[id] = len(list)
+		}
 		list = append(list, json.RawMessage(m.Raw))
 	}
+	behind := map[int][]json.RawMessage{} // what is put in, by the place in the list that it stands behind
+	nearest, seen := -1, 0
 	for _, c := range run.cuts {
+		for _, id := range c.before[seen:] {
+			if n, ok := at[id]; ok {
+				nearest = n
+			}
+		}
+		seen = len(c.before)
 		n, there := at[c.message.ID]
 		switch {
 		case there && !c.whole:
 			list[n] = agui.SetKey(list[n], "toolCalls", []byte(gjson.GetBytes(c.message.JSON, "toolCalls").Raw))
 		case !there && c.whole:
-			n = 0
-			for _, id := range c.before {
-				if i, ok := at[id]; ok {
-					n = i + 1
-					break
-				}
-			}
-			list = slices.Insert(list, n, json.RawMessage(c.message.JSON))
-			for id, i := range at {
-				if i >= n {
-					at[id] = i + 1
-				}
-			}
-			at[c.message.ID] = n
+			behind[nearest] = append(behind[nearest], json.RawMessage(c.message.JSON))
+			at[c.message.ID] = nearest
 		}
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MustMarshal(list)))
+	whole := append([]json.RawMessage{}, behind[-1]...) // of none an empty list, not null
+	for n, m := range list {
+		whole = append(append(whole, m), behind[n]...)
+	}
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MustMarshal(whole)))
 }

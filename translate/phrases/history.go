@@ -37,7 +37,8 @@ func (d *Dialect) endsInYes(list []agui.Message) bool {
 	for _, m := range slices.Backward(list) {
 		switch m.Role {
 		case "user", "assistant", "tool":
-			return d.approves(m)
+			// Clients have ids that begin so of their own; ours have what was minted behind them, or hold the words.
+			return d.approves(m) && (strings.Contains(m.ID, "~") || gjson.GetBytes(m.JSON, "content").Str == d.yes)
 		}
 	}
 	return false

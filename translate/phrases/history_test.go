@@ -50,6 +50,9 @@ func TestAnOldAnswer(t *testing.T) {
 	}{
 		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
 		"a yes at the end, then a system":     {asks + "," + asked + "," + yes + "," + say("s", "system", "x"), nil, "UNKNOWN_INTERRUPT_ID"},
+		"a yes with a kept id":                {asks + "," + asked + "," + say("confirm-a1", "user", yesDefault), nil, "UNKNOWN_INTERRUPT_ID"},
+		"a yes in other words":                {asks + "," + asked + "," + say("confirm-a1~x", "user", "Ja."), nil, "UNKNOWN_INTERRUPT_ID"},
+		"a client's own id":                   {asks + "," + asked + "," + say("confirm-6e0f", "user", "What does it cost?"), nil, ""},
 		"a no at the end":                     {asks + "," + asked + "," + no, nil, ""},
 		"a yes before more":                   {asks + "," + asked + "," + yes + "," + more, nil, ""},
 		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []agui.Pause{pause()}, ""},

@@ -125,10 +125,17 @@ func (run *run) finish(members ...string) agui.Event {
 	return agui.Event{Type: agui.RunFinished, JSON: append(o, '}')}
 }
 
+// idle says whether nothing was done: no agent began, nothing was said, called or carried out. What refuses a prompt does so
+// before all that.
+func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
+
 // ended is the result of a run that an error frame ended.
 func (run *run) ended(e translate.End) translate.Result {
 	text := run.failed.text
 	switch {
+	case !run.idle() && run.taken == nil && !strings.Contains(text, saysWaitingTS):
+		// An agent in the midst of its work may fail with the same words, a node of a graph for one: what was sent has been taken.
+		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && lost(text):
 		return translate.Result{Lost: true}
 	case strings.Contains(text, saysWaiting) && run.listed:
@@ -157,16 +164,17 @@ func stuck(why string) translate.Result {
 // status is the result of an answer that is none of the agent's. It goes to the client as it is, unless it decides something.
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
+	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats what it does not take, so that the words may be the client's
 	switch {
 	case e.Status/100 == 2 && run.resumed == nil:
 		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is, with HOLDPOINT_STRANDS_TEXT=true, if its agent never asks", e.Status)
-	case run.resumed != nil && lost(text):
+	case run.resumed != nil && !echoes && lost(text):
 		return translate.Result{Lost: true}
 	case run.taken != nil && e.Status == 500:
 		return stuck(text)
-	case strings.Contains(text, saysWaiting) && !run.listed:
+	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
 		return run.askWhat()
-	case run.listed && (e.Status == 400 || e.Status == 422):
+	case run.listed && echoes:
 		return refuse(agui.UpstreamStatus, "the backend answered %d to a list of answers: its prompt takes only a string, so its questions cannot be answered there; "+
 			"let it take what stream_async takes", e.Status)
 	}
@@ -315,7 +323,7 @@ func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
 	l := run.lane("", emit)
 	run.body = true
 	for range 3 {
-		if v.Type == gjson.String || v.Get("role").Exists() || v.Get("stopReason").Exists() || v.Get("stop_reason").Exists() {
+		if v.Type == gjson.String || reasonIn(v) == interrupted || v.Get("role").Exists() || v.Get("stopReason").Exists() || v.Get("stop_reason").Exists() {
 			run.result(v, l)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -97,9 +98,12 @@ func (l *lane) think(raw string) {
 
 const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
 
+// maxCallID is the longest id of a call, which is kept while the call is open.
+const maxCallID = 4096
+
 // call begins a call of a frame.
 func (l *lane) call(id, name gjson.Result) {
-	if id.Type == gjson.String && id.Str != "" && name.Type == gjson.String {
+	if id.Type == gjson.String && id.Str != "" && len(id.Str) <= maxCallID && name.Type == gjson.String {
 		l.begin(id.String(), name.String())
 	}
 }
@@ -112,7 +116,7 @@ func (l *lane) begin(id, name string) {
 	if l.parent == "" {
 		l.parent = l.run.ids.next()
 	}
-	l.open, l.argued = id, false
+	l.open, l.argued = strings.Clone(id), false
 	if l.calls == nil {
 		l.calls = map[string]bool{}
 	}
@@ -295,10 +299,10 @@ func jsonText(v gjson.Result) string {
 	return v.Raw
 }
 
-// keyOf bounds the size of a key: an id of a backend may be as long as a frame.
+// keyOf bounds the size of a key: an id of a backend may be as long as a frame, and keep the frame that it is a part of.
 func keyOf(id string) string {
 	if len(id) <= 64 {
-		return id
+		return strings.Clone(id)
 	}
 	sum := sha256.Sum256([]byte(id))
 	return string(sum[:])

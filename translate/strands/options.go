@@ -65,7 +65,7 @@ func (p *Paths) UnmarshalText(text []byte) error {
 		if _, err := path.Match(one, ""); err != nil || !strings.HasPrefix(one, "/") {
 			return fmt.Errorf("%q is no path, want for example /invocations;/agents/*", one)
 		}
-		*p = append(*p, strings.ToLower(one))
+		*p = append(*p, strings.ToLower(path.Clean(one))) // as Route has them: with a closing slash none would match
 	}
 	return nil
 }

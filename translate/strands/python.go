@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	o.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "init_event_loop":
+			run.begun = true
 			if depth == 0 {
 				run.restarted()
 			}
@@ -61,6 +63,9 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 		case "tool_interrupt_event":
 			run.asksFor(v.Get("tool_use"), v.Get("interrupts"), path)
 		case "result":
+			if depth == 0 && reasonIn(o) == interrupted {
+				v = o // a server's own frame, with what is asked beside the text
+			}
 			if depth == 0 {
 				run.result(v, run.lane(path, emit))
 			}
@@ -180,7 +185,7 @@ func (run *run) begins(path string, emit func(agui.Event)) {
 	if path == "" || len(path) > 1024 || len(run.steps) >= maxSteps || slices.Contains(run.steps, path) {
 		return
 	}
-	run.steps = append(run.steps, path)
+	run.steps = append(run.steps, strings.Clone(path))
 	emit(step(agui.StepStarted, path))
 }
 
@@ -232,11 +237,8 @@ func (run *run) result(v gjson.Result, l *lane) {
 func (run *run) missed() bool { return !run.shown && !run.whole }
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
-	reason := v.Get("stop_reason").String() + v.Get("stopReason").String()
+	reason := reasonIn(v)
 	run.camel = v.Get("stopReason").Exists()
-	if status := v.Get("status"); reason == "" && status.Type == gjson.String {
-		reason = reasonOf(status.String())
-	}
 	for _, at := range []string{"error", "results.#.error|0"} {
 		if text := v.Get(at); text.Type == gjson.String && run.reason == "" {
 			run.reason = text.String()
@@ -253,6 +255,30 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 		run.asksFor(gjson.Result{}, list, "")
 	}
 	run.stopped(reason)
+}
+
+// reasonIn is why the agent stopped by a result, or by what a server writes beside one; "" if it does not say so. One that says
+// anywhere that the agent asks is taken at its word.
+func reasonIn(v gjson.Result) string {
+	reason := ""
+	for _, name := range []string{"stop_reason", "stopReason", "status"} {
+		said := v.Get(name)
+		if said.Type != gjson.String {
+			continue
+		}
+		one := said.String()
+		if name == "status" {
+			one = reasonOf(one)
+		}
+		if one == interrupted {
+			return interrupted
+		}
+		reason = cmp.Or(reason, one)
+	}
+	if list := v.Get("interrupts"); reason == "" && list.IsArray() && list.Get("0").Exists() {
+		return interrupted
+	}
+	return reason
 }
 
 // reasonOf is the status of a graph or a swarm as a reason to stop.

@@ -1,7 +1,10 @@
 package strands
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -27,6 +30,8 @@ type question struct {
 // questions are those of a run, each once: Python gives one of a node twice, and all once more at the end.
 type questions struct {
 	list []question
+	at   map[string]int  // where in list, by what is asked
+	ids  map[string]bool // of all
 	size int
 	over bool // there were more than are kept: nobody is to be asked a part of them
 }
@@ -35,39 +40,43 @@ func (q question) bytes() int {
 	return len(q.id) + len(q.name) + len(q.source) + len(q.reason) + len(q.node) + len(q.callID) + len(q.tool) + len(q.input)
 }
 
+// asks is what a question asks, in a few bytes.
+func (q question) asks() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q ", q.id, q.name)
+	h.Write(agui.Canonical(q.reason))
+	return string(h.Sum(nil))
+}
+
 // add takes a question. Two with one id are one if they ask the same; else both are asked, for one answer will be taken for
 // both (ids of batches and nodes are made of names alone).
 func (qs *questions) add(q question) {
 	if qs.over {
 		return
 	}
-	for n := range qs.list {
-		if old := &qs.list[n]; old.id == q.id && old.name == q.name && sameReason(old.reason, q.reason) {
-			old.fill(q)
-			return
-		}
+	asks := q.asks()
+	if n, known := qs.at[asks]; known {
+		qs.size -= qs.list[n].bytes()
+		qs.list[n].fill(q)
+		qs.size += qs.list[n].bytes()
+		qs.over = qs.size > maxQuestionBytes
+		return
 	}
 	qs.size += q.bytes()
 	if len(qs.list) >= maxQuestions || qs.size > maxQuestionBytes {
 		qs.over = true
 		return
 	}
+	if qs.at == nil {
+		qs.at, qs.ids = map[string]int{}, map[string]bool{}
+	}
+	q.own()
+	qs.at[asks], qs.ids[q.id] = len(qs.list), true
 	qs.list = append(qs.list, q)
 }
 
 // known says whether a question with the id is there.
-func (qs *questions) known(id string) bool {
-	for _, q := range qs.list {
-		if q.id == id {
-			return true
-		}
-	}
-	return false
-}
-
-func sameReason(a, b json.RawMessage) bool {
-	return string(a) == string(b) || string(agui.Canonical(a)) == string(agui.Canonical(b))
-}
+func (qs *questions) known(id string) bool { return qs.ids[id] }
 
 // fill takes what the frame before did not say.
 func (q *question) fill(more question) {
@@ -79,6 +88,14 @@ func (q *question) fill(more question) {
 	}
 	if q.source == "" {
 		q.source = more.source
+	}
+	q.own()
+}
+
+// own makes the texts of a question its own: they are parts of a frame, which they would keep.
+func (q *question) own() {
+	for _, s := range []*string{&q.id, &q.name, &q.source, &q.node, &q.callID, &q.tool} {
+		*s = strings.Clone(*s)
 	}
 }
 

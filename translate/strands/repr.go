@@ -157,7 +157,7 @@ func (run *run) readRepr(s string, l *lane) bool {
 		return true
 	}
 	name, rest, ok := strings.Cut(s[:min(len(s), 64)], "(")
-	if !ok || !strings.HasSuffix(name, "Result") {
+	if !ok || !slices.Contains([]string{"AgentResult", "GraphResult", "SwarmResult", "MultiAgentResult"}, name) {
 		return false
 	}
 	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && !run.missed() {
@@ -189,7 +189,7 @@ func (run *run) readResult(s, reason string, l *lane) {
 		return
 	}
 	// A swarm has no error for answers that it does not wait for; the node's result is one.
-	run.forgot = run.resumed != nil && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
+	run.forgot = run.resumed != nil && run.idle() && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
 	if reason == interrupted {
 		run.stopped(interrupted)
 		run.asksForRepr(gjson.Result{}, args["interrupts"], "")

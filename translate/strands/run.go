@@ -34,7 +34,7 @@ type run struct {
 	insists bool
 
 	framing  translate.Framing
-	lanes    map[string]*lane
+	lanes    map[string]*lane // by keyOf their paths
 	steps    []string
 	answered map[string]bool // calls whose result was shown
 	source   source          // where text is taken from
@@ -52,6 +52,7 @@ type run struct {
 	reason    string          // of a failure, where the result says it
 	forgot    bool            // a result says that the agent waits for nothing
 	whole     bool            // the beginning was seen, so nothing is left out
+	begun     bool            // an agent's loop began, also that of a node
 	started   bool            // TypeScript: the same, and so the end will be seen
 	tools     bool            // TypeScript: the tools' turn came
 	anew      bool            // TypeScript: the model's came before it
@@ -127,14 +128,15 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 
 // lane is that of the agent, or of a node by its path.
 func (run *run) lane(path string, emit func(agui.Event)) *lane {
-	l := run.lanes[path]
+	key := keyOf(path)
+	l := run.lanes[key]
 	if l == nil {
 		if len(run.lanes) >= maxLanes {
-			path = ""
+			key = ""
 		}
-		if l = run.lanes[path]; l == nil {
+		if l = run.lanes[key]; l == nil {
 			l = &lane{run: run}
-			run.lanes[path] = l
+			run.lanes[key] = l
 		}
 	}
 	l.emit = emit
@@ -145,9 +147,9 @@ func (run *run) lane(path string, emit func(agui.Event)) *lane {
 func (run *run) closings() []agui.Event {
 	var list []agui.Event
 	emit := func(ev agui.Event) { list = append(list, ev) }
-	for _, path := range sortedKeys(run.lanes) {
-		run.lanes[path].emit = emit
-		run.lanes[path].close()
+	for _, key := range sortedKeys(run.lanes) {
+		run.lanes[key].emit = emit
+		run.lanes[key].close()
 	}
 	for n := len(run.steps) - 1; n >= 0; n-- {
 		emit(step(agui.StepFinished, run.steps[n]))

@@ -73,7 +73,7 @@ func TestRoute(t *testing.T) {
 		}
 	}
 	var p Paths
-	if err := p.UnmarshalText([]byte("/Invocations; /agents/*")); err != nil {
+	if err := p.UnmarshalText([]byte("/Invocations/; /agents/*")); err != nil {
 		t.Fatal(err)
 	}
 	d = newDialect(t, Options{Paths: p})

@@ -23,6 +23,7 @@ const interruptedResult = "Tool execution interrupted"
 func (run *run) typescript(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) {
 	switch kind {
 	case "beforeInvocationEvent":
+		run.begun = true
 		if depth == 0 {
 			run.restarted()
 			run.started = true

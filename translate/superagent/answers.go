@@ -90,6 +90,11 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 	case len(given) == 0:
 		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q answers none of its fields, and superagent takes no answer for a yes: answer one of them, or cancel", a.ID)
 	}
+	for _, f := range kept.Fields {
+		if f.confirms() && !given[f.Name] { // silence is no yes, and the model is told to proceed
+			input = translate.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
+		}
+	}
 	return append(input, '}'), nil
 }
 

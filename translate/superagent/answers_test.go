@@ -1,6 +1,7 @@
 package superagent
 
 import (
+	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
@@ -12,6 +13,7 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 		text     = `{"name":"city","type":"text","label":"City","required":true}`
 		selected = `{"name":"size","type":"select","label":"Size","required":false,"options":["S","M","S",7]}`
 	)
+	optional := strings.Replace(confirmField, `,"required":true`, "", 1) + "," + text
 	confirm, mixed, words, none := confirmField, confirmField+","+text+","+selected, text+","+selected, ""
 	for name, c := range map[string]struct {
 		fields, entry string
@@ -43,6 +45,9 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 		"unknown keys only":             {words, entry(`{"town":"Graz"}`), "INVALID_PAYLOAD"},
 		"nothing but empty values":      {words, entry(`{"city":" ","size":null}`), "INVALID_PAYLOAD"},
 		"an empty value beside another": {words, entry(`{"city":"Graz","size":""}`), `{"city":"Graz"}`},
+		"a confirm left out":            {optional, entry(`{"city":"Graz"}`), `{"city":"Graz","confirm":false}`},
+		"a confirm that is null":        {optional, entry(`{"city":"Graz","confirm":null}`), `{"city":"Graz","confirm":false}`},
+		"nothing but a confirm of null": {optional, entry(`{"confirm":null}`), "INVALID_PAYLOAD"},
 		"a bare text for two fields":    {words, entry(`"Graz"`), "INVALID_PAYLOAD"},
 		"a bare text for one field":     {text, entry(`"Graz \"x\""`), `{"city":"Graz \"x\""}`},
 		"a list":                        {text, entry(`["Graz"]`), "INVALID_PAYLOAD"},

@@ -111,10 +111,10 @@ func tombstone(r store.Result) store.Result {
 	t := store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
 		Tombstone: true,
+		Failed:    r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored,
 	}
 	if p := r.Pause; p != nil && p.Sticky {
 		t.Digest = r.Digest
-		t.Failed = r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored
 		t.Pause = &agui.Pause{ID: p.ID, Dialect: p.Dialect, Sticky: true}
 		for _, i := range p.Interrupts {
 			t.Pause.Interrupts = append(t.Pause.Interrupts, agui.Interrupt{ID: i.ID, Native: i.Native, Question: i.Question})

@@ -1,0 +1,57 @@
+package strands
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/translate"
+)
+
+// What refuses a prompt does so before it does anything. The same words in the midst of a run are a failure of what went on: a
+// pause that was given back, or a prompt that was said once more, would be carried out twice.
+func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
+	const node = `{"type": "multiagent_node_stream", "node_id": "a", "event": `
+	d := newDialect(t, Options{})
+	p := pyPause(t, d)
+	for name, before := range map[string]string{
+		"a result was shown": paid, "text was": hi, "an agent began": began, "a node's did": node + began + "}", "a node's result": node + paid + "}",
+	} {
+		for _, words := range []string{
+			`{"error": "Agent is already processing a request.", "error_type": "ConcurrencyException"}`, waits,
+			`{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`,
+			`"{'type': 'multiagent_result', 'result': SwarmResult(status=<Status.FAILED: 'failed'>, results={'a': NodeResult(result=ValueError('Input prompt must be of type: x'))}, interrupts=[])}"`,
+		} {
+			l := &log{}
+			_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := play(t, run, l, stream, frames(before, words)); got.result.Lost || got.result.Nothing || got.result.Next != nil || !strings.HasSuffix(got.types(), "RUN_ERROR(STRANDS_ERROR)") {
+				t.Errorf("%s, then %s: %s lost %v nothing %v", name, words, got.types(), got.result.Lost, got.result.Nothing)
+			}
+			if got := plain(t, d, stream, frames(before, words)); got.result.Next != nil {
+				t.Errorf("%s, then %s: the agent is asked, and gets the prompt once more", name, words)
+			}
+		}
+	}
+}
+
+// FastAPI repeats in a 422 what it was sent: a text, or answers, with such words in them.
+func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pyPause(t, d)
+	for _, status := range []int{400, 422} {
+		_, run, err := resume(t, d, p, &log{}, nil, entry(p.Interrupts[0].ID, `"no interrupt found"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := run.End(translate.End{Status: status, Body: []byte(`{"detail":[{"input":[{"interruptResponse":{"response":"no interrupt found"}}]}]}`)}); err != nil || res.Lost {
+			t.Errorf("%d: lost %v %v", status, res.Lost, err)
+		}
+		in := input(t, "")
+		_, run, _ = d.Begin(translate.Request{Input: in, Came: in.Messages})
+		if res, err := run.End(translate.End{Status: status, Body: []byte(`{"detail":"must resume from interrupt"}`)}); err != nil || res.Next != nil {
+			t.Errorf("%d: the agent is asked what it waits for: %v", status, err)
+		}
+	}
+}
