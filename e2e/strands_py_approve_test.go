@@ -12,7 +12,7 @@ var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", 
 // Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is not does not run.
 func TestStrandsPythonApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
-	memory := []string{"agentcore/docs", "kept/docs"}
+	docs, trust := []string{"agentcore/docs"}, []string{"kept/trust"}
 	for _, test := range []struct {
 		name    string
 		places  []string
@@ -21,22 +21,22 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		want    []string
 	}{
 		{"approved", documented, "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
-		{"denied", documented, "delete a.txt", [][]answer{round(reject)}, nil},
+		{"denied", docs, "delete a.txt", [][]answer{round(reject)}, nil},
 		{"cancelled", documented, "delete a.txt", [][]answer{round(cancelled)}, nil},
-		{"the word for yes", memory, "delete a.txt b.txt", [][]answer{round(gives("y"))}, []string{"a.txt", "b.txt"}},
-		{"the word for no", memory, "delete a.txt", [][]answer{round(gives("n"))}, nil},
-		{"reasoning before the call", memory, "think a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
+		{"the word for yes", docs, "delete a.txt b.txt", [][]answer{round(gives("y"))}, []string{"a.txt", "b.txt"}},
+		{"the word for no", docs, "delete a.txt", [][]answer{round(gives("n"))}, nil},
+		{"reasoning before the call", docs, "think a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
 
-		{"both", documented, "pair a.txt b.txt", [][]answer{round(accept, accept)}, []string{"a.txt", "b.txt"}},
+		{"both", docs, "pair a.txt b.txt", [][]answer{round(accept, accept)}, []string{"a.txt", "b.txt"}},
 		{"the first of two", documented, "pair a.txt b.txt", [][]answer{round(accept, reject)}, []string{"a.txt"}},
-		{"the second of two", memory, "pair a.txt b.txt", [][]answer{round(reject, accept)}, []string{"b.txt"}},
-		{"the second, the first cancelled", memory, "pair a.txt b.txt", [][]answer{round(cancelled, accept)}, []string{"b.txt"}},
-		{"neither", memory, "pair a.txt b.txt", [][]answer{round(reject, cancelled)}, nil},
-		{"the outer of three", memory, "pair a.txt b.txt c.txt", [][]answer{round(accept, reject, accept)}, []string{"a.txt", "c.txt"}},
+		{"the second of two", docs, "pair a.txt b.txt", [][]answer{round(reject, accept)}, []string{"b.txt"}},
+		{"the second, the first cancelled", docs, "pair a.txt b.txt", [][]answer{round(cancelled, accept)}, []string{"b.txt"}},
+		{"neither", docs, "pair a.txt b.txt", [][]answer{round(reject, cancelled)}, nil},
+		{"the outer of three", docs, "pair a.txt b.txt c.txt", [][]answer{round(accept, reject, accept)}, []string{"a.txt", "c.txt"}},
 
-		{"again", documented, "each a.txt b.txt", [][]answer{round(accept), round(accept)}, []string{"a.txt", "b.txt"}},
-		{"again, then denied", memory, "each a.txt b.txt", [][]answer{round(accept), round(cancelled)}, []string{"a.txt"}},
-		{"denied, then again", memory, "each a.txt b.txt", [][]answer{round(reject), round(accept)}, []string{"b.txt"}},
+		{"again", []string{"kept/docs", "fastapi/sse"}, "each a.txt b.txt", [][]answer{round(accept), round(accept)}, []string{"a.txt", "b.txt"}},
+		{"again, then denied", docs, "each a.txt b.txt", [][]answer{round(accept), round(cancelled)}, []string{"a.txt"}},
+		{"denied, then again", docs, "each a.txt b.txt", [][]answer{round(reject), round(accept)}, []string{"b.txt"}},
 
 		// Two questions of one hook about one call.
 		{"a chain", []string{"agentcore/chain", "kept/chain"}, "delete a.txt", [][]answer{round(accept), round(accept)}, []string{"a.txt"}},
@@ -45,9 +45,9 @@ func TestStrandsPythonApprovals(t *testing.T) {
 
 		// The session example: t is a yes for all that follows.
 		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
-		{"not trusted", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
-		{"approved, then not", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
-		{"never", []string{"kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
+		{"not trusted", trust, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
+		{"approved, then not", trust, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
+		{"never", trust, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
 		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},

@@ -47,57 +47,48 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 // What the contract forbids never reaches the backend, which would take most of it: the pause stays as it was, is told
 // again, and takes the right answer afterwards.
 func TestStrandsPythonKeepTheContract(t *testing.T) {
-	for _, refusal := range []struct {
-		name, code string
-		wrong      func(c *client, yes answer) (s step, applies bool)
-	}{
-		{"one of two answered", "PARTIAL_RESUME", func(c *client, yes answer) (step, bool) {
-			return step{resume: []entry{yes(c.pending[0].str("id"))}}, len(c.pending) > 1
-		}},
-		{"the other of two answered", "PARTIAL_RESUME", func(c *client, yes answer) (step, bool) {
-			return step{resume: []entry{cancelled(c.pending[len(c.pending)-1].str("id"))}}, len(c.pending) > 1
-		}},
-		{"no answer", "PARTIAL_RESUME", func(*client, answer) (step, bool) {
-			return step{patch: map[string]any{"resume": []any{}}}, true
-		}},
-		{"new input", "PENDING_INTERRUPTS", func(c *client, yes answer) (step, bool) {
-			return c.wants("plain, but too early"), true
-		}},
-		{"an id that was never told", "UNKNOWN_INTERRUPT_ID", func(c *client, yes answer) (step, bool) {
-			return step{resume: append(c.answers(yes), accept("nobody~knowsthisid"))}, true
-		}},
-		{"the backend's own id", "UNKNOWN_INTERRUPT_ID", func(c *client, yes answer) (step, bool) {
-			return step{resume: c.answers(func(id string) entry { return yes(publishedID.FindStringSubmatch(id)[1]) })}, true
-		}},
-		{"nothing as the answer", "INVALID_PAYLOAD", func(c *client, yes answer) (step, bool) {
-			return step{resume: c.answers(func(id string) entry { return entry{ID: id, Status: "resolved"} })}, true
-		}},
-		{"null as the answer", "INVALID_PAYLOAD", func(c *client, yes answer) (step, bool) {
-			return step{resume: c.answers(func(id string) entry { return resolved(id, nil) }), patch: nulls(c)}, true
-		}},
-		{"edited arguments", "INVALID_PAYLOAD", func(c *client, yes answer) (step, bool) {
-			return step{resume: c.answers(func(id string) entry {
-				return resolved(id, map[string]any{"approved": true, "editedArgs": map[string]any{"paths": []string{"/etc/passwd"}}})
-			})}, true
-		}},
-	} {
-		t.Run(refusal.name, func(t *testing.T) {
-			eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
-				s, applies := refusal.wrong(c, yes)
-				if !applies {
-					return
-				}
-				s.empty = true
-				c.refused(t, s, refusal.code, true)
-				w.called(t, c, 1)
-				c.finish(t, step{resume: c.answers(yes)})
-				if refusal.name != "new input" { // which comes after the answers, in an exchange of its own
-					w.called(t, c, 2)
-				}
-				finish()
-			})
-		})
-	}
+	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
+		refusals := []struct {
+			code  string
+			wrong step
+		}{
+			{"PARTIAL_RESUME", step{patch: map[string]any{"resume": []any{}}}},
+			{"UNKNOWN_INTERRUPT_ID", step{resume: append(c.answers(yes), accept("nobody~knowsthisid"))}},
+			{"UNKNOWN_INTERRUPT_ID", step{resume: c.answers(func(id string) entry { return yes(publishedID.FindStringSubmatch(id)[1]) })}},
+			{"INVALID_PAYLOAD", step{resume: c.answers(func(id string) entry { return entry{ID: id, Status: "resolved"} })}},
+			{"INVALID_PAYLOAD", step{patch: nulls(c)}},
+			{"INVALID_PAYLOAD", step{resume: c.answers(gives(map[string]any{"approved": true, "editedArgs": map[string]any{"paths": []string{"/etc/passwd"}}}))}},
+		}
+		if len(c.pending) > 1 {
+			for _, i := range c.pending {
+				refusals = append(refusals, struct {
+					code  string
+					wrong step
+				}{"PARTIAL_RESUME", step{resume: []entry{yes(i.str("id"))}}})
+			}
+		}
+		for _, refusal := range refusals {
+			refusal.wrong.empty = true
+			c.refused(t, refusal.wrong, refusal.code, true)
+		}
+		w.called(t, c, 1)
+		c.finish(t, step{resume: c.answers(yes)})
+		w.called(t, c, 2)
+		finish()
+	})
+}
+
+// New input while a question is open is refused too, and comes after the answers then, in an exchange of its own.
+func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
+	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
+		early := c.wants("plain, but too early")
+		early.empty = true
+		c.refused(t, early, "PENDING_INTERRUPTS", true)
+		w.called(t, c, 1)
+		c.finish(t, step{resume: c.answers(yes)})
+		w.called(t, c, 3)
+		finish()
+	})
 }
 
 // nulls is a resume whose payloads are null, which the clients themselves do not send.
@@ -112,27 +103,20 @@ func nulls(c *client) map[string]any {
 // What the documented hook fails at, or takes for a no in silence, is refused and never reaches it. The right answer works
 // afterwards.
 func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
-	for name, payload := range map[string]any{
-		"a number":             1,
-		"an array":             []any{},
-		"an array that says y": []any{"y"},
-		"an empty object":      map[string]any{},
-		"more than approved":   map[string]any{"approved": true, "comment": "go"},
-		"something else":       map[string]any{"answer": "y"},
-		"a yes that is text":   map[string]any{"approved": "true"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
-				c := w.clerk(t)
-				c.asks(t, c.wants("pair a.txt b.txt"), 2)
-				wrong := func(id string) entry { return resolved(id, payload) }
-				c.refused(t, c.each(t, accept, wrong), "INVALID_PAYLOAD", true)
-				w.gone(t, c)
-				c.finish(t, c.each(t, accept, reject))
-				w.done(t, c, "a.txt")
-			})
-		})
-	}
+	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
+		c := w.clerk(t)
+		c.asks(t, c.wants("pair a.txt b.txt"), 2)
+		for _, payload := range []any{
+			1, []any{}, []any{"y"}, map[string]any{}, "", map[string]any{"answer": "y"},
+			map[string]any{"approved": "true"}, map[string]any{"approved": true, "comment": "go"},
+		} {
+			c.refused(t, c.each(t, accept, gives(payload)), "INVALID_PAYLOAD", true)
+		}
+		w.gone(t, c)
+		w.called(t, c, 1)
+		c.finish(t, c.each(t, accept, reject))
+		w.done(t, c, "a.txt")
+	})
 }
 
 // A page that was reloaded knows the messages and not what is open. It is told again, with the same ids, and can answer.

@@ -16,103 +16,22 @@ with an echo and nothing else, so that "the thread goes on" can be tested everyw
 What would touch the world is counted in LEDGER and really touches it: files are deleted, in a folder for each thread.
 """
 
-import asyncio
 import json
 import pathlib
-import re
-import threading
-from typing import Any
 
 from strands import Agent, ToolContext, tool
 from strands.hooks import BeforeNodeCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
-from strands.models import Model
 from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
+
+from ledger import GATES, LEDGER
+from model import Inspector, Scripted
 
 try:  # newer than 1.40
     from strands.hooks import BeforeToolsEvent
     from strands.vended_interventions.hitl import HumanInTheLoop
 except ImportError:
     BeforeToolsEvent = HumanInTheLoop = None
-
-COMMAND = re.compile(r"([a-z][\w .-]*?) @([\w.-]+)")
-
-
-class Ledger:
-    """What really happened, per thread. With a file it outlives the process that is killed in mid-run."""
-
-    KINDS = ("runs", "nodes", "effects", "seen")
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._threads: dict[str, dict[str, list]] = {}
-        self._sessions: dict[str, str] = {}
-        self._file = None
-        self.folder = pathlib.Path()
-
-    def persist(self, path: str) -> None:
-        self.folder = pathlib.Path(path + ".files")
-        self.folder.mkdir(exist_ok=True)
-        try:
-            with open(path, encoding="utf-8") as old:
-                for line in old:
-                    self._add(*json.loads(line))
-        except FileNotFoundError:
-            pass
-        self._file = open(path, "a", encoding="utf-8")
-
-    def _add(self, kind: str, thread: str, what: Any) -> None:
-        if kind == "session":
-            self._sessions[what] = thread
-            return
-        self._threads.setdefault(thread, {k: [] for k in self.KINDS})[kind].append(what)
-
-    def add(self, kind: str, thread: str, what: Any) -> None:
-        with self._lock:
-            self._add(kind, thread, what)
-            if self._file is not None:
-                self._file.write(json.dumps([kind, thread, what]) + "\n")
-                self._file.flush()
-
-    def named(self, session: str) -> str:
-        """The thread that a session was last told of: an answer names none."""
-        return self._sessions.get(session, "")
-
-    def of(self, name: str) -> dict[str, Any]:
-        with self._lock:
-            kept = self._threads.get(name, {k: [] for k in self.KINDS})
-            counts: dict[str, int] = {}
-            for effect in kept["effects"]:
-                counts[effect["name"]] = counts.get(effect["name"], 0) + 1
-            return {"counts": counts, **{k: list(v) for k, v in kept.items()}}
-
-
-LEDGER = Ledger()
-
-
-class Gates:
-    """Places where a tool waits until the test says go on. AgentCore runs its agents in a thread of its own."""
-
-    LONGEST = 120.0
-
-    def __init__(self) -> None:
-        self._events: dict[str, threading.Event] = {}
-        self._lock = threading.Lock()
-        self.reached: set[str] = set()
-
-    def _event(self, name: str) -> threading.Event:
-        with self._lock:
-            return self._events.setdefault(name, threading.Event())
-
-    async def wait(self, name: str) -> None:
-        self.reached.add(name)
-        await asyncio.to_thread(self._event(name).wait, self.LONGEST)
-
-    def open(self, name: str) -> None:
-        self._event(name).set()
-
-
-GATES = Gates()
 
 
 # ---- the tools -----------------------------------------------------------------------------------------------------
@@ -171,119 +90,6 @@ def ask_twice(tool_context: ToolContext, thread: str) -> str:
     second = tool_context.interrupt("second", reason={"message": f"Really {first}?", "step": 2})
     LEDGER.add("effects", thread, {"name": "ask_twice", "args": {"first": first, "second": second}})
     return json.dumps({"first": first, "second": second})
-
-
-# ---- the model -----------------------------------------------------------------------------------------------------
-
-
-def complaints(messages: list) -> list[str]:
-    """What a provider answers 400 to: calls without exactly one result each in the very next message, and the reverse."""
-    found, waiting = [], []
-    for message in messages:
-        results = [b["toolResult"]["toolUseId"] for b in message["content"] if "toolResult" in b]
-        if sorted(results) != sorted(waiting):
-            found.append(f"results for {results} behind calls {waiting}")
-        waiting = [b["toolUse"]["toolUseId"] for b in message["content"] if "toolUse" in b]
-        if not message["content"]:
-            found.append("an empty message")
-    return found + [f"no result for {w}" for w in waiting]
-
-
-def said(message: dict) -> str:
-    return " ".join(b["text"] for b in message["content"] if "text" in b)
-
-
-class Scripted(Model):
-    """A model that does what the last command says. It speaks in two pieces, for that is how models stream."""
-
-    numbers = iter(range(1, 1 << 30))
-
-    def update_config(self, **kwargs) -> None: ...
-
-    def get_config(self) -> dict:
-        return {"model_id": "scripted"}
-
-    def structured_output(self, *args, **kwargs):
-        raise NotImplementedError
-
-    @staticmethod
-    def rounds(words: list[str], thread: str) -> list[list[tuple[str, dict]]]:
-        """What the command asks for: calls at once, one list after the other."""
-        command, *names = words
-        paths = [str(LEDGER.folder / thread / name) for name in names]
-        one = ("delete_files", {"paths": paths})
-        match command:
-            case "pair":
-                return [[("delete_files", {"paths": [path]}) for path in paths]]
-            case "each":
-                return [[("delete_files", {"paths": [path]})] for path in paths]
-            case "mix":
-                return [[("list_files", {"thread": thread}), one]]
-            case "ask":
-                return [[("ask_user", {"question": "Which environment?", "thread": thread})]]
-            case "twice":
-                return [[("ask_twice", {"thread": thread})]]
-            case "slow":
-                return [[("delete_slowly", {"gate": names[0], "paths": paths[1:]})]]
-            case "linger":
-                return [[("linger", {"gate": names[0], "thread": thread})]]
-            case "hand":
-                return [[("cleaner", {"input": f"delete {' '.join(names)} @{thread}"})]]
-            case "delete" | "think" | "boom-after":
-                return [[one]]
-        return []
-
-    async def stream(self, messages, tool_specs=None, system_prompt=None, **kwargs):
-        start = max(n for n, m in enumerate(messages) if m["role"] == "user" and not any("toolResult" in b for b in m["content"]))
-        text = said(messages[start])
-        found = COMMAND.findall(text)
-        words, thread = (found[-1][0].split(), found[-1][1]) if found else ([""], "")
-        LEDGER.add("seen", thread, {"complaints": complaints(messages)})
-        made = [m for m in messages[start:] if any("toolUse" in b for b in m["content"])]
-        results = [b["toolResult"] for b in messages[-1]["content"] if "toolResult" in b]
-        plan = [] if text.startswith("plain") else self.rounds(words, thread)
-        if words[0] == "boom-after" and results:
-            raise RuntimeError("the model died after the tool")
-        yield {"messageStart": {"role": "assistant"}}
-        if text.startswith("plain"):
-            speech, calls = "echo: " + text, []
-        elif len(made) < len(plan):
-            speech, calls = "" if made else "I will see to it.", plan[len(made)]
-        else:
-            speech, calls = "Done: " + ", ".join(r["status"] for r in results) + ".", []
-        if words[0] == "think" and not made:
-            yield {"contentBlockStart": {"start": {}}}
-            for piece in ("Let me ", "think."):
-                yield {"contentBlockDelta": {"delta": {"reasoningContent": {"text": piece}}}}
-            yield {"contentBlockStop": {}}
-        if speech:
-            yield {"contentBlockStart": {"start": {}}}
-            for piece in (speech[:5], speech[5:]):
-                yield {"contentBlockDelta": {"delta": {"text": piece}}}
-                if words[0] == "boom":
-                    raise RuntimeError("the model died in the middle")
-            yield {"contentBlockStop": {}}
-        for name, arguments in calls:
-            id = f"tooluse_{next(self.numbers)}_{thread}"
-            yield {"contentBlockStart": {"start": {"toolUse": {"name": name, "toolUseId": id}}}}
-            sent = json.dumps(arguments)
-            for piece in (sent[:7], sent[7:]):
-                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": piece}}}}
-            yield {"contentBlockStop": {}}
-        yield {"messageStop": {"stopReason": "tool_use" if calls else "end_turn"}}
-        yield {"metadata": {"usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}, "metrics": {"latencyMs": 1}}}
-
-
-class Inspector(Scripted):
-    """Only ever says that it looked around."""
-
-    async def stream(self, messages, tool_specs=None, system_prompt=None, **kwargs):
-        yield {"messageStart": {"role": "assistant"}}
-        yield {"contentBlockStart": {"start": {}}}
-        yield {"contentBlockDelta": {"delta": {"text": "Looked around."}}}
-        yield {"contentBlockStop": {}}
-        yield {"messageStop": {"stopReason": "end_turn"}}
-        yield {"metadata": {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}}
 
 
 # ---- those who ask -------------------------------------------------------------------------------------------------

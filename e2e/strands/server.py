@@ -39,7 +39,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import entrypoint
-from agents import AGENTS, COMMAND, GATES, LEDGER, Approval, Enveloped, Scripted, agent, kept
+from agents import AGENTS, Approval, Enveloped, agent, kept
+from ledger import GATES, LEDGER
+from model import COMMAND, Scripted
 
 SESSION = "x-amzn-bedrock-agentcore-runtime-session-id"
 PACKAGES = ("strands-agents", "bedrock-agentcore", "ag_ui_strands", "ag-ui-protocol")
