@@ -124,7 +124,7 @@ func TestBadValues(t *testing.T) {
 		{`STRANDS_BODY={"p":"$prompt","u":"$user"}`, `HOLDPOINT_STRANDS_BODY "{\"p\":\"$prompt\",\"u\":\"$user\"}": "$user" stands for nothing, want one of $context, $forwardedProps, $messages, $prompt, $run, $session, $state, $thread, $tools`},
 		{"STRANDS_HEADERS=X-Session", `HOLDPOINT_STRANDS_HEADERS "X-Session": "X-Session" is no header, want Name=value;Name=value`},
 		{"STRANDS_HEADERS=X-Session=$thread", `HOLDPOINT_STRANDS_HEADERS "X-Session=$thread": "$thread" stands for nothing in a header, want $session`},
-		{"STRANDS_PATHS=invocations", `HOLDPOINT_STRANDS_PATHS "invocations": "invocations" is no path, want for example /invocations;/agents/*`},
+		{"STRANDS_PATHS=invocations", `HOLDPOINT_STRANDS_PATHS "invocations": "invocations" is no path in its shortest form, want for example /invocations;/agents/*`},
 		{"STRANDS_ANSWERS=*=words", `HOLDPOINT_STRANDS_ANSWERS "*=words": "*=words": no profile "words", want docs-string, bool, envelope or raw`},
 		{"STRANDS_ANSWERS=*=bool no=n", `HOLDPOINT_STRANDS_ANSWERS "*=bool no=n": "*=bool no=n": no="n": who takes true and false takes any other value for true; want false`},
 		{"STRANDS_ANSWERS=*=docs-string no=yes", `HOLDPOINT_STRANDS_ANSWERS "*=docs-string no=yes": "*=docs-string no=yes": no="yes": it could be taken for an approval; want for example false`},

@@ -62,11 +62,12 @@ func (p *Paths) UnmarshalText(text []byte) error {
 		if one = strings.TrimSpace(one); one == "" {
 			continue
 		}
-		if _, err := path.Match(one, ""); err != nil || !strings.HasPrefix(one, "/") || path.Clean(one) != one {
-			// A request's path is compared in its shortest form: another would match none, and all of them would pass.
+		// A request's path is compared in its shortest form: a glob in another would match none, and all of them would pass.
+		short := path.Clean(one)
+		if _, err := path.Match(one, ""); err != nil || !strings.HasPrefix(one, "/") || short != one && short+"/" != one {
 			return fmt.Errorf("%q is no path in its shortest form, want for example /invocations;/agents/*", one)
 		}
-		*p = append(*p, strings.ToLower(path.Clean(one))) // as Route has them: with a closing slash none would match
+		*p = append(*p, strings.ToLower(short))
 	}
 	return nil
 }
