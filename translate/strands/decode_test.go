@@ -55,6 +55,10 @@ func TestPythonStreams(t *testing.T) {
 		"an empty delta":                    {frames(opened, strings.Replace(hi, "Hi.", "", 1), hi, closed, endTurn), said + " RUN_FINISHED", ""},
 		"no block start, no block stop":     {frames(hi, calls, argument, toolStop, paid, opened, hi, endTurn), said + " " + called + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) " + said + " RUN_FINISHED", ""},
 		"another reason to stop":            {frames(hi, closed, strings.Replace(endsWell, "end_turn", "guardrail_intervened", 1)), said + " CUSTOM(guardrail_intervened) RUN_FINISHED", ""},
+		"a stop sequence":                   {frames(hi, closed, strings.Replace(endsWell, "end_turn", "stop_sequence", 1)), said + " RUN_FINISHED", ""},
+		"a call without a name":             {frames(strings.Replace(calls, `"pay"`, "7", 1), strings.Replace(calls, `"c1"`, "7", 1), strings.Replace(calls, `"c1"`, `""`, 1), hi, closed, endTurn), said + " RUN_FINISHED", ""},
+		"messages without block stops":      {frames(opened, hi, opened, hi, endTurn), said + " " + said + " RUN_FINISHED", ""},
+		"a question whose id is no text":    {frames(`{"result": {"stop_reason": "interrupt", "interrupts": [{"id": 7, "name": "n"}]}}`), "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)", ""},
 		"structured output is no pause":     {frames(hi, closed, toolStop, strings.Replace(endsWell, "end_turn", "tool_use", 1)), said + " RUN_FINISHED", ""},
 		"what a tool streams":               {frames(hi, closed, `{"type": "tool_stream", "tool_stream_event": {"data": {"event": {"contentBlockDelta": {"delta": {"text": "x"}}}}}}`, `{"type": "tool_stream", "tool_stream_event": {"data": `+asksPay+`}}`, endsWell), said + " RUN_FINISHED", ""},
 		"a picture as a result":             {frames(calls, closed, `"{'message': {'role': 'user', 'content': [{'toolResult': {'content': [{'text': 'see'}, {'image': {'source': {'bytes': b'\\x89'}}}], 'toolUseId': 'c1'}}]}}"`, endsWell), "TOOL_CALL_START(pay) TOOL_CALL_ARGS({}) TOOL_CALL_END TOOL_CALL_RESULT(see\n[image]) RUN_FINISHED", ""},
@@ -148,6 +152,7 @@ func TestTypeScriptStreams(t *testing.T) {
 		"no result":                      {frames(tsBegan, tsModel, tsHi, tsClosed, `{"type":"modelStreamUpdateEvent","event":{"type":"modelMessageStopEvent","stopReason":"endTurn"}}`), said + " RUN_ERROR(UPSTREAM_EOF)", ""},
 		"no result after a question":     {frames(tsBegan, tsModel, tsCall, tsArgs, tsClosed, tsAsk), called + " RUN_ERROR(UPSTREAM_EOF)", ""},
 		"the model's events alone":       {frames(tsHi, tsClosed, `{"type":"modelStreamUpdateEvent","event":{"type":"modelMessageStopEvent","stopReason":"endTurn"}}`), said + " RUN_FINISHED", ""},
+		"usual ends":                     {frames(tsHi, tsClosed, strings.Replace(tsEnded, "endTurn", "stopSequence", 1), strings.Replace(tsEnded, "endTurn", "toolUse", 1)), said + " RUN_FINISHED", ""},
 		"a reason to stop":               {frames(tsHi, tsClosed, strings.Replace(tsEnded, "endTurn", "cancelled", 1)), said + " CUSTOM(cancelled) RUN_FINISHED", ""},
 		"waiting":                        {frames(tsBegan, `{"type":"afterInvocationEvent"}`, `{"error":"Agent is in an interrupted state. Resume by invoking with interruptResponse content blocks.","error_type":"TypeError"}`), "RUN_ERROR(STRANDS_INTERRUPT_LOST)", ""},
 		"a cut where nothing was said":   {frames(tsBegan, `{"type":"afterInvocationEvent"}`) + "<cut>", "RUN_ERROR(UPSTREAM_EOF)", ""},
@@ -210,15 +215,16 @@ func TestJSONAnswers(t *testing.T) {
 		`{"result": {"type":"agent_result","message":` + call + `,"stop_reason":"interrupt"}}`:                                 "RUN_ERROR(STRANDS_INTERRUPT_LOST)",
 		`"[{'id': '` + payID + `', 'name': 'approval', 'reason': None, 'response': None}]"`:                                    "RUN_FINISHED",
 		`{"response": "[{\"id\":\"tool:c1:x\",\"name\":\"x\",\"source\":\"tool\"}]"}`:                                          "RUN_FINISHED",
-		`"[{\"id\":\"tool:c1:x\"}]"`: `TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT([{"id":"tool:c1:x"}]) TEXT_MESSAGE_END RUN_FINISHED`,
-		`"[{'id': 'v1:broken"`:       "RUN_ERROR(STRANDS_INTERRUPT_LOST)",
-		`"[{'id': 'a', 'x': 1}]"`:    "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT([{'id': 'a', 'x': 1}]) TEXT_MESSAGE_END RUN_FINISHED",
-		`{"error": "boom"}`:          "RUN_ERROR(STRANDS_ERROR)",
-		`{"data": 1}`:                "RUN_ERROR(UPSTREAM_STATUS)",
-		`{"result": 7}`:              "RUN_ERROR(UPSTREAM_STATUS)",
-		`[]`:                         "RUN_ERROR(UPSTREAM_STATUS)",
-		`{}`:                         "RUN_ERROR(UPSTREAM_STATUS)",
-		``:                           "RUN_ERROR(UPSTREAM_EOF)",
+		`"[{\"id\":\"tool:c1:x\"}]"`:       `TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT([{"id":"tool:c1:x"}]) TEXT_MESSAGE_END RUN_FINISHED`,
+		`"[{'id': 'v1:broken"`:             "RUN_ERROR(STRANDS_INTERRUPT_LOST)",
+		`"[{'id': 'a', 'x': 1}]"`:          "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT([{'id': 'a', 'x': 1}]) TEXT_MESSAGE_END RUN_FINISHED",
+		`{"error": "boom"}`:                "RUN_ERROR(STRANDS_ERROR)",
+		`{"error": null, "result": "Hi."}`: said + " RUN_FINISHED",
+		`{"data": 1}`:                      "RUN_ERROR(UPSTREAM_STATUS)",
+		`{"result": 7}`:                    "RUN_ERROR(UPSTREAM_STATUS)",
+		`[]`:                               "RUN_ERROR(UPSTREAM_STATUS)",
+		`{}`:                               "RUN_ERROR(UPSTREAM_STATUS)",
+		``:                                 "RUN_ERROR(UPSTREAM_EOF)",
 		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED", // lines that were declared as JSON
 	} {
 		p := plain(t, newDialect(t, Options{}), "application/json", body)
@@ -277,12 +283,54 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
+// What was left open by one kind of block ends before another begins.
+func TestReasoningBesideTheRest(t *testing.T) {
+	const think = `{"event": {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "Hm."}}}}}`
+	const thought = "REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT(Hm.) REASONING_MESSAGE_END REASONING_END"
+	const wholeThought = `{"message": {"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "Hm."}}}, {"text": "Hi."}]}}`
+	d := newDialect(t, Options{Reasoning: true})
+	for answer, want := range map[string]string{
+		frames(opened, think, hi, think, calls, argument, think, hi, calls, argument, hi, endTurn): strings.Join([]string{thought, said, thought, called, thought, said, called, said, "RUN_FINISHED"}, " "),
+		frames(opened, think, opened, wholeThought, endTurn):                                       strings.Join([]string{thought, thought, said, "RUN_FINISHED"}, " "),
+		frames(opened, think, closed, think, closed, endTurn):                                      thought + " " + thought + " RUN_FINISHED",
+		frames(opened, think, endTurn):                                                             thought + " RUN_FINISHED",
+	} {
+		if p := plain(t, d, stream, answer); p.types() != want {
+			t.Errorf("%s\nwant %s", p.types(), want)
+		}
+	}
+}
+
 // A server with frames of its own for questions.
 func TestLocatedQuestions(t *testing.T) {
 	d := newDialect(t, Options{Interrupts: "[@this].#(type==interrupt)"})
-	p := plain(t, d, stream, frames(hi, closed, `{"type":"interrupt","interrupt_id":"q1","name":"gate","reason":"Go?"}`, `{"type":"other","interrupt_id":"q2"}`))
+	p := plain(t, d, stream, frames(hi, closed, `{"type":"interrupt","interrupt_id":"q1","approval_id":"q3","name":"gate","reason":null,"message":"Go?","force_stop":true}`,
+		`{"type":"other","interrupt_id":"q2"}`))
 	if p.types() != said+" RUN_FINISHED" || p.asks() != "q1 strands:gate" {
 		t.Errorf("%s asks %s", p.types(), p.asks())
+	}
+	if got := gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "message").Str; got != "Go?" {
+		t.Errorf("asks %q", got)
+	}
+	d = newDialect(t, Options{Interrupts: "pending"})
+	p = plain(t, d, stream, frames(hi, closed, `{"pending":[{"id":"q1","reason":"A?","message":"B?"},{"id":7},{"id":"q2","message":"C?"}]}`))
+	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "message").Str != "A?" {
+		t.Errorf("asks %s", p.asks())
+	}
+}
+
+// What one frame does not say of a question another may.
+func TestAQuestionIsToldInParts(t *testing.T) {
+	const id = `"id": "` + payID + `", "name": "approval"`
+	p := plain(t, newDialect(t, Options{}), stream, frames(
+		`{"tool_interrupt_event": {"interrupts": [{`+id+`}]}}`, `{"type": "multiagent_node_interrupt", "node_id": "b", "interrupts": [{`+id+`, "source": "hook"}]}`,
+		`{"type": "multiagent_node_interrupt", "node_id": "c", "interrupts": [{`+id+`, "source": "tool"}]}`,
+		`{"type": "multiagent_node_stream", "node_id": "d", "event": `+strings.Replace(asksPay, `"reason": {"n": 1}, `, "", 1)+`}`, `{"result": {"stop_reason": "interrupt"}}`))
+	if p.asks() != payID+" tool_call c1" {
+		t.Errorf("%s asks %s", p.types(), p.asks())
+	}
+	if got := gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "metadata.strands").Raw; got != `{"id":"`+payID+`","name":"approval","source":"hook","node":"b","tool_name":"pay","tool_input":{"n": 1}}` {
+		t.Errorf("%s", got)
 	}
 }
 

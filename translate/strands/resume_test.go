@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -294,13 +295,16 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 		}
 	}
 	for _, answer := range []string{
-		frames(`{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`), frames(`{"error": "response must not be null", "error_type": "ValueError"}`),
+		frames(began, `{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`), frames(`{"error": "response must not be null", "error_type": "ValueError"}`),
 	} {
 		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
 			t.Errorf("%s: %s", answer, got.types())
 		}
 	}
 	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"no interrupt found"}`)}); err != nil || res.Finish.Get("code").Str != string(agui.StrandsInterruptLost) {
+		t.Errorf("%+v %v", res, err)
+	}
+	if res, err := ask().End(translate.End{Status: 404, Body: []byte(`Not Found`)}); err != nil || res.Finish.Type != agui.Unknown {
 		t.Errorf("%+v %v", res, err)
 	}
 	busy := play(t, ask(), &log{}, stream, frames(`{"error": "Agent is already processing a request.", "error_type": "ConcurrencyException"}`))
@@ -395,7 +399,16 @@ func TestDialect(t *testing.T) {
 		t.Errorf("%v %q", err, warned)
 	}
 	p := pyPause(t, d)
-	if _, _, err := d.Begin(translate.Request{Input: input(t, ""), Pause: p}); err == nil || !strings.HasPrefix(err.Error(), string(agui.StoreUnavailable)) {
-		t.Errorf("no answers: %v", err)
+	two := p
+	two.Interrupts = append(slices.Clone(p.Interrupts), p.Interrupts[0])
+	yes := []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}}
+	for name, r := range map[string]translate.Request{
+		"no answers": {Pause: p}, "too few": {Pause: two, Answers: yes}, "too many": {Pause: p, Answers: append(slices.Clone(yes), yes...)},
+		"nothing to answer": {Pause: agui.Pause{ID: "p"}},
+	} {
+		r.Input = input(t, "")
+		if _, _, err := d.Begin(r); err == nil || !strings.HasPrefix(err.Error(), string(agui.StoreUnavailable)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
