@@ -18,10 +18,10 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race fuzz golden lint fmt cover image e2e update
+.PHONY: help demo run-demo test tools modules unit race fuzz golden lint fmt cover image e2e bench bench-quick micro update
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## a pause and its answer in this terminal; needs nothing but Go
 	@$(GO) run ./cmd/holdpoint demo
@@ -92,6 +92,16 @@ cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 
 e2e: ## real backends (Python) and real clients (Node) with the built binary between them
 	$(GO) test -tags e2e -count=1 -timeout 20m ./e2e/...
+
+# What the figures mean, and how to measure one thing only: bench/README.md.
+bench: ## Holdpoint side by side with other proxies, every scenario; takes minutes
+	$(GO) run ./bench
+
+bench-quick: ## fails if Holdpoint is slower than it may be beside httputil.ReverseProxy
+	$(GO) run ./bench -check
+
+micro: ## what a frame costs without the network: the splitter, the peek, each dialect
+	$(GO) test -run '^$$' -bench . ./internal/... ./translate/dialects ./proxy
 
 image: ## a container image, holdpoint:<git describe>; needs Docker
 	docker build -t holdpoint:$(VERSION) .

@@ -2,10 +2,13 @@ package proxy
 
 import (
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
+	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialects"
 )
 
 // BenchmarkPassedFrame: what a frame costs that only passes, without the network.
@@ -34,4 +37,51 @@ func BenchmarkPassedFrame(b *testing.B) {
 		}
 		read -= len(frame)
 	}
+}
+
+// BenchmarkOrdinaryRun: a run of a usual length under auto, from its first frame to its last, with what is kept of it for
+// snapshots; without the network.
+func BenchmarkOrdinaryRun(b *testing.B) {
+	const frames = 10_000
+	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`
+	finished := `{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`
+	whole := stream(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`) +
+		strings.Repeat(stream(text), frames) + stream(`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, finished)
+	in, _, err := agui.ParseInput([]byte(input("t", "r1", "")))
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := dialects.New("auto", dialects.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, log: slog.New(slog.DiscardHandler)}
+	p := make([]byte, 32<<10)
+	b.SetBytes(int64(len(whole)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := &run{h: h, log: h.log, ctx: b.Context(), attempt: newAttempt(in)}
+		r.transcript = newTranscript(defaultTranscriptBytes, in.Messages, in.State)
+		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.exchange = translate.Exchange{Run: translation}
+		body := newBody(r, io.NopCloser(strings.NewReader(whole)), translate.Unread)
+		read := 0
+		for {
+			n, err := body.Read(p)
+			read += n
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		if read < len(whole) {
+			b.Fatalf("%d of %d bytes", read, len(whole))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*frames), "ns/frame")
 }

@@ -110,6 +110,9 @@ func (t *transcript) addMessage(raw json.RawMessage) {
 		id := c.Get("id").Str
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
+			if known.in == nil {
+				known.in = msg
+			}
 			continue
 		}
 		t.addCall(msg, &call{Call: agui.Call{ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true}, args: []byte(c.Get("function.arguments").Str)})
@@ -121,7 +124,7 @@ func (t *transcript) addMessage(raw json.RawMessage) {
 }
 
 func (t *transcript) addCall(m *message, c *call) {
-	m.calls = append(m.calls, c)
+	m.calls, c.in = append(m.calls, c), m
 	t.calls = append(t.calls, c)
 	t.callByID[c.ID] = c
 	t.grow(len(c.args) + len(c.ID) + len(c.Name))
@@ -269,11 +272,11 @@ func (t *transcript) applyCall(ev agui.Event) {
 
 // insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
 func (t *transcript) insertResult(m *message) {
-	at := slices.IndexFunc(t.messages, func(a *message) bool {
-		return slices.ContainsFunc(a.calls, func(c *call) bool { return c.ID == m.callID })
-	})
-	if at < 0 {
-		at = len(t.messages) - 1
+	at := len(t.messages) - 1
+	if c := t.callByID[m.callID]; c != nil && c.in != nil {
+		for t.messages[at] != c.in { // from behind: most results follow their calls closely
+			at--
+		}
 	}
 	for at++; at < len(t.messages) && t.messages[at].role == "tool"; at++ {
 	}
@@ -327,6 +330,9 @@ func (t *transcript) applyEncrypted(ev agui.Event) {
 // applyMessages replaces the messages, as the client does; the calls stay known.
 func (t *transcript) applyMessages(ev agui.Event) {
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
+	for _, c := range t.calls {
+		c.in = nil
+	}
 	list := slices.Clone(ev.JSON)
 	gjson.GetBytes(list, "messages").ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {

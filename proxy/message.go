@@ -24,6 +24,7 @@ type message struct {
 
 type call struct {
 	agui.Call
+	in        *message // the first message that has it; nil if none of those that are known does
 	args      []byte
 	encrypted string
 	meta      metadata

@@ -188,3 +188,25 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 		t.Errorf("%d places for 4 that are open", len(tr.open))
 	}
 }
+
+// Turns of message, call and result cost the same however many there were before.
+func TestManyTurnsTakeLinearTime(t *testing.T) {
+	tr := newTranscript(defaultTranscriptBytes, nil, nil)
+	before := processorTime(t)
+	const turns = 100_000
+	for n := range turns {
+		for _, s := range []string{
+			`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"f","parentMessageId":"m%[1]d"}`, `{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`,
+			`{"type":"TOOL_CALL_RESULT","messageId":"r%[1]d","toolCallId":"c%[1]d","content":"x"}`,
+		} {
+			tr.add(agui.NewEvent(fmt.Appendf(nil, s, n)))
+		}
+	}
+	tr.fold()
+	if took := processorTime(t) - before; took > hostileTime {
+		t.Errorf("%v", took)
+	}
+	if len(tr.messages) != 2*turns || tr.messages[2*turns-1].callID != fmt.Sprintf("c%d", turns-1) {
+		t.Errorf("%d messages", len(tr.messages))
+	}
+}

@@ -55,9 +55,9 @@ const (
 // OnInterrupt is the name of the CUSTOM event by which LangGraph's adapters, Mastra's and CrewAI's announce a pause.
 const OnInterrupt = "on_interrupt"
 
-// typeOf gives the constant for a type's bytes. A switch on string(b) does not allocate.
-func typeOf(b []byte) Type {
-	switch t := Type(b); t {
+// typeOf gives the constant for a type, so that nothing of s is kept.
+func typeOf(s string) Type {
+	switch Type(s) {
 	case RunStarted:
 		return RunStarted
 	case RunFinished:
@@ -135,11 +135,11 @@ func PeekType(data []byte) Type {
 	}
 	if ok {
 		if i := bytes.IndexByte(rest[:min(len(rest), maxTypeLen)], '"'); i >= 0 {
-			return typeOf(rest[:i])
+			return typeOf(unsafe.String(unsafe.SliceData(rest), i))
 		}
 		return Unknown
 	}
-	return typeOf([]byte(gjson.GetBytes(data, "type").Str))
+	return typeOf(gjson.Get(unsafe.String(unsafe.SliceData(data), len(data)), "type").Str)
 }
 
 // An Event is one event of a stream as the bytes of its JSON object.

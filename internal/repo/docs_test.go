@@ -287,6 +287,23 @@ func TestDependenciesAreDocumented(t *testing.T) {
 	}
 }
 
+// TestPinsOfTheBenchmarkAreDocumented: of the npm packages to compare with.
+func TestPinsOfTheBenchmarkAreDocumented(t *testing.T) {
+	pins := map[string]string{}
+	for _, m := range regexp.MustCompile(`"(@[^"]+)": "([^"]+)"`).FindAllStringSubmatch(read(t, "bench/node/package.json"), -1) {
+		pins[m[1]] = m[2]
+	}
+	_, section, _ := strings.Cut(read(t, "docs/dependencies.md"), "## In the benchmark")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^ ]+) \\|").FindAllStringSubmatch(section, -1) {
+		rows[m[1]] = m[2]
+	}
+	if len(pins) == 0 || !maps.Equal(rows, pins) {
+		t.Errorf("docs/dependencies.md has %v, bench/node/package.json pins %v", rows, pins)
+	}
+}
+
 // TestPinsOfTheEndToEndTestsAreDocumented: what docs/dependencies.md says of Python and npm packages is what is pinned.
 func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	pins := read(t, "e2e/client/package.json") + read(t, "e2e/strands-ts/package.json")

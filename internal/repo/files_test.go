@@ -19,7 +19,7 @@ func written(rel string, d fs.DirEntry) bool {
 		hidden := strings.HasPrefix(name, ".") && rel != "." && rel != ".ci"
 		return !hidden && !slices.Contains([]string{"node_modules", "__pycache__", "bin"}, name)
 	}
-	return d.Type().IsRegular() && rel != "holdpoint" && !strings.HasSuffix(name, ".test") && !strings.HasSuffix(name, ".prof")
+	return d.Type().IsRegular() && rel != "holdpoint" && name != ".git" && !strings.HasSuffix(name, ".test") && !strings.HasSuffix(name, ".prof")
 }
 
 // files are the repository's files that keep says yes to, by their slash-separated path below the root.

@@ -37,6 +37,7 @@ var places = []place{
 	{"proxy", []string{"internal/*", "translate", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
 	{"cmd/*", []string{"*", "*/*", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
+	{"bench", nil, "it measures the binary and others beside it by the same means, so it must not reach into ours"},
 	{"e2e", nil, "it tests the binary, so it must not reach into it"},
 	{"e2e/*", nil, "a backend knows nothing of what stands before it"},
 }
@@ -49,7 +50,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"proxy", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"proxy", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"cmd/*"}, false, "configuration is read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"proxy"}, false, "payloads are judged in one place, with remote references off"},
 	{"github.com/evanphx/json-patch/", []string{"proxy"}, false, "state is folded in the transcript only, where its size is bounded"},

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A scenario is one thing that is measured.
+type scenario struct {
+	name    string
+	what    string
+	measure func(b *bench) error
+}
+
+// scenarios are all, in the order in which they are measured. A group has one word in front of its names, by which it is
+// asked for as a whole.
+func scenarios() []scenario {
+	return []scenario{
+		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunked(1, true)) }},
+		{"blast-20", "twenty in a chunk", func(b *bench) error { return b.blast("20 in a chunk", b.chunked(20, true)) }},
+		{"blast-usual", "runs of a usual length", func(b *bench) error { return b.blast("runs of a usual length", b.usual(true)) }},
+		{"mixed-calls", "2 % of the frames rewritten: tool calls under request-approval", (*bench).mixedCalls},
+		{"mixed-custom", "2 % CUSTOM events under langgraph", (*bench).mixedCustom},
+		{"mixed-raw", "LangGraph's RAW events, 1 KB to 1.5 MB", (*bench).mixedRaw},
+		{"paced", "1,000 frames a second: added delay and CPU", (*bench).pacing},
+		{"first-byte", "the first byte of short runs, one after the other", (*bench).firstByte},
+		{"long-text", "whether a frame costs more late in a long message", func(b *bench) error { return b.long("text", 4000) }},
+		{"long-turns", "the same with many messages, calls and results", func(b *bench) error { return b.long("turns", 20000) }},
+		{"idle-1000", "memory of 1,000 streams that wait, and wait again after a burst", func(b *bench) error { return b.idle(1000, rawBurst) }},
+		{"idle-said", "memory of 1,000 streams that wait after 500 pieces of text", func(b *bench) error { return b.idle(1000, said) }},
+		{"idle-9000", "memory of 9,000 streams that wait", func(b *bench) error { return b.idle(9000, noBurst) }},
+		{"huge-raw", "memory for one RAW event of 8 MiB", func(b *bench) error { return b.hugeFrame("huge-raw") }},
+		{"huge-state", "memory for one STATE_SNAPSHOT of 8 MiB", func(b *bench) error { return b.hugeFrame("huge-state") }},
+		{"stalled", "memory while a reader stalls", (*bench).stalled},
+		{"cycles-1", "10,000 pauses and resumes on one thread", func(b *bench) error { return b.cycles(1, 10000) }},
+		{"cycles-200", "200 threads with 50 each", func(b *bench) error { return b.cycles(200, 50) }},
+	}
+}
+
+// A bench is one measurement with all its processes.
+type bench struct {
+	ctx      context.Context
+	settings settings
+	report   report
+	out      io.Writer
+	diag     io.Writer // what is not part of the tables
+
+	self    string // this program
+	dir     string // for what is made
+	origin  *process
+	started []*process
+	up      map[string]*target
+	missing map[string]bool
+	runs    atomic.Int64 // how many were ordered: each has ids of its own
+}
+
+func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, err error) {
+	b = &bench{ctx: ctx, settings: s, out: out, diag: diag, up: map[string]*target{}, missing: map[string]bool{}}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	if b.self, err = os.Executable(); err != nil {
+		return b, err
+	}
+	if b.dir, err = os.MkdirTemp("", "holdpoint-bench-"); err != nil {
+		return b, err
+	}
+	if s.binary == "" {
+		b.settings.binary = filepath.Join(b.dir, "holdpoint")
+		if err := build(ctx, b.settings.binary); err != nil {
+			return b, err
+		}
+	}
+	if b.origin, err = start(ctx, "origin", "", os.Environ(), afterListening, b.self, "origin"); err != nil {
+		return b, err
+	}
+	b.report.line("%s, `%s`", time.Now().UTC().Format(time.DateOnly), s.made)
+	b.report.line("")
+	b.report.line("%d CPUs (%s), %s, %s, Holdpoint %s.", runtime.NumCPU(), processor(), kernel(), runtime.Version(), b.version())
+	b.report.flush(b.out)
+	return b, nil
+}
+
+// close ends everything that was started.
+func (b *bench) close() {
+	for _, p := range append(b.started, b.origin) {
+		if p != nil {
+			p.stop()
+		}
+	}
+	if b.dir != "" {
+		os.RemoveAll(b.dir)
+	}
+}
+
+// end ends one target.
+func (b *bench) end(t *target) {
+	if t.process != nil {
+		t.process.stop()
+		b.started = slices.DeleteFunc(b.started, func(p *process) bool { return p == t.process })
+	}
+}
+
+func (b *bench) version() string {
+	out, err := exec.CommandContext(b.ctx, b.settings.binary, "version").Output()
+	if err != nil {
+		return "of an unknown version"
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(out), "holdpoint "))
+}
+
+func processor() string {
+	info, _ := os.ReadFile("/proc/cpuinfo") // a name for the reader only
+	_, name, _ := strings.Cut(string(info), "model name\t: ")
+	name, _, _ = strings.Cut(name, "\n")
+	return name
+}
+
+func kernel() string {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return "Linux " + strings.TrimSpace(string(release))
+}
+
+// wanted says whether the flags let a target in.
+func (b *bench) wanted(k kind) bool {
+	base, _, _ := strings.Cut(k.name, " ")
+	if base == "against" && b.settings.against == "" {
+		return false
+	}
+	return len(b.settings.only) == 0 || slices.Contains(b.settings.only, base)
+}
+
+// targets starts those of the kinds that are wanted, once. One that this machine cannot have is left out and said so.
+func (b *bench) targets(list []kind) ([]*target, error) {
+	var up []*target
+	for _, k := range list {
+		if !b.wanted(k) || b.missing[k.name] {
+			continue
+		}
+		if b.up[k.name] == nil {
+			t, err := b.begin(k)
+			if missing := (unavailable{}); errors.As(err, &missing) {
+				b.missing[k.name] = true
+				b.report.leftOut(k, missing)
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			b.up[k.name] = t
+		}
+		up = append(up, b.up[k.name])
+	}
+	return up, nil
+}
+
+// proxies are the kinds without the direct way, and only those of every scenario unless all.
+func proxies(all bool) []kind {
+	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.start == nil || k.full && !all })
+}
+
+// rounds is how many there are of a measurement.
+func (b *bench) rounds(usual int) int {
+	if b.settings.rounds > 0 {
+		return b.settings.rounds
+	}
+	return usual
+}
+
+// scaled is how much of a load there is, at least one.
+func (b *bench) scaled(n int, share float64) int {
+	return max(int(float64(n)*b.settings.scale*share), 1)
+}
+
+// shuffled measures each target once in each round, in another order each time, after a round that does not count.
+func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, counts bool) error) error {
+	for n := range rounds + 1 {
+		for _, i := range rand.Perm(len(list)) {
+			if err := measure(list[i], n > 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settled is how long a target gets for what it does after the last byte, before its CPU time is read.
+const settled = 10 * time.Millisecond
+
+// spent is the CPU time that a target uses for something; zero for the direct way.
+func (b *bench) spent(t *target, do func() error) (time.Duration, error) {
+	if t.process == nil {
+		return 0, do()
+	}
+	before, err := t.process.cpu()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	time.Sleep(settled)
+	after, err := t.process.cpu()
+	if err == nil && after <= before {
+		err = fmt.Errorf("%s used no CPU time: it is not what was loaded", t.name)
+	}
+	return after - before, err
+}

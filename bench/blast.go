@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	streams     = 4       // at once
+	blastFrames = 200_000 // of each
+	// usualFrames is a run of a size that people have: some 2 MB, of which all is kept for snapshots by default.
+	usualFrames = 10_000
+	readBuffer  = 64 << 10
+)
+
+// A load is a script at full speed, and what it costs who stands in between.
+type load struct {
+	title  string
+	order  order
+	runs   int // one after the other in each stream
+	rounds int
+	kinds  []kind
+}
+
+// A rate is what a load came to, round by round.
+type rate struct {
+	frames []float64 // millions for a CPU second
+	bytes  []float64 // MB for a second of the clock
+}
+
+// rates are those of the targets by their names.
+type rates map[string]*rate
+
+// of is the frames for a CPU second; nil of a target that was not measured.
+func (r rates) of(name string) []float64 {
+	if r[name] == nil {
+		return nil
+	}
+	return r[name].frames
+}
+
+// full measures a load through every target, and puts it into a table.
+func (b *bench) full(l load) (rates, error) {
+	list, err := b.targets(l.kinds)
+	if err != nil {
+		return nil, err
+	}
+	got := rates{}
+	err = b.shuffled(b.rounds(l.rounds), list, func(t *target, counts bool) error {
+		ord, runs := l.order, 1
+		if l.runs > 0 {
+			runs = b.scaled(l.runs, t.kind.share)
+		} else {
+			ord.cycles = b.scaled(ord.cycles, t.kind.share)
+		}
+		r, err := b.once(t, ord, runs)
+		if err == nil && counts {
+			if got[t.name] == nil {
+				got[t.name] = &rate{}
+			}
+			got[t.name].frames = append(got[t.name].frames, r.frames...)
+			got[t.name].bytes = append(got[t.name].bytes, r.bytes...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.tabulate(l, got, list)
+	return got, nil
+}
+
+// once is one round of one target.
+func (b *bench) once(t *target, ord order, runs int) (rate, error) {
+	c := b.client(readBuffer)
+	defer c.close()
+	frames := 0
+	begin := time.Now()
+	cpu, err := b.spent(t, func() (err error) {
+		frames, err = c.together(b.ctx, t, ord, streams, runs)
+		return err
+	})
+	took := time.Since(begin)
+	if err != nil {
+		return rate{}, err
+	}
+	return rate{
+		frames: []float64{float64(frames) / 1e6 / cpu.Seconds()},
+		bytes:  []float64{ord.size() * float64(streams*runs) / 1e6 / took.Seconds()},
+	}, nil
+}
+
+// size is how many bytes the stream of an order has.
+func (o order) size() float64 {
+	s, err := o.make()
+	if err != nil {
+		return 0
+	}
+	total := 0
+	for _, p := range s.parts(asSent) {
+		total += len(p.bytes) * p.times
+	}
+	return float64(total)
+}
+
+// tabulate puts a load into a table, with ratios to the two ReverseProxies where they were measured.
+func (b *bench) tabulate(l load, got rates, list []*target) {
+	b.report.title("%s", l.title)
+	var rows [][]string
+	for _, t := range list {
+		r := got[t.name]
+		rows = append(rows, []string{
+			t.name, spread(r.frames), short3(1 / median(r.frames)),
+			spread(ratios(r.frames, got.of("reverseproxy"))), spread(ratios(r.frames, got.of("reverseproxy-32k"))), short3(median(r.bytes)),
+		})
+	}
+	b.report.table([]string{"target", "M frames / CPU s", "µs / frame", "× reverseproxy", "× reverseproxy-32k", "MB/s"}, rows)
+}
+
+// atLeast notes a goal for the ratio of two targets, if both were measured.
+func (b *bench) atLeast(number int, got rates, of, to string, limit float64, where string) {
+	if list := ratios(got.of(of), got.of(to)); len(list) > 0 {
+		b.report.atLeast(number, median(list), limit, "%s: %s × %s", where, of, to)
+	}
+}
+
+// chunked is the load of the blast, with so many frames in an HTTP chunk.
+func (b *bench) chunked(per int, all bool) load {
+	return load{
+		title:  fmt.Sprintf("Blast: %d streams of %d small frames (%d bytes), %d in an HTTP chunk", streams, blastFrames, frameBytes, per),
+		order:  order{script: "text", cycles: blastFrames / 500, per: per},
+		rounds: 9,
+		kinds:  proxies(all),
+	}
+}
+
+// usual is the same in runs of the usual length.
+func (b *bench) usual(all bool) load {
+	l := b.chunked(1, all)
+	l.title = fmt.Sprintf("Blast: %d streams, each %d runs of %d frames, 1 in an HTTP chunk", streams, blastFrames/usualFrames, usualFrames)
+	l.order.cycles, l.runs = usualFrames/500, blastFrames/usualFrames
+	return l
+}
+
+// The goals of issue 5, by what they compare with.
+const (
+	goalDefault = 1.2
+	goalBuffers = 0.95
+	goalNginx   = 2
+	goalNode    = 15
+	goalNaive   = 25
+)
+
+func (b *bench) blast(where string, l load) error {
+	got, err := b.full(l)
+	if err != nil {
+		return err
+	}
+	b.atLeast(1, got, "holdpoint", "reverseproxy", goalDefault, "blast, "+where)
+	b.atLeast(1, got, "holdpoint", "reverseproxy-32k", goalBuffers, "blast, "+where)
+	b.atLeast(1, got, "holdpoint", "nginx", goalNginx, "blast, "+where)
+	b.atLeast(1, got, "holdpoint", "node", goalNode, "blast, "+where)
+	b.atLeast(1, got, "holdpoint", "naive", goalNaive, "blast, "+where)
+	return nil
+}
+
+func (b *bench) mixedCalls() error {
+	return b.mixed("approvals", "request-approval", "2 % of the frames rewritten (calls of request_approval)", blastFrames/200)
+}
+
+func (b *bench) mixedCustom() error {
+	return b.mixed("customs", "langgraph", "2 % CUSTOM, of which the last pauses the run", blastFrames/200)
+}
+
+func (b *bench) mixedRaw() error {
+	return b.mixed("raw", "langgraph", "LangGraph's stream with its RAW events (1 KB to 1.5 MB)", 30)
+}
+
+// mixed is what is not text alone, by auto and with the dialect named. The ratios of the blast must hold within a tenth.
+func (b *bench) mixed(script, dialect, what string, cycles int) error {
+	list := proxies(false)
+	for _, k := range list {
+		if k.name == "holdpoint" {
+			list = append(list, k.speaking(dialect))
+		}
+	}
+	got, err := b.full(load{title: "Mixed: " + what, order: order{script: script, cycles: cycles, per: 1}, rounds: 5, kinds: list})
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"holdpoint", "holdpoint " + dialect} {
+		b.atLeast(8, got, name, "reverseproxy", 0.9*goalDefault, "mixed, "+script)
+		b.atLeast(8, got, name, "reverseproxy-32k", 0.9*goalBuffers, "mixed, "+script)
+	}
+	return nil
+}

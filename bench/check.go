@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// restBytes is how much may follow what is known byte by byte.
+const restBytes = 1 << 20
+
+// A checker compares a stream with what must arrive, as it arrives.
+type checker struct {
+	parts  []part // with bytes of its own
+	paused func(rest []byte) error
+	beats  bool // comments may stand between frames
+
+	at, cycle, pos int // the next byte is parts[at].bytes[pos], the cycle-th time
+	frames         int // of the cycles before
+	matched        int // bytes
+	comment        []byte
+	rest           []byte
+}
+
+func newChecker(s script, f form) *checker {
+	c := &checker{parts: s.parts(f), beats: f == asTold}
+	if f == asTold {
+		c.paused = s.paused
+	}
+	c.begin()
+	return c
+}
+
+// begin makes the next cycle ready.
+func (c *checker) begin() {
+	for c.at < len(c.parts) && (c.cycle == c.parts[c.at].times || len(c.parts[c.at].bytes) == 0) {
+		c.at, c.cycle = c.at+1, 0
+	}
+	c.pos = 0
+	if c.at < len(c.parts) {
+		c.parts[c.at].number(c.cycle)
+	}
+}
+
+// Write takes the next bytes of the stream.
+func (c *checker) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if c.beats && (len(c.comment) > 0 || rest[0] == ':' && c.between(c.pos)) {
+			rest = c.skip(rest)
+			continue
+		}
+		if c.at == len(c.parts) {
+			if c.paused == nil {
+				return 0, fmt.Errorf("after the end (frame %d): %.100q", c.frames, rest)
+			}
+			if c.rest = append(c.rest, rest...); len(c.rest) > restBytes {
+				return 0, fmt.Errorf("more than %d bytes after frame %d: %.100q", restBytes, c.frames, c.rest)
+			}
+			return len(p), nil
+		}
+		want := c.parts[c.at].bytes[c.pos:]
+		n := min(len(rest), len(want))
+		if !bytes.Equal(rest[:n], want[:n]) {
+			n = common(rest, want)
+			if !c.beats || rest[n] != ':' || !c.between(c.pos+n) {
+				return 0, c.differs(rest, want, n)
+			}
+		}
+		rest, c.pos, c.matched = rest[n:], c.pos+n, c.matched+n
+		if n == len(want) {
+			c.frames += c.parts[c.at].frames
+			c.cycle++
+			c.begin()
+		}
+	}
+	return len(p), nil
+}
+
+// common is how many bytes two slices begin with that are the same; not all of the shorter one.
+func common(a, b []byte) int {
+	n := 0
+	for a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// between says whether a position of the part at hand stands between two frames.
+func (c *checker) between(pos int) bool {
+	if c.at == len(c.parts) {
+		return len(c.rest) == 0 || bytes.HasSuffix(c.rest, []byte("\n\n"))
+	}
+	return pos == 0 || bytes.HasSuffix(c.parts[c.at].bytes[:pos], []byte("\n\n"))
+}
+
+// skip takes a comment, which Holdpoint sends to a client that hears nothing else.
+func (c *checker) skip(p []byte) (rest []byte) {
+	for n, b := range p {
+		c.comment = append(c.comment, b)
+		if bytes.HasSuffix(c.comment, []byte("\n\n")) {
+			c.comment = c.comment[:0]
+			return p[n+1:]
+		}
+	}
+	return nil
+}
+
+// differs says what came in place of what is wanted, which is the same for n bytes.
+func (c *checker) differs(got, want []byte, n int) error {
+	frame := c.frames + bytes.Count(c.parts[c.at].bytes[:c.pos+n], []byte("\n\n"))
+	from := max(n-40, 0)
+	return fmt.Errorf("frame %d: %.100q, want %.100q", frame, got[from:], want[from:])
+}
+
+// done judges the end of the stream.
+func (c *checker) done() error {
+	if c.at < len(c.parts) {
+		return fmt.Errorf("the stream ended within frame %d", c.frames+bytes.Count(c.parts[c.at].bytes[:c.pos], []byte("\n\n")))
+	}
+	if c.paused != nil {
+		return c.paused(c.rest)
+	}
+	return nil
+}

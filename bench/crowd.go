@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A crowd is streams that wait at the origin's gate.
+type crowd struct {
+	bench  *bench
+	target *target
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	size   int
+
+	mu     sync.Mutex
+	came   int // bytes of all, heartbeats apart
+	failed error
+}
+
+// gather opens n streams and waits until each has its head.
+func (b *bench) gather(t *target, n int, script string, cycles int) (*crowd, error) {
+	ctx, cancel := context.WithCancel(b.ctx)
+	g := &crowd{bench: b, target: t, cancel: cancel, size: n}
+	c := b.client(4 << 10)
+	head := 0
+	gate := make(chan struct{}, 64) // so many connect at once
+	for range n {
+		ord := c.order(order{script: script, cycles: cycles, bursts: 1})
+		s, err := ord.make()
+		if err != nil {
+			return nil, err
+		}
+		check := newChecker(s, t.kind.form)
+		head += len(check.parts[0].bytes)
+		gate <- struct{}{}
+		g.done.Go(func() {
+			body, err := c.post(ctx, t.address, ord.path(), ord.input(""))
+			<-gate
+			if err == nil {
+				err = g.read(body, check)
+			}
+			if err != nil && ctx.Err() == nil {
+				g.fail(voided(t, ord, err))
+			}
+		})
+	}
+	return g, g.until(head)
+}
+
+// read takes a stream as it comes.
+func (g *crowd) read(body io.ReadCloser, check *checker) error {
+	defer body.Close()
+	for p := make([]byte, 4<<10); ; {
+		n, err := body.Read(p)
+		matched := check.matched
+		if _, wrong := check.Write(p[:n]); wrong != nil {
+			return wrong
+		}
+		g.mu.Lock()
+		g.came += check.matched - matched
+		g.mu.Unlock()
+		if errors.Is(err, io.EOF) {
+			return check.done()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (g *crowd) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failed == nil {
+		g.failed = err
+	}
+}
+
+// state is how many bytes have come in all, and what went wrong first.
+func (g *crowd) state() (came int, failed error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.came, g.failed
+}
+
+// until waits until so many bytes have come in all.
+func (g *crowd) until(bytes int) error {
+	for {
+		came, failed := g.state()
+		switch {
+		case failed != nil:
+			return failed
+		case came >= bytes:
+			return nil
+		case g.bench.ctx.Err() != nil:
+			return g.bench.ctx.Err()
+		}
+		time.Sleep(sampling)
+	}
+}
+
+// gate lets all streams go on that the origin holds, as soon as it holds so many.
+func (b *bench) gate(command string, held int) error {
+	for {
+		res, err := http.Get("http://" + b.origin.address + "/gate")
+		if err != nil {
+			return err
+		}
+		n := 0
+		err = json.NewDecoder(res.Body).Decode(&n)
+		res.Body.Close()
+		if err != nil {
+			return err
+		}
+		if n == held {
+			break
+		}
+		if b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
+		time.Sleep(time.Millisecond)
+	}
+	res, err := http.Post("http://"+b.origin.address+"/gate/"+command, "", nil)
+	if err != nil {
+		return err
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the origin's gate for %s: %s", command, res.Status)
+	}
+	return nil
+}
+
+// leave ends the streams in order.
+func (g *crowd) leave() error {
+	err := g.bench.gate("end", g.size)
+	if err == nil {
+		g.done.Wait()
+		err = g.until(0)
+	}
+	g.cancel()
+	return err
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// cycles runs pauses and resumes, and as many plain runs through another process of the same binary: what the contract
+// costs is the difference. The backend asks by AG-UI's outcome, and then as LangGraph does.
+func (b *bench) cycles(threads, each int) error {
+	for _, k := range proxies(false) {
+		if k.form != asTold || !b.wanted(k) {
+			continue
+		}
+		for _, asking := range []string{"ask", "ask-graph"} {
+			if err := b.rhythm(k, asking, threads, b.scaled(each, 1)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rhythm measures one of them.
+func (b *bench) rhythm(k kind, asking string, threads, each int) error {
+	total := float64(each * threads)
+	var plain, cycle, early, late []float64
+	for range b.rounds(1) {
+		err := b.fresh(k, func(t *target) error {
+			cost, _, err := b.beat(t, threads, each, func(c *client, thread string) error {
+				return c.twice(b, t, thread)
+			})
+			plain = append(plain, cost/total)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = b.fresh(k, func(t *target) error {
+			cost, memory, err := b.beat(t, threads, each, func(c *client, thread string) error {
+				return c.pauseAndResume(b, t, thread, asking)
+			})
+			cycle, early, late = append(cycle, cost/total), append(early, memory[0]), append(late, memory[1])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	ratio := ratios(cycle, plain)
+	b.report.title("Cycles: %s, %d × %d pauses and resumes (%s)", k.name, threads, each, asking)
+	b.report.table([]string{"", "µs CPU"}, [][]string{{"two plain runs", spread(plain)}, {"a pause and a resume", spread(cycle)}, {"ratio", spread(ratio)}})
+	b.report.line("\nMemory: %s MiB after a fifth, %s MiB at the end.", short3(median(early)), short3(median(late)))
+	b.report.atMost(9, median(ratio), 1.5, "cycles (%s, %d × %d): CPU, × two plain runs", asking, threads, each)
+	b.report.atMost(9, median(late)/median(early), 1.2, "cycles (%s, %d × %d): memory at the end, × after a fifth", asking, threads, each)
+	return nil
+}
+
+// beat does something many times on each thread, and returns its CPU time in µs and the memory in MiB after a fifth of it
+// and at the end.
+func (b *bench) beat(t *target, threads, each int, do func(c *client, thread string) error) (cost float64, memory [2]float64, err error) {
+	c := b.client(4 << 10)
+	defer c.close()
+	if _, err := b.warm(t); err != nil {
+		return 0, memory, err
+	}
+	times := func(n int) error {
+		return atOnce(threads, func(thread int) error {
+			for range n {
+				if err := do(c, fmt.Sprintf("thread-of-%d", thread)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	for part, n := range []int{max(each/5, 1), each - max(each/5, 1)} {
+		spent, err := b.spent(t, func() error { return times(n) })
+		if err != nil {
+			return 0, memory, err
+		}
+		cost += float64(spent.Microseconds())
+		now, _, err := t.process.memory()
+		if err != nil {
+			return 0, memory, err
+		}
+		memory[part] = float64(now) / mb
+	}
+	return cost, memory, nil
+}
+
+// twice is two plain runs of a thread.
+func (c *client) twice(b *bench, t *target, thread string) error {
+	for range 2 {
+		if _, err := c.stream(b.ctx, t, order{script: "short", route: "cycle", thread: thread}, "", nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pauseAndResume is a run that pauses and the run that answers it.
+func (c *client) pauseAndResume(b *bench, t *target, thread, asking string) error {
+	r, err := c.stream(b.ctx, t, order{script: asking, route: "cycle", thread: thread}, "", nil)
+	if err != nil {
+		return err
+	}
+	ids, err := interruptIDs(r.rest)
+	if err != nil {
+		return err
+	}
+	var answers []string
+	for _, id := range ids {
+		answers = append(answers, fmt.Sprintf(`{"interruptId":"%s","status":"resolved","payload":{"approved":true}}`, id))
+	}
+	_, err = c.stream(b.ctx, t, order{script: "short", route: "cycle", thread: thread, message: r.run}, `,"resume":[`+strings.Join(answers, ",")+`]`, nil)
+	return err
+}

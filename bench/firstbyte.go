@@ -1,0 +1,51 @@
+package main
+
+// shortRuns is how many runs a round of first-byte has.
+const shortRuns = 400
+
+func (b *bench) firstByte() error {
+	list, err := b.targets(kinds())
+	if err != nil {
+		return err
+	}
+	half, tail, cpus := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	err = b.shuffled(b.rounds(9), list, func(t *target, counts bool) error {
+		c := b.client(readBuffer)
+		defer c.close()
+		n := b.scaled(shortRuns, 1)
+		var waits []float64
+		cpu, err := b.spent(t, func() error {
+			for range n {
+				r, err := c.stream(b.ctx, t, order{script: "short"}, "", nil)
+				if err != nil {
+					return err
+				}
+				waits = append(waits, float64(r.first.Nanoseconds())/1e3)
+			}
+			return nil
+		})
+		if err == nil && counts {
+			half[t.name] = append(half[t.name], quantile(waits, 0.5))
+			tail[t.name] = append(tail[t.name], quantile(waits, 0.99))
+			if t.process != nil {
+				cpus[t.name] = append(cpus[t.name], float64(cpu.Microseconds())/float64(n))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.report.title("First byte: runs of %d frames, one after the other", 5)
+	var rows [][]string
+	for _, t := range list {
+		rows = append(rows, []string{
+			t.name, spread(half[t.name]), spread(ratios(half[t.name], half["reverseproxy"])), short3(median(tail[t.name])), spread(cpus[t.name]),
+		})
+	}
+	b.report.table([]string{"target", "p50 µs", "× reverseproxy", "p99 µs", "CPU µs / run"}, rows)
+	if list := ratios(half["holdpoint"], half["reverseproxy"]); len(list) > 0 {
+		b.report.atMost(4, median(list), 1.15, "first byte: p50, × reverseproxy's")
+	}
+	return nil
+}

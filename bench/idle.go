@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// room is how many streams the file limit lets one process carry, two descriptors for each.
+func room(want int) (int, error) {
+	limits, err := os.ReadFile("/proc/self/limits")
+	if err != nil {
+		return 0, err
+	}
+	_, line, _ := strings.Cut(string(limits), "Max open files")
+	fields := strings.Fields(line) // the soft limit, which Go raises by itself, and the hard one
+	if len(fields) < 2 || fields[1] == "unlimited" {
+		return want, nil
+	}
+	hard, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return 0, fmt.Errorf("the limit of open files: %q", fields[1])
+	}
+	return min(want, (hard-200)/2), nil
+}
+
+// A burst is what each of the waiting streams gets at once before it waits again.
+type burst struct {
+	script string
+	cycles int
+	title  string
+	what   string
+	counts bool // nothing of it has to be kept: the memory must come back
+}
+
+var (
+	noBurst  = burst{script: "short"}
+	rawBurst = burst{"events", 20, ", before and after a burst", "2 MB of RAW events through each", true}
+	said     = burst{"text", 1, " after some text, which is kept for snapshots", "500 pieces of text through each", false}
+)
+
+func (u burst) bytes(f form) int {
+	s, _ := order{script: u.script}.make() // it is one of the three above
+	return u.cycles * len(s.parts(f)[1].bytes)
+}
+
+// A wait is what streams that wait cost.
+type wait struct {
+	each  float64 // bytes of one
+	total int     // bytes of the process with all of them
+	left  float64 // after a burst, times total
+	row   []string
+}
+
+// waiting measures n streams that wait: for each its memory, what is left of a burst, and what when all have ended.
+func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
+	err = b.fresh(k, func(t *target) error {
+		before, err := b.warm(t)
+		if err != nil {
+			return err
+		}
+		g, err := b.gather(t, n, u.script, u.cycles)
+		if err != nil {
+			return err
+		}
+		b.sleep(calm)
+		if w.total, _, err = t.process.memory(); err != nil {
+			return err
+		}
+		w.each = float64(w.total-before) / float64(n)
+		w.row = []string{t.name, short3(float64(before) / mb), short3(float64(w.total) / mb), short3(w.each / 1e3)}
+		if u.cycles > 0 {
+			if err := b.burst(t, g, &w, u); err != nil {
+				return err
+			}
+		}
+		if err := g.leave(); err != nil {
+			return err
+		}
+		left, err := b.back(t, before*12/10, u.counts)
+		w.row = append(w.row, left.String())
+		return err
+	})
+	return w, err
+}
+
+// burst lets every stream have its burst and waits until the memory is back.
+func (b *bench) burst(t *target, g *crowd, w *wait, u burst) error {
+	came, _ := g.state()
+	if err := b.gate("burst", g.size); err != nil {
+		return err
+	}
+	if err := g.until(came + g.size*u.bytes(t.kind.form)); err != nil {
+		return err
+	}
+	most, _, err := t.process.memory()
+	if err != nil {
+		return err
+	}
+	left, err := b.back(t, w.total*12/10, u.counts)
+	w.left = float64(left.rss) / float64(w.total)
+	w.row = append(w.row, short3(float64(most)/mb), left.String())
+	return err
+}
+
+func (b *bench) idle(want int, u burst) error {
+	n, err := room(want)
+	if err != nil {
+		return err
+	}
+	if n < want {
+		b.report.line("\n**%d streams in place of %d: the limit of open files (ulimit -Hn) allows no more.**", n, want)
+	}
+	b.report.title("Idle: %d streams that wait%s", n, u.title)
+	var rows [][]string
+	each := map[string]float64{}
+	for _, k := range proxies(u == noBurst) {
+		if !b.wanted(k) || k.name == "reverseproxy-32k" { // the same as the other one, and it takes its minute too
+			continue
+		}
+		w, err := b.waiting(k, n, u)
+		if missing := (unavailable{}); errors.As(err, &missing) {
+			b.report.leftOut(k, missing)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		each[k.name] = w.each
+		rows = append(rows, w.row)
+		if k.name != "holdpoint" {
+			continue
+		}
+		if u.counts {
+			b.report.atMost(5, w.left, 1.2, "%d streams idle again after a burst: memory, × before", n)
+		}
+		if u == noBurst {
+			b.report.atMost(5, float64(w.total)/1e6, 600*float64(n)/float64(want), "%d idle streams: MB of memory", n)
+		}
+	}
+	head := []string{"target", "MiB before", "MiB with them", "kB / stream"}
+	if u.cycles > 0 {
+		head = append(head, "MiB after "+u.what, "MiB when idle again")
+	}
+	b.report.table(append(head, "MiB when all have ended"), rows)
+	if u != said && each["holdpoint"] > 0 && each["reverseproxy"] > 0 {
+		b.report.atMost(5, each["holdpoint"]/each["reverseproxy"], 1.1, "%d idle streams: memory of one, × reverseproxy's", n)
+	}
+	return nil
+}
+
+// returnTime is in which memory must be back after a burst.
+const returnTime = time.Minute
+
+// A rest is what memory there is some time later.
+type rest struct {
+	rss   int
+	after time.Duration
+}
+
+func (r rest) String() string {
+	return fmt.Sprintf("%s after %s", short3(float64(r.rss)/mb), r.after.Round(time.Second))
+}
+
+// back waits until the memory is at a limit again, or until the time is over. Where it need not come back it is read once.
+func (b *bench) back(t *target, limit int, must bool) (r rest, err error) {
+	begin := time.Now()
+	b.sleep(calm)
+	for {
+		r.rss, _, err = t.process.memory()
+		if r.after = time.Since(begin); err != nil || !must || r.rss <= limit || r.after > returnTime || b.ctx.Err() != nil {
+			return r, err
+		}
+		b.sleep(10 * sampling)
+	}
+}

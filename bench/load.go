@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A client is what loads the targets. It is the part that sees whether a stream is whole.
+type client struct {
+	http   *http.Client
+	buffer int
+	runs   *atomic.Int64 // of all clients
+}
+
+// client makes a client that reads up to buffer bytes at a time.
+func (b *bench) client(buffer int) *client {
+	return &client{
+		runs: &b.runs,
+		http: &http.Client{Transport: &http.Transport{
+			MaxIdleConnsPerHost: 1024,
+			ReadBufferSize:      buffer,
+			WriteBufferSize:     4 << 10,
+			DisableCompression:  true,
+		}},
+		buffer: buffer,
+	}
+}
+
+// close gives the kept connections back.
+func (c *client) close() { c.http.CloseIdleConnections() }
+
+// order fills in ids that no other run has.
+func (c *client) order(o order) order {
+	n := c.runs.Add(1)
+	if o.thread == "" {
+		o.thread = fmt.Sprintf("thread-%d", n)
+	}
+	o.run = fmt.Sprintf("run-%d", n)
+	return o
+}
+
+// input is the body of a run with one message of the user's.
+func (o order) input(more string) []byte {
+	message := o.message
+	if message == "" {
+		message = o.run
+	}
+	return fmt.Appendf(nil, `{"threadId":"%s","runId":"%s","state":{},"messages":[{"id":"u-%s","role":"user","content":"Clean up the reports"}],"tools":[],"context":[],"forwardedProps":{}%s}`, o.thread, o.run, message, more)
+}
+
+// post sends a run and returns the body of its answer, which must be an event stream.
+func (c *client) post(ctx context.Context, address, path string, body []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		head, _ := io.ReadAll(io.LimitReader(res.Body, 300))
+		res.Body.Close()
+		return nil, fmt.Errorf("%s, %s: %s", res.Status, res.Header.Get("Content-Type"), head)
+	}
+	return res.Body, nil
+}
+
+// A result is what there is to say of one stream.
+type result struct {
+	run    string
+	frames int
+	first  time.Duration // until its first byte
+	rest   []byte        // the end of a run that paused, where Holdpoint told it
+}
+
+// stream runs an order through a target and compares what comes. progress, which may be nil, hears of the frames so far.
+func (c *client) stream(ctx context.Context, t *target, ord order, more string, progress func(frames int)) (result, error) {
+	ord = c.order(ord)
+	s, err := ord.make()
+	if err != nil {
+		return result{}, err
+	}
+	check := newChecker(s, t.kind.form)
+	begin := time.Now()
+	body, err := c.post(ctx, t.address, ord.path(), ord.input(more))
+	if err != nil {
+		return result{}, voided(t, ord, err)
+	}
+	defer body.Close()
+	r := result{run: ord.run, frames: s.frames()}
+	for p := make([]byte, c.buffer); ; {
+		n, err := body.Read(p)
+		if n > 0 && r.first == 0 {
+			r.first = time.Since(begin)
+		}
+		if _, wrong := check.Write(p[:n]); wrong != nil {
+			return r, voided(t, ord, wrong)
+		}
+		if progress != nil {
+			progress(check.frames)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return r, voided(t, ord, err)
+		}
+	}
+	if err := check.done(); err != nil {
+		return r, voided(t, ord, err)
+	}
+	r.rest = check.rest
+	return r, nil
+}
+
+// voided is why a measurement counts for nothing: one stream of it was not what it must be.
+func voided(t *target, ord order, err error) error {
+	return fmt.Errorf("void: %s, %s of %s: %w", t.name, ord.run, ord.script, err)
+}
+
+// together runs n streams at once, each so many times, and returns how many frames came.
+func (c *client) together(ctx context.Context, t *target, ord order, n, times int) (frames int, err error) {
+	var total atomic.Int64
+	err = atOnce(n, func(int) error {
+		for range times {
+			r, err := c.stream(ctx, t, ord, "", nil)
+			if err != nil {
+				return err
+			}
+			total.Add(int64(r.frames))
+		}
+		return nil
+	})
+	return int(total.Load()), err
+}
+
+// atOnce does something n times at the same time and returns the first error.
+func atOnce(n int, do func(n int) error) error {
+	var wait sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		wait.Go(func() { errs[i] = do(i) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interruptIDs are the ids that an answer must name.
+func interruptIDs(rest []byte) ([]string, error) {
+	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
+	_, last, _ := bytes.Cut(rest[bytes.LastIndex(rest, []byte("\n\n"))+1:], []byte("data: "))
+	var end struct {
+		Outcome struct {
+			Interrupts []struct {
+				ID string `json:"id"`
+			} `json:"interrupts"`
+		} `json:"outcome"`
+	}
+	if err := json.Unmarshal(last, &end); err != nil {
+		return nil, fmt.Errorf("the last event %.300q: %w", last, err)
+	}
+	var ids []string
+	for _, i := range end.Outcome.Interrupts {
+		ids = append(ids, i.ID)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("no interrupt in %.300q", last)
+	}
+	return ids, nil
+}

@@ -1,0 +1,138 @@
+// Holdpoint is measured by this program, side by side with other proxies on the same machine: what it costs in CPU time,
+// memory and delay to have it between a client and a backend.
+//
+//	go run ./bench [flags] [scenario ...]
+//
+// It starts an origin, the reference proxies and the built Holdpoint as processes of their own, loads one of them at a
+// time in shuffled rounds, and prints tables. Every byte of every stream is compared with what it must be; one that fails
+// or is short makes the measurement void. README.md says what each figure means.
+//
+// It knows Holdpoint by its binary only, and asserts nothing about absolute times: a shared machine has none. The proxies
+// here are there to be compared with, not to be used. It needs Linux, for it reads /proc.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command is the driver, or with the name of a part as first argument that part, as a process of its own.
+func command(args []string, out, diag io.Writer) int {
+	var err error
+	switch {
+	case len(args) == 1 && args[0] == "origin":
+		err = serve(newOrigin())
+	case len(args) == 3 && args[0] == "proxy":
+		err = serveReference(args[1], args[2])
+	default:
+		err = drive(args, out, diag)
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 2
+	case err != nil:
+		fmt.Fprintln(diag, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+// Settings are what the flags say.
+type settings struct {
+	rounds   int
+	scale    float64
+	binary   string
+	against  string
+	check    bool
+	only     []string // targets
+	made     string   // the command that a reader repeats it with
+	selected []scenario
+}
+
+// drive measures what args ask for.
+func drive(args []string, out, diag io.Writer) error {
+	s, err := parse(args, diag)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	b, err := newBench(ctx, s, out, diag)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if s.check {
+		return b.check()
+	}
+	for _, one := range s.selected {
+		if err := one.measure(b); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+		b.report.flush(out)
+	}
+	b.report.goals(out)
+	return nil
+}
+
+func parse(args []string, diag io.Writer) (settings, error) {
+	s := settings{made: strings.TrimSpace("go run ./bench " + strings.Join(args, " "))}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(diag)
+	flags.IntVar(&s.rounds, "rounds", 0, "rounds of each measurement (each scenario has a number of its own)")
+	flags.Float64Var(&s.scale, "scale", 1, "how much of the load: 0.1 is quick and rough")
+	flags.StringVar(&s.binary, "binary", "", "the Holdpoint to measure (built from here)")
+	flags.StringVar(&s.against, "against", "", "another Holdpoint binary, measured beside it")
+	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint only, and fail if the ratio is far from its goal")
+	only := flags.String("targets", "", "only these targets, with commas between them")
+	flags.Usage = func() {
+		fmt.Fprint(diag, "usage: go run ./bench [flags] [scenario ...]\n\nscenarios, all of them if none is named; blast is all that begin so:\n")
+		for _, one := range scenarios() {
+			fmt.Fprintf(diag, "  %-12s %s\n", one.name, one.what)
+		}
+		fmt.Fprintf(diag, "\ntargets: %s\n\nflags:\n", strings.Join(kindNames(), ", "))
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if s.scale <= 0 || s.rounds < 0 {
+		return s, fmt.Errorf("-scale %v -rounds %d: want more than 0", s.scale, s.rounds)
+	}
+	if *only != "" {
+		s.only = strings.Split(*only, ",")
+	}
+	for _, name := range s.only {
+		if !slices.Contains(kindNames(), name) {
+			return s, fmt.Errorf("no target %q, want one of %s", name, strings.Join(kindNames(), ", "))
+		}
+	}
+	s.selected = scenarios()
+	if flags.NArg() > 0 {
+		s.selected = nil
+	}
+	for _, name := range flags.Args() {
+		before := len(s.selected)
+		for _, one := range scenarios() {
+			if one.name == name || strings.HasPrefix(one.name, name+"-") {
+				s.selected = append(s.selected, one)
+			}
+		}
+		if len(s.selected) == before {
+			return s, fmt.Errorf("no scenario %q", name)
+		}
+	}
+	return s, nil
+}

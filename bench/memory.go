@@ -1,0 +1,122 @@
+package main
+
+import (
+	"time"
+)
+
+const (
+	mb       = 1 << 20
+	calm     = 2 * time.Second // until memory has settled after something
+	sampling = 20 * time.Millisecond
+)
+
+// warm runs a few streams, so that what a process needs once is not counted for a stream.
+func (b *bench) warm(t *target) (rss int, err error) {
+	c := b.client(readBuffer)
+	defer c.close()
+	if _, err := c.together(b.ctx, t, order{script: "text", cycles: 2, per: 1}, streams, 3); err != nil {
+		return 0, err
+	}
+	b.sleep(calm)
+	now, _, err := t.process.memory()
+	return now, err
+}
+
+func (b *bench) sleep(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-b.ctx.Done():
+	}
+}
+
+func (b *bench) hugeFrame(script string) error {
+	b.report.title("One frame of %d MiB: %s", hugeBytes/mb, script)
+	var rows [][]string
+	for _, k := range proxies(false) {
+		if !b.wanted(k) {
+			continue
+		}
+		var extra, left []float64
+		for range b.rounds(3) {
+			err := b.fresh(k, func(t *target) error {
+				before, err := b.warm(t)
+				if err != nil {
+					return err
+				}
+				c := b.client(readBuffer)
+				defer c.close()
+				if _, err := c.stream(b.ctx, t, order{script: script, cycles: 1, per: 1}, "", nil); err != nil {
+					return err
+				}
+				b.sleep(calm)
+				now, most, err := t.process.memory()
+				extra, left = append(extra, float64(most-before)/mb), append(left, float64(now-before)/mb)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		rows = append(rows, []string{k.name, spread(extra), spread(left)})
+		if k.name == "holdpoint" {
+			b.report.atMost(6, median(extra), 2*hugeBytes/mb, "a frame of 8 MiB (%s): MiB more at the most", script)
+		}
+	}
+	b.report.table([]string{"target", "MiB more at the most", "MiB more 2 s later"}, rows)
+	return nil
+}
+
+const (
+	stalledBytes = 1 << 30
+	betweenStall = 16 << 20 // bytes
+	stallTime    = 100 * time.Millisecond
+)
+
+func (b *bench) stalled() error {
+	b.report.title("Stalled: %d MiB through a reader that stops for %s after each %d MiB", b.scaled(stalledBytes, 1)/mb, stallTime, betweenStall/mb)
+	var rows [][]string
+	for _, k := range proxies(false) {
+		if !b.wanted(k) {
+			continue
+		}
+		err := b.fresh(k, func(t *target) error {
+			before, err := b.warm(t)
+			if err != nil {
+				return err
+			}
+			c := b.client(readBuffer)
+			defer c.close()
+			var marks []float64 // memory at each stall, in MiB
+			next := 0
+			cycles := b.scaled(stalledBytes, 1) / (500 * frameBytes)
+			_, err = c.stream(b.ctx, t, order{script: "text", cycles: cycles, per: 1}, "", func(frames int) {
+				if frames*frameBytes < next {
+					return
+				}
+				next += betweenStall
+				b.sleep(stallTime)
+				if now, _, err := t.process.memory(); err == nil {
+					marks = append(marks, float64(now-before)/mb)
+				}
+			})
+			if err != nil {
+				return err
+			}
+			_, most, err := t.process.memory()
+			if err != nil {
+				return err
+			}
+			early, late := median(marks[:len(marks)/4+1]), median(marks[len(marks)*3/4:])
+			rows = append(rows, []string{t.name, short3(early), short3(late), short3(float64(most-before) / mb)})
+			if t.name == "holdpoint" {
+				b.report.atMost(6, late-early, 2, "stalled reader: MiB more in the last quarter than in the first")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.report.table([]string{"target", "MiB more, first quarter", "MiB more, last quarter", "MiB more at the most"}, rows)
+	return nil
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// An origin is the backend: it answers a run with the script that the query asks for. What it sends is made before it is
+// sent, and goes straight to the connection, so that it is never what limits a measurement.
+type origin struct {
+	mux *http.ServeMux
+
+	mu      sync.Mutex
+	held    int           // streams that wait at the gate
+	gate    chan struct{} // closed to let them go on
+	command string        // what they do then
+}
+
+func newOrigin() *origin {
+	o := &origin{mux: http.NewServeMux(), gate: make(chan struct{})}
+	o.mux.HandleFunc("POST /run/", o.run)
+	o.mux.HandleFunc("POST /paced/", o.paced)
+	o.mux.HandleFunc("POST /held/", o.hold)
+	o.mux.HandleFunc("POST /gate/{command}", o.open)
+	o.mux.HandleFunc("GET /gate", o.count)
+	return o
+}
+
+// ServeHTTP implements http.Handler.
+func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	o.mux.ServeHTTP(w, r)
+}
+
+// asked is the order of a request.
+func asked(r *http.Request) (order, script, error) {
+	q := r.URL.Query()
+	number := func(name string) int {
+		n, _ := strconv.Atoi(q.Get(name)) // 0 is an answer too: no cycles
+		return n
+	}
+	ord := order{script: q.Get("script"), cycles: number("cycles"), per: max(number("per"), 1), bursts: max(number("bursts"), 1), thread: q.Get("thread"), run: q.Get("run")}
+	s, err := ord.make()
+	return ord, s, err
+}
+
+// run sends a script as fast as it is taken.
+func (o *origin) run(w http.ResponseWriter, r *http.Request) {
+	ord, s, err := asked(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if ord.cycles == 0 { // short: the connection is kept
+		stream(w)
+		w.Write(joined(s))
+		return
+	}
+	chunks := s.chunks(ord.per)
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer conn.Close()
+	// A reader that has left is not the origin's business: the load generator counts.
+	if _, err := buffered.WriteString(chunkedHead); err != nil || buffered.Flush() != nil {
+		return
+	}
+	for _, p := range chunks {
+		if !send(conn, p, 0, p.times) {
+			return
+		}
+	}
+	_, _ = io.WriteString(conn, "0\r\n\r\n")
+}
+
+const chunkedHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+// send writes the cycles of a part. It returns false if the reader has left.
+func send(w io.Writer, p part, from, to int) bool {
+	for n := from; n < to; n++ {
+		p.number(n)
+		if _, err := w.Write(p.bytes); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func joined(s script) []byte {
+	var all []byte
+	for _, p := range s.parts(asSent) {
+		for n := range p.times {
+			p.number(n)
+			all = append(all, p.bytes...)
+		}
+	}
+	return all
+}
+
+func stream(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+}
+
+// paced sends frames one at a time, so many a second, each with the time at which it is sent.
+func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
+	ord, s, err := asked(r)
+	rate, _ := strconv.Atoi(r.URL.Query().Get("rate"))
+	if err != nil || rate <= 0 {
+		http.Error(w, fmt.Sprintf("rate %d: %v", rate, err), http.StatusBadRequest)
+		return
+	}
+	stream(w)
+	control := http.NewResponseController(w)
+	parts := s.parts(asSent)
+	w.Write(parts[0].bytes)
+	control.Flush()
+	begin := time.Now()
+	for n := range ord.cycles {
+		time.Sleep(time.Until(begin.Add(time.Duration(n) * time.Second / time.Duration(rate))))
+		w.Write(stamped(time.Now()))
+		control.Flush()
+	}
+	w.Write(parts[2].bytes)
+}
+
+// hold sends the head of a script and waits at the gate: for a burst of the block, after which it waits again, or for the
+// end.
+func (o *origin) hold(w http.ResponseWriter, r *http.Request) {
+	ord, s, err := asked(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	stream(w)
+	control := http.NewResponseController(w)
+	w.Write(s.parts(asSent)[0].bytes)
+	control.Flush()
+	for n := 0; o.wait(r) == "burst"; n++ {
+		// The block is made here and not before: thousands of streams wait.
+		if !send(w, s.parts(asSent)[1], n*ord.cycles/ord.bursts, (n+1)*ord.cycles/ord.bursts) || control.Flush() != nil {
+			return
+		}
+	}
+	w.Write(s.parts(asSent)[2].bytes)
+}
+
+func (o *origin) wait(r *http.Request) string {
+	o.mu.Lock()
+	gate := o.gate
+	o.held++
+	o.mu.Unlock()
+	select {
+	case <-gate:
+	case <-r.Context().Done():
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.held--
+	return o.command
+}
+
+// open lets all streams go on that wait at the gate.
+func (o *origin) open(w http.ResponseWriter, r *http.Request) {
+	command := r.PathValue("command")
+	if command != "burst" && command != "end" {
+		http.NotFound(w, r)
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.command = command
+	close(o.gate)
+	o.gate = make(chan struct{})
+}
+
+func (o *origin) count(w http.ResponseWriter, _ *http.Request) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fmt.Fprintln(w, o.held)
+}
+
+// serve answers until standard input ends, so that no process outlives the driver.
+func serve(h http.Handler) error {
+	return serveOn(func(l net.Listener) error {
+		return (&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l)
+	})
+}
+
+func serveOn(accept func(net.Listener) error) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(listening + l.Addr().String())
+	failed := make(chan error, 1)
+	go func() { failed <- accept(l) }()
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that it can say
+		close(ended)
+	}()
+	select {
+	case err := <-failed:
+		return err
+	case <-ended:
+		return nil
+	}
+}
+
+// listening begins the line by which a part tells its address.
+const listening = "listening "

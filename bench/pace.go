@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+const (
+	paceRate   = 1000 // frames a second
+	paceFrames = 2000 // of a round
+)
+
+// stampDigits is how many the time of a frame has, in nanoseconds.
+const stampDigits = 19
+
+// stampFrame is what a paced frame is made of; the mark stands for the time at which it is sent.
+func stampFrame(stamp string) string {
+	begin := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + stamp + " "
+	return begin + filler(frameBytes-len(begin)-len(`data: "}`)-2) + `"}`
+}
+
+func stamped(at time.Time) []byte {
+	return appendFrame(nil, stampFrame(fmt.Sprintf("%0*d", stampDigits, at.UnixNano())))
+}
+
+// A clocked reads a paced stream and notes how old each frame is when it arrives.
+type clocked struct {
+	before, after []byte // of a frame, around its time
+	waiting       []byte // what is not a whole frame yet
+	delays        []float64
+}
+
+func newClocked(f form) *clocked {
+	zero := fmt.Sprintf("%0*d", stampDigits, 0)
+	s := script{block: []frame{{event: stampFrame(zero)}}, cycles: 1}
+	before, after, _ := bytes.Cut(s.parts(f)[1].bytes, []byte(zero))
+	return &clocked{before: before, after: after}
+}
+
+// take notes the frames that have arrived at a time, in microseconds.
+func (c *clocked) take(p []byte, at time.Time) error {
+	c.waiting = append(c.waiting, p...)
+	size := len(c.before) + stampDigits + len(c.after)
+	for ; len(c.waiting) >= size; c.waiting = c.waiting[size:] {
+		digits := c.waiting[len(c.before):][:stampDigits]
+		sent, err := strconv.ParseInt(string(digits), 10, 64)
+		if err != nil || !bytes.HasPrefix(c.waiting, c.before) || !bytes.Equal(c.waiting[size-len(c.after):size], c.after) {
+			return fmt.Errorf("frame %d: %.*q", len(c.delays), size, c.waiting)
+		}
+		c.delays = append(c.delays, float64(at.UnixNano()-sent)/1e3)
+	}
+	return nil
+}
+
+// pace runs one paced stream and returns the delay of each frame.
+func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, error) {
+	ord := c.order(order{script: "text", cycles: frames})
+	s, err := ord.make()
+	if err != nil {
+		return nil, err
+	}
+	parts := s.parts(t.kind.form)
+	body, err := c.post(ctx, t.address, fmt.Sprintf("/paced/text?%s&rate=%d", ord.query(), paceRate), ord.input(""))
+	if err != nil {
+		return nil, voided(t, ord, err)
+	}
+	defer body.Close()
+	head := make([]byte, len(parts[0].bytes))
+	if _, err := io.ReadFull(body, head); err != nil || !bytes.Equal(head, parts[0].bytes) {
+		return nil, voided(t, ord, fmt.Errorf("head %q: %w", head, err))
+	}
+	clock := newClocked(t.kind.form)
+	var tail []byte
+	for p := make([]byte, 32<<10); ; {
+		n, err := body.Read(p)
+		now := time.Now()
+		rest := p[:n]
+		if missing := frames*(len(clock.before)+stampDigits+len(clock.after)) - clock.bytes(); len(rest) > missing {
+			rest, tail = rest[:missing], append(tail, rest[missing:]...)
+		}
+		if wrong := clock.take(rest, now); wrong != nil {
+			return nil, voided(t, ord, wrong)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, voided(t, ord, err)
+		}
+	}
+	if len(clock.delays) != frames || !bytes.Equal(tail, parts[2].bytes) {
+		return nil, voided(t, ord, fmt.Errorf("%d of %d frames, then %.200q", len(clock.delays), frames, tail))
+	}
+	return clock.delays, nil
+}
+
+// bytes is how many of the paced frames have come.
+func (c *clocked) bytes() int {
+	return len(c.delays)*(len(c.before)+stampDigits+len(c.after)) + len(c.waiting)
+}
+
+// A pacing is what the rounds of one target came to.
+type pacing struct {
+	half, tail []float64 // µs
+	added      []float64 // half, less that of the direct way in the same round
+	cpu        []float64 // µs for a frame
+}
+
+func (b *bench) pacing() error {
+	list, err := b.targets(kinds())
+	if err != nil {
+		return err
+	}
+	got := map[string]*pacing{}
+	for _, t := range list {
+		got[t.name] = &pacing{}
+	}
+	frames := b.scaled(paceFrames, 1)
+	err = b.shuffled(b.rounds(7), list, func(t *target, counts bool) error {
+		c := b.client(readBuffer)
+		defer c.close()
+		var delays []float64
+		n := frames
+		if !counts {
+			n = 200
+		}
+		cpu, err := b.spent(t, func() (err error) {
+			delays, err = c.pace(b.ctx, t, n)
+			return err
+		})
+		if err == nil && counts {
+			p := got[t.name]
+			p.half, p.tail = append(p.half, quantile(delays, 0.5)), append(p.tail, quantile(delays, 0.99))
+			if t.process != nil {
+				p.cpu = append(p.cpu, float64(cpu.Microseconds())/float64(n))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.report.title("Paced: one stream, %d frames a second", paceRate)
+	var rows [][]string
+	for _, t := range list {
+		p := got[t.name]
+		if direct := got["direct"]; direct != nil {
+			for n, v := range p.half {
+				p.added = append(p.added, v-direct.half[n])
+			}
+		}
+		rows = append(rows, []string{t.name, spread(p.half), spread(p.added), short3(median(p.tail)), spread(p.cpu)})
+	}
+	b.report.table([]string{"target", "p50 µs", "added p50 µs", "p99 µs", "CPU µs / frame"}, rows)
+	own, rp := got["holdpoint"], got["reverseproxy"]
+	if own != nil && rp != nil {
+		b.report.atMost(2, median(own.added)/median(rp.added), 1.1, "paced: added p50, × reverseproxy's")
+		b.report.atMost(2, median(ratios(own.cpu, rp.cpu)), 1.05, "paced: CPU for a frame, × reverseproxy's")
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+const (
+	quickRounds = 7
+	attempts    = 3
+	margin      = 0.85 // of a goal: what is below it is no noise
+)
+
+var errTooSlow = errors.New("slower than it may be, in each attempt")
+
+// A bar is a ratio that must not be missed.
+type bar struct {
+	to    string
+	limit float64
+}
+
+// check measures the blast and fails if Holdpoint is far from its goal. The best of three attempts counts: noise makes a
+// ratio worse or better by chance, but a slow proxy is slow each time.
+func (b *bench) check() error {
+	bars := []bar{{"reverseproxy", margin * goalDefault}, {"reverseproxy-32k", margin * goalBuffers}}
+	for _, per := range []int{1, 20} {
+		l := b.chunked(per, false)
+		l.rounds = quickRounds
+		passed := false
+		for n := 0; n < attempts && !passed; n++ {
+			got, err := b.full(l)
+			if err != nil {
+				return err
+			}
+			b.report.flush(b.out)
+			missed := below(got, bars)
+			for _, m := range missed {
+				fmt.Fprintf(b.diag, "bench: attempt %d: %s\n", n+1, m)
+			}
+			passed = len(missed) == 0
+		}
+		if !passed {
+			return fmt.Errorf("frames in a chunk: %d: %w", per, errTooSlow)
+		}
+	}
+	return nil
+}
+
+// below says which bars were missed.
+func below(got rates, bars []bar) []string {
+	var list []string
+	for _, one := range bars {
+		// Written so that a ratio of nothing, which is no number, misses too.
+		if ratio := median(ratios(got.of("holdpoint"), got.of(one.to))); !(ratio >= one.limit) {
+			list = append(list, fmt.Sprintf("%.2f × %s, want at least %.2f", ratio, one.to, one.limit))
+		}
+	}
+	return list
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+)
+
+// serveReference is one of the proxies to compare with. What each is stands in README.md.
+func serveReference(name, upstream string) error {
+	to, err := url.Parse("http://" + upstream)
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "reverseproxy":
+		return serve(reverse(to, nil))
+	case "reverseproxy-32k":
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.ReadBufferSize = 32 << 10 // as Holdpoint's
+		return serve(reverse(to, t))
+	case "naive":
+		return serve(naive{to})
+	case "tcp":
+		return serveOn(func(l net.Listener) error { return copyTCP(l, upstream) })
+	}
+	return fmt.Errorf("no reference proxy %q", name)
+}
+
+// reverse is what one writes with the standard library. With EnableFullDuplex, without which a few in a hundred fast
+// answers to a POST are cut (golang/go#40747), and a cut stream is void here.
+func reverse(to *url.URL, t http.RoundTripper) http.Handler {
+	p := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1, Transport: t}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		p.ServeHTTP(w, r)
+	})
+}
+
+// naive decodes every event, encodes it and flushes: what a proxy costs that is not careful.
+type naive struct{ to *url.URL }
+
+// ServeHTTP implements http.Handler.
+func (p naive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	at := *r.URL
+	at.Scheme, at.Host = p.to.Scheme, p.to.Host
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, at.String(), bytes.NewReader(body))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	req.Header = r.Header.Clone()
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer res.Body.Close()
+	stream(w)
+	flush := http.NewResponseController(w).Flush
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 2*hugeBytes)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+		if !ok {
+			continue
+		}
+		event, err := reencode(data)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", event)
+		if flush() != nil {
+			return
+		}
+	}
+	if lines.Err() != nil {
+		panic(http.ErrAbortHandler) // a clean end would be a short stream that looks whole
+	}
+}
+
+// copyTCP copies bytes and knows nothing of HTTP: the least that a proxy in user space can cost.
+func copyTCP(l net.Listener, upstream string) error {
+	for {
+		in, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer in.Close()
+			out, err := net.DialTimeout("tcp", upstream, 10*time.Second)
+			if err != nil {
+				return
+			}
+			defer out.Close()
+			go pump(out, in)
+			pump(in, out)
+		}()
+	}
+}
+
+// pump copies through a buffer. io.Copy would let the kernel do it, which no proxy that looks at the bytes can.
+func pump(dst, src net.Conn) {
+	p := make([]byte, 32<<10)
+	for {
+		n, err := src.Read(p)
+		if n > 0 {
+			if _, err := dst.Write(p[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			_ = dst.(*net.TCPConn).CloseWrite() // it may be closed already
+			return
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A report is what a reader gets: tables in Markdown as they are made, and at the end the goals.
+type report struct {
+	text  strings.Builder
+	judge []goal
+}
+
+// A goal is what Holdpoint is to reach, and what was measured.
+type goal struct {
+	number int // in the README's list
+	what   string
+	got    float64
+	limit  float64
+	least  bool // got must not be below the limit; else not above
+}
+
+func (g goal) met() bool { return g.least && g.got >= g.limit || !g.least && g.got <= g.limit }
+
+func (g goal) String() string {
+	sign, verdict := "≤", "met"
+	if g.least {
+		sign = "≥"
+	}
+	if !g.met() {
+		verdict = "**not met**"
+	}
+	return fmt.Sprintf("| %d | %s | %s %s | %s | %s |", g.number, g.what, sign, short3(g.limit), short3(g.got), verdict)
+}
+
+func (r *report) title(format string, args ...any) {
+	fmt.Fprintf(&r.text, "\n### "+format+"\n\n", args...)
+}
+
+func (r *report) line(format string, args ...any) {
+	fmt.Fprintf(&r.text, format+"\n", args...)
+}
+
+// table adds a table; the first column is text, the others are numbers.
+func (r *report) table(head []string, rows [][]string) {
+	r.line("| %s |", strings.Join(head, " | "))
+	r.line("|---|%s", strings.Repeat("---:|", len(head)-1))
+	for _, row := range rows {
+		r.line("| %s |", strings.Join(row, " | "))
+	}
+}
+
+// leftOut says that a target is not in the tables, and why.
+func (r *report) leftOut(k kind, why error) { r.line("\n**%s is left out: %v.**", k.name, why) }
+
+// atLeast and atMost note a goal.
+func (r *report) atLeast(number int, got, limit float64, what string, args ...any) {
+	r.judge = append(r.judge, goal{number, fmt.Sprintf(what, args...), got, limit, true})
+}
+
+func (r *report) atMost(number int, got, limit float64, what string, args ...any) {
+	r.judge = append(r.judge, goal{number, fmt.Sprintf(what, args...), got, limit, false})
+}
+
+// flush prints what there is by now: a measurement takes minutes.
+func (r *report) flush(w io.Writer) {
+	fmt.Fprint(w, r.text.String())
+	r.text.Reset()
+}
+
+// goals prints the goals that were measured.
+func (r *report) goals(w io.Writer) {
+	slices.SortStableFunc(r.judge, func(a, b goal) int { return a.number - b.number })
+	r.title("Goals")
+	r.line("| # | what | goal | measured | |")
+	r.line("|---|---|---:|---:|---|")
+	for _, g := range r.judge {
+		r.line("%s", g)
+	}
+	r.flush(w)
+}

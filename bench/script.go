@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// mark is where the number of a cycle stands in a block, so that no two frames of a stream are equal.
+const mark = "########"
+
+// A script is a stream that the origin sends and the load generator expects.
+type script struct {
+	head   []frame
+	block  []frame // sent cycles times, with the number of the cycle in place of each mark
+	cycles int
+	tail   []frame
+	// paused judges what Holdpoint sends in place of tail, where the run ends in a pause.
+	paused func(rest []byte) error
+}
+
+// A frame is one event of a script.
+type frame struct {
+	event string // its JSON
+	told  string // what Holdpoint makes of it under the dialect of the script; "" where that is the same
+}
+
+// frames is how many frames the origin sends.
+func (s script) frames() int { return len(s.head) + s.cycles*len(s.block) + len(s.tail) }
+
+// A form is one of the ways in which a script may arrive.
+type form int
+
+const (
+	asSent    form = iota
+	asTold         // by Holdpoint, which has a part of it rewritten
+	asDecoded      // by who decodes and encodes every event
+)
+
+// A part is a piece of a stream that comes several times.
+type part struct {
+	bytes  []byte
+	marks  []int
+	frames int
+	times  int
+}
+
+// parts are the script as it must arrive.
+func (s script) parts(f form) []part {
+	encode := func(list []frame, times int) part {
+		var b []byte
+		for _, fr := range list {
+			event := fr.event
+			switch {
+			case f == asTold && fr.told != "":
+				event = fr.told
+			case f == asDecoded:
+				again, err := reencode([]byte(event))
+				if err != nil {
+					panic(fmt.Sprintf("bench: the script has no event in %q: %v", event, err))
+				}
+				event = string(again)
+			}
+			b = appendFrame(b, event)
+		}
+		return newPart(b, len(list), times)
+	}
+	list := []part{encode(s.head, 1), encode(s.block, s.cycles)}
+	if f != asTold || s.paused == nil {
+		list = append(list, encode(s.tail, 1))
+	}
+	return list
+}
+
+// chunks are the script as the origin writes it, in HTTP chunks of so many frames.
+func (s script) chunks(per int) []part {
+	encode := func(list []frame, times int) part {
+		var b, chunk []byte
+		for n, fr := range list {
+			chunk = appendFrame(chunk, fr.event)
+			if (n+1)%per == 0 || n == len(list)-1 {
+				b = fmt.Appendf(b, "%x\r\n%s\r\n", len(chunk), chunk)
+				chunk = chunk[:0]
+			}
+		}
+		return newPart(b, len(list), times)
+	}
+	return []part{encode(s.head, 1), encode(s.block, s.cycles), encode(s.tail, 1)}
+}
+
+func newPart(b []byte, frames, times int) part {
+	p := part{bytes: b, frames: frames, times: times}
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte(mark))
+		if i < 0 {
+			return p
+		}
+		p.marks = append(p.marks, at+i)
+		at += i + len(mark)
+	}
+}
+
+// number writes the number of a cycle into the marks.
+func (p part) number(n int) {
+	var digits [len(mark)]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = byte('0' + n%10)
+		n /= 10
+	}
+	for _, at := range p.marks {
+		copy(p.bytes[at:], digits[:])
+	}
+}
+
+func appendFrame(dst []byte, event string) []byte {
+	dst = append(dst, "data: "...)
+	dst = append(dst, event...)
+	return append(dst, "\n\n"...)
+}
+
+// reencode decodes an event and encodes it: what a proxy does that does not keep bytes.
+func reencode(event []byte) ([]byte, error) {
+	var v map[string]any
+	if err := json.Unmarshal(event, &v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+// An order is what the load generator asks the origin for: a script and its size.
+type order struct {
+	script      string
+	route       string // part of the path; the script's name if it is empty
+	cycles      int
+	per         int // frames in a chunk
+	bursts      int // in which the cycles come, where the origin holds the stream at its gate
+	thread, run string
+	message     string // id of the user's message; the run's if it is empty
+}
+
+func (o order) path() string {
+	route := o.route
+	if route == "" {
+		route = o.script
+	}
+	if o.bursts > 0 {
+		return "/held/" + route + "?" + o.query()
+	}
+	return "/run/" + route + "?" + o.query()
+}
+
+func (o order) query() string {
+	return fmt.Sprintf("script=%s&cycles=%d&per=%d&bursts=%d&thread=%s&run=%s", o.script, o.cycles, o.per, o.bursts, o.thread, o.run)
+}
+
+// make is the script that is ordered.
+func (o order) make() (script, error) {
+	one, ok := scripts[o.script]
+	if !ok {
+		return script{}, fmt.Errorf("no script %q", o.script)
+	}
+	s := one(o)
+	s.cycles = o.cycles
+	return s, nil
+}
+
+func (o order) started() frame { return o.bound("RUN_STARTED") }
+
+func (o order) finished() frame { return o.bound("RUN_FINISHED") }
+
+func (o order) bound(kind string) frame {
+	return frame{event: fmt.Sprintf(`{"type":"%s","threadId":"%s","runId":"%s"}`, kind, o.thread, o.run)}
+}
+
+// frameBytes is the size of a small frame: a token or two with its ids.
+const frameBytes = 200
+
+// text is a frame of so many bytes with a piece of a message.
+func text(message string, n, size int) frame {
+	begin := fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"%s","delta":"%s.%04d `, message, mark, n)
+	return frame{event: begin + filler(size-len(begin)-len(`data: "}`)-2) + `"}`}
+}
+
+// filler is text of so many bytes. It is words and no single letter, for escapes and searches to have what they have in life.
+func filler(n int) string {
+	const words = "the agent reads what it was told and answers in small pieces, "
+	return strings.Repeat(words, n/len(words)+1)[:max(n, 0)]
+}
+
+func repeat(n int, one func(n int) frame) []frame {
+	list := make([]frame, n)
+	for i := range list {
+		list[i] = one(i)
+	}
+	return list
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// scripts by their names. What a script is made of follows streams that were recorded; only the ids and texts are made up.
+var scripts = map[string]func(o order) script{
+	"text":      plainText,
+	"short":     short,
+	"approvals": approvals,
+	"customs":   customs,
+	"raw":       rawHeavy,
+	"events":    events,
+	"turns":     turns,
+	"huge-raw": func(o order) script {
+		return huge(o, `{"type":"RAW","event":{"event":"on_chain_end","data":{"output":"`, `"}}}`)
+	},
+	"huge-state": func(o order) script { return huge(o, `{"type":"STATE_SNAPSHOT","snapshot":{"document":"`, `"}}`) },
+	"ask":        ask,
+	"ask-graph":  askGraph,
+}
+
+var (
+	textStart = frame{event: `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`}
+	textEnd   = frame{event: `{"type":"TEXT_MESSAGE_END","messageId":"m1"}`}
+)
+
+// around puts a block into one message of a run.
+func around(o order, block []frame) script {
+	return script{head: []frame{o.started(), textStart}, block: block, tail: []frame{textEnd, o.finished()}}
+}
+
+// plainText is one message in small pieces.
+func plainText(o order) script {
+	return around(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
+}
+
+// short is a whole run of a few frames.
+func short(o order) script {
+	s := around(o, nil)
+	s.head = append(s.head, frame{event: `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"done"}`})
+	return s
+}
+
+// approvals is text with tool calls of .NET's request_approval in it, which Holdpoint shows as calls of the function. Each
+// has its result, so that the run does not end in a pause. Of 200 frames 8 are of calls, 4 are rewritten.
+func approvals(o order) script {
+	var block []frame
+	for n := range 2 {
+		id := fmt.Sprintf("call-%s-%d", mark, n)
+		args := fmt.Sprintf(`{\"path\":\"/reports/%s\",\"recursive\":true}`, mark)
+		request := fmt.Sprintf(`{\"request\":{\"approval_id\":\"%s\",\"function_name\":\"delete_report\",\"function_arguments\":%s,\"message\":\"Approve?\"}}`, id, args)
+		start := `{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"%s","parentMessageId":"m1"}`
+		delta := `{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":"%s"}`
+		block = append(block, repeat(96, func(i int) frame { return text("m1", 96*n+i, frameBytes) })...)
+		block = append(block,
+			frame{event: fmt.Sprintf(start, "request_approval"), told: fmt.Sprintf(start, "delete_report")},
+			frame{event: fmt.Sprintf(delta, request), told: fmt.Sprintf(delta, args)},
+			frame{event: `{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`},
+			frame{event: `{"type":"TOOL_CALL_RESULT","messageId":"result-` + id + `","toolCallId":"` + id + `","content":"deleted","role":"tool"}`},
+		)
+	}
+	return around(o, block)
+}
+
+// customs is text of which 2 % are CUSTOM events, each of which Holdpoint must read to know whether it is a question; the
+// last one is, and the run ends in a pause.
+func customs(o order) script {
+	var block []frame
+	for n := range 4 {
+		block = append(block, repeat(49, func(i int) frame { return text("m1", 49*n+i, frameBytes) })...)
+		block = append(block, frame{event: fmt.Sprintf(`{"type":"CUSTOM","name":"progress","value":{"step":"%s.%d","note":"%s"}}`, mark, n, filler(100))})
+	}
+	s := around(o, block)
+	s.head = append(s.head, frame{event: `{"type":"STEP_STARTED","stepName":"agent"}`})
+	s.tail = []frame{textEnd, {event: `{"type":"STEP_FINISHED","stepName":"agent"}`}, graphQuestion(o), o.finished()}
+	s.paused = func(rest []byte) error { return endsInPause(rest) }
+	return s
+}
+
+// graphQuestion is the event by which LangGraph's adapter announces a pause. Its id is 32 hexadecimal digits.
+func graphQuestion(o order) frame {
+	id := fmt.Sprintf("%032x", []byte(o.run))
+	id = id[len(id)-32:]
+	return frame{event: `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}","rawEvent":{"id":"` + id + `","value":{"message":"Delete 3 files?"}}}`}
+}
+
+// endsInPause says whether the last event is a RUN_FINISHED with an interrupt.
+func endsInPause(rest []byte) error {
+	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
+	last := rest[bytes.LastIndex(rest, []byte("\n\n"))+1:]
+	if !bytes.Contains(last, []byte(`"type":"RUN_FINISHED"`)) || !bytes.Contains(last, []byte(`"outcome":{"type":"interrupt"`)) {
+		return fmt.Errorf("the run does not end in a pause: %.300q", last)
+	}
+	return nil
+}
+
+// events are RAW events of 1 KB, of which nothing has to be kept.
+func events(o order) script { return around(o, repeat(100, raw(1<<10))) }
+
+// raw makes a RAW event of so many bytes, as LangGraph's adapter sends one for everything that happens inside.
+func raw(size int) func(n int) frame {
+	return func(n int) frame {
+		begin := fmt.Sprintf(`{"type":"RAW","event":{"event":"on_chain_stream","run_id":"%s.%d","data":{"chunk":{"messages":[{"type":"ai","content":"`, mark, n)
+		const end = `"}]}}},"source":"langgraph"}`
+		return frame{event: begin + filler(size-len(begin)-len(end)-8) + end}
+	}
+}
+
+// rawHeavy is a stream of LangGraph's adapter with its defaults: RAW events, and the same once more as rawEvent of each piece
+// of text. States grow with the conversation, so few are large.
+func rawHeavy(o order) script {
+	var block []frame
+	for n := range 20 {
+		block = append(block, repeat(5, func(i int) frame {
+			begin := fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","rawEvent":{"event":"on_chat_model_stream","data":{"chunk":{"content":"%s.%d","type":"AIMessageChunk"}},"metadata":{"note":"%s"}},"messageId":"m1","delta":"`, mark, i, filler(900))
+			return frame{event: begin + filler(40) + `"}`}
+		})...)
+		block = append(block, repeat(3, raw(1<<10))...)
+		if n%2 == 0 {
+			block = append(block, raw(10<<10)(n))
+		}
+		if n%7 == 0 {
+			block = append(block, raw(100<<10)(n))
+		}
+	}
+	return around(o, append(block, raw(1500<<10)(0)))
+}
+
+// turns is an agent at work for long: a message, a call, its result, and again.
+func turns(o order) script {
+	id := "m-" + mark
+	block := []frame{{event: `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`}}
+	block = append(block, repeat(20, func(n int) frame { return text(id, n, frameBytes) })...)
+	call := "c-" + mark
+	block = append(block,
+		frame{event: `{"type":"TEXT_MESSAGE_END","messageId":"` + id + `"}`},
+		frame{event: `{"type":"TOOL_CALL_START","toolCallId":"` + call + `","toolCallName":"search","parentMessageId":"` + id + `"}`},
+		frame{event: `{"type":"TOOL_CALL_ARGS","toolCallId":"` + call + `","delta":"{\"query\":"}`},
+		frame{event: `{"type":"TOOL_CALL_ARGS","toolCallId":"` + call + `","delta":"\"holdpoint\"}"}`},
+		frame{event: `{"type":"TOOL_CALL_END","toolCallId":"` + call + `"}`},
+		frame{event: `{"type":"TOOL_CALL_RESULT","messageId":"r-` + mark + `","toolCallId":"` + call + `","content":"nothing found","role":"tool"}`},
+	)
+	return script{head: []frame{o.started()}, block: block, tail: []frame{o.finished()}}
+}
+
+// hugeBytes is the size of the largest frame that Holdpoint takes by default.
+const hugeBytes = 8 << 20
+
+func huge(o order, begin, end string) script {
+	return around(o, []frame{{event: begin + filler(hugeBytes-len(begin)-len(end)-8) + end}})
+}
+
+// ask ends in an interrupt outcome.
+func ask(o order) script {
+	s := short(o)
+	end := strings.TrimSuffix(o.finished().event, "}") + `,"outcome":{"type":"interrupt","interrupts":[{"id":"question","reason":"confirmation","message":"Delete 3 files?"}]}}`
+	s.tail = []frame{textEnd, {event: end}}
+	s.paused = endsInPause
+	return s
+}
+
+// askGraph pauses as LangGraph's adapter does.
+func askGraph(o order) script {
+	s := short(o)
+	s.tail = []frame{textEnd, graphQuestion(o), o.finished()}
+	s.paused = endsInPause
+	return s
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+var dialer net.Dialer
+
+// A kind is a way to stand between a client and the origin.
+type kind struct {
+	name  string
+	form  form
+	share float64 // of the load: the slow ones need less of it to be measured
+	start func(b *bench, ctx context.Context, name string) (*process, error)
+	full  bool // part of the whole table only, not of every scenario
+}
+
+// kinds are all, in the order of the tables.
+func kinds() []kind {
+	return []kind{
+		{name: "direct", share: 1, start: nil, full: true},
+		{name: "tcp", share: 1, start: reference, full: true},
+		{name: "nginx", share: 1, start: startNginx, full: true},
+		{name: "reverseproxy", share: 1, start: reference},
+		{name: "reverseproxy-32k", share: 1, start: reference},
+		{name: "holdpoint", form: asTold, share: 1, start: holdpoint("")},
+		{name: "against", form: asTold, share: 1, start: holdpoint("")},
+		{name: "naive", form: asDecoded, share: 0.1, start: reference, full: true},
+		{name: "node", share: 0.1, start: startNode, full: true},
+	}
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// A target is a kind that runs.
+type target struct {
+	kind    kind
+	name    string
+	address string
+	process *process // nil for the origin itself, which is no target but the way without one
+}
+
+// reference starts a proxy of this program's.
+func reference(b *bench, ctx context.Context, name string) (*process, error) {
+	return start(ctx, name, "", os.Environ(), afterListening, b.self, "proxy", name, b.origin.address)
+}
+
+func afterListening(line string) string {
+	address, ok := strings.CutPrefix(line, listening)
+	if !ok {
+		return ""
+	}
+	return address
+}
+
+// holdpoint starts the binary with nothing configured but the upstream, and the dialect where a scenario is about one.
+func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
+	return func(b *bench, ctx context.Context, name string) (*process, error) {
+		binary := b.settings.binary
+		if name == "against" {
+			binary = b.settings.against
+		}
+		var env []string
+		for _, v := range os.Environ() {
+			if !strings.HasPrefix(v, "HOLDPOINT_") {
+				env = append(env, v)
+			}
+		}
+		env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_LOG_FORMAT=json")
+		if dialect != "" {
+			env = append(env, "HOLDPOINT_DIALECT="+dialect)
+		}
+		return start(ctx, name, "", env, listeningInLog, binary)
+	}
+}
+
+// listeningInLog finds the address in a line of Holdpoint's log.
+func listeningInLog(line string) string {
+	var entry struct {
+		Msg  string `json:"msg"`
+		Addr string `json:"addr"`
+	}
+	if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg != "listening" {
+		return ""
+	}
+	return entry.Addr
+}
+
+// speaking is the kind with the dialect named.
+func (k kind) speaking(dialect string) kind {
+	k.name += " " + dialect
+	k.start = holdpoint(dialect)
+	return k
+}
+
+// begin starts a target.
+func (b *bench) begin(k kind) (*target, error) {
+	if k.start == nil {
+		return &target{kind: k, name: k.name, address: b.origin.address}, nil
+	}
+	base, _, _ := strings.Cut(k.name, " ")
+	p, err := k.start(b, b.ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	b.started = append(b.started, p)
+	return &target{kind: k, name: k.name, address: p.address, process: p}, nil
+}
+
+// fresh starts a target for one measurement: memory has a history.
+func (b *bench) fresh(k kind, measure func(t *target) error) error {
+	t, err := b.begin(k)
+	if err != nil {
+		return err
+	}
+	defer b.end(t)
+	if err := measure(t); err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package dialects
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/phrases"
+	"holdpoint/translate/superagent"
+)
+
+type noTranscript struct{}
+
+func (noTranscript) Calls() []agui.Call                  { return nil }
+func (noTranscript) Messages() ([]json.RawMessage, bool) { return nil, true }
+func (noTranscript) State() (json.RawMessage, bool)      { return nil, true }
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+)
+
+// pieceOf is a piece of text as a backend sends it that does not speak AG-UI: the data of a frame, and its name.
+var pieceOf = map[string][2]string{
+	"strands":    {`{"event": {"contentBlockDelta": {"delta": {"text": "%s"}}}}`, ""},
+	"superagent": {`{"type":"text","timestamp":1788256800500,"data":{"content":"","delta":"%s"}}`, "text"},
+}
+
+// BenchmarkRun is what a dialect costs that has nothing to do: an ordinary run through Begin, Event (or Decode) and End.
+// ns/event is what counts; ns/op is for the whole run.
+func BenchmarkRun(b *testing.B) {
+	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","state":{},"messages":[{"id":"u","role":"user","content":"go"}],"tools":[],"context":[],"forwardedProps":{}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	request := translate.Request{Input: in, Came: in.Messages, Transcript: noTranscript{}}
+	text := strings.Repeat("x", 135)
+	for _, name := range Names() {
+		o := Options{Superagent: superagent.Options{AgentID: "a"}}
+		if name == phrases.Name { // auto would ask it too
+			o.Phrases.Phrases = phrases.List{"shall I"}
+		}
+		d, err := New(name, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, foreign := d.(translate.Foreign); foreign {
+			b.Run(name+"/text", func(b *testing.B) {
+				piece := pieceOf[name]
+				p := translate.Piece{Name: []byte(piece[1]), Data: fmt.Appendf(nil, piece[0], text)}
+				benchmarkPieces(b, d, request, p)
+			})
+			continue
+		}
+		b.Run(name+"/text", func(b *testing.B) {
+			benchmarkEvents(b, d, request, repeated(1000, func(int) []string {
+				return []string{`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + text + `"}`}
+			}))
+		})
+		b.Run(name+"/calls", func(b *testing.B) { benchmarkEvents(b, d, request, repeated(200, call)) })
+	}
+}
+
+func benchmarkEvents(b *testing.B, d translate.Dialect, request translate.Request, body []string) {
+	events := []agui.Event{agui.NewEvent([]byte(started))}
+	for _, one := range body {
+		events = append(events, agui.NewEvent([]byte(one)))
+	}
+	shown := 0
+	emit := func(agui.Event) { shown++ }
+	b.ReportAllocs()
+	for b.Loop() {
+		_, run, err := d.Begin(request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		shown = 0
+		for _, ev := range events {
+			if err := run.Event(ev, emit); err != nil {
+				b.Fatal(err)
+			}
+		}
+		res, err := run.End(translate.End{Event: agui.NewEvent([]byte(finished))})
+		if err != nil || shown+len(res.Before) != len(events) || len(res.Pause.Interrupts) > 0 {
+			b.Fatalf("%d of %d events, %+v, %v", shown+len(res.Before), len(events), res, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
+}
+
+func benchmarkPieces(b *testing.B, d translate.Dialect, request translate.Request, p translate.Piece) {
+	const pieces = 1000
+	b.ReportAllocs()
+	for b.Loop() {
+		_, run, err := d.Begin(request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		decoder := run.(translate.Decoder)
+		if f := decoder.Framing("text/event-stream"); f != translate.Frames {
+			b.Fatalf("framing %v", f)
+		}
+		shown := 0
+		for range pieces {
+			err := decoder.Decode(p, func(ev agui.Event) {
+				shown++
+				if err := run.Event(ev, func(agui.Event) {}); err != nil {
+					b.Fatal(err)
+				}
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		if shown < pieces {
+			b.Fatalf("%d of %d events", shown, pieces)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pieces), "ns/event")
+}
+
+func repeated(n int, one func(n int) []string) []string {
+	var list []string
+	for i := range n {
+		list = append(list, one(i)...)
+	}
+	return list
+}
+
+// call is a tool call that asks nothing, with its result.
+func call(n int) []string {
+	id := fmt.Sprintf("call-%d", n)
+	return []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"search","parentMessageId":"m1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":"{\"query\":"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":"\"holdpoint\"}"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`,
+		`{"type":"TOOL_CALL_RESULT","messageId":"result-` + id + `","toolCallId":"` + id + `","content":"nothing found","role":"tool"}`,
+	}
+}
