@@ -234,7 +234,7 @@ func (r StrandsRule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		payload = at(payload, r.Path)
 	}
 	if payload == nil {
-		if r.profile() == Envelope && r.Path == "" {
+		if r.profile() == Envelope && r.Path == "" && !words { // a hook that looks for cancelled only would go on
 			return json.RawMessage(`{"response":null}`), nil
 		}
 		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where it is looked for: Strands takes that for no answer, or for a no", a.ID)
@@ -263,6 +263,8 @@ func (r StrandsRule) said(id string, payload json.RawMessage, words bool) (json.
 	switch {
 	case text && r.profile() == Bool && isNoWord(payload):
 		return no, nil // to who takes true and false, "no" is true
+	case text && words && r.profile() == Words && r.No != nil && isNoWord(payload) && !sameWord(payload, yes):
+		return no, nil // who has a word of its own for no may know no other
 	case text && words && r.profile() == Bool && !isYesWord(payload) && !sameWord(payload, yes):
 		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is a text that says neither yes nor no, and the hook that asked takes any text for yes: send {\"approved\":true} or {\"approved\":false}", id)
 	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":

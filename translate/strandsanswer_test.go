@@ -102,6 +102,32 @@ func TestStrandsAnswerToAHook(t *testing.T) {
 	}
 }
 
+// A hook with a word of its own for no may know no other: it would take "n" for a yes. Nor is silence an answer to a hook.
+func TestStrandsAnswerByOwnWords(t *testing.T) {
+	var rules StrandsRules
+	if err := rules.UnmarshalText([]byte("own=docs-string yes=A no=D;wrapped=envelope")); err != nil {
+		t.Fatal(err)
+	}
+	own, _ := rules.For("own")
+	wrapped, _ := rules.For("wrapped")
+	for payload, want := range map[string]string{`"n"`: `"D"`, `" No"`: `"D"`, `"D"`: `"D"`, `"d"`: `"D"`, `"A"`: `"A"`, `"a"`: `"a"`, `"t"`: `"t"`, `"yes"`: `"yes"`} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+		if got := said(t, own, a, true); got != want {
+			t.Errorf("%s became %s, want %s", payload, got, want)
+		}
+		if got := said(t, own, a, false); got != payload {
+			t.Errorf("of a tool: %s became %s", payload, got)
+		}
+	}
+	silent := agui.Answer{ID: "i", Status: agui.Resolved}
+	if got := said(t, wrapped, silent, true); got != "refused" {
+		t.Errorf("silence became %s", got)
+	}
+	if got := said(t, wrapped, silent, false); got != `{"response":null}` {
+		t.Errorf("of a tool: silence became %s", got)
+	}
+}
+
 // To a hook that takes true and false any text is true.
 func TestStrandsAnswerOfNoAsText(t *testing.T) {
 	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`, `"nope"`: "refused", `"do not"`: "refused"} {
