@@ -108,6 +108,14 @@ type Restorer interface {
 	Restored(ev agui.Event) agui.Event
 }
 
+// A Passer is a Run that says what it does not look at, so that a row of such events goes on without being shown to it one by
+// one. A Run that is none is shown everything.
+type Passer interface {
+	// Passes says whether Event would emit each event of the type as it came and learn nothing from it, until it is called
+	// with an event of another type.
+	Passes(t agui.Type) bool
+}
+
 // End is how an exchange ended: exactly one of Event, Status, None or the rest (the stream ended without a terminal
 // event, by a cut or cleanly).
 type End struct {
