@@ -23,13 +23,12 @@ func BenchmarkPassedFrame(b *testing.B) {
 	r.exchange = translate.Exchange{Run: translation}
 	body := newBody(r, io.NopCloser(&forever{frame: []byte(frame)}), translate.Unread)
 	body.started = true
-	p := make([]byte, 32<<10)
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
 	read := 0
 	for b.Loop() {
 		for read < len(frame) {
-			n, err := body.Read(p)
+			n, err := readFrom(body)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -56,7 +55,6 @@ func BenchmarkOrdinaryRun(b *testing.B) {
 		b.Fatal(err)
 	}
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, log: slog.New(slog.DiscardHandler)}
-	p := make([]byte, 32<<10)
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -70,7 +68,7 @@ func BenchmarkOrdinaryRun(b *testing.B) {
 		body := newBody(r, io.NopCloser(strings.NewReader(whole)), translate.Unread)
 		read := 0
 		for {
-			n, err := body.Read(p)
+			n, err := readFrom(body)
 			read += n
 			if err == io.EOF {
 				break

@@ -7,29 +7,27 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
 	"holdpoint/translate"
 )
 
-// readAhead is how much output is gathered from frames that are in memory already before it is handed on.
+// readAhead is how much output is made from frames that are in memory already before it is handed on.
 const readAhead = 64 << 10
 
 var done = []byte("[DONE]")
 
-// A body is the response body of a run: it reads the upstream's frames, has them translated, and gives the client's.
-// It is pulled by ReverseProxy's copy loop and ends with io.EOF always, whatever the upstream does: the official
-// client takes a truncated stream for success and dies of a reset.
+// A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the client's. It is pulled
+// by pump. It ends with io.EOF always, whatever the upstream does: the official client takes a truncated stream for success
+// and dies of a reset.
 type body struct {
 	r      *run
 	up     io.ReadCloser // nil: there is nothing to read
 	frames *sse.Reader   // of AG-UI
 	pieces pieces        // of a stream that is not AG-UI; frames is nil then
 
-	out   []byte // whole frames for the client, read up to at
-	at    int
+	out   output // whole frames for the client
 	lf    []byte // scratch for frames with other line ends
 	emits func(agui.Event)
 
@@ -44,11 +42,12 @@ type body struct {
 	asked     bool           // Run.End was called for the exchange at hand
 	exchanges int            // how many were begun
 
-	idle   *time.Timer   // runs while the upstream is waited for
-	silent chan struct{} // gets a value from idle on a claimed run
-	filled chan struct{} // gets a value when a fill of a claimed run has ended; nil while none runs
+	watch  *watch
+	silent chan struct{} // gets a value from watch on a claimed run
+	fills  chan struct{} // asks for a fill of a claimed run; nil before the first
+	filled chan struct{} // gets a value when such a fill has ended
+	busy   bool          // such a fill is under way
 	left   bool          // the client's stream has ended, the exchange has not
-	last   []byte        // what the client's stream ends with then; out may be the fill's still
 }
 
 // newBody reads up, which may be nil. framing is that of a backend that does not speak AG-UI; Unread means AG-UI.
@@ -61,37 +60,22 @@ func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 
 // read makes up the stream to read.
 func (b *body) read(up io.ReadCloser, framing translate.Framing) {
+	b.out.settle()
 	b.up, b.frames, b.pieces, b.asked, b.none = up, nil, nil, false, false
 	b.exchanges++
 	if up == nil {
 		return
 	}
-	var src io.Reader = up
-	if limit := b.r.h.opts.IdleTimeout; limit > 0 {
-		if b.idle == nil {
-			b.idle = time.AfterFunc(limit, b.idled)
-			b.idle.Stop()
-		}
-		src = &watched{up, b.idle, limit}
+	if b.watch == nil {
+		b.watch = newWatch(b.r.h.opts.IdleTimeout, b.idled)
 	}
+	src := b.watch.over(up, b.r.conn)
 	if framing != translate.Unread {
 		b.pieces = newPieces(src, framing, b.r.h.opts.MaxFrameBytes)
 		return
 	}
 	b.frames = sse.NewReader(src, b.r.h.opts.MaxFrameBytes)
-}
-
-// watched runs a timer while a read waits.
-type watched struct {
-	io.Reader
-	timer *time.Timer
-	limit time.Duration
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	w.timer.Reset(w.limit)
-	defer w.timer.Stop()
-	return w.Reader.Read(p)
+	b.out.frames = b.frames
 }
 
 // idled ends a silent stream. On a claimed run only the client's: the action may still be running.
@@ -106,41 +90,29 @@ func (b *body) idled() {
 	b.r.cancel(errIdle)
 }
 
-// Read implements io.Reader: whole frames, as many as are in memory.
-func (b *body) Read(p []byte) (int, error) {
-	for !b.left && b.at == len(b.out) {
-		if b.over {
-			return 0, io.EOF
-		}
-		b.rewind()
-		if !b.r.claimedNow() {
-			b.guarded()
-		} else if !b.fillApart() {
-			b.left = true
-			b.last = appendEvent(nil, fault(b.r.ctx, errIdle).Event())
-		}
-	}
+// pull gives what the client is to have next: whole frames, as many as are in memory, in two parts of which either may be
+// empty. They are valid until the following call. The error is io.EOF.
+func (b *body) pull() (made, row []byte, err error) {
 	if b.left {
-		n := copy(p, b.last)
-		if b.last = b.last[n:]; n == 0 {
-			return 0, io.EOF
+		return nil, nil, io.EOF
+	}
+	b.out.clear()
+	if cap(b.lf) > readAhead {
+		b.lf = nil // of a huge frame: streams live for hours
+	}
+	for b.out.empty() {
+		switch {
+		case b.over:
+			return nil, nil, io.EOF
+		case !b.r.claimedNow():
+			b.guarded()
+		case !b.fillApart():
+			b.left = true
+			return appendEvent(nil, fault(b.r.ctx, errIdle).Event()), nil, nil // out is the fill's still
 		}
-		return n, nil
 	}
-	n := copy(p, b.out[b.at:])
-	b.at += n
-	return n, nil
-}
-
-// rewind makes room for the next frames. The memory of a huge one goes back: streams live for hours.
-func (b *body) rewind() {
-	if cap(b.out) > 2*readAhead {
-		b.out = nil
-	}
-	if cap(b.lf) > 2*readAhead {
-		b.lf = nil
-	}
-	b.out, b.at = b.out[:0], 0
+	made, row = b.out.take()
+	return made, row, nil
 }
 
 // guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine of its own, where
@@ -149,7 +121,8 @@ func (b *body) guarded() {
 	defer func() {
 		if p := recover(); p != nil {
 			b.r.log.Error("translation panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.out, b.at, b.over = b.out[:0], 0, true
+			b.out.clear()
+			b.over = true
 			b.start()
 			b.tell([]agui.Event{b.r.panicked().Event()})
 		}
@@ -160,18 +133,24 @@ func (b *body) guarded() {
 // fillApart is fill in a goroutine of its own, so that the client's stream can end while the upstream of a claimed run
 // is silent. It returns false if that happened; the fill goes on then.
 func (b *body) fillApart() bool {
-	b.filled = make(chan struct{}, 1)
+	if b.fills == nil {
+		b.fills, b.filled = make(chan struct{}), make(chan struct{}, 1)
+		go func(fills <-chan struct{}, filled chan<- struct{}) {
+			for range fills {
+				b.guarded()
+				filled <- struct{}{}
+			}
+		}(b.fills, b.filled)
+	}
 	select {
 	case <-b.silent: // of a fill before this one
 	default:
 	}
-	go func(filled chan<- struct{}) {
-		b.guarded()
-		filled <- struct{}{}
-	}(b.filled)
+	b.busy = true
+	b.fills <- struct{}{}
 	select {
 	case <-b.filled:
-		b.filled = nil
+		b.busy = false
 		return true
 	case <-b.silent:
 		return false
@@ -185,23 +164,30 @@ func (b *body) fill() {
 			b.finishUnread()
 			return
 		}
-		if b.pieces != nil {
-			if err := b.piece(); err != nil {
-				b.brokeOff(err)
-				return
-			}
-		} else {
-			frame, err := b.frames.Next()
-			if err != nil {
-				b.ended(frame, err)
-				return
-			}
-			b.frame(frame)
+		if err := b.step(); err != nil {
+			b.brokeOff(err)
+			return
 		}
-		if len(b.out) > 0 && (!b.ready() || len(b.out) >= readAhead) {
+		if !b.out.empty() && (!b.ready() || len(b.out.made) >= readAhead) {
 			return
 		}
 	}
+}
+
+// step takes what the upstream sends next: a piece, a row of frames or a frame.
+func (b *body) step() error {
+	if b.pieces != nil {
+		return b.piece()
+	}
+	if b.row() {
+		return nil
+	}
+	frame, err := b.frames.Next()
+	if err != nil {
+		return b.ended(frame, err)
+	}
+	b.frame(frame)
+	return nil
 }
 
 func (b *body) ready() bool {
@@ -227,12 +213,12 @@ func (b *body) start() {
 		return
 	}
 	b.started = true
-	b.out = appendEvent(b.out, b.r.startEvent())
+	b.out.event(b.r.startEvent())
 }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
-		b.out = appendEvent(b.out, ev)
+		b.out.event(ev)
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}
@@ -252,17 +238,17 @@ func (b *body) settle(end translate.End, broken *agui.RunError) {
 	}
 }
 
-// ended is called with what the frame reader gave at the end of the stream.
-func (b *body) ended(rest sse.Frame, err error) {
+// ended is called with what the frame reader gave at the end of the stream. It returns nil if there is more to read.
+func (b *body) ended(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
 		reading := b.frames
 		b.event(agui.NewEvent(bytes.Clone(data)))
 		if b.frames != reading {
-			return // it ended the exchange, and another one is read now
+			return nil // it ended the exchange, and another one is read now
 		}
 	}
-	b.brokeOff(err)
+	return err
 }
 
 // brokeOff is called with what ended the stream: io.EOF, or why it broke off.
@@ -297,30 +283,33 @@ func (b *body) brokeOff(err error) {
 // frame takes one frame of the upstream.
 func (b *body) frame(f sse.Frame) {
 	lf := f.Raw
+	b.out.current = lf
 	if f.HasCR() {
 		b.lf = f.AppendLF(b.lf[:0])
-		lf = b.lf
+		lf, b.out.current = b.lf, nil
 	}
 	data, ok := f.Data(nil)
-	if !ok {
-		b.out = append(b.out, lf...)
-		return
-	}
-	if bytes.Equal(bytes.TrimSpace(data), done) {
-		b.out = sse.Frame{Raw: lf}.AppendOther(b.out)
-		return
-	}
-	ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
-	switch ev.Type {
-	case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
-		if !ev.Valid() {
-			ev.Type = agui.Unknown // opaque: the client says what is wrong with it
+	switch {
+	case !ok && b.out.current != nil:
+		b.out.pass()
+	case !ok:
+		b.out.bytes(lf)
+	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), done):
+		b.out.bytes(sse.Frame{Raw: lf}.AppendOther(nil))
+	default:
+		ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
+		switch ev.Type {
+		case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
+			if !ev.Valid() {
+				ev.Type = agui.Unknown // opaque: the client says what is wrong with it
+			}
 		}
+		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
+			ev.Edited = lacksSpace(lf)
+		}
+		b.event(ev)
 	}
-	if !bytes.HasPrefix(lf, []byte("data: ")) {
-		ev.Edited = lacksSpace(lf)
-	}
-	b.event(ev)
+	b.out.current = nil
 }
 
 // lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client 0.0.42 and the Go SDK skip
@@ -366,7 +355,7 @@ func (b *body) piece() error {
 	if err != nil {
 		return err
 	}
-	b.out = append(b.out, comments...)
+	b.out.bytes(comments)
 	if p.Data == nil {
 		return nil
 	}
@@ -426,7 +415,7 @@ func (b *body) emit(ev agui.Event) {
 		}
 	}
 	b.r.transcript.add(ev)
-	b.out = appendEvent(b.out, ev)
+	b.out.event(ev)
 }
 
 // isKnownCall says whether the event begins again a call that the client knew before the resume. Clients append to the
@@ -464,30 +453,39 @@ func (b *body) next() {
 
 // close gives the upstream back.
 func (b *body) close() {
-	if b.idle != nil {
-		b.idle.Stop()
+	if b.watch != nil {
+		b.watch.stop()
 	}
 	if b.up != nil {
 		b.up.Close()
 	}
 }
 
-// Close implements io.Closer. It is called at the end, or when the client has left.
-func (b *body) Close() error {
-	if b.filled == nil && b.over {
+// Close is called at the end, or when the client has left.
+func (b *body) Close() {
+	if !b.busy && b.over {
 		b.close()
-		return nil
+		b.endFills()
+		return
 	}
-	if b.filled != nil || b.r.lasting.Load() && !b.asked || b.r.claimedNow() {
+	if b.busy || b.r.lasting.Load() && !b.asked || b.r.claimedNow() {
 		b.r.detach(b)
-		return nil
+		return
 	}
 	b.over = true
 	b.r.cancel(context.Canceled)
 	b.close()
+	b.endFills()
 	if !b.asked {
 		b.r.outcome = "client left"
 		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
 	}
-	return nil
+}
+
+// endFills ends the goroutine that fills. None is under way.
+func (b *body) endFills() {
+	if b.fills != nil {
+		close(b.fills)
+		b.fills = nil
+	}
 }

@@ -17,11 +17,13 @@ func (r *run) detach(b *body) {
 	r.goOnAlone()
 	go func() {
 		defer r.leave()
-		if b.filled != nil {
+		if b.busy {
 			<-b.filled
+			b.busy = false
 		}
+		b.endFills()
 		for !b.over && !b.asked {
-			b.rewind()
+			b.out.clear()
 			b.guarded()
 		}
 		b.close()

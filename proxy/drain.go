@@ -33,6 +33,9 @@ func (r *run) leave() {
 	}
 	r.alone.stop()
 	r.cancel(context.Canceled)
+	if r.transcript != nil {
+		r.transcript.drop()
+	}
 	h := r.h
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,38 +10,42 @@ import (
 	"holdpoint/translate"
 )
 
-// forward sends the exchange through ReverseProxy.
+// forward sends the exchange through ReverseProxy, which does all that is not the stream: that is pumped behind it.
 func (r *run) forward(out *writer, req *http.Request) {
 	if r.exchange.Out.None {
-		body := newBody(r, nil, translate.Unread)
-		body.none = true
+		r.body = newBody(r, nil, translate.Unread)
+		r.body.none = true
 		r.beginStream(out)
-		r.copyTo(out, body)
-		return
+	} else {
+		r.out = out
+		r.h.reverse.ServeHTTP(out, req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
 	}
-	r.h.reverse.ServeHTTP(out, req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
+	if r.body != nil {
+		r.pump(out)
+	}
 }
 
-// copyTo is what ReverseProxy does with a body, for one that comes from elsewhere.
-func (r *run) copyTo(out *writer, body *body) {
-	defer body.Close()
-	p := make([]byte, 32<<10)
+// pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which decides how much goes out in
+// a system call; and its flushes come from another goroutine.
+func (r *run) pump(out *writer) {
+	defer r.body.Close()
 	for {
-		n, err := body.Read(p)
-		if n > 0 {
-			if _, err := out.Write(p[:n]); err != nil {
-				return
-			}
-			_ = out.FlushError()
-		}
+		made, row, err := r.body.pull()
 		if err != nil {
+			return
+		}
+		if err := out.send(made, row); err != nil {
+			r.log.Debug("the client is gone", "err", err)
+			if r.req.Context().Value(http.ServerContextKey) != nil {
+				panic(http.ErrAbortHandler) // as ReverseProxy does: net/http must not try to end such a stream in order
+			}
 			return
 		}
 	}
 }
 
 // open looks at an answer's header. A nil body means that the answer goes to the client as it is.
-func (r *run) open(res *http.Response) io.ReadCloser {
+func (r *run) open(res *http.Response) *body {
 	if res.StatusCode/100 == 2 {
 		a := r.stream(res)
 		b := newBody(r, a.stream, a.framing)
@@ -93,6 +97,9 @@ func (r *run) stream(res *http.Response) (a answer) {
 	if a.framing, reads = r.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := decoded(res)
 		if err == nil {
+			if plain != res.Body {
+				r.conn = nil // what waits there is not what is read
+			}
 			a.stream = plain
 			return a
 		}
@@ -117,11 +124,10 @@ func (r *run) framing(header http.Header) (f translate.Framing, reads bool) {
 }
 
 // unreachable is the stream for an exchange that got no answer.
-func (r *run) unreachable(ctx context.Context, err error) []byte {
+func (r *run) unreachable(ctx context.Context, err error) *body {
 	b := newBody(r, nil, translate.Unread)
 	b.fault = r.unanswered(ctx, err)
-	stream, _ := io.ReadAll(b) // it ends with io.EOF always
-	return stream
+	return b
 }
 
 // unanswered is what an exchange without an answer is told as.

@@ -13,7 +13,9 @@ import (
 // apply folds one event into messages, calls, state and what is open.
 func (t *transcript) apply(ev agui.Event) {
 	if ev.Type == agui.TextContent || ev.Type == agui.CallArgs {
-		t.applyDelta(ev)
+		if !t.tooLarge {
+			t.applyDelta(ev)
+		}
 		return
 	}
 	if !ev.Valid() {
@@ -50,8 +52,10 @@ func (t *transcript) apply(ev agui.Event) {
 	case agui.MessagesSnapshot:
 		t.applyMessages(ev)
 	case agui.StateSnapshot:
-		t.stateSent, t.stateSeen, t.stateLost = true, true, false
-		t.setState(json.RawMessage(slices.Clone([]byte(ev.Get("snapshot").Raw))))
+		t.stateSent, t.stateSeen = true, true
+		if state := agui.View(ev.JSON).Get("snapshot").Raw; t.holdsState(len(state)) {
+			t.state = json.RawMessage(state) // a copy: the event's bytes go
+		}
 	case agui.StateDelta:
 		t.stateSent, t.stateSeen = false, true
 		t.patchState(ev.Get("delta").Raw)
@@ -333,20 +337,20 @@ func (t *transcript) applyMessages(ev agui.Event) {
 	for _, c := range t.calls {
 		c.in = nil
 	}
-	list := slices.Clone(ev.JSON)
-	gjson.GetBytes(list, "messages").ForEach(func(_, m gjson.Result) bool {
+	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
-			t.addMessage(json.RawMessage(m.Raw))
+			t.addMessage(json.RawMessage(m.Raw)) // a copy: the event's bytes go
 		}
 		return true
 	})
 }
 
-func (t *transcript) setState(state json.RawMessage) {
-	t.state, t.stateSize = state, len(state)
-	if t.stateSize > t.limit {
-		t.state, t.stateLost = nil, true
+// holdsState says whether a state of n bytes is kept. One that is not is not known any more.
+func (t *transcript) holdsState(n int) bool {
+	if t.stateLost = n > t.limit; t.stateLost {
+		t.state = nil
 	}
+	return !t.stateLost
 }
 
 // patchState applies an RFC 6902 patch. One that does not apply leaves the state unknown, as a state that was never
@@ -366,7 +370,9 @@ func (t *transcript) patchState(delta string) {
 		options.AccumulatedCopySizeLimit = int64(t.limit) // some copies of copies are gigabytes
 		var next []byte
 		if next, err = patch.ApplyWithOptions(base, options); err == nil {
-			t.setState(next)
+			if t.holdsState(len(next)) {
+				t.state = next
+			}
 			return
 		}
 	}

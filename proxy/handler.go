@@ -95,7 +95,7 @@ func New(opts Options) (*Handler, error) {
 	}
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
-		h.transport, h.single = newTransports()
+		h.transport, h.single = newTransports(o.Upstream)
 	}
 	h.reverse = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,

@@ -134,3 +134,9 @@ func TestUnreachableBackend(t *testing.T) {
 	g.h.opts.Upstream.Host = "127.0.0.1:1"
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_UNREACHABLE")
 }
+
+// readFrom pulls once, and says how many bytes came.
+func readFrom(b *body) (int, error) {
+	made, row, err := b.pull()
+	return len(made) + len(row), err
+}

@@ -1,23 +1,26 @@
 package proxy
 
 import (
-	"encoding/binary"
 	"encoding/json"
 
 	"holdpoint/internal/agui"
 )
 
-// foldBytes is how much of a stream is kept raw before it is folded into messages and state. A run without a pause
-// that stays below it is never parsed.
-const foldBytes = 256 << 10
+// foldBytes is how much of a stream is kept raw in any case before it is folded into messages and state. As long as that and
+// what is folded are within the bound nothing is: a run without a pause is not parsed.
+const foldBytes = 64 << 10
 
 // A transcript is what the client of a run has been shown: the messages and the state of its request and what the
-// stream made of them, as the official client's reducer does (@ag-ui/client src/apply/default.ts). It keeps the frames
-// that matter raw and folds them when somebody asks; RAW and CUSTOM events never matter. It is bounded: over the bound
-// the messages or the state are not known any more, and never known in part.
+// stream made of them, as the official client's reducer does (@ag-ui/client src/apply/default.ts). It keeps the events
+// that matter raw, the pieces of a text joined, and folds them when somebody asks; RAW and CUSTOM events never matter. It is
+// bounded: over the bound the messages or the state are not known any more, and never known in part.
 type transcript struct {
-	limit int
-	raw   []byte // events not folded yet: length, then JSON, each
+	limit    int
+	raw      records // events not folded yet
+	delta    delta   // of the last piece of a text
+	joins    bool    // the last record ends with a piece, and the next one of the delta goes into it
+	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
+	replaced bool    // there is a snapshot of the messages among the records
 
 	messages  []*message
 	byID      map[string]*message
@@ -27,7 +30,6 @@ type transcript struct {
 	tooLarge  bool
 	state     json.RawMessage
 	stateLost bool
-	stateSize int
 
 	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
 	openAt      map[opened][]int
@@ -79,7 +81,9 @@ func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *t
 	for _, m := range messages {
 		t.addMessage(m.JSON)
 	}
-	t.setState(state)
+	if t.holdsState(len(state)) {
+		t.state = state
+	}
 	return t
 }
 
@@ -94,28 +98,74 @@ func relevant(t agui.Type) bool {
 
 // add takes an event that the client was shown. It costs a copy.
 func (t *transcript) add(ev agui.Event) {
-	if !relevant(ev.Type) || t.tooLarge && (ev.Type == agui.TextContent || ev.Type == agui.CallArgs) {
+	switch {
+	case !relevant(ev.Type):
+		return
+	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs:
+		if text, ok := t.delta.text(ev.JSON); ok {
+			t.join(text)
+			return
+		}
+		n := t.delta.learn(ev)
+		if t.joins = n >= 0 && !t.tooLarge; t.tooLarge {
+			return
+		}
+		t.raw.add(ev.JSON)
+		t.text += max(n, 0)
+	case len(ev.JSON) > t.limit, t.tooLarge && ev.Type == agui.MessagesSnapshot:
+		// Nothing of it is kept, most likely; or the messages are known again from here on.
+		t.fold()
+		t.apply(ev)
+		return
+	default:
+		t.joins = false
+		t.raw.add(ev.JSON)
+		if ev.Type == agui.MessagesSnapshot {
+			t.text, t.replaced = 0, true
+		}
+	}
+	t.bound()
+}
+
+// join takes a piece of a text that belongs to the delta.
+func (t *transcript) join(text []byte) {
+	if t.tooLarge {
 		return
 	}
-	t.raw = binary.LittleEndian.AppendUint32(t.raw, uint32(len(ev.JSON)))
-	t.raw = append(t.raw, ev.JSON...)
-	if len(t.raw) >= foldBytes {
-		t.fold()
+	if !t.joins || !t.raw.insert(text, len(deltaTail)) {
+		t.raw.add(t.delta.head(), text, []byte(deltaTail))
+		t.joins = true
 	}
+	t.text += len(text)
+	t.bound()
+}
+
+// bound folds what is kept raw if it is too much.
+func (t *transcript) bound() {
+	if n := t.raw.size; n < foldBytes || n+t.size < t.limit {
+		return
+	}
+	// An escape makes at least one byte of at most six. What is too much even so need not be read to be dropped.
+	least := t.text
+	if !t.replaced {
+		least += t.size
+	}
+	if !t.tooLarge && least > t.limit && least-5*t.raw.count('\\') > t.limit {
+		t.forget()
+	}
+	t.fold()
 }
 
 // fold makes messages, calls and state of what was kept raw.
 func (t *transcript) fold() {
-	rest := t.raw
-	for len(rest) > 0 {
-		n := binary.LittleEndian.Uint32(rest)
-		t.apply(agui.NewEvent(rest[4 : 4+n]))
-		rest = rest[4+n:]
-	}
-	if cap(t.raw) > 2*foldBytes {
-		t.raw = nil
-	}
-	t.raw = t.raw[:0]
+	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
+	t.drop()
+}
+
+// drop gives back what is kept raw. At the end of a run nobody asks for it any more.
+func (t *transcript) drop() {
+	t.raw.drop()
+	t.joins, t.text, t.replaced = false, 0, false
 }
 
 // Calls implements agui.Transcript.

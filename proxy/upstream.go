@@ -21,19 +21,35 @@ import (
 // statusBytes is how much of an answer that is no event stream a dialect gets to see.
 const statusBytes = 64 << 10
 
+// secureBuffer is the buffer that net/http keeps for a connection with TLS, of which nobody knows how much waits.
+const secureBuffer = 32 << 10
+
 // newTransports makes the two transports. Answers go over a connection of their own each: on a kept one that the
 // backend closes at that moment nobody can tell whether it read the request, and the pause would be in doubt.
-func newTransports() (ordinary, single *http.Transport) {
+func newTransports(upstream *url.URL) (ordinary, single *http.Transport) {
+	dial := (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	buffer := secureBuffer
+	if upstream.Scheme == "http" {
+		buffer = plainBuffer
+		plain := dial
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := plain(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return burst(conn), nil
+		}
+	}
 	make := func() *http.Transport {
 		return &http.Transport{
 			// No Proxy: HTTP_PROXY of the environment must not carry runs elsewhere.
-			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			DialContext:           dial,
 			TLSHandshakeTimeout:   10 * time.Second,
 			MaxIdleConns:          1024,
 			MaxIdleConnsPerHost:   256,
 			IdleConnTimeout:       90 * time.Second,
 			ExpectContinueTimeout: time.Second,
-			ReadBufferSize:        32 << 10,
+			ReadBufferSize:        buffer,
 			DisableCompression:    true, // a compressed stream would have to be decoded to be read
 		}
 	}
@@ -70,7 +86,10 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return res, err
 	}
 	// From the moment of a connection on, bytes may have gone out.
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { r.reached() }}
+	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		r.conn, _ = got.Conn.(*burstConn)
+		r.reached()
+	}}
 	return via.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 }
 
@@ -227,11 +246,11 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		h.explainNotFound(res)
 	}
-	body := r.open(res)
-	if body == nil {
+	if r.body = r.open(res); r.body == nil {
 		return nil
 	}
-	res.Body = body
+	r.out.hold()
+	res.Body = http.NoBody // pump does it
 	res.StatusCode, res.Status = http.StatusOK, ""
 	streamHeader(res.Header)
 	res.ContentLength = -1
@@ -310,8 +329,9 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		return
 	}
 	streamHeader(w.Header())
+	r.body = r.unreachable(req.Context(), err)
+	r.out.hold()
 	w.WriteHeader(http.StatusOK)
-	w.Write(r.unreachable(req.Context(), err))
 }
 
 // fault is what a broken exchange is told as.

@@ -1,7 +1,7 @@
 package proxy
 
 import (
-	"bytes"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -13,19 +13,25 @@ const writeTimeout = time.Minute
 // heartbeat is a comment: every client ignores it, and it keeps idle connections open on the way.
 var heartbeat = []byte(": holdpoint\n\n")
 
+// headerDelay is how long a stream's header waits for the first frame, so that both go out in one write.
+const headerDelay = time.Millisecond
+
 // A writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a while, and sets
-// the deadline of each write anew, because a total one would end a healthy stream and none would keep a dead client.
+// the deadline of writes anew, because a total one would end a healthy stream and none would keep a dead client.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	every   time.Duration // 0: no heartbeats
-	timer   *time.Timer
 
-	mu     sync.Mutex // held while bytes go out: a heartbeat must not stand within a frame
-	began  bool       // an event stream's header was sent
-	inside bool       // what was written last is not the end of a frame
-	tail   [2]byte    // the last two bytes written
-	closed bool
+	mu       sync.Mutex // held while bytes go out: a heartbeat must not stand within a frame
+	timer    *time.Timer
+	began    bool      // an event stream's header was sent
+	held     bool      // it waits for the first frame
+	last     time.Time // of the last write
+	deadline time.Time
+	inside   bool    // what was written last is not the end of a frame
+	tail     [2]byte // the last two bytes written
+	closed   bool
 }
 
 func newWriter(w http.ResponseWriter, every time.Duration) *writer {
@@ -34,6 +40,13 @@ func newWriter(w http.ResponseWriter, every time.Duration) *writer {
 
 // Unwrap lets http.ResponseController find the connection.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// hold lets the header wait for the first frame, if it is not out yet. Whoever calls it sends one, or nothing more.
+func (w *writer) hold() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = !w.began
+}
 
 // WriteHeader implements http.ResponseWriter. Heartbeats start with the header of an event stream.
 func (w *writer) WriteHeader(status int) {
@@ -45,8 +58,13 @@ func (w *writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 	if isEventStream(w.Header()) && status >= 200 {
 		w.began = true
-		if w.every > 0 {
-			w.timer = time.AfterFunc(w.every, w.beat)
+		w.last = time.Now()
+		if first := w.every; w.held || first > 0 {
+			if w.held {
+				first = headerDelay
+			}
+			w.timer = time.AfterFunc(math.MaxInt64, w.beat) // it looks at w.timer itself
+			w.timer.Reset(first)
 		}
 	}
 }
@@ -55,13 +73,29 @@ func (w *writer) WriteHeader(status int) {
 func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.setDeadline()
+	return w.write(p)
+}
+
+// send writes whole frames, in two parts of which either may be empty, and flushes.
+func (w *writer) send(made, row []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range [2][]byte{made, row} {
+		if len(p) > 0 {
+			if _, err := w.write(p); err != nil {
+				return err
+			}
+		}
+	}
+	return w.flush()
+}
+
+func (w *writer) write(p []byte) (int, error) {
+	w.last = time.Now()
+	w.setDeadline(w.last)
 	n, err := w.ResponseWriter.Write(p)
 	if n > 0 {
 		w.remember(p[:n])
-	}
-	if w.timer != nil {
-		w.timer.Reset(w.every)
 	}
 	return n, err
 }
@@ -72,32 +106,59 @@ func (w *writer) remember(p []byte) {
 	} else {
 		w.tail = [2]byte(p[len(p)-2:])
 	}
-	w.inside = !bytes.Equal(w.tail[:], []byte("\n\n"))
+	w.inside = w.tail != [2]byte{'\n', '\n'}
 }
 
-// setDeadline fails where the connection knows no deadlines, as in tests; the write then has none.
-func (w *writer) setDeadline() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+// setDeadline gives a write at least writeTimeout, and most writes that of one before. It fails where the connection knows no
+// deadlines, as in tests; the write then has none.
+func (w *writer) setDeadline(now time.Time) {
+	if w.deadline.Sub(now) >= writeTimeout {
+		return
+	}
+	w.deadline = now.Add(writeTimeout + writeTimeout/10)
+	_ = w.control.SetWriteDeadline(w.deadline)
+}
 
 // FlushError is http.Flusher with an error, for http.ResponseController.
 func (w *writer) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.held {
+		return nil // ReverseProxy's, of the header alone
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() error {
+	w.held = false
 	return w.control.Flush()
 }
 
-// beat writes one heartbeat, if the stream stands between two frames.
+// beat sends a header that has waited long enough, or a heartbeat if nothing was written for long and the stream stands
+// between two frames.
 func (w *writer) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return
 	}
-	if !w.inside {
-		w.setDeadline()
-		w.ResponseWriter.Write(heartbeat)
-		w.control.Flush()
+	if w.held {
+		_ = w.flush() // a client that is gone is seen at the next write
 	}
-	w.timer.Reset(w.every)
+	if w.every == 0 {
+		return
+	}
+	now := time.Now()
+	left := w.every - now.Sub(w.last)
+	if left <= 0 {
+		if !w.inside {
+			w.setDeadline(now)
+			w.ResponseWriter.Write(heartbeat)
+			w.control.Flush()
+		}
+		w.last, left = now, w.every
+	}
+	w.timer.Reset(left)
 }
 
 // close ends the heartbeats; nothing may be written after it. The deadline goes, or it would end the next request on
@@ -109,5 +170,7 @@ func (w *writer) close() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	_ = w.control.SetWriteDeadline(time.Time{})
+	if !w.deadline.IsZero() {
+		_ = w.control.SetWriteDeadline(time.Time{})
+	}
 }

@@ -12,12 +12,17 @@ type Frame struct {
 
 	first bool // of its stream: only here a byte order mark is one, elsewhere it spoils a field's name
 	half  bool // the LF of a CRLF whose CR ended the frame before
+
+	single bool // one line and the blank one, both ended by LF: what nearly all frames are, and nothing has to be searched
 }
 
 // Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has no data line.
 // From a single data line it is a part of Raw; several are joined in buf[:0], which grows if it must. So data is
 // not to be kept as the buf of a later call: that call could write into the Reader's memory.
 func (f Frame) Data(buf []byte) (data []byte, ok bool) {
+	if f.single {
+		return dataValue(f.Raw[: len(f.Raw)-2 : len(f.Raw)-2])
+	}
 	joined := buf[:0]
 	n := 0
 	for line := range lines(f.text()) {
@@ -44,7 +49,7 @@ func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 
 // HasCR says whether AppendLF would append something else than Raw.
 func (f Frame) HasCR() bool {
-	return f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw)
+	return !f.single && (f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
 }
 
 // AppendLF appends the frame with each line end turned to LF and nothing else changed. Over all frames of a

@@ -17,12 +17,17 @@ import (
 )
 
 const (
-	minBuffer = 4 << 10  // an idle stream's
-	maxBuffer = 64 << 10 // a fast stream's; only a frame that needs more gets more
-	minSpace  = 1 << 10  // the least that is asked of the source in one Read
-
-	maxEmptyReads = 100 // as in bufio
+	minSpace      = 1 << 10 // the least that is asked of the source in one Read
+	maxEmptyReads = 100     // as in bufio
 )
+
+// A Source is an io.Reader that knows whether it has more. One that is none is asked for as much as its last Reads
+// suggest, and may hold a large buffer while it waits.
+type Source interface {
+	io.Reader
+	// More says that the next Read of any size returns without waiting.
+	More() bool
+}
 
 // A TooLargeError says that a frame is longer than the limit of its Reader.
 type TooLargeError struct {
@@ -42,19 +47,22 @@ func (e *TooLargeError) Error() string {
 // "data: x\r\n\r", "\n", "data: y\r\n\r", "\n". The Reader marks it; it has no data and [Frame.AppendLF] adds
 // nothing for it.
 type Reader struct {
-	src io.Reader
-	max int
-	err error // what ended the source, or TooLargeError; told when all whole frames are
+	src  io.Reader
+	more Source // src, if it is one
+	max  int
+	err  error // what ended the source, or TooLargeError; told when all whole frames are
 
 	buf   []byte // buf[start:end] is not returned yet
 	start int    // where the next frame begins
 	line  int    // where the line begins in which scan stands
 	scan  int    // buf[start:scan] is searched; the end of the next frame if whole
 	end   int
+	ended int  // lines of the next frame that were seen to end
+	cr    bool // one of them in a CR
 	whole bool
 	ends  lineEnds
 
-	size    int  // for the next Read, as the last one suggests: minBuffer to maxBuffer
+	size    int  // for the next Read, as the last one suggests: minBuffer or maxBuffer; minBuffer always of a Source
 	begun   bool // a frame was returned
 	cutAtCR bool // and the last one ended in a CR
 }
@@ -64,10 +72,11 @@ func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = math.MaxInt
 	}
-	return &Reader{src: src, max: max, size: minBuffer}
+	more, _ := src.(Source)
+	return &Reader{src: src, more: more, max: max, size: minBuffer}
 }
 
-// Next returns the next frame, valid until the following call. It never waits for bytes behind it.
+// Next returns the next frame, valid until the next call that Ready said false to. It never waits for bytes behind it.
 //
 // The error is io.EOF after a clean end, else that of the source, a *TooLargeError or io.ErrNoProgress. All
 // whole frames come before it. An unfinished rest of the stream, if any, comes together with the error, which
@@ -85,14 +94,40 @@ func (r *Reader) Next() (Frame, error) {
 		return r.take(), r.err
 	}
 	// The end: keep nothing but what to say.
-	r.buf, r.start, r.line, r.scan, r.end, r.whole, r.ends = nil, 0, 0, 0, 0, false, lineEnds{}
+	giveBack(r.buf)
+	*r = Reader{err: r.err, max: r.max}
 	return Frame{}, r.err
 }
 
 // Ready says whether Next returns a whole frame without a Read from the source: a caller that writes frames
-// onwards does so when Ready turns false, since the next call may wait for long.
+// onwards does so when Ready turns false, since the next call may wait for long. What Next returned is valid until then.
 func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
+}
+
+// Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after a Read.
+func (r *Reader) Pos() int { return r.start }
+
+// Slice is what stands between two places that Pos gave: frames that were returned, in one piece. It is valid as long as
+// they are.
+func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
+
+// Ahead is what was read and not returned yet, as far as there is no CR in it.
+func (r *Reader) Ahead() []byte {
+	b := r.buf[:r.end]
+	if r.ends.cr <= r.start {
+		r.ends.cr = r.start + index(b[r.start:], '\r') + 1
+	}
+	return b[r.start : r.ends.cr-1]
+}
+
+// Skip passes over the first n bytes of Ahead, which must be whole frames, as if they had been returned.
+func (r *Reader) Skip(n int) {
+	r.start += n
+	r.begun, r.cutAtCR = true, false
+	if r.start >= r.scan {
+		r.line, r.scan, r.ended, r.cr, r.whole = r.start, r.start, 0, false, false
+	}
 }
 
 // find searches what it has not searched yet for the end of the next frame.
@@ -104,11 +139,15 @@ func (r *Reader) find() bool {
 			return false
 		}
 		r.scan = at + 1
+		if b[at] == '\r' {
+			r.cr = true
+		}
 		// The LF of a CRLF ends no line of its own, unless the CR is in the frame before.
 		inCRLF := b[at] == '\n' && at > r.start && b[at-1] == '\r'
 		r.whole = at == r.line && !inCRLF
 		if !r.whole {
 			r.line = r.scan
+			r.ended++
 		}
 	}
 	return true
@@ -120,33 +159,52 @@ func (r *Reader) tooLarge() bool { return r.scan-r.start > r.max }
 // take returns all that is searched: the whole frame, or the rest of the stream.
 func (r *Reader) take() Frame {
 	raw := r.buf[r.start:r.scan:r.scan]
-	f := Frame{Raw: raw, first: !r.begun, half: r.cutAtCR && raw[0] == '\n'}
+	f := Frame{Raw: raw, first: !r.begun, half: r.cutAtCR && raw[0] == '\n', single: r.whole && r.ended == 1 && !r.cr && r.begun}
 	r.begun, r.cutAtCR = true, raw[len(raw)-1] == '\r'
-	r.start, r.line, r.whole = r.scan, r.scan, false
+	r.start, r.line, r.ended, r.cr, r.whole = r.scan, r.scan, 0, false, false
 	return f
 }
 
-// fill reads once, after making room. Called when all of the buffer is searched and holds no whole frame.
+// fill reads once, and what is there already with it. Called when all of the buffer is searched and holds no whole frame.
 func (r *Reader) fill() {
+	r.makeRoom(r.size)
+	r.read()
+	for r.err == nil && r.more != nil && r.more.More() {
+		if r.end == len(r.buf) {
+			if r.end >= maxBuffer {
+				return
+			}
+			r.makeRoom(maxBuffer)
+		}
+		r.read()
+	}
+}
+
+// makeRoom puts what is pending into a buffer of at least size and with room behind it. This is the place to give memory
+// back, for the Read may last an hour.
+func (r *Reader) makeRoom(size int) {
 	pending := r.buf[r.start:r.end]
-	size := r.size
 	for size-len(pending) < minSpace {
-		size *= 2
+		size = max(2*size, maxBuffer)
 	}
 	if size-minBuffer > r.max {
 		size = r.max + minBuffer
 	}
-	// This is the place to give memory back, for the Read may last an hour. Half of it is not worth while: a
-	// stream of frames of nearly the smallest size would make two buffers for each.
 	if len(r.buf) < size || len(r.buf) >= 4*size {
-		r.buf = make([]byte, size)
+		old := r.buf
+		r.buf = borrow(size)
 		copy(r.buf, pending)
+		giveBack(old)
 	} else if r.start > 0 {
 		copy(r.buf, pending)
 	}
-	r.start, r.line, r.scan, r.end = 0, r.line-r.start, len(pending), len(pending)
+	r.line, r.scan, r.end = r.line-r.start, r.scan-r.start, len(pending)
+	r.start = 0
 	r.ends = lineEnds{}
+}
 
+// read reads once into the room that there is.
+func (r *Reader) read() {
 	space := r.buf[r.end:]
 	n := 0
 	for i := 0; n == 0 && r.err == nil; i++ {
@@ -158,9 +216,10 @@ func (r *Reader) fill() {
 	}
 	r.end += n
 	switch {
+	case r.more != nil: // it says itself when there is more
 	case n == len(space): // there is more; a larger Read saves a system call here and a Write behind us
-		r.size = min(2*r.size, maxBuffer)
-	case n < r.size/4:
+		r.size = maxBuffer
+	case n < minBuffer:
 		r.size = minBuffer
 	}
 }

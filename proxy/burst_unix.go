@@ -1,0 +1,110 @@
+//go:build unix
+
+package proxy
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+)
+
+const (
+	// burstBytes is what is read at once of a connection that has much to read.
+	burstBytes = 128 << 10
+	// plainBuffer is the buffer that net/http keeps for each connection to a backend, whether it waits or not.
+	plainBuffer = 8 << 10
+)
+
+var bursts sync.Pool // of *[burstBytes]byte
+
+// A burstConn is a connection to a backend that is read in large pieces while there is much to read, and holds no memory
+// while it waits. The buffer in which net/http reads a connection has one size for its life: a small one means a system call
+// for every few frames, and a large one is memory that each stream keeps after its first burst.
+//
+// It is for one reader at a time, as net/http reads.
+type burstConn struct {
+	net.Conn
+	raw syscall.RawConn
+	try func(fd uintptr) bool // tryRead, made once
+
+	buf     []byte // borrowed, nil when all of it was handed on
+	at, end int    // buf[at:end] waits
+	much    bool   // the last read got more than was asked for
+	n       int    // of tryRead
+	err     error
+}
+
+// burst makes conn one that is read in large pieces, where the system allows it.
+func burst(conn net.Conn) net.Conn {
+	tcp, ok := conn.(syscall.Conn)
+	if !ok {
+		return conn
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return conn
+	}
+	c := &burstConn{Conn: conn, raw: raw}
+	c.try = c.tryRead
+	return c
+}
+
+// Read implements net.Conn.
+func (c *burstConn) Read(p []byte) (int, error) {
+	switch {
+	case c.buf != nil:
+		return c.hand(p), nil
+	case !c.much || len(p) >= burstBytes/2:
+		n, err := c.Conn.Read(p)
+		c.much = n == len(p)
+		return n, err
+	}
+	if err := c.raw.Read(c.try); err != nil {
+		return 0, err
+	}
+	switch {
+	case c.err != nil:
+		return 0, &net.OpError{Op: "read", Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("read", c.err)}
+	case c.n == 0:
+		return 0, io.EOF
+	}
+	c.much = c.n > len(p)
+	return c.hand(p), nil
+}
+
+// tryRead reads once into a borrowed buffer. It returns false if it would have to wait: the buffer is borrowed anew then when
+// there is something to read.
+func (c *burstConn) tryRead(fd uintptr) bool {
+	array, ok := bursts.Get().(*[burstBytes]byte)
+	if !ok {
+		array = new([burstBytes]byte)
+	}
+	for {
+		c.n, c.err = syscall.Read(int(fd), array[:])
+		if !errors.Is(c.err, syscall.EINTR) {
+			break
+		}
+	}
+	if c.n > 0 {
+		c.buf, c.at, c.end = array[:], 0, c.n
+		return true
+	}
+	bursts.Put(array)
+	return !errors.Is(c.err, syscall.EAGAIN)
+}
+
+// hand gives p what it can take of the buffer.
+func (c *burstConn) hand(p []byte) int {
+	n := copy(p, c.buf[c.at:c.end])
+	if c.at += n; c.at == c.end {
+		bursts.Put((*[burstBytes]byte)(c.buf))
+		c.buf = nil
+	}
+	return n
+}
+
+// More says that as much waits here as net/http can take in one read, so that the next one of the body need not wait.
+func (c *burstConn) More() bool { return c.buf != nil && c.end-c.at >= plainBuffer }

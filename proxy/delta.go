@@ -1,0 +1,107 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+const (
+	dataPrefix = "data: "
+	deltaTail  = `"}`      // of an event whose last key is its delta
+	frameTail  = "\"}\n\n" // of its frame
+	maxHead    = 1 << 10
+	maxMisses  = 6
+)
+
+// A delta is what the pieces of one text have in common: all of the event but the piece itself, which stands last.
+// Backends send a message as hundreds of such events, one after the other, so that most can be told by a comparison of
+// their beginning, without a look at anything else.
+type delta struct {
+	frame  []byte // dataPrefix and the event up to its text; empty if nothing is known
+	typ    agui.Type
+	used   bool // an event was told by it
+	misses int  // how often it was learned in vain, up to maxMisses
+	wait   int  // events until it is learned again: some backends never send two alike
+}
+
+// head is the event up to its text.
+func (d *delta) head() []byte { return d.frame[len(dataPrefix):] }
+
+// text is the text of an event that differs in nothing else from the ones before, as it stands in the JSON.
+func (d *delta) text(json []byte) (text []byte, ok bool) {
+	if len(d.frame) == 0 || !bytes.HasPrefix(json, d.head()) {
+		return nil, false
+	}
+	rest := json[len(d.head()):]
+	n := closing(rest)
+	if n < 0 || string(rest[n:]) != deltaTail {
+		return nil, false
+	}
+	d.used = true
+	return rest[:n], true
+}
+
+// framed is the text of the event in the first frame of b, and where that ends, if it differs in nothing else from the ones
+// before. There is no CR in b.
+func (d *delta) framed(b []byte) (text []byte, end int, ok bool) {
+	if !bytes.HasPrefix(b, d.frame) {
+		return nil, 0, false
+	}
+	rest := b[len(d.frame):]
+	n := closing(rest)
+	if n < 0 || len(rest)-n < len(frameTail) || string(rest[n:n+len(frameTail)]) != frameTail || bytes.IndexByte(rest[:n], '\n') >= 0 {
+		return nil, 0, false
+	}
+	d.used = true
+	return rest[:n], len(d.frame) + n + len(frameTail), true
+}
+
+// learn takes an event as the one that the next ones are compared with. It returns the length of its text, -1 if none can be
+// compared with it.
+func (d *delta) learn(ev agui.Event) (text int) {
+	if d.wait > 0 {
+		d.wait--
+		return -1
+	}
+	if d.used {
+		d.misses = 0
+	} else if d.misses < maxMisses {
+		d.misses++
+	}
+	*d = delta{frame: d.frame[:0], typ: ev.Type, misses: d.misses, wait: 1<<d.misses - 1}
+	at := 0
+	agui.View(ev.JSON).ForEach(func(k, v gjson.Result) bool {
+		at = 0
+		if k.Str == "delta" && v.Type == gjson.String {
+			at = v.Index + 1
+		}
+		return true
+	})
+	if at == 0 || at > maxHead || string(ev.JSON[at+max(closing(ev.JSON[at:]), 0):]) != deltaTail {
+		return -1
+	}
+	d.frame = append(append(d.frame, dataPrefix...), ev.JSON[:at]...)
+	return len(ev.JSON) - at - len(deltaTail)
+}
+
+// closing is where the string ends that b begins within, -1 if it does not.
+func closing(b []byte) int {
+	for from := 0; ; {
+		n := bytes.IndexByte(b[from:], '"')
+		if n < 0 {
+			return -1
+		}
+		n += from
+		escapes := 0
+		for n > escapes && b[n-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return n
+		}
+		from = n + 1
+	}
+}

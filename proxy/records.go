@@ -1,0 +1,113 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+)
+
+// records are events kept as they came until somebody asks what they come to. Each is its length, in four bytes, and its
+// JSON. They lie in slabs, which are borrowed and given back: no copy is made when there are more of them, and a stream of
+// which little is kept holds little.
+type records struct {
+	slabs []*slab
+	size  int // bytes of all
+	last  int // where the last record begins in its slab
+}
+
+type slab struct {
+	b    []byte
+	size int // an index of slabSizes; -1: made for one record
+}
+
+// slabSizes are those of a stream's first slab, its second and all others.
+var (
+	slabSizes = [...]int{2 << 10, 16 << 10, 64 << 10}
+	slabs     [len(slabSizes)]sync.Pool
+)
+
+const lengthBytes = 4
+
+// add appends a record of parts, one after the other.
+func (r *records) add(parts ...[]byte) {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	s := r.room(lengthBytes + n)
+	r.last = len(s.b)
+	s.b = binary.LittleEndian.AppendUint32(s.b, uint32(n))
+	for _, p := range parts {
+		s.b = append(s.b, p...)
+	}
+	r.size += lengthBytes + n
+}
+
+// insert puts text into the last record, before its last so many bytes. It returns false if the slab is full.
+func (r *records) insert(text []byte, before int) bool {
+	s := r.slabs[len(r.slabs)-1]
+	at, n := len(s.b)-before, len(text)
+	if cap(s.b)-len(s.b) < n {
+		return false
+	}
+	s.b = s.b[:len(s.b)+n]
+	copy(s.b[at+n:], s.b[at:at+before])
+	copy(s.b[at:], text)
+	binary.LittleEndian.PutUint32(s.b[r.last:], uint32(len(s.b)-r.last-lengthBytes))
+	r.size += n
+	return true
+}
+
+// room is a slab that takes n bytes more.
+func (r *records) room(n int) *slab {
+	if k := len(r.slabs); k > 0 && cap(r.slabs[k-1].b)-len(r.slabs[k-1].b) >= n {
+		return r.slabs[k-1]
+	}
+	s := newSlab(n, min(len(r.slabs), len(slabSizes)-1))
+	r.slabs = append(r.slabs, s)
+	return s
+}
+
+// newSlab is one of the size, or of the next that takes n bytes.
+func newSlab(n, size int) *slab {
+	for size < len(slabSizes) && n > slabSizes[size] {
+		size++
+	}
+	if size == len(slabSizes) {
+		return &slab{b: make([]byte, 0, n), size: -1}
+	}
+	if s, ok := slabs[size].Get().(*slab); ok {
+		return s
+	}
+	return &slab{b: make([]byte, 0, slabSizes[size]), size: size}
+}
+
+// each shows every record, in order. What it shows is valid during the call.
+func (r *records) each(show func(json []byte)) {
+	for _, s := range r.slabs {
+		for rest := s.b; len(rest) > 0; {
+			end := lengthBytes + binary.LittleEndian.Uint32(rest)
+			show(rest[lengthBytes:end])
+			rest = rest[end:]
+		}
+	}
+}
+
+// count is how often c stands in them.
+func (r *records) count(c byte) (n int) {
+	for _, s := range r.slabs {
+		n += bytes.Count(s.b, []byte{c})
+	}
+	return n
+}
+
+// drop forgets them all.
+func (r *records) drop() {
+	for _, s := range r.slabs {
+		if s.size >= 0 {
+			s.b = s.b[:0]
+			slabs[s.size].Put(s)
+		}
+	}
+	r.slabs, r.size = nil, 0
+}

@@ -1,0 +1,100 @@
+package proxy
+
+import (
+	"io"
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// A watch tells when the upstream was waited for too long. It costs a note of the time for each Read that may wait: the timer
+// runs on, and finds out when it fires.
+type watch struct {
+	limit time.Duration // 0: for ever
+	told  func()
+	began time.Time
+	timer *time.Timer
+	since atomic.Int64 // when the Read at hand began to wait, counted from began; notWaiting or stopped if there is none
+}
+
+const (
+	notWaiting = -1
+	stopped    = -2
+)
+
+// newWatch makes a watch that tells after limit; it runs from over on.
+func newWatch(limit time.Duration, told func()) *watch {
+	return &watch{limit: limit, told: told, began: time.Now()}
+}
+
+// over watches the reads of src. conn is the connection that it is read from, nil if it is not known or if what comes from it
+// is not what src gives.
+func (w *watch) over(src io.Reader, conn *burstConn) io.Reader {
+	w.since.Store(notWaiting)
+	if w.limit > 0 {
+		if w.timer == nil {
+			w.timer = time.AfterFunc(math.MaxInt64, w.fired) // it looks at w.timer itself
+		}
+		w.timer.Reset(w.limit)
+	}
+	watched := watched{src, w}
+	if conn == nil {
+		return watched
+	}
+	return bursting{watched, conn}
+}
+
+func (w *watch) stop() {
+	w.since.Store(stopped)
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+func (w *watch) fired() {
+	switch since := w.since.Load(); since {
+	case stopped:
+	case notWaiting:
+		w.timer.Reset(w.limit)
+	default:
+		if left := w.limit - (time.Since(w.began) - time.Duration(since)); left > 0 {
+			w.timer.Reset(left)
+			return
+		}
+		w.told()
+		w.timer.Reset(w.limit)
+	}
+}
+
+// watched is a source whose reads are watched.
+type watched struct {
+	io.Reader
+	watch *watch
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	if w.watch.limit == 0 {
+		return w.Reader.Read(p)
+	}
+	since := int64(time.Since(w.watch.began))
+	w.watch.since.CompareAndSwap(notWaiting, since)
+	n, err := w.Reader.Read(p)
+	w.watch.since.CompareAndSwap(since, notWaiting)
+	return n, err
+}
+
+// bursting is one that knows whether it has more: an sse.Source.
+type bursting struct {
+	watched
+	conn *burstConn
+}
+
+func (b bursting) Read(p []byte) (int, error) {
+	if b.More() {
+		return b.Reader.Read(p)
+	}
+	return b.watched.Read(p)
+}
+
+// More implements sse.Source.
+func (b bursting) More() bool { return b.conn.More() }
