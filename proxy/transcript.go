@@ -142,7 +142,7 @@ func (t *transcript) join(text []byte) {
 
 // bound folds what is kept raw if it is too much.
 func (t *transcript) bound() {
-	if t.raw.size+t.size < t.limit+foldBytes {
+	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+foldBytes {
 		return
 	}
 	// An escape makes at least one byte of at most six. What is too much even so need not be read to be dropped.

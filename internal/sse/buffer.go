@@ -3,34 +3,49 @@ package sse
 import "sync"
 
 const (
-	minBuffer = 4 << 10   // of a stream that waits
-	maxBuffer = 128 << 10 // of a fast stream; only a frame that needs more gets more
+	minBuffer  = 4 << 10   // of a stream that waits
+	maxBuffer  = 128 << 10 // of a fast stream; only a frame that needs more gets more
+	hugeBuffer = 2 << 20   // the largest that is used again
+	growth     = 4
 )
 
-// Buffers of these two sizes are used again: a short run needs the one and a fast stream both, from one Read to the next.
-var small, large sync.Pool
-
-// borrow returns a buffer of n bytes, with whatever was in it.
-func borrow(n int) []byte {
-	switch n {
-	case minBuffer:
-		if b, ok := small.Get().(*[minBuffer]byte); ok {
-			return b[:]
-		}
-	case maxBuffer:
-		if b, ok := large.Get().(*[maxBuffer]byte); ok {
-			return b[:]
-		}
+// larger is the next size of a buffer. It grows fast, for all of it is copied each time, but no huge frame costs more than
+// twice its size.
+func larger(size int) int {
+	if size >= hugeBuffer {
+		return 2 * size
 	}
-	return make([]byte, n)
+	return max(growth*size, maxBuffer)
 }
 
-// giveBack takes a buffer that nobody looks into any more.
-func giveBack(b []byte) {
-	switch len(b) {
-	case minBuffer:
-		small.Put((*[minBuffer]byte)(b))
-	case maxBuffer:
-		large.Put((*[maxBuffer]byte)(b))
+// pools are the buffers that nobody has, by their sizes: a short run needs the first, a fast stream the second from one Read
+// to the next, and a backend's large frames the others for a moment. The collector empties them.
+var pools = map[int]*sync.Pool{
+	minBuffer:          {},
+	maxBuffer:          {},
+	maxBuffer * growth: {},
+	hugeBuffer:         {},
+}
+
+// A buffer is as the pools hold it.
+type buffer struct{ b []byte }
+
+// borrow returns a buffer of n bytes, with whatever was in it.
+func borrow(n int) *buffer {
+	if p := pools[n]; p != nil {
+		if b, ok := p.Get().(*buffer); ok {
+			return b
+		}
+	}
+	return &buffer{make([]byte, n)}
+}
+
+// giveBack takes a buffer that nobody looks into any more. It may be nil.
+func giveBack(b *buffer) {
+	if b == nil {
+		return
+	}
+	if p := pools[len(b.b)]; p != nil {
+		p.Put(b)
 	}
 }

@@ -52,10 +52,11 @@ type Reader struct {
 	max  int
 	err  error // what ended the source, or TooLargeError; told when all whole frames are
 
-	buf   []byte // buf[start:end] is not returned yet
-	start int    // where the next frame begins
-	line  int    // where the line begins in which scan stands
-	scan  int    // buf[start:scan] is searched; the end of the next frame if whole
+	mem   *buffer // buf's; nil before the first Read
+	buf   []byte  // buf[start:end] is not returned yet
+	start int     // where the next frame begins
+	line  int     // where the line begins in which scan stands
+	scan  int     // buf[start:scan] is searched; the end of the next frame if whole
 	end   int
 	ended int  // lines of the next frame that were seen to end
 	cr    bool // one of them in a CR
@@ -94,7 +95,7 @@ func (r *Reader) Next() (Frame, error) {
 		return r.take(), r.err
 	}
 	// The end: keep nothing but what to say.
-	giveBack(r.buf)
+	giveBack(r.mem)
 	*r = Reader{err: r.err, max: r.max}
 	return Frame{}, r.err
 }
@@ -185,14 +186,15 @@ func (r *Reader) fill() {
 func (r *Reader) makeRoom(size int) {
 	pending := r.buf[r.start:r.end]
 	for size-len(pending) < minSpace {
-		size = max(2*size, maxBuffer)
+		size = larger(size)
 	}
 	if size-minBuffer > r.max {
 		size = r.max + minBuffer
 	}
-	if len(r.buf) < size || len(r.buf) >= 4*size {
-		old := r.buf
-		r.buf = borrow(size)
+	if len(r.buf) < size || len(r.buf) > growth*size {
+		old := r.mem
+		r.mem = borrow(size)
+		r.buf = r.mem.b
 		copy(r.buf, pending)
 		giveBack(old)
 	} else if r.start > 0 {
