@@ -32,6 +32,12 @@ func (l *LostStrands) See(ev agui.Event) {
 	l.last = ev.Type
 }
 
+// Passes says whether See learns nothing from events of the type until it sees another: a call is counted by its END and its
+// result, and of the last event nothing matters but whether it is a STATE_SNAPSHOT.
+func (l *LostStrands) Passes(t agui.Type) bool {
+	return t != agui.CallEnd && t != agui.CallResult && (t == agui.StateSnapshot) == (l.last == agui.StateSnapshot)
+}
+
 // Likely says whether the run that ended so asked something: no outcome, a STATE_SNAPSHOT just before the end, as every
 // version of the adapter sends it, and calls of this run without a result, none of a tool that the request declares: for such a
 // one a run ends too, and takes the calls beside it along. Only where more calls were made than answered is anything looked

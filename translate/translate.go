@@ -112,7 +112,8 @@ type Restorer interface {
 // one. A Run that is none is shown everything.
 type Passer interface {
 	// Passes says whether Event would emit each event of the type as it came and learn nothing from it, until it is called
-	// with an event of another type.
+	// with an event of another type. Unknown is one type: all that agui does not list, and what proxy has found opaque. false
+	// where it depends on the event. It is not asked about terminal events, and does not allocate.
 	Passes(t agui.Type) bool
 }
 

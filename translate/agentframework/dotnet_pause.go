@@ -29,6 +29,17 @@ func (s *dotnetStream) note(ev agui.Event) {
 	}
 }
 
+// passes says whether note learns nothing from any event of the type.
+func (s *dotnetStream) passes(t agui.Type) bool {
+	switch t {
+	case agui.CallStart, agui.CallArgs, agui.CallEnd:
+		return false
+	case agui.CallResult:
+		return len(s.asked) == 0
+	}
+	return true
+}
+
 func (a dotnetApproval) is(b dotnetApproval) bool { return a.ID == b.ID && a.Call.ID == b.Call.ID }
 
 // A dotnetKept is what a pause keeps of the host beside its interrupts, each of which keeps its dotnetCall.

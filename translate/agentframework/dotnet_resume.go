@@ -219,6 +219,9 @@ func (run *dotnetRun) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer.
+func (run *dotnetRun) Passes(t agui.Type) bool { return run.s.passes(t) }
+
 // End implements translate.Run.
 func (run *dotnetRun) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type != agui.RunFinished {

@@ -35,6 +35,12 @@ func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
 	}
 }
 
+// passes says whether an event of the type, RUN_STARTED and results apart, would neither be what the answers are told before nor
+// have to wait behind them.
+func (a *answered) passes(t agui.Type) bool {
+	return a.streamed && len(a.late) == 0 && (!speaks(t) || !a.waits())
+}
+
 // release lets go what waited.
 func (a *answered) release(emit func(agui.Event)) {
 	for _, ev := range a.late {

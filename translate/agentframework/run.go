@@ -105,6 +105,24 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer. Every event of a call that has arguments is looked into, for the .NET host says in
+// rawEvent what it asks.
+func (run *run) Passes(t agui.Type) bool {
+	switch {
+	case run.after, run.lone.Type != agui.Unknown:
+		return false
+	case len(run.beside) > 0 && !run.sorted, run.answered != nil && !run.answered.passes(t):
+		return false
+	}
+	switch t {
+	case agui.RunStarted, agui.Custom, agui.MessagesSnapshot, agui.TextStart, agui.TextEnd, agui.CallStart, agui.CallArgs, agui.CallEnd:
+		return false
+	case agui.CallResult:
+		return run.answered == nil && run.dotnet.passes(t)
+	}
+	return true
+}
+
 // pass lets an event through.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {

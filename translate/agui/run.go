@@ -45,6 +45,14 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	if t != agui.RunStarted && !run.streamed {
+		return false
+	}
+	return run.late || run.held == nil && t != agui.Custom
+}
+
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}

@@ -98,6 +98,27 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer. Whoever claimed the stream has the word; until then nothing passes while an END waits for
+// what follows it, and no arguments while a call is held, for they may be its own.
+func (run *run) Passes(t agui.Type) bool {
+	if run.found != nil {
+		found, ok := run.found.(translate.Passer)
+		return ok && found.Passes(t)
+	}
+	if run.lone != nil || !run.lost.Passes(t) {
+		return false
+	}
+	switch t {
+	case agui.RunStarted, agui.Custom, agui.MessagesSnapshot, agui.CallStart, agui.CallChunk:
+		return false
+	case agui.StepStarted:
+		return run.stepped
+	case agui.CallArgs:
+		return len(run.held) == 0
+	}
+	return true
+}
+
 // call takes an event of a tool call.
 func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	if h := run.holding(ev); h != nil {

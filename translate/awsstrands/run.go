@@ -34,6 +34,20 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	if !run.lost.Passes(t) {
+		return false
+	}
+	switch t {
+	case agui.RunStarted, agui.StateSnapshot:
+		return true
+	case agui.MessagesSnapshot:
+		return len(run.cuts) == 0
+	}
+	return run.worked
+}
+
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}

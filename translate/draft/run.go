@@ -44,6 +44,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	return t != agui.RunStarted || run.r.Show == translate.ShowNative || len(run.told) == 0
+}
+
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {

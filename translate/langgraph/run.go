@@ -75,6 +75,28 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer. What there was counts on a resume only, and there only whether there was any.
+func (run *run) Passes(t agui.Type) bool {
+	switch t {
+	case agui.Custom:
+		return false
+	case agui.StepStarted:
+		return run.steps > 0
+	case agui.RunStarted, agui.StepFinished, agui.Raw:
+		return true
+	}
+	if run.answered == nil {
+		return true
+	}
+	switch t {
+	case agui.StateSnapshot:
+		return run.states > 0 && (run.customs == nil || run.statesAfter > 0)
+	case agui.MessagesSnapshot:
+		return false
+	}
+	return run.others > 0
+}
+
 // forgotten ends a resume that the backend took for a new run. Nothing more of it is wanted: it runs without the
 // conversation, and its snapshot would delete the client's.
 func (run *run) forgotten() error {

@@ -30,6 +30,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	return t != agui.RunStarted || run.answer == nil || run.told
+}
+
 // snapshot is the client's history with the answer in it, if all of it is known: what a snapshot leaves out, a client forgets.
 func (run *run) snapshot() (agui.Event, bool) {
 	if run.r.Show == translate.ShowNative {

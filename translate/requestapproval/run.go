@@ -71,6 +71,21 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// Passes implements translate.Passer. What continues a call passes as long as there is none that it could be of.
+func (run *run) Passes(t agui.Type) bool {
+	switch t {
+	case agui.CallStart, agui.CallChunk:
+		return false
+	case agui.CallArgs, agui.CallEnd:
+		return len(run.calls) == 0 && len(run.asked) == 0
+	case agui.CallResult:
+		return len(run.calls) == 0 && len(run.asks) == 0
+	case agui.MessagesSnapshot:
+		return run.native
+	}
+	return true
+}
+
 // callEvent takes an event of a tool call.
 func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk

@@ -1,0 +1,291 @@
+package dialects
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/agentframework"
+	"holdpoint/translate/phrases"
+	"holdpoint/translate/superagent"
+)
+
+// TestPassesIsTrue: what a Run says that it does not look at is emitted as it came, in its frame, and all that the Run says and
+// does is the same if it was never shown: in streams of every dialect's own backends with others' events among them, in plain
+// runs, in resumes and in the exchanges behind them.
+func TestPassesIsTrue(t *testing.T) {
+	for _, name := range Names() {
+		if d := fresh(t, name, nil); isForeign(d) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			scenarios := recorded(t, name)
+			rapid.Check(t, func(rt *rapid.T) {
+				p := &pair{rt: rt, scenarios: scenarios, at: rapid.SampledFrom(scenarios).Draw(rt, "scenario")}
+				for n := range p.sides {
+					p.sides[n].dialect = fresh(t, name, &p.sides[n].warned)
+				}
+				p.edits = rapid.Bool().Draw(rt, "edits")
+				res, _ := p.exchanges(p.request(nil, agui.Pause{}))
+				if len(res.Pause.Interrupts) > 0 {
+					p.edits = true
+					list, _ := p.sides[0].seen.Messages()
+					p.exchanges(p.request(list, minted(res.Pause, list)))
+				}
+			})
+		})
+	}
+}
+
+// TestWhatPasses: the types of a stream's bulk, in an ordinary run that has begun to speak. Asking costs nothing.
+func TestWhatPasses(t *testing.T) {
+	bulk := []agui.Type{agui.TextContent, agui.CallArgs, agui.Raw, agui.StateDelta, agui.Unknown}
+	for _, name := range Names() {
+		d := fresh(t, name, nil)
+		if isForeign(d) {
+			continue
+		}
+		_, run, err := d.Begin(translate.Request{Input: parse(t, `{"threadId":"t","runId":"r"}`), Transcript: noTranscript{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, json := range []string{started, callStart, textContent} {
+			if err := run.Event(agui.NewEvent([]byte(json)), func(agui.Event) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := run.(translate.Passer)
+		for _, one := range bulk {
+			// The .NET host says in rawEvent of any event of a call what it asks.
+			if want := one != agui.CallArgs || name != agentframework.Name; p.Passes(one) != want {
+				t.Errorf("%s: %q passes: %v", name, one, !want)
+			}
+		}
+		var types []agui.Type
+		for _, json := range noise {
+			types = append(types, agui.PeekType([]byte(json)))
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			for _, one := range types {
+				p.Passes(one)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations for the question", name, n)
+		}
+	}
+}
+
+func parse(t testing.TB, body string) agui.RunInput {
+	t.Helper()
+	in, ok, err := agui.ParseInput([]byte(body))
+	if !ok || err != nil {
+		t.Fatalf("%v %v", ok, err)
+	}
+	return in
+}
+
+func fresh(t testing.TB, name string, warned *[]string) translate.Dialect {
+	t.Helper()
+	o := Options{Phrases: phrases.Options{Phrases: phrases.List{"shall i proceed", "may i"}}, Superagent: superagent.Options{AgentID: "a"}}
+	if warned != nil {
+		o.Warn = func(msg string, _ ...any) { *warned = append(*warned, msg) }
+	}
+	d, err := New(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func isForeign(d translate.Dialect) bool {
+	_, foreign := d.(translate.Foreign)
+	return foreign
+}
+
+// A pair are two Runs of one request: the first is shown everything, the second not always what it lets pass.
+type pair struct {
+	rt        *rapid.T
+	scenarios []scenario
+	at        scenario // the thread's
+	edits     bool     // of what is drawn
+	sides     [2]side
+}
+
+type side struct {
+	dialect translate.Dialect
+	warned  []string
+	run     translate.Run
+	seen    *shown
+	emitted []agui.Event
+}
+
+func (s *side) passes(t agui.Type) bool {
+	p, ok := s.run.(translate.Passer)
+	return ok && p.Passes(t)
+}
+
+func (s *side) emit(ev agui.Event) {
+	s.emitted = append(s.emitted, ev.Clone())
+	s.seen.add(ev)
+}
+
+// exchanges plays a request to its end. false: the dialect refused it.
+func (p *pair) exchanges(r translate.Request) (res translate.Result, went bool) {
+	for n := range p.sides {
+		s := &p.sides[n]
+		s.seen = newShown(r.Input, s.seen)
+		r.Transcript = s.seen
+		_, run, err := s.dialect.Begin(r)
+		if err != nil {
+			return res, false
+		}
+		s.run = run
+	}
+	for range 4 {
+		if res = p.exchange(); res.Next == nil {
+			break
+		}
+	}
+	return res, true
+}
+
+func (p *pair) exchange() translate.Result {
+	stream, end := p.stream()
+	var results [2]translate.Result
+	for n := range p.sides {
+		p.sides[n].emitted = nil
+	}
+	broken := false
+	for n, json := range stream {
+		ev := agui.Event{Type: agui.PeekType([]byte(json)), JSON: []byte(json), Frame: []byte("data: " + json + "\n\n"), Edited: n%7 == 3}
+		if broken = p.event(ev); broken {
+			break
+		}
+	}
+	e := translate.End{Cut: end == "" || broken}
+	if !e.Cut {
+		e.Event = agui.NewEvent([]byte(end))
+	}
+	for n := range p.sides {
+		s := &p.sides[n]
+		var err error
+		if results[n], err = s.run.End(e); err != nil {
+			p.rt.Fatal(err)
+		}
+		for _, ev := range results[n].Before {
+			s.seen.add(ev)
+		}
+	}
+	p.same(results)
+	return results[0]
+}
+
+// event gives an event to both; true if they end the run with it.
+func (p *pair) event(ev agui.Event) bool {
+	all, some := &p.sides[0], &p.sides[1]
+	passes, before := all.passes(ev.Type), len(all.emitted)
+	if passes != some.passes(ev.Type) {
+		p.rt.Fatalf("passes: %v; unless it was shown what passed before: %s", passes, ev.JSON)
+	}
+	err := all.run.Event(ev, all.emit)
+	if passes {
+		if came := all.emitted[before:]; err != nil || len(came) != 1 || !reflect.DeepEqual(came[0], ev) {
+			p.rt.Fatalf("%v, %+v came of what passes: %s", err, came, ev.JSON)
+		}
+		if !all.passes(ev.Type) {
+			p.rt.Fatalf("passes once only: %s", ev.JSON)
+		}
+	}
+	if passes && rapid.Bool().Draw(p.rt, "skips") {
+		some.emit(ev)
+		return false
+	}
+	if other := some.run.Event(ev, some.emit); fmt.Sprint(err) != fmt.Sprint(other) {
+		p.rt.Fatalf("error %v and %v: %s", err, other, ev.JSON)
+	}
+	return err != nil
+}
+
+// same compares what came of the two, and goes on with what comes next.
+func (p *pair) same(results [2]translate.Result) {
+	for n, res := range results {
+		if res.Next != nil {
+			p.sides[n].run = res.Next.Run
+		}
+	}
+	a, b := results[0], results[1]
+	if (a.Next == nil) != (b.Next == nil) || a.Next != nil && !reflect.DeepEqual(a.Next.Out, b.Next.Out) {
+		p.rt.Fatalf("next %+v and %+v", a.Next, b.Next)
+	}
+	a.Next, b.Next = nil, nil
+	if !reflect.DeepEqual(a, b) {
+		p.rt.Fatalf("results\n%+v\n%+v", a, b)
+	}
+	if a, b := p.sides[0].emitted, p.sides[1].emitted; !reflect.DeepEqual(a, b) {
+		p.rt.Fatalf("emitted\n%+v\n%+v", a, b)
+	}
+	if a, b := p.sides[0].warned, p.sides[1].warned; !slices.Equal(a, b) {
+		p.rt.Fatalf("warned %q and %q", a, b)
+	}
+}
+
+// request draws a run of a thread with the messages; a resume if there is a pause.
+func (p *pair) request(messages []json.RawMessage, pause agui.Pause) translate.Request {
+	r := translate.Request{Pause: pause, Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(p.rt, "show")}
+	body := map[string]any{"threadId": "t", "runId": "r", "messages": messages, "tools": []any{}}
+	if rapid.Bool().Draw(p.rt, "tools") {
+		body["tools"] = []any{map[string]any{"name": "search"}}
+	}
+	if messages == nil && rapid.Bool().Draw(p.rt, "abandoned") {
+		body["messages"] = []any{map[string]any{"id": "u", "role": "user", "content": "x"}, map[string]any{"id": "m", "role": "assistant",
+			"toolCalls": []any{map[string]any{"id": "c", "type": "function", "function": map[string]any{"name": "search", "arguments": "{}"}}}}}
+	}
+	var entries []any
+	for _, i := range pause.Interrupts {
+		a := agui.Answer{ID: i.ID, Status: agui.Cancelled}
+		if said := rapid.SampledFrom([]string{`{"approved":true}`, "", `{"approved":false}`, `"yes"`, `{"approved":true}`}).Draw(p.rt, "answer"); said != "" {
+			a.Status, a.Payload = agui.Resolved, json.RawMessage(said)
+		}
+		r.Answers = append(r.Answers, a)
+		entry := map[string]any{"interruptId": i.ID, "status": a.Status}
+		if a.Payload != nil {
+			entry["payload"] = a.Payload
+		}
+		entries = append(entries, entry)
+	}
+	beside := json.RawMessage(`{"id":"beside","role":"user","content":"and"}`)
+	if pause.ID != "" {
+		body["resume"] = entries
+		if rapid.Bool().Draw(p.rt, "beside") {
+			r.New = []agui.Message{agui.ParseMessage(beside)}
+			body["messages"] = append(slices.Clone(messages), beside)
+		}
+	}
+	in, ok, err := agui.ParseInput(agui.MustMarshal(body))
+	if !ok || err != nil {
+		p.rt.Fatalf("%v %v", ok, err)
+	}
+	r.Input, r.Came = in, in.Messages
+	return r
+}
+
+// minted is a pause as proxy would keep it.
+func minted(p agui.Pause, messages []json.RawMessage) agui.Pause {
+	p.ID = "p"
+	for _, m := range messages {
+		p.Seen = append(p.Seen, agui.See(agui.ParseMessage(m)))
+	}
+	p.Interrupts = slices.Clone(p.Interrupts)
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		i.ID = fmt.Sprintf("%s~%d", i.Native, n)
+		i.Object = agui.SetString(i.Object, "id", i.ID)
+	}
+	return p
+}

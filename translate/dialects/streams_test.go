@@ -1,0 +1,166 @@
+package dialects
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+)
+
+// A scenario are the streams that a backend sent in one thread.
+type scenario [][]string
+
+// recorded are the scenarios of a dialect; for auto all.
+func recorded(t *testing.T, name string) []scenario {
+	t.Helper()
+	folder := name
+	if name == "auto" {
+		folder = "*"
+	}
+	files, err := filepath.Glob("../../testdata/" + folder + "/*/*.upstream*.sse")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no streams: %v", err)
+	}
+	var list []scenario
+	folder = ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stream []string
+		for line := range strings.Lines(string(text)) {
+			data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")
+			if ok && json.Valid([]byte(data)) {
+				stream = append(stream, data)
+			}
+		}
+		if len(stream) == 0 || agui.PeekType([]byte(stream[0])) == agui.Unknown {
+			continue // of a backend that does not speak AG-UI
+		}
+		if filepath.Dir(file) != folder {
+			folder = filepath.Dir(file)
+			list = append(list, nil)
+		}
+		at := &list[len(list)-1]
+		*at = append(*at, stream)
+	}
+	return list
+}
+
+const (
+	textContent   = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"May I?"}`
+	callStart     = `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"search","parentMessageId":"m"}`
+	callArgs      = `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}`
+	callEnd       = `{"type":"TOOL_CALL_END","toolCallId":"c"}`
+	callResult    = `{"type":"TOOL_CALL_RESULT","messageId":"x","toolCallId":"c","content":"y"}`
+	stateSnapshot = `{"type":"STATE_SNAPSHOT","snapshot":{}}`
+	messages      = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","content":"x"}]}`
+	onInterrupt   = `{"type":"CUSTOM","name":"on_interrupt","value":"What?"}`
+
+	// Of Microsoft's: the call that is asked about, as Python and as .NET ask, and the synthetic one of the old host's.
+	approval     = `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"search","arguments":{}}}}`
+	dotnetRaw    = `"rawEvent":{"contents":[{"$type":"toolApprovalRequest","requestId":"ficc_c","toolCall":{"$type":"functionCall","name":"search","callId":"c"}}]}`
+	dotnetStart  = `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"search",` + dotnetRaw + `}`
+	dotnetArgs   = `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}",` + dotnetRaw + `}`
+	requestStart = `{"type":"TOOL_CALL_START","toolCallId":"q","toolCallName":"request_approval"}`
+	requestArgs  = `{"type":"TOOL_CALL_ARGS","toolCallId":"q","delta":"{\"request\":{\"approval_id\":\"q\",\"function_name\":\"f\"}}"}`
+	requestEnd   = `{"type":"TOOL_CALL_END","toolCallId":"q"}`
+	requestChunk = `{"type":"TOOL_CALL_CHUNK","toolCallId":"q","toolCallName":"request_approval","delta":"{"}`
+	requestTold  = `{"type":"TOOL_CALL_RESULT","messageId":"x","toolCallId":"q","content":"y"}`
+	requestKept  = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[{"id":"q","type":"function","function":` +
+		`{"name":"request_approval","arguments":"{\"request\":{\"approval_id\":\"q\",\"function_name\":\"f\"}}"}}]}]}`
+)
+
+// texts are what most of a stream is.
+var texts = []string{
+	`{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`, textContent, `{"type":"TEXT_MESSAGE_END","messageId":"m"}`,
+	`{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","role":"assistant","delta":"x"}`,
+}
+
+// noise are events of every other type, of which some continue or end what the recorded streams begin.
+var noise = []string{
+	`{"type":"RUN_STARTED","threadId":"other","runId":"r"}`,
+	`{"type":"STEP_STARTED","stepName":"__start__"}`, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,
+	callStart, callArgs, callEnd, callResult, `{"type":"TOOL_CALL_END","toolCallId":"nobody"}`,
+	`{"type":"TOOL_CALL_START","toolCallId":"k","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"k","delta":"{}"}`,
+	`{"type":"TOOL_CALL_END","toolCallId":"k"}`, requestStart, requestArgs, requestEnd, requestChunk, requestTold,
+	`{"type":"TOOL_CALL_CHUNK","toolCallId":"d","toolCallName":"search","delta":"{"}`, `{"type":"TOOL_CALL_CHUNK","delta":"}"}`,
+	stateSnapshot, `{"type":"STATE_DELTA","delta":[]}`, messages, `{"type":"MESSAGES_SNAPSHOT","messages":[]}`,
+	`{"type":"RAW","event":{}}`, `{"type":"CUSTOM","name":"x","value":1}`, onInterrupt, approval,
+	`{"type":"REASONING_START","messageId":"m"}`, `{"type":"REASONING_END","messageId":"m"}`, `{"type":"REASONING_MESSAGE_START","messageId":"m"}`,
+	`{"type":"REASONING_MESSAGE_CONTENT","messageId":"m","delta":"x"}`, `{"type":"REASONING_MESSAGE_END","messageId":"m"}`,
+	`{"type":"REASONING_MESSAGE_CHUNK","messageId":"m","delta":"x"}`, `{"type":"REASONING_ENCRYPTED_VALUE"}`,
+	`{"type":"THINKING_START"}`, `{"type":"THINKING_END"}`, `{"type":"THINKING_TEXT_MESSAGE_START"}`, `{"type":"THINKING_TEXT_MESSAGE_END"}`,
+	`{"type":"SUBAGENT_STARTED"}`, `{"type":"SUBAGENT_FINISHED"}`, `{"type":"SUBAGENT_ERROR"}`,
+	`{"type":"ACTIVITY_SNAPSHOT","messageId":"a"}`, `{"type":"TOMORROWS","toolCallId":"c"}`,
+}
+
+// stories are what has to come together to mean something.
+var stories = [][]string{
+	{approval, textContent, callStart, textContent, callEnd}, // the call does not follow the approval
+	{dotnetArgs},
+	{dotnetStart, callResult}, // the application itself has approved it
+	{onInterrupt, stateSnapshot, stateSnapshot, messages, messages},
+	{requestStart, textContent, requestTold},
+	{requestKept},
+}
+
+// ends are terminal events beside the recorded ones; the empty one is a stream that breaks off.
+var ends = []string{
+	finished, "", `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`,
+	`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"r"}]}}`,
+	`{"type":"RUN_ERROR","message":"kaput"}`, `{"type":"RUN_ERROR","message":"x","code":"APPROVAL_RESUME_NOT_FOUND"}`,
+}
+
+// stream draws what a backend sends: a recorded stream, or the beginning of one and the rest of another, with a part left out
+// and with rows of other events put in; and how it ends.
+func (p *pair) stream() (events []string, end string) {
+	draw := func(label string, most int) int { return rapid.IntRange(0, most).Draw(p.rt, label) }
+	events = slices.Clone(rapid.SampledFrom(p.at).Draw(p.rt, "stream"))
+	if !p.edits {
+		return split(events)
+	}
+	switch rapid.IntRange(0, 3).Draw(p.rt, "of it") {
+	case 0:
+		events = events[:1]
+	case 1:
+		other := rapid.SampledFrom(rapid.SampledFrom(p.scenarios).Draw(p.rt, "other")).Draw(p.rt, "its stream")
+		events = append(events[:draw("until", len(events))], other[draw("from", len(other)):]...)
+	}
+	for at := draw("first", len(events)); at <= len(events); at += draw("step", 20) + 1 {
+		var row []string
+		switch rapid.IntRange(0, 3).Draw(p.rt, "what") {
+		case 0:
+			row = rapid.SampledFrom(stories).Draw(p.rt, "story")
+		case 1:
+			row = slices.Repeat([]string{rapid.SampledFrom(texts).Draw(p.rt, "text")}, draw("length", 3))
+		default:
+			row = slices.Repeat([]string{rapid.SampledFrom(noise).Draw(p.rt, "event")}, draw("length", 3))
+		}
+		events = slices.Insert(events, at, row...)
+	}
+	if from := draw("cut", len(events)); rapid.Bool().Draw(p.rt, "cuts") {
+		events = slices.Delete(events, from, min(len(events), from+draw("size", 3)))
+	}
+	events, end = split(events)
+	if rapid.Bool().Draw(p.rt, "ends otherwise") {
+		end = rapid.SampledFrom(ends).Draw(p.rt, "end")
+	}
+	return events, end
+}
+
+// split takes the end out of a stream.
+func split(events []string) (rest []string, end string) {
+	terminal := func(s string) bool { return agui.PeekType([]byte(s)).Terminal() }
+	if at := slices.IndexFunc(events, terminal); at >= 0 {
+		end = events[at]
+	}
+	return slices.DeleteFunc(events, terminal), end
+}
