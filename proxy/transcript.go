@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// foldBytes is how far what is kept raw goes over the bound before it is folded into messages and state: far enough that
-// the text alone is over it too, where it is nearly all of a stream. A run without a pause that stays below is never parsed.
+// foldBytes is the least that is worth folding into messages and state. What is kept raw goes an eighth over the bound before
+// it is: where nearly all of it is text, that alone is over the bound then. A run without a pause that stays below is not parsed.
 const foldBytes = 64 << 10
 
 // A transcript is what the client of a run has been shown: the messages and the state of its request and what the
@@ -142,7 +142,7 @@ func (t *transcript) join(text []byte) {
 
 // bound folds what is kept raw if it is too much.
 func (t *transcript) bound() {
-	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+foldBytes {
+	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
 	// An escape makes at least one byte of at most six. What is too much even so need not be read to be dropped.
