@@ -201,9 +201,8 @@ func Calls(m gjson.Result) []gjson.Result {
 func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
-		name = agui.FoldKey(name)
 		object.ForEach(func(k, v gjson.Result) bool {
-			if agui.FoldKey(k.Str) == name {
+			if agui.SameKey(k.Str, name) {
 				list = append(list, v)
 			}
 			return true
@@ -276,7 +275,7 @@ func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	}
 	out := []byte{'{'}
 	object.ForEach(func(k, v gjson.Result) bool {
-		if agui.FoldKey(k.Str) != agui.FoldKey(FunctionApprovals) {
+		if !agui.SameKey(k.Str, FunctionApprovals) {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
 		return true
@@ -298,7 +297,7 @@ func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	}
 	out := []byte{'{'}
 	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
-		if agui.FoldKey(k.Str) != agui.FoldKey("toolCalls") {
+		if !agui.SameKey(k.Str, "toolCalls") {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
 		return true
