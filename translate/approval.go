@@ -103,7 +103,7 @@ func decides(m gjson.Result) bool {
 // mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
 // name, unless one of its letters is written as an escape.
 func mayApprove(body []byte) bool {
-	return hasWord(body, "approval") || hasWord(body, "confirm") || escapesLetters(body)
+	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
 }
 
 // escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes all that is not ASCII,
@@ -121,15 +121,19 @@ func escapesLetters(body []byte) bool {
 	}
 }
 
-// hasWord looks for a lower-case word in any case.
-func hasWord(body []byte, word string) bool {
-	for rest := body; len(rest) >= len(word); rest = rest[1:] {
-		at := bytes.IndexAny(rest[:len(rest)-len(word)+1], word[:1]+strings.ToUpper(word[:1]))
-		if at < 0 {
-			return false
-		}
-		if rest = rest[at:]; strings.EqualFold(string(rest[:len(word)]), word) {
-			return true
+// hasWord looks for a lower-case word in any case, by a letter that it has once and texts have seldom.
+func hasWord(body []byte, word string, rare byte) bool {
+	at := strings.IndexByte(word, rare)
+	for _, c := range [...]byte{rare, rare - 'a' + 'A'} {
+		for from := at; from < len(body); from++ {
+			next := bytes.IndexByte(body[from:], c)
+			if next < 0 {
+				break
+			}
+			from += next
+			if begin := from - at; len(body)-begin >= len(word) && strings.EqualFold(string(body[begin:begin+len(word)]), word) {
+				return true
+			}
 		}
 	}
 	return false
