@@ -196,5 +196,5 @@ func (r *run) seen() []agui.SeenMessage {
 
 // untaken says whether a message came beside the answers and did not go to the backend.
 func (r *run) untaken(s agui.SeenMessage) bool {
-	return !r.taken && slices.ContainsFunc(r.request.New, func(m agui.Message) bool { return agui.See(m) == s })
+	return !r.taken && slices.ContainsFunc(r.fresh, func(m agui.Message) bool { return agui.See(m) == s })
 }
