@@ -12,15 +12,21 @@ import (
 // Backends of Microsoft's take a yes or no out of the history (translate.Approvals), and believe what it says was asked.
 // A client behind Holdpoint never holds such a pair, unless it is shown the backend's own form (HOLDPOINT_CLIENT=native).
 
-// strayApprovals are the places of the request's native approvals that are neither among the answers nor settled.
-func strayApprovals(in agui.RunInput, answers []agui.Answer, settled []agui.SeenMessage) []int {
+// strayApprovals are those of a request's native approvals, by their places, that are neither among the answers nor
+// settled.
+func strayApprovals(in agui.RunInput, approvals []int, answers []agui.Answer, settled []agui.SeenMessage) []int {
+	return slices.DeleteFunc(slices.Clone(approvals), func(at int) bool {
+		m := in.Messages[at]
+		return carries(m, answers) || isOne(m, settled)
+	})
+}
+
+// approvals are the places of a request's native approvals.
+func approvals(in agui.RunInput) []int {
 	if len(in.Messages) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(translate.Approvals(in.Raw), func(at int) bool {
-		m := in.Messages[at]
-		return carries(m, answers) || slices.Contains(settled, agui.See(m))
-	})
+	return translate.Approvals(in.Raw)
 }
 
 // oldAnswers are the messages of a request by which ended pauses of its thread were answered, and those of them that are
@@ -48,15 +54,29 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 	return all, settled
 }
 
-// carries says whether the message is one of those by which the client answers.
+// carries says whether the message is one of those by which the client answers. See hashes a message's content, so it is
+// asked last: most requests have no answer in a message at all.
 func carries(m agui.Message, answers []agui.Answer) bool {
+	if !inMessages(answers) {
+		return false
+	}
 	seen := agui.See(m)
 	return seen != (agui.SeenMessage{}) && slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message == seen })
 }
 
+// inMessages says whether a message carries one of the answers.
+func inMessages(answers []agui.Answer) bool {
+	return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message != (agui.SeenMessage{}) })
+}
+
+// isOne says whether the message is in a list of those seen.
+func isOne(m agui.Message, list []agui.SeenMessage) bool {
+	return len(list) > 0 && slices.Contains(list, agui.See(m))
+}
+
 // onlyAnswers says whether the message answers this pause or one before, and says nothing else.
 func (q question) onlyAnswers(m agui.Message) bool {
-	if !carries(m, q.answers) && !slices.Contains(q.settled, agui.See(m)) {
+	if !carries(m, q.answers) && !isOne(m, q.settled) {
 		return false
 	}
 	_, says := translate.WithoutFunctionApprovals(m)
@@ -66,8 +86,9 @@ func (q question) onlyAnswers(m agui.Message) bool {
 // refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
 // answer to what was asked, is of another day: it is taken out, see withoutStray.
 func (q question) refuseStray() (decision, bool) {
-	stray := strayApprovals(q.in, q.answers, q.settled)
-	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid() {
+	all := approvals(q.in)
+	stray := strayApprovals(q.in, all, q.answers, q.settled)
+	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid(all) {
 		return decision{}, false
 	}
 	d := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
@@ -76,21 +97,20 @@ func (q question) refuseStray() (decision, bool) {
 }
 
 // lastSaid is the place of the last message in which a person says something or answers what was asked, -1 if there is
-// none.
-func (q question) lastSaid() int {
-	approvals := map[int]bool{}
-	for _, at := range translate.Approvals(q.in.Raw) {
-		approvals[at] = true
-	}
+// none. approvals are the places of all native approvals, in order.
+func (q question) lastSaid(approvals []int) int {
 	for at := len(q.in.Messages) - 1; at >= 0; at-- {
 		m := q.in.Messages[at]
-		if carries(m, q.answers) || slices.Contains(q.settled, agui.See(m)) {
+		if carries(m, q.answers) || isOne(m, q.settled) {
 			return at
 		}
 		if m.Role != "user" {
 			continue
 		}
-		if _, says := translate.WithoutFunctionApprovals(m); says || !approvals[at] {
+		if _, says := translate.WithoutFunctionApprovals(m); says {
+			return at
+		}
+		if _, approves := slices.BinarySearch(approvals, at); !approves {
 			return at
 		}
 	}
@@ -101,7 +121,11 @@ func (q question) lastSaid() int {
 // those that are settled a pair of request_approval stays, for its dialect makes an ordinary exchange of it. Any other goes:
 // agent-framework-ag-ui before 1.0.0b260319 keeps nothing, and would run what was approved once more.
 func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInput {
-	if unknown := strayApprovals(in, answers, r.settled); len(unknown) > 0 {
+	all := approvals(in)
+	if len(all) == 0 && len(r.old) == 0 {
+		return in
+	}
+	if unknown := strayApprovals(in, all, answers, r.settled); len(unknown) > 0 {
 		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(unknown))
 	}
 	pairs := map[agui.SeenMessage]bool{}
@@ -109,10 +133,9 @@ func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInpu
 		pairs[agui.See(in.Messages[at])] = true
 	}
 	stays := slices.DeleteFunc(slices.Clone(r.settled), func(s agui.SeenMessage) bool { return !pairs[s] })
-	in = translate.WithoutApprovals(in, strayApprovals(in, answers, stays))
+	in = translate.WithoutApprovals(in, strayApprovals(in, all, answers, stays))
 	return without(in, func(m agui.Message) bool {
-		seen := agui.See(m)
-		return m.Role == "tool" && slices.Contains(r.old, seen) && !slices.Contains(stays, seen) && !carries(m, answers)
+		return m.Role == "tool" && isOne(m, r.old) && !isOne(m, stays) && !carries(m, answers)
 	})
 }
 
@@ -124,6 +147,9 @@ func (r *run) unsettled(answers []agui.Answer) []agui.Answer {
 // withoutCarriers is the input of a resume without the messages that carry its answers. What else such a message says is
 // left of it.
 func withoutCarriers(in agui.RunInput, answers []agui.Answer) agui.RunInput {
+	if !inMessages(answers) {
+		return in
+	}
 	var kept []agui.Message
 	changed := false
 	for _, m := range in.Messages {
@@ -144,6 +170,9 @@ func withoutCarriers(in agui.RunInput, answers []agui.Answer) agui.RunInput {
 
 // stillIn are those of some messages that are left in list, in the form that they have there.
 func stillIn(list, some []agui.Message) []agui.Message {
+	if len(some) == 0 {
+		return nil
+	}
 	wanted := make(map[agui.SeenMessage]bool, len(some))
 	for _, m := range some {
 		wanted[agui.See(m)] = true

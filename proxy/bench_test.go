@@ -58,7 +58,7 @@ func BenchmarkOrdinaryRun(b *testing.B) {
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {
-		r := &run{h: h, log: h.log, ctx: b.Context(), attempt: newAttempt(in)}
+		r := &run{h: h, log: h.log, ctx: b.Context(), attempt: newAttempt(&in)}
 		r.transcript = newTranscript(defaultTranscriptBytes, in.Messages, in.State)
 		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // claim takes the pause. Claim before send: of two equal clicks one reaches the backend.
-func (r *run) claim(d decision, p agui.Pause) decision {
+func (r *run) claim(d decision, p *agui.Pause) decision {
 	token := random128()
 	// A lost reply is made good by the same claim again: the token says that it is the same.
 	err := r.twice(func(ctx context.Context) error {

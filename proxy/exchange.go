@@ -166,8 +166,10 @@ func (r *run) beginLater() error {
 	r.withdraw()
 	r.laterRuns++
 	r.known, r.taken = nil, true
-	r.request = translate.Request{Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()}}
-	_, translation, err := r.h.opts.Dialect.Begin(r.request)
+	r.fresh = nil
+	_, translation, err := r.h.opts.Dialect.Begin(translate.Request{
+		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
+	})
 	if err != nil {
 		return err
 	}

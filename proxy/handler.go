@@ -34,8 +34,7 @@ const (
 	defaultFrameBytes      = 8 << 20
 	defaultTranscriptBytes = 4 << 20
 
-	maxRoutes   = 4096
-	bodyTimeout = 5 * time.Minute // for the body of a run: a slow one holds memory
+	maxRoutes = 4096
 )
 
 // A Handler is the proxy. Make it with New.
@@ -47,6 +46,7 @@ type Handler struct {
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see newTransports
 
+	bodies bodies                     // that are being read
 	routes *lru.Cache[string, string] // path → dialect that it was seen to speak; clients choose paths
 	warned sync.Map                   // what is logged once
 
@@ -123,31 +123,36 @@ func random128() string {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if misleading(r.URL.EscapedPath()) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	switch r, passes := h.recognise(w, req); {
+	case r != nil:
+		r.serve(w)
+	case passes:
+		h.reverse.ServeHTTP(w, req)
+	}
+}
+
+// recognise makes a run of a request that is one. passes says that it goes on untouched; one that does neither was refused.
+func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, passes bool) {
+	if misleading(req.URL.EscapedPath()) {
 		// The backend would take it for another path, whose record nobody asked.
 		badRequest(w, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
-		return
+		return nil, false
 	}
-	if isLangGraphServerCall(r.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
+	if isLangGraphServerCall(req.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
 		h.once("langgraph-server", func() {
 			h.log.Warn("a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only",
-				"path", r.URL.Path, "dialect", h.opts.Dialect.Name())
+				"path", req.URL.Path, "dialect", h.opts.Dialect.Name())
 		})
 	}
-	if !strings.EqualFold(r.Method, http.MethodPost) { // post is a POST to some backends (werkzeug's)
-		h.reverse.ServeHTTP(w, r)
-		return
+	if !strings.EqualFold(req.Method, http.MethodPost) { // post is a POST to some backends (werkzeug's)
+		return nil, true
 	}
-	route, ok := h.route(r.URL.Path)
+	route, ok := h.route(req.URL.Path)
 	if !ok {
-		h.reverse.ServeHTTP(w, r)
-		return
+		return nil, true
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // it fails where there is no connection, as in tests
-	in, isRun, err := h.readRun(r)
-	_ = control.SetReadDeadline(time.Time{})
+	in, isRun, err := h.readRun(w, req)
 	var refused *requestError
 	switch {
 	case errors.As(err, &refused):
@@ -160,10 +165,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
 		badRequest(w, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
 	case !isRun:
-		h.reverse.ServeHTTP(w, r)
+		return nil, true
 	default:
-		h.serveRun(w, r, route, in)
+		return h.newRun(req, route, &in), false
 	}
+	return nil, false
 }
 
 // route is the path as records are kept for it. ok is false where no run can be: at a backend that does not speak AG-UI,
@@ -178,6 +184,9 @@ func (h *Handler) route(path string) (route string, ok bool) {
 
 // isLangGraphServerCall says whether the path is /threads/<id>/runs/<what>.
 func isLangGraphServerCall(path string) bool {
+	if !strings.Contains(path, "threads/") {
+		return false
+	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for i := range parts {
 		if parts[i] == "threads" && i+3 < len(parts) && parts[i+2] == "runs" {

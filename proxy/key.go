@@ -2,9 +2,9 @@ package proxy
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -12,6 +12,11 @@ import (
 // between them keep ("a","bc") and ("ab","c") apart.
 func recordKey(path, thread string) store.Key {
 	const tenant, route = "", "" // one of each until there is configuration for more
-	sum := sha256.Sum256(agui.MustMarshal([]string{tenant, route, path, thread}))
+	parts := make([]byte, 0, 256)
+	for _, part := range [...]string{tenant, route, path, thread} {
+		parts = binary.AppendUvarint(parts, uint64(len(part)))
+		parts = append(parts, part...)
+	}
+	sum := sha256.Sum256(parts)
 	return store.Key(hex.EncodeToString(sum[:]))
 }

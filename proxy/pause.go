@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -162,9 +163,15 @@ func (r *run) snapshots(messages, state *json.RawMessage) {
 		*messages = agui.MustMarshal(slices.DeleteFunc(list, func(m json.RawMessage) bool { return r.untaken(agui.See(agui.ParseMessage(m))) }))
 	}
 	if s, ok := r.transcript.State(); ok {
+		if sameBytes(s, r.in.State) {
+			s = slices.Clone(s) // it lies in the request's body, which goes
+		}
 		*state = s
 	}
 }
+
+// sameBytes says whether two slices are one and the same.
+func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // seen are the messages that count as known from now on: also those that were taken out of the request, for they come
 // again with the next. A message that the backend did not take comes again as a new one.
@@ -180,10 +187,14 @@ func (r *run) seen() []agui.SeenMessage {
 			list = append(list, s)
 		}
 	}
-	return slices.DeleteFunc(list, r.untaken)
+	list = slices.DeleteFunc(list, r.untaken)
+	for n := range list {
+		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
+	}
+	return list
 }
 
 // untaken says whether a message came beside the answers and did not go to the backend.
 func (r *run) untaken(s agui.SeenMessage) bool {
-	return !r.taken && slices.ContainsFunc(r.request.New, func(m agui.Message) bool { return agui.See(m) == s })
+	return !r.taken && slices.ContainsFunc(r.fresh, func(m agui.Message) bool { return agui.See(m) == s })
 }

@@ -61,10 +61,15 @@ func withoutRepeatedAnswers(in agui.RunInput, p *agui.Pause) agui.RunInput {
 // answer goes.
 func withoutLeftovers(in agui.RunInput) agui.RunInput {
 	results := map[string]int{}
+	several := false
 	for _, m := range in.Messages {
 		if m.Role == "tool" && m.ToolCallID != "" {
 			results[m.ToolCallID]++
+			several = several || results[m.ToolCallID] > 1
 		}
+	}
+	if !several {
+		return in
 	}
 	return without(in, func(m agui.Message) bool {
 		if m.Role != "tool" || results[m.ToolCallID] < 2 || !looksLikeAnswer(gjson.GetBytes(m.JSON, "content")) {
@@ -77,9 +82,15 @@ func withoutLeftovers(in agui.RunInput) agui.RunInput {
 
 // without is the input without some messages, untouched if it has none of them.
 func without(in agui.RunInput, goes func(agui.Message) bool) agui.RunInput {
-	kept := slices.DeleteFunc(slices.Clone(in.Messages), goes)
-	if len(kept) == len(in.Messages) {
+	at := slices.IndexFunc(in.Messages, goes)
+	if at < 0 {
 		return in
+	}
+	kept := slices.Clone(in.Messages[:at])
+	for _, m := range in.Messages[at+1:] {
+		if !goes(m) {
+			kept = append(kept, m)
+		}
 	}
 	return in.WithMessages(kept)
 }

@@ -8,14 +8,19 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
 	"holdpoint/internal/agui"
 )
 
-// peekBytes is how much of a body is looked at to see how it begins.
-const peekBytes = 512
+const (
+	// peekBytes is how much of a body is looked at to see how it begins, up to maxPeekBytes of one that declares its length.
+	peekBytes, maxPeekBytes = 512, 4 << 10
+	// eagerBytes is for how much of a declared length there is memory before it has come.
+	eagerBytes = 64 << 10
+)
 
 // A requestError is a request that is refused with an HTTP status before it is a run.
 type requestError struct {
@@ -26,68 +31,69 @@ type requestError struct {
 func (e *requestError) Error() string { return e.reason }
 
 // readRun reads a POST as far as it takes to know whether it is a run. The body counts, not its declared type, since
-// many backends do not look at that either. What is no run is left in r.Body whole.
-func (h *Handler) readRun(r *http.Request) (in agui.RunInput, isRun bool, err error) {
-	if enc := r.Header.Get("Content-Encoding"); enc != "" {
+// many backends do not look at that either. What is no run is left in req.Body whole.
+func (h *Handler) readRun(w http.ResponseWriter, req *http.Request) (in agui.RunInput, isRun bool, err error) {
+	if enc := req.Header.Get("Content-Encoding"); enc != "" {
 		return in, false, &requestError{http.StatusUnsupportedMediaType, "a request body with a Content-Encoding is not taken"}
 	}
-	if r.Body == nil || r.Body == http.NoBody {
+	if req.Body == nil || req.Body == http.NoBody {
 		return in, false, nil
 	}
-	if charset := declaredCharset(r); charset != "" {
+	if charset := declaredCharset(req); charset != "" {
 		return in, false, &requestError{http.StatusUnsupportedMediaType, "a JSON body must be UTF-8"}
 	}
-	head, first, err := readHead(r.Body, h.opts.MaxRequestBytes)
-	if err != nil {
+	body, err := h.readBody(w, req)
+	if err != nil || body == nil {
 		return in, false, err
 	}
-	rest := r.Body
-	whole := struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), rest), rest}
-	elsewhere := agui.ObjectElsewhere(head)
-	if elsewhere == agui.Plain && first != '{' {
-		r.Body = whole
-		return in, false, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(whole, h.opts.MaxRequestBytes+1))
-	if err != nil {
-		return in, false, err
-	}
-	if int64(len(body)) > h.opts.MaxRequestBytes {
-		return in, false, tooLarge()
-	}
-	if elsewhere == agui.Undecided {
-		elsewhere = agui.ObjectElsewhere(body)
-	}
-	if elsewhere == agui.Elsewhere {
+	if agui.ObjectElsewhere(body) == agui.Elsewhere {
 		return in, false, &requestError{http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark"}
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
 	if !agui.ValidJSON(body) {
-		if declaresJSON(r) || agui.TooDeep(body) || runForSomebody(body) {
+		if declaresJSON(req) || agui.TooDeep(body) || runForSomebody(body) {
 			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON, or nested too deep"}
 		}
-		return in, false, nil
-	}
-	in, isRun, err = agui.ParseInput(body)
-	if err != nil {
+	} else if in, isRun, err = agui.ParseInput(body); err != nil {
 		return in, isRun, &requestError{http.StatusBadRequest, err.Error()}
+	} else if !isRun {
+		err = approvesOutsideRun(body)
 	}
 	if !isRun {
-		return in, false, approvesOutsideRun(body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.ContentLength = int64(len(body))
 	}
-	return in, true, nil
+	return in, isRun, err
 }
 
-// readHead reads until a byte that is not white space is there, and gives that byte; 0 if there is none.
-func readHead(r io.Reader, limit int64) (head []byte, first byte, err error) {
+// readBody reads the body if it may be a run's: all of it, or nil and the body as it was.
+func (h *Handler) readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	defer h.bodies.watch(w)()
+	limit := h.opts.MaxRequestBytes
+	head, first, err := readHead(req.Body, limit, req.ContentLength)
+	if err != nil {
+		return nil, err
+	}
+	if agui.ObjectElsewhere(head) == agui.Plain && first != '{' {
+		req.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(head), req.Body), req.Body}
+		return nil, nil
+	}
+	return readRest(head, req.Body, limit, req.ContentLength)
+}
+
+// readHead reads until a byte that is not white space is there, and gives that byte; 0 if there is none. length is the
+// body's as it was declared, -1 if it was not.
+func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err error) {
+	peek := peekBytes
+	if length >= 0 {
+		peek = int(min(max(length+1, 4), maxPeekBytes))
+	}
 	for int64(len(head)) <= limit {
 		n := len(head)
-		head = append(head, make([]byte, peekBytes)...)
-		got, err := io.ReadAtLeast(r, head[n:], 4)
+		head = slices.Grow(head, peek)
+		got, err := io.ReadAtLeast(r, head[n:n+peek], 4)
 		head = head[:n+got]
 		if i := bytes.TrimLeft(head[n:], " \t\r\n"); len(i) > 0 {
 			return head, i[0], nil
@@ -100,6 +106,34 @@ func readHead(r io.Reader, limit int64) (head []byte, first byte, err error) {
 		}
 	}
 	return nil, 0, tooLarge()
+}
+
+// readRest reads what follows the head, which becomes a part of it.
+func readRest(body []byte, r io.Reader, limit, length int64) ([]byte, error) {
+	for int64(len(body)) <= limit {
+		if len(body) == cap(body) {
+			body = slices.Grow(body, room(len(body), length))
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF && int64(len(body)) <= limit:
+			return body, nil
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+	}
+	return nil, tooLarge()
+}
+
+// room is for how much more than size bytes there should be memory. It is taken as the body comes: who declares much and
+// sends nothing gets little.
+func room(size int, length int64) int {
+	left := length + 1 - int64(size) // one more than there should be, in which the end is seen
+	if left <= 0 {
+		return max(size, peekBytes)
+	}
+	return int(min(left, int64(max(3*size, eagerBytes))))
 }
 
 func tooLarge() error {
@@ -119,6 +153,9 @@ func declaresJSON(r *http.Request) bool {
 // declaredCharset is the charset that a JSON body is said to have, "" if none or one in which UTF-8 reads the same.
 // express decodes UTF-7 and Spring EBCDIC when it is asked to; nothing of a run could be seen in either here.
 func declaredCharset(r *http.Request) string {
+	if !strings.Contains(r.Header.Get("Content-Type"), ";") {
+		return "" // there is no parameter
+	}
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
 	switch charset {
@@ -180,6 +217,9 @@ func pythonNumber(b []byte) int {
 // misleading says whether an escaped path holds what some backends read as another path: a segment . or .., escaped or
 // not, or a control character (Starlette's ^/agent$ matches "/agent\n").
 func misleading(escaped string) bool {
+	if isPlain(escaped) {
+		return false
+	}
 	if plain, err := url.PathUnescape(escaped); err == nil && strings.ContainsFunc(plain, unicode.IsControl) {
 		return true
 	}
@@ -198,9 +238,24 @@ func misleading(escaped string) bool {
 	return false
 }
 
+// isPlain says whether a path has neither escapes nor any sign in it of which a part could be made, as most have.
+func isPlain(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '/', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // recordPath is the path as it goes into a record's key. Spellings that a backend may take for the same path have one
 // record: doubled and closing slashes, percent-encoding, case.
 func recordPath(p string) string {
+	if strings.HasPrefix(p, "/") && isPlain(p) {
+		return strings.ToLower(path.Clean(p))
+	}
 	segments := strings.Split(p, "/")
 	for i, s := range segments {
 		segments[i], _, _ = strings.Cut(s, ";") // servlet containers route /chat;x as /chat

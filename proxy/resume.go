@@ -12,7 +12,7 @@ import (
 // withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with those: a client
 // deletes what a snapshot leaves out, and they would never come again.
 func (r *run) withUntaken(ev agui.Event) agui.Event {
-	if r.taken || len(r.request.New) == 0 || !ev.Valid() {
+	if r.taken || len(r.fresh) == 0 || !ev.Valid() {
 		return ev
 	}
 	messages := ev.Get("messages")
@@ -22,7 +22,7 @@ func (r *run) withUntaken(ev agui.Event) agui.Event {
 	}
 	// All at once: a client may bring very many small ones.
 	var untaken []agui.Message
-	for _, m := range r.request.New {
+	for _, m := range r.fresh {
 		if !held[identity(m)] {
 			untaken = append(untaken, m)
 		}

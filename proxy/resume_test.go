@@ -485,7 +485,8 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	// A second run that was admitted before the first paused: put in place by hand.
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
-		r := &run{h: g.h, attempt: newAttempt(agui.RunInput{ThreadID: "t", RunID: "r"}), key: key, path: "/", log: g.h.log, ctx: t.Context()}
+		in := &agui.RunInput{ThreadID: "t", RunID: "r"}
+		r := &run{h: g.h, came: in, attempt: newAttempt(in), key: key, path: "/", log: g.h.log, ctx: t.Context()}
 		r.transcript = newTranscript(1<<20, nil, nil)
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})
@@ -516,7 +517,7 @@ func TestManyUntakenMessages(t *testing.T) {
 		"no list":       {`null`, many},
 	} {
 		r := &run{}
-		r.request.New = fresh
+		r.fresh = fresh
 		ev := agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":` + c.messages + `,"rawEvent":{"a": 1}}`))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

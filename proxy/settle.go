@@ -89,7 +89,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	}
 	if len(res.Pause.Interrupts) > 0 {
 		if len(res.Untaken) > 0 {
-			r.request.New, r.taken = res.Untaken, false
+			r.fresh, r.taken = res.Untaken, false
 		}
 		return r.concludePause(res), false
 	}

@@ -103,7 +103,7 @@ func decides(m gjson.Result) bool {
 // mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
 // name, unless one of its letters is written as an escape.
 func mayApprove(body []byte) bool {
-	return hasWord(body, "approval") || hasWord(body, "confirm") || escapesLetters(body)
+	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
 }
 
 // escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes all that is not ASCII,
@@ -121,15 +121,19 @@ func escapesLetters(body []byte) bool {
 	}
 }
 
-// hasWord looks for a lower-case word in any case.
-func hasWord(body []byte, word string) bool {
-	for rest := body; len(rest) >= len(word); rest = rest[1:] {
-		at := bytes.IndexAny(rest[:len(rest)-len(word)+1], word[:1]+strings.ToUpper(word[:1]))
-		if at < 0 {
-			return false
-		}
-		if rest = rest[at:]; strings.EqualFold(string(rest[:len(word)]), word) {
-			return true
+// hasWord looks for a lower-case word in any case, by a letter that it has once and texts have seldom.
+func hasWord(body []byte, word string, rare byte) bool {
+	at := strings.IndexByte(word, rare)
+	for _, c := range [...]byte{rare, rare - 'a' + 'A'} {
+		for from := at; from < len(body); from++ {
+			next := bytes.IndexByte(body[from:], c)
+			if next < 0 {
+				break
+			}
+			from += next
+			if begin := from - at; len(body)-begin >= len(word) && strings.EqualFold(string(body[begin:begin+len(word)]), word) {
+				return true
+			}
 		}
 	}
 	return false
@@ -201,9 +205,8 @@ func Calls(m gjson.Result) []gjson.Result {
 func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
-		name = agui.FoldKey(name)
 		object.ForEach(func(k, v gjson.Result) bool {
-			if agui.FoldKey(k.Str) == name {
+			if agui.SameKey(k.Str, name) {
 				list = append(list, v)
 			}
 			return true
@@ -276,7 +279,7 @@ func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	}
 	out := []byte{'{'}
 	object.ForEach(func(k, v gjson.Result) bool {
-		if agui.FoldKey(k.Str) != agui.FoldKey(FunctionApprovals) {
+		if !agui.SameKey(k.Str, FunctionApprovals) {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
 		return true
@@ -298,7 +301,7 @@ func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	}
 	out := []byte{'{'}
 	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
-		if agui.FoldKey(k.Str) != agui.FoldKey("toolCalls") {
+		if !agui.SameKey(k.Str, "toolCalls") {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
 		return true

@@ -253,3 +253,14 @@ func TestEscapedLetters(t *testing.T) {
 		}
 	}
 }
+
+func TestHasWord(t *testing.T) {
+	for text, want := range map[string]bool{
+		"approval": true, "an APPROVAL": true, "xapProVals": true, "approvaapproval": true, "vvapproval": true, "APPROvAL": true,
+		"": false, "v": false, "approva": false, "pproval": false, "vapprova": false, "approv\u0101l": false, "approval"[1:] + "a": false,
+	} {
+		if got := hasWord([]byte(text), "approval", 'v'); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -225,6 +225,11 @@ func TooDeep(b []byte) bool {
 // View parses b without a copy. The result and all that is read from it live in b: who keeps a string clones it.
 func View(b []byte) gjson.Result { return gjson.Parse(unsafe.String(unsafe.SliceData(b), len(b))) }
 
+// bytesOf is the JSON text of what View gave, without a copy either. An append to it makes a new slice.
+func bytesOf(v gjson.Result) json.RawMessage {
+	return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw))
+}
+
 // Terminal says whether the event ends a run.
 func (t Type) Terminal() bool { return t == RunFinished || t == RunErrored }
 

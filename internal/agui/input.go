@@ -1,12 +1,9 @@
 package agui
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -53,124 +50,89 @@ func badInput(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// The keys acted on. In another spelling or twice they are refused: Python backends read thread_id as well as
-// threadId (pydantic's populate_by_name) and the last of two equal keys, where gjson takes the first, so that a guess
-// could be steered around the contract.
-var (
-	rootKeys    = keySet("threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion")
-	entryKeys   = keySet("interruptId", "status", "payload")
-	objectKeys  = keySet("interruptId", "payload", "interrupts")
-	propKeys    = keySet("command", "resume")
-	commandKeys = keySet("resume", "interruptEvent")
-)
-
-func keySet(names ...string) map[string]string {
-	m := make(map[string]string, len(names))
-	for _, n := range names {
-		m[FoldKey(n)] = n
-	}
-	return m
-}
-
-// FoldKey makes the spellings of a key equal: case and underscores are gone. Case is Unicode's simple folding, by which
-// Go's encoding/json matches keys: U+017F is an s to it.
-func FoldKey(k string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '_' {
-			return -1
-		}
-		least := c
-		for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {
-			least = min(least, f)
-		}
-		return least
-	}, k)
-}
-
-// readKeys reads the named keys of an object, and says which other spelling or which repetition is in it. A key
-// written with escapes is another spelling: sjson would not find it and the backend would.
-func readKeys(object gjson.Result, keys map[string]string, where string) (map[string]gjson.Result, error) {
-	found := make(map[string]gjson.Result, len(keys))
-	var err error
-	object.ForEach(func(k, v gjson.Result) bool {
-		name, known := keys[FoldKey(k.Str)]
-		switch {
-		case !known:
-			return true
-		case k.Raw != `"`+name+`"`:
-			err = badInput("key %q%s must be spelled %q", Cut(k.Str), where, name)
-		default:
-			if _, twice := found[name]; twice {
-				err = badInput("key %q%s stands twice", name, where)
-			}
-			found[name] = v
-		}
-		return err == nil
-	})
-	return found, err
-}
-
-// isRun says whether the object is a run input in any spelling that a backend could read as one.
-func isRun(root gjson.Result) bool {
-	has := map[string]bool{}
-	root.ForEach(func(k, _ gjson.Result) bool {
-		has[FoldKey(k.Str)] = true
-		return true
-	})
-	is := func(name string) bool { return has[FoldKey(name)] }
-	return is("threadId") && (is("runId") || is("resume")) || is("messages") && (is("resume") || is("forwardedProps"))
-}
-
-// ParseInput reads body, which must be valid JSON. ok is false if it is no run: it is none of Holdpoint's business
-// then. An error is an *InputError: it is a run, but one that must not be guessed at.
+// ParseInput reads body, which must be valid JSON and belongs to what it returns: nobody writes into it any more. ok is
+// false if it is no run: it is none of Holdpoint's business then. An error is an *InputError: it is a run, but one that
+// must not be guessed at.
+//
+// The input's strings and raw values lie in body. Who keeps one for longer than the run clones it, or keeps the whole.
 func ParseInput(body []byte) (in RunInput, ok bool, err error) {
-	root := gjson.ParseBytes(body)
-	if !root.IsObject() || !isRun(root) {
+	var root rootValues
+	if is := root.read(View(body)); !is {
 		return RunInput{}, false, nil
 	}
 	if !utf8.Valid(body) {
 		return RunInput{}, true, badInput("the body is not valid UTF-8")
 	}
-	keys, err := readKeys(root, rootKeys, "")
-	if err != nil {
-		return RunInput{}, true, err
+	if root.err != nil {
+		return RunInput{}, true, root.err
 	}
 	in = RunInput{Raw: body}
-	if err := in.readIDs(keys); err != nil {
+	if err := in.readIDs(&root); err != nil {
 		return RunInput{}, true, err
 	}
-	if err := in.readMessages(keys["messages"]); err != nil {
+	if err := in.readMessages(root.keys[messagesKey]); err != nil {
 		return RunInput{}, true, err
 	}
-	if err := in.readResume(keys["resume"]); err != nil {
+	if err := in.readResume(root.keys[resumeKey]); err != nil {
 		return RunInput{}, true, err
 	}
-	if err := in.readProps(keys["forwardedProps"]); err != nil {
+	if err := in.readProps(root.keys[propsKey]); err != nil {
 		return RunInput{}, true, err
 	}
-	if s := root.Get("state"); present(s) {
-		in.State = json.RawMessage(s.Raw)
+	if present(root.state) {
+		in.State = bytesOf(root.state)
 	}
-	for _, t := range root.Get("tools").Array() {
+	for _, t := range root.tools.Array() {
 		in.Tools = append(in.Tools, t.Get("name").Str)
 	}
 	return in, true, nil
 }
 
+// rootValues are what is read at the root of a body, in one pass over it: histories are long.
+type rootValues struct {
+	keys         [len(rootKeys)]gjson.Result
+	err          error // what is wrong with the keys, if it is a run
+	state, tools gjson.Result
+}
+
+// read says whether the object is a run input in any spelling that a backend could read as one.
+func (v *rootValues) read(root gjson.Result) (isRun bool) {
+	if !root.IsObject() {
+		return false
+	}
+	var has [len(rootKeys)]bool
+	root.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "state":
+			first(&v.state, value)
+		case "tools":
+			first(&v.tools, value)
+		}
+		if n := spelled(rootKeys[:], key.Str); n >= 0 {
+			has[n] = true
+			if v.err == nil {
+				v.err = take(v.keys[:], rootKeys[:], n, key, value, place{})
+			}
+		}
+		return true
+	})
+	return has[threadKey] && (has[runKey] || has[resumeKey]) || has[messagesKey] && (has[resumeKey] || has[propsKey])
+}
+
 func present(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
-func (in *RunInput) readIDs(keys map[string]gjson.Result) error {
-	thread, run, version := keys["threadId"], keys["runId"], keys["protocolVersion"]
+func (in *RunInput) readIDs(root *rootValues) error {
+	thread, run, version := &root.keys[threadKey], &root.keys[runKey], &root.keys[versionKey]
 	switch {
 	case thread.Type != gjson.String || thread.Str == "":
 		return badInput("threadId must be a string")
 	case len(thread.Str) > MaxThreadID:
 		return badInput("threadId has %d bytes, at most %d are taken", len(thread.Str), MaxThreadID)
-	case hasSurrogate(thread):
+	case hasSurrogate(thread.Str):
 		return badInput("threadId is not valid UTF-8")
 	case run.Type != gjson.String:
 		return badInput("runId must be a string")
-	case present(version) && version.Type != gjson.String:
+	case present(*version) && version.Type != gjson.String:
 		return badInput("protocolVersion must be a string")
 	}
 	in.ThreadID, in.RunID, in.ProtocolVersion = thread.Str, run.Str, version.Str
@@ -179,7 +141,7 @@ func (in *RunInput) readIDs(keys map[string]gjson.Result) error {
 
 // hasSurrogate says whether a string holds half of a surrogate pair, or a replacement character which such a half
 // becomes in Go: two threads that the backend tells apart would then be one here.
-func hasSurrogate(s gjson.Result) bool { return strings.ContainsRune(s.Str, utf8.RuneError) }
+func hasSurrogate(s string) bool { return strings.ContainsRune(s, utf8.RuneError) }
 
 func (in *RunInput) readMessages(list gjson.Result) error {
 	if !present(list) {
@@ -194,16 +156,34 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 			err = badInput("messages[%d] must be an object", len(in.Messages))
 			return false
 		}
-		in.Messages = append(in.Messages, ParseMessage([]byte(m.Raw)))
+		in.Messages = append(in.Messages, ParseMessage(bytesOf(m)))
 		return true
 	})
 	return err
 }
 
-// ParseMessage reads one message, which must be a JSON object.
+// ParseMessage reads one message, which must be a JSON object. The strings of the message lie in raw.
 func ParseMessage(raw []byte) Message {
-	f := gjson.GetManyBytes(raw, "id", "role", "toolCallId")
-	return Message{ID: f[0].Str, Role: f[1].Str, ToolCallID: f[2].Str, JSON: raw}
+	var id, role, call gjson.Result
+	View(raw).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "id":
+			first(&id, value)
+		case "role":
+			first(&role, value)
+		case "toolCallId":
+			first(&call, value)
+		}
+		return true
+	})
+	return Message{ID: id.Str, Role: role.Str, ToolCallID: call.Str, JSON: raw}
+}
+
+// first keeps the first of equal keys, as a search does.
+func first(kept *gjson.Result, value gjson.Result) {
+	if !kept.Exists() {
+		*kept = value
+	}
 }
 
 func (in *RunInput) readResume(list gjson.Result) error {
@@ -211,9 +191,9 @@ func (in *RunInput) readResume(list gjson.Result) error {
 		return nil
 	}
 	if list.IsObject() {
-		in.ResumeObject = json.RawMessage(list.Raw)
-		_, err := readKeys(list, objectKeys, " in resume")
-		return err
+		in.ResumeObject = bytesOf(list)
+		var keys [len(objectKeys)]gjson.Result
+		return readKeys(keys[:], list, objectKeys[:], place{what: " in resume"})
 	}
 	if !list.IsArray() {
 		return badInput("resume must be an array of entries")
@@ -224,11 +204,11 @@ func (in *RunInput) readResume(list gjson.Result) error {
 		if !e.IsObject() {
 			return badInput("resume[%d] must be an object", i)
 		}
-		keys, err := readKeys(e, entryKeys, fmt.Sprintf(" in resume[%d]", i))
-		if err != nil {
+		var keys [len(entryKeys)]gjson.Result
+		if err := readKeys(keys[:], e, entryKeys[:], place{what: " in resume", at: i, entry: true}); err != nil {
 			return err
 		}
-		id, status := keys["interruptId"], Status(keys["status"].Str)
+		id, status := keys[idKey], Status(keys[statusKey].Str)
 		switch {
 		case id.Type != gjson.String || id.Str == "":
 			return badInput("resume[%d] has no interruptId", i)
@@ -239,8 +219,8 @@ func (in *RunInput) readResume(list gjson.Result) error {
 		}
 		ids[id.Str] = true
 		entry := ResumeEntry{InterruptID: id.Str, Status: status}
-		if p := keys["payload"]; present(p) {
-			entry.Payload = json.RawMessage(p.Raw)
+		if p := keys[payloadKey]; present(p) {
+			entry.Payload = bytesOf(p)
 		}
 		in.Resume = append(in.Resume, entry)
 	}
@@ -251,23 +231,24 @@ func (in *RunInput) readProps(props gjson.Result) error {
 	if !present(props) {
 		return nil
 	}
-	in.ForwardedProps = json.RawMessage(props.Raw)
+	in.ForwardedProps = bytesOf(props)
 	if !props.IsObject() {
 		return nil
 	}
-	keys, err := readKeys(props, propKeys, " in forwardedProps")
-	if err != nil {
+	var keys [len(propKeys)]gjson.Result
+	if err := readKeys(keys[:], props, propKeys[:], place{what: " in forwardedProps"}); err != nil {
 		return err
 	}
-	command := keys["command"]
+	command := keys[commandKey]
 	if !present(command) {
 		return nil
 	}
-	in.Command = json.RawMessage(command.Raw)
-	if command.IsObject() {
-		_, err = readKeys(command, commandKeys, " in forwardedProps.command")
+	in.Command = bytesOf(command)
+	if !command.IsObject() {
+		return nil
 	}
-	return err
+	var inside [len(commandKeys)]gjson.Result
+	return readKeys(inside[:], command, commandKeys[:], place{what: " in forwardedProps.command"})
 }
 
 // CommandResume is the answer in forwardedProps.command.resume. null is not an answer: CopilotKit sends it by mistake
@@ -419,42 +400,4 @@ func DeleteKey(object []byte, path string) []byte {
 		panic("agui: " + err.Error())
 	}
 	return out
-}
-
-// See is what is kept of a message.
-func See(m Message) SeenMessage {
-	s := SeenMessage{ID: m.ID}
-	if m.Role == "user" || m.ID == "" {
-		content := gjson.GetBytes(m.JSON, "content")
-		sum := sha256.Sum256(append([]byte(m.Role+"\x00"), Canonical([]byte(content.Raw))...))
-		s.Digest = hex.EncodeToString(sum[:12])
-	}
-	return s
-}
-
-// NewMessages are the messages that seen lacks: by id, for a user message also by content.
-func NewMessages(list []Message, seen []SeenMessage) []Message {
-	known := make(map[SeenMessage]bool, len(seen))
-	for _, s := range seen {
-		known[s] = true
-	}
-	var fresh []Message
-	for _, m := range list {
-		if !known[See(m)] {
-			fresh = append(fresh, m)
-		}
-	}
-	return fresh
-}
-
-// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. Text that is
-// no JSON is returned as it is.
-func Canonical(raw []byte) []byte {
-	d := json.NewDecoder(strings.NewReader(string(raw)))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	return MustMarshal(v)
 }

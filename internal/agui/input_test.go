@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf16"
 )
@@ -29,6 +30,24 @@ func TestParseInput(t *testing.T) {
 	}
 	if ids := in.NamedIDs(); !slices.Equal(ids, []string{"x", "id", "y~1"}) {
 		t.Errorf("%q", ids)
+	}
+}
+
+// TestInputLiesInItsBody: a history is not copied for being read.
+func TestInputLiesInItsBody(t *testing.T) {
+	body := []byte(`{"threadId":"t","runId":"r","state":{"n":1},"messages":[` + strings.Repeat(`{"id":"m","role":"user","content":"`+strings.Repeat("text ", 200)+`"},`, 99) + `{"id":"m"}]}`)
+	var in RunInput
+	n := testing.AllocsPerRun(100, func() { in, _, _ = ParseInput(body) })
+	if len(in.Messages) != 100 || n > 10 { // the list of messages grows
+		t.Errorf("%d messages, %v allocations", len(in.Messages), n)
+	}
+	whole := string(body)
+	for _, m := range in.Messages {
+		_ = append(m.JSON, "scribbled"...)
+	}
+	_ = append(in.State, "scribbled"...)
+	if string(body) != whole {
+		t.Error("an append to a part of it writes into the body")
 	}
 }
 
@@ -111,27 +130,6 @@ func TestEditsKeepEveryOtherByte(t *testing.T) {
 	}
 }
 
-func TestNewMessages(t *testing.T) {
-	m := func(s string) Message { return ParseMessage([]byte(s)) }
-	old := []Message{m(`{"id":"u1","role":"user","content":"hi"}`), m(`{"id":"a1","role":"assistant","content":"?"}`), m(`{"role":"system","content":"be nice"}`)}
-	var seen []SeenMessage
-	for _, o := range old {
-		seen = append(seen, See(o))
-	}
-	for in, want := range map[string]bool{
-		`{"id":"u1","role":"user","content":"hi"}`:              false,
-		`{"id":"u1","role":"user","content":"hi there"}`:        true,
-		`{"id":"u2","role":"user","content":"hi"}`:              true,
-		`{"id":"a1","role":"assistant","content":"longer now"}`: false,
-		`{"role":"system","content":"be nice"}`:                 false,
-		`{"role":"system","content":"be nasty"}`:                true,
-	} {
-		if got := len(NewMessages([]Message{m(in)}, seen)) == 1; got != want {
-			t.Errorf("%s: new %v", in, got)
-		}
-	}
-}
-
 func TestObjectElsewhere(t *testing.T) {
 	encode := func(s string, little bool, width int) []byte {
 		var out []byte
@@ -167,15 +165,6 @@ func TestObjectElsewhere(t *testing.T) {
 		if got := ObjectElsewhere(tt.body); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
-	}
-}
-
-func TestCanonical(t *testing.T) {
-	if got := string(Canonical([]byte(` {"b": 1.0, "a":[12345678901234567890, "<"]} `))); got != `{"a":[12345678901234567890,"<"],"b":1.0}` {
-		t.Error(got)
-	}
-	if got := string(Canonical([]byte(`no JSON`))); got != `no JSON` {
-		t.Error(got)
 	}
 }
 

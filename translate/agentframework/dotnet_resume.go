@@ -131,7 +131,7 @@ func dotnetForges(payload json.RawMessage) (forges bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsObject() {
 		v.ForEach(func(k, _ gjson.Result) bool {
-			forges = forges || agui.FoldKey(k.Str) == agui.FoldKey("toolCall")
+			forges = forges || agui.SameKey(k.Str, "toolCall")
 			return !forges
 		})
 	}

@@ -79,7 +79,7 @@ func forges(schema, payload json.RawMessage) bool {
 	}
 	found := false
 	object.ForEach(func(k, v gjson.Result) bool {
-		found = agui.FoldKey(k.Str) == agui.FoldKey("toolCall") && v.IsObject()
+		found = agui.SameKey(k.Str, "toolCall") && v.IsObject()
 		return !found
 	})
 	return found

@@ -193,7 +193,7 @@ func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	out, put := []byte{'{'}, false
 	object.ForEach(func(k, v gjson.Result) bool {
 		switch {
-		case agui.FoldKey(k.Str) != agui.FoldKey("toolCalls"):
+		case !agui.SameKey(k.Str, "toolCalls"):
 			out = translate.AppendMember(out, k.Raw, v.Raw)
 		case !put && len(left) > 0: // in its place, once
 			out = translate.AppendMember(out, `"toolCalls"`, string(agui.MessageList(asMessages(left))))

@@ -1,0 +1,120 @@
+package agui
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// The keys acted on. In another spelling or twice they are refused: Python backends read thread_id as well as
+// threadId (pydantic's populate_by_name) and the last of two equal keys, where gjson takes the first, so that a guess
+// could be steered around the contract.
+var (
+	rootKeys    = [...]string{"threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion"}
+	entryKeys   = [...]string{"interruptId", "status", "payload"}
+	objectKeys  = [...]string{"interruptId", "payload", "interrupts"}
+	propKeys    = [...]string{"command", "resume"}
+	commandKeys = [...]string{"resume", "interruptEvent"}
+)
+
+// Places in rootKeys, entryKeys and propKeys.
+const (
+	threadKey, runKey, resumeKey, messagesKey, propsKey, versionKey = 0, 1, 2, 3, 4, 5
+	idKey, statusKey, payloadKey                                    = 0, 1, 2
+	commandKey                                                      = 0
+)
+
+// place is where keys stand, for an error; the zero value is the root.
+type place struct {
+	what  string
+	at    int // with entry: which one
+	entry bool
+}
+
+func (p place) String() string {
+	if p.entry {
+		return fmt.Sprintf("%s[%d]", p.what, p.at)
+	}
+	return p.what
+}
+
+// readKeys reads the named keys of an object into values, and says which other spelling or which repetition is in it.
+func readKeys(values []gjson.Result, object gjson.Result, names []string, where place) error {
+	var err error
+	object.ForEach(func(key, value gjson.Result) bool {
+		if n := spelled(names, key.Str); n >= 0 {
+			err = take(values, names, n, key, value, where)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// take is the value of the n-th name. A key written with escapes is another spelling: sjson would not find it and the
+// backend would.
+func take(values []gjson.Result, names []string, n int, key, value gjson.Result, where place) error {
+	switch name := names[n]; {
+	case len(key.Raw) != len(name)+2 || key.Raw[1:len(name)+1] != name:
+		return badInput("key %q%s must be spelled %q", Cut(key.Str), where, name)
+	case values[n].Exists():
+		return badInput("key %q%s stands twice", name, where)
+	}
+	values[n] = value
+	return nil
+}
+
+// spelled is the place of the name that key is a spelling of, -1 if it is of none.
+func spelled(names []string, key string) int {
+	for n, name := range names {
+		if SameKey(key, name) {
+			return n
+		}
+	}
+	return -1
+}
+
+// SameKey says whether two keys are spellings of one: case and underscores do not count. Case is Unicode's simple
+// folding, by which Go's encoding/json matches keys: U+017F is an s to it.
+func SameKey(a, b string) bool {
+	for a != b {
+		var x, y rune
+		x, a = nextFolded(a)
+		y, b = nextFolded(b)
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// nextFolded is the first rune of a key that counts, in the least of its cases, and what follows it; -1 at the end.
+func nextFolded(key string) (rune, string) {
+	for len(key) > 0 {
+		c, n := rune(key[0]), 1
+		if c >= utf8.RuneSelf {
+			c, n = utf8.DecodeRuneInString(key)
+		}
+		key = key[n:]
+		switch {
+		case c == '_':
+		case 'a' <= c && c <= 'z':
+			return c - 'a' + 'A', key
+		case c < utf8.RuneSelf:
+			return c, key
+		default:
+			return leastFold(c), key
+		}
+	}
+	return -1, ""
+}
+
+// leastFold is the least of the runes that a rune folds to.
+func leastFold(c rune) rune {
+	least := c
+	for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	return least
+}

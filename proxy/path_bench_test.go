@@ -1,0 +1,150 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/store/memory"
+	"holdpoint/translate/dialects"
+)
+
+// What a run costs besides its stream: from the request to the call of the backend, and from the stream's end to that of
+// the request; without the network. The backend answers at once with a stream of a few frames.
+
+// newShort is a handler as the binary has it by default, before such a backend.
+func newShort(b *testing.B, answer func(run int) string) *short {
+	d, err := dialects.New("auto", dialects.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &short{b: b, answer: answer}
+	up, _ := url.Parse("http://backend/agent")
+	p.h, err = New(Options{
+		Upstream: up, Dialect: d, Store: memory.New(memory.Options{}), Transport: p,
+		Heartbeat: 15 * time.Second, IdleTimeout: time.Hour,
+		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+type short struct {
+	b      *testing.B
+	h      *Handler
+	answer func(run int) string
+	runs   int
+	got    bytes.Buffer
+	header http.Header
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *short) RoundTrip(req *http.Request) (*http.Response, error) {
+	p.runs++
+	return &http.Response{
+		StatusCode: 200, Request: req, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body:   io.NopCloser(strings.NewReader(p.answer(p.runs))),
+	}, nil
+}
+
+// The ResponseWriter of the runs, which has what net/http's has.
+func (p *short) Header() http.Header              { return p.header }
+func (p *short) WriteHeader(int)                  {}
+func (p *short) Write(b []byte) (int, error)      { return p.got.Write(b) }
+func (p *short) Flush()                           {}
+func (p *short) SetReadDeadline(time.Time) error  { return nil }
+func (p *short) SetWriteDeadline(time.Time) error { return nil }
+
+// post runs a request to its end and returns what the client got, until the next one.
+func (p *short) post(body string) []byte {
+	p.got.Reset()
+	p.header = http.Header{}
+	req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	p.h.ServeHTTP(p, req)
+	return p.got.Bytes()
+}
+
+// order is the body of a run whose history has so many messages.
+func order(thread string, run, history int, more string) string {
+	var list []string
+	for n := range history {
+		list = append(list, fmt.Sprintf(`{"id":"m%d","role":%q,"content":%q}`, n, []string{"user", "assistant"}[n%2], strings.Repeat("what was said ", 20)))
+	}
+	list = append(list, fmt.Sprintf(`{"id":"u-%d","role":"user","content":"Clean up the reports"}`, run))
+	return fmt.Sprintf(`{"threadId":%q,"runId":"run-%d","state":{},"messages":[%s],"tools":[],"context":[],"forwardedProps":{}%s}`,
+		thread, run, strings.Join(list, ","), more)
+}
+
+const (
+	begins  = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
+	says    = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Done."}`
+	ends    = `{"type":"TEXT_MESSAGE_END","messageId":"m"}`
+	tellsOf = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"action\":\"rm\"}"}`
+)
+
+func BenchmarkShortRun(b *testing.B) {
+	for _, messages := range []int{1, 40} {
+		b.Run(fmt.Sprint(messages, " messages"), func(b *testing.B) {
+			p := newShort(b, func(int) string { return stream(started, begins, says, ends, finished) })
+			body := order("thread", 1, messages-1, "")
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := p.post(body); !bytes.HasSuffix(got, []byte("\n\n")) {
+					b.Fatalf("%s", got)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCycle: a run that pauses and the run that answers it, on a thread that has done so often.
+func BenchmarkCycle(b *testing.B) {
+	for _, asking := range []struct{ name, stream string }{
+		{"outcome", stream(started, begins, says, ends, asks)},
+		{"langgraph", stream(started, begins, says, ends, tellsOf, finished)},
+	} {
+		b.Run(asking.name, func(b *testing.B) {
+			p := newShort(b, func(run int) string {
+				if run%2 == 1 {
+					return asking.stream
+				}
+				return stream(started, begins, says, ends, finished)
+			})
+			n := 0
+			cycle := func() {
+				n++
+				got := p.post(order("thread", n, 0, ""))
+				last := got[bytes.LastIndex(got, []byte("data: "))+len("data: "):]
+				id := gjson.GetBytes(last, "outcome.interrupts.0.id").Str
+				if id == "" {
+					b.Fatalf("%s", got)
+				}
+				got = p.post(order("thread", n, 0, resumeWith(fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":{"approved":true}}`, id))))
+				if p.runs != 2*n || !bytes.HasSuffix(got, []byte("\n\n")) {
+					b.Fatalf("%s", got)
+				}
+			}
+			for range 100 { // more than the record keeps
+				cycle()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				cycle()
+			}
+		})
+	}
+}
