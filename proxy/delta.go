@@ -59,12 +59,11 @@ func (d *delta) framed(b []byte) (text []byte, end int, ok bool) {
 	return rest[:n], len(d.frame) + n + len(frameTail), true
 }
 
-// learn takes an event as the one that the next ones are compared with. It returns the length of its text, -1 if none can be
-// compared with it.
-func (d *delta) learn(ev agui.Event) (text int) {
+// learn takes an event as the one that the next ones are compared with, and returns its text. It returns false if none can be.
+func (d *delta) learn(ev agui.Event) (text []byte, ok bool) {
 	if d.wait > 0 {
 		d.wait--
-		return -1
+		return nil, false
 	}
 	if d.used {
 		d.misses = 0
@@ -81,10 +80,10 @@ func (d *delta) learn(ev agui.Event) (text int) {
 		return true
 	})
 	if at == 0 || at > maxHead || string(ev.JSON[at+max(closing(ev.JSON[at:]), 0):]) != deltaTail {
-		return -1
+		return nil, false
 	}
 	d.frame = append(append(d.frame, dataPrefix...), ev.JSON[:at]...)
-	return len(ev.JSON) - at - len(deltaTail)
+	return ev.JSON[at : len(ev.JSON)-len(deltaTail)], true
 }
 
 // closing is where the string ends that b begins within, -1 if it does not.

@@ -11,8 +11,9 @@ import (
 // which little is kept holds little.
 type records struct {
 	slabs []*slab
-	size  int // bytes of all
-	last  int // where the last record begins in its slab
+	size  int  // bytes of all
+	last  int  // where the last record begins in its slab
+	open  bool // it lacks its length and deltaTail yet, and more of its text may come
 }
 
 type slab struct {
@@ -28,34 +29,46 @@ var (
 
 const lengthBytes = 4
 
-// add appends a record of parts, one after the other.
-func (r *records) add(parts ...[]byte) {
-	n := 0
-	for _, p := range parts {
-		n += len(p)
-	}
-	s := r.room(lengthBytes + n)
-	r.last = len(s.b)
-	s.b = binary.LittleEndian.AppendUint32(s.b, uint32(n))
-	for _, p := range parts {
-		s.b = append(s.b, p...)
-	}
-	r.size += lengthBytes + n
+// add appends a record.
+func (r *records) add(json []byte) {
+	r.close()
+	s := r.room(lengthBytes + len(json))
+	s.b = binary.LittleEndian.AppendUint32(s.b, uint32(len(json)))
+	s.b = append(s.b, json...)
+	r.size += lengthBytes + len(json)
 }
 
-// insert puts text into the last record, before its last so many bytes. It returns false if the slab is full.
-func (r *records) insert(text []byte, before int) bool {
-	s := r.slabs[len(r.slabs)-1]
-	at, n := len(s.b)-before, len(text)
-	if cap(s.b)-len(s.b) < n {
+// begin appends a record of an event up to its text and the text, of which more may come.
+func (r *records) begin(head, text []byte) {
+	r.close()
+	s := r.room(lengthBytes + len(head) + len(text) + len(deltaTail))
+	r.last, r.open = len(s.b), true
+	s.b = append(append(append(s.b, "----"...), head...), text...)
+	r.size += lengthBytes + len(head) + len(text) + len(deltaTail)
+}
+
+// extend appends to the text of the last record. It returns false if that is not open, or its slab is full.
+func (r *records) extend(text []byte) bool {
+	if !r.open {
 		return false
 	}
-	s.b = s.b[:len(s.b)+n]
-	copy(s.b[at+n:], s.b[at:at+before])
-	copy(s.b[at:], text)
-	binary.LittleEndian.PutUint32(s.b[r.last:], uint32(len(s.b)-r.last-lengthBytes))
-	r.size += n
+	s := r.slabs[len(r.slabs)-1]
+	if cap(s.b)-len(s.b) < len(text)+len(deltaTail) {
+		return false
+	}
+	s.b = append(s.b, text...)
+	r.size += len(text)
 	return true
+}
+
+// close ends the last record.
+func (r *records) close() {
+	if r.open {
+		s := r.slabs[len(r.slabs)-1]
+		s.b = append(s.b, deltaTail...)
+		binary.LittleEndian.PutUint32(s.b[r.last:], uint32(len(s.b)-r.last-lengthBytes))
+		r.open = false
+	}
 }
 
 // room is a slab that takes n bytes more.
@@ -84,6 +97,7 @@ func newSlab(n, size int) *slab {
 
 // each shows every record, in order. What it shows is valid during the call.
 func (r *records) each(show func(json []byte)) {
+	r.close()
 	for _, s := range r.slabs {
 		for rest := s.b; len(rest) > 0; {
 			end := lengthBytes + binary.LittleEndian.Uint32(rest)
@@ -109,5 +123,5 @@ func (r *records) drop() {
 			slabs[s.size].Put(s)
 		}
 	}
-	r.slabs, r.size = nil, 0
+	r.slabs, r.size, r.open = nil, 0, false
 }

@@ -31,6 +31,7 @@ func (b *body) row() bool {
 	if n == 0 {
 		return false
 	}
+	b.r.transcript.bound()
 	from := b.frames.Pos()
 	b.frames.Skip(n)
 	b.out.passed(from)

@@ -18,7 +18,6 @@ type transcript struct {
 	limit    int
 	raw      records // events not folded yet
 	delta    delta   // of the last piece of a text
-	joins    bool    // the last record ends with a piece, and the next one of the delta goes into it
 	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
 	replaced bool    // there is a snapshot of the messages among the records
 
@@ -104,21 +103,18 @@ func (t *transcript) add(ev agui.Event) {
 	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs:
 		if text, ok := t.delta.text(ev.JSON); ok {
 			t.join(text)
-			return
+		} else if text, ok := t.delta.learn(ev); ok && !t.tooLarge {
+			t.raw.begin(t.delta.head(), text)
+			t.text += len(text)
+		} else if !t.tooLarge {
+			t.raw.add(ev.JSON)
 		}
-		n := t.delta.learn(ev)
-		if t.joins = n >= 0 && !t.tooLarge; t.tooLarge {
-			return
-		}
-		t.raw.add(ev.JSON)
-		t.text += max(n, 0)
 	case len(ev.JSON) > t.limit, t.tooLarge && ev.Type == agui.MessagesSnapshot:
 		// Nothing of it is kept, most likely; or the messages are known again from here on.
 		t.fold()
 		t.apply(ev)
 		return
 	default:
-		t.joins = false
 		t.raw.add(ev.JSON)
 		if ev.Type == agui.MessagesSnapshot {
 			t.text, t.replaced = 0, true
@@ -127,17 +123,15 @@ func (t *transcript) add(ev agui.Event) {
 	t.bound()
 }
 
-// join takes a piece of a text that belongs to the delta.
+// join takes a piece of a text that belongs to the delta. Who joins many asks for bound behind them.
 func (t *transcript) join(text []byte) {
 	if t.tooLarge {
 		return
 	}
-	if !t.joins || !t.raw.insert(text, len(deltaTail)) {
-		t.raw.add(t.delta.head(), text, []byte(deltaTail))
-		t.joins = true
+	if !t.raw.extend(text) {
+		t.raw.begin(t.delta.head(), text)
 	}
 	t.text += len(text)
-	t.bound()
 }
 
 // bound folds what is kept raw if it is too much.
@@ -165,7 +159,7 @@ func (t *transcript) fold() {
 // drop gives back what is kept raw. At the end of a run nobody asks for it any more.
 func (t *transcript) drop() {
 	t.raw.drop()
-	t.joins, t.text, t.replaced = false, 0, false
+	t.text, t.replaced = 0, false
 }
 
 // Calls implements agui.Transcript.
