@@ -1,6 +1,7 @@
 package dialects
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,59 @@ func TestOrder(t *testing.T) {
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("order %q, want %q", got, want)
 		}
+	}
+}
+
+// TestFieldReaders: who says that answers come in fields only finds none in a message, whatever the messages look like; auto says
+// it of those that do.
+func TestFieldReaders(t *testing.T) {
+	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\\"request\\":{\\"approval_id\\":\\"c\\",\\"function_name\\":\\"f\\"},\\"function_call_id\\":\\"c\\"}"}}]}`
+	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\\"approval_id\\":\\"c\\",\\"approved\\":true,\\"accepted\\":true,\\"status\\":\\"resolved\\"}"}`
+	const props = `"forwardedProps":{"command":{"resume":true}}`
+	const entry = `"resume":[{"interruptId":"c~1","status":"resolved","payload":{"approved":true}}]`
+	all := map[string]int{}
+	auto, err := New("auto", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names()[1:] {
+		d, err := New(name, Options{Superagent: superagent.Options{AgentID: "a"}, Phrases: mayI})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, _ := d.(translate.FieldReader)
+		fields := reader != nil && reader.FieldsOnly(name)
+		if one := slices.Contains([]string{"agent-framework", "langgraph", "aws-strands", "request-approval", "draft", "agui"}, name); one && fields != auto.(translate.FieldReader).FieldsOnly(name) {
+			t.Errorf("%s: auto says otherwise", name)
+		}
+		p := agui.Pause{ID: "p", Dialect: name, Interrupts: []agui.Interrupt{{ID: "c~1", Native: "c", Object: []byte(`{"id":"c~1","reason":"tool_call","toolCallId":"c"}`)}}}
+		for _, messages := range []string{
+			fmt.Sprintf(call, "request_approval") + "," + tool, fmt.Sprintf(call, "confirm_changes") + "," + tool, fmt.Sprintf(call, "f") + "," + tool, tool,
+			`{"id":"u1","role":"user","content":"","function_approvals":[{"id":"c","call_id":"c","approved":true}]}`,
+			`{"id":"u1","role":"user","content":"Yes, please proceed."}`,
+		} {
+			for _, more := range []string{props, entry, props + "," + entry, `"resume":{"interruptId":"c","payload":{"approved":true}}`, `"state":{}`} {
+				in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + messages + `],` + more + `}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, ended := range []bool{false, true} {
+					p.Ended = ended
+					answers, _ := d.Answers(in, p)
+					for _, a := range answers {
+						if a.Message != (agui.SeenMessage{}) {
+							all[name]++
+						}
+					}
+				}
+			}
+		}
+		if fields && all[name] > 0 {
+			t.Errorf("%s found %d answers in messages", name, all[name])
+		}
+	}
+	if all["agent-framework"] == 0 {
+		t.Errorf("the messages are no answers to anybody: %v", all)
 	}
 }
 
