@@ -33,8 +33,13 @@ func approvals(in agui.RunInput) []int {
 // settled: the pause ended well with just these answers, the record knows their digest. A yes beside a question that was
 // denied is not settled.
 func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
-	for _, result := range r.record.Results {
-		if result.Pause == nil {
+	if len(r.in.Messages) == 0 {
+		return nil, nil
+	}
+	fields, _ := r.h.opts.Dialect.(translate.FieldReader)
+	for i := range r.record.Results {
+		result := &r.record.Results[i]
+		if result.Pause == nil || fields != nil && fields.FieldsOnly(result.Pause.Dialect) {
 			continue
 		}
 		answers, err := r.h.opts.Dialect.Answers(r.in, ended(*result.Pause))

@@ -103,6 +103,7 @@ func New(opts Options) (*Handler, error) {
 		ErrorHandler:   h.upstreamFailed,
 		Transport:      exchangeTransport{h},
 		FlushInterval:  -1,
+		BufferPool:     &copyBuffers{},
 		ErrorLog:       slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
 	return h, nil

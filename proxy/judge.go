@@ -21,22 +21,22 @@ func (r *run) judge() (decision, error) {
 	}
 	r.record = record
 	r.show = r.showFor()
-	q := question{in: r.in, record: record, valid: r.valid}
 	p := r.namedPause()
 	answers, err := r.h.opts.Dialect.Answers(r.in, p)
-	if err != nil && !errors.As(err, &q.unread) {
+	var unread *agui.RunError
+	if err != nil && !errors.As(err, &unread) {
 		return decision{}, err
 	}
 	if !r.judged {
 		r.judged, r.readFor = true, p.ID
 	}
-	q.answers, q.readFor = answers, r.readFor
-	if r.in.ResumeObject != nil && answers == nil && q.unread == nil {
-		q.unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
+	if r.in.ResumeObject != nil && answers == nil && unread == nil {
+		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
 	r.old, r.settled = r.oldAnswers()
-	q.settled = r.settled
-	return admit(q), nil
+	return admit(question{
+		in: r.in, answers: answers, readFor: r.readFor, unread: unread, settled: r.settled, record: record, valid: r.valid,
+	}), nil
 }
 
 // valid judges a payload. A schema that cannot be used must not lock the question up.

@@ -82,7 +82,7 @@ func (p *short) post(body string) []byte {
 func order(thread string, run, history int, more string) string {
 	var list []string
 	for n := range history {
-		list = append(list, fmt.Sprintf(`{"id":"m%d","role":%q,"content":%q}`, n, []string{"user", "assistant"}[n%2], strings.Repeat("what was said ", 20)))
+		list = append(list, fmt.Sprintf(`{"id":"m%d","role":%q,"content":%q}`, n, []string{"user", "assistant"}[n%2], strings.Repeat("what was\n\"said\" ", 20)))
 	}
 	list = append(list, fmt.Sprintf(`{"id":"u-%d","role":"user","content":"Clean up the reports"}`, run))
 	return fmt.Sprintf(`{"threadId":%q,"runId":"run-%d","state":{},"messages":[%s],"tools":[],"context":[],"forwardedProps":{}%s}`,

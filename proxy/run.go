@@ -176,5 +176,5 @@ func storeDown() decision {
 }
 
 func (r *run) storeContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
+	return withPatience(r.ctx, storeTimeout)
 }

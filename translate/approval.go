@@ -188,7 +188,14 @@ func idsOf(object gjson.Result, name string) []string {
 
 // IsTool says whether a message is one of a tool, in any spelling.
 func IsTool(m gjson.Result) bool {
-	return slices.ContainsFunc(Every(m, "role"), func(role gjson.Result) bool { return strings.EqualFold(role.Str, "tool") })
+	is := false
+	if m.IsObject() {
+		m.ForEach(func(k, v gjson.Result) bool {
+			is = strings.EqualFold(v.Str, "tool") && agui.SameKey(k.Str, "role")
+			return !is
+		})
+	}
+	return is
 }
 
 // Calls are the tool calls of a message, in any spelling.

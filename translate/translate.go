@@ -108,6 +108,13 @@ type Restorer interface {
 	Restored(ev agui.Event) agui.Event
 }
 
+// A FieldReader is a Dialect that finds answers in fields of a request only. One that is none may find them in messages too, and
+// is asked at each run which of a history's messages have answered the pauses that ended.
+type FieldReader interface {
+	// FieldsOnly says that no Answer to a pause of the named dialect has a Message.
+	FieldsOnly(dialect string) bool
+}
+
 // A Passer is a Run that says what it does not look at, so that a row of such events goes on without being shown to it one by
 // one. A Run that is none is shown everything.
 type Passer interface {

@@ -206,11 +206,7 @@ func TooDeep(b []byte) bool {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			for i++; i < len(b) && b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
+			i = endOfString(b, i+1)
 		case '{', '[':
 			if depth++; depth > MaxDepth {
 				return true
@@ -220,6 +216,24 @@ func TooDeep(b []byte) bool {
 		}
 	}
 	return false
+}
+
+// endOfString is where the quote stands that ends a string, whose text begins at from; len(b) if none does.
+func endOfString(b []byte, from int) int {
+	for i := from; ; i++ {
+		next := bytes.IndexByte(b[i:], '"')
+		if next < 0 {
+			return len(b)
+		}
+		i += next
+		escapes := i
+		for escapes > from && b[escapes-1] == '\\' {
+			escapes--
+		}
+		if (i-escapes)%2 == 0 {
+			return i
+		}
+	}
 }
 
 // View parses b without a copy. The result and all that is read from it live in b: who keeps a string clones it.

@@ -164,19 +164,8 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 
 // ParseMessage reads one message, which must be a JSON object. The strings of the message lie in raw.
 func ParseMessage(raw []byte) Message {
-	var id, role, call gjson.Result
-	View(raw).ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "id":
-			first(&id, value)
-		case "role":
-			first(&role, value)
-		case "toolCallId":
-			first(&call, value)
-		}
-		return true
-	})
-	return Message{ID: id.Str, Role: role.Str, ToolCallID: call.Str, JSON: raw}
+	m := View(raw) // not read key by key: gjson would take the escapes out of the content for that
+	return Message{ID: m.Get("id").Str, Role: m.Get("role").Str, ToolCallID: m.Get("toolCallId").Str, JSON: raw}
 }
 
 // first keeps the first of equal keys, as a search does.

@@ -29,6 +29,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -46,7 +47,10 @@ type Options struct {
 }
 
 // A Dialect implements translate.Dialect.
-type Dialect struct{ cancel json.RawMessage }
+type Dialect struct {
+	cancel json.RawMessage
+	seed   maphash.Seed // for ids of calls
+}
 
 // New makes the dialect. No Cancel is false.
 func New(o Options) (*Dialect, error) {
@@ -56,7 +60,7 @@ func New(o Options) (*Dialect, error) {
 	if err := o.Cancel.DeniesOnly(); err != nil {
 		return nil, fmt.Errorf("agentframework: CANCEL %s: %w", o.Cancel, err)
 	}
-	return &Dialect{cancel: json.RawMessage(o.Cancel)}, nil
+	return &Dialect{cancel: json.RawMessage(o.Cancel), seed: maphash.MakeSeed()}, nil
 }
 
 // Name implements translate.Dialect.

@@ -20,6 +20,8 @@ type answered struct {
 	denied   bool            // what has no result of its own was told
 	rest     bool            // it carries what an exchange before left behind
 	finish   agui.Event      // the end of that one
+
+	direct, ordered func(agui.Event) // see behind
 }
 
 // What stands for a result that the backend does not tell. The first is its own wording in the snapshots of all versions.
@@ -99,10 +101,12 @@ func (a *answered) result(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
 	}
-	call := ev.Get("toolCallId").Str
-	if !slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call && r.Kind == approval }) {
+	id := agui.View(ev.JSON).Get("toolCallId").Str
+	at := slices.IndexFunc(a.resumption.replies, func(r reply) bool { return r.Call == id && r.Kind == approval })
+	if at < 0 {
 		return false
 	}
+	call := a.resumption.replies[at].Call
 	a.settle(call)
 	a.resulted = true
 	if _, done := a.told[call]; done {

@@ -2,6 +2,7 @@ package agentframework
 
 import (
 	"slices"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -20,11 +21,12 @@ type held struct {
 // hold begins to hold a call. follows says that it directly follows an approval, when its name does not matter. A tool
 // that the request declares is the client's own.
 func (run *run) hold(ev agui.Event, follows bool) bool {
-	name, id := ev.Get("toolCallName").String(), ev.Get("toolCallId").String()
+	call := agui.View(ev.JSON)
+	name, id := call.Get("toolCallName").String(), call.Get("toolCallId").String()
 	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || run.heldSize > maxHeld || !ev.Valid() {
 		return false
 	}
-	h := &held{call: agui.Call{ID: id, Name: name}}
+	h := &held{call: agui.Call{ID: strings.Clone(id), Name: strings.Clone(name)}}
 	run.held = append(run.held, h)
 	run.add(h, ev)
 	return true
@@ -47,7 +49,7 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	if len(run.held) == 0 && ev.Type == agui.CallArgs || !ev.Valid() {
 		return false
 	}
-	id := ev.Get("toolCallId").String()
+	id := agui.View(ev.JSON).Get("toolCallId").String()
 	at := slices.IndexFunc(run.held, func(h *held) bool { return h.call.ID == id })
 	if at < 0 {
 		if ev.Type != agui.CallEnd || run.isOpen(id) {
@@ -80,11 +82,13 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 
 // isOpen says whether a call was begun and not ended. Its START may have passed before the stream was found to be ours.
 func (run *run) isOpen(id string) bool {
-	if run.begun[id] {
+	if run.begun.holds(id) {
 		return true
 	}
-	c := run.callOf(id)
-	return c != nil && !c.Ended
+	if c := run.shown(id); c != nil {
+		return !c.Ended
+	}
+	return run.passed(id) // it waits
 }
 
 // release lets a held call go: it asks nothing.

@@ -18,20 +18,27 @@ func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
 	if len(a.late) == 0 && !a.waits() {
 		return emit
 	}
-	return func(ev agui.Event) {
-		switch {
-		case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
-			emit(ev)
-		case !a.waits():
-			a.release(emit)
-			emit(ev)
-		case len(a.late) == 0 && !speaks(ev.Type):
-			emit(ev)
-		default:
-			a.late = append(a.late, ev.Clone())
-			a.lateSize += len(ev.JSON)
-			a.hasty = a.lateSize > maxHeld
-		}
+	a.direct = emit
+	if a.ordered == nil {
+		a.ordered = a.order // made once, not for every event
+	}
+	return a.ordered
+}
+
+// order gives the client an event now, or keeps it.
+func (a *answered) order(ev agui.Event) {
+	switch {
+	case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
+		a.direct(ev)
+	case !a.waits():
+		a.release(a.direct)
+		a.direct(ev)
+	case len(a.late) == 0 && !speaks(ev.Type):
+		a.direct(ev)
+	default:
+		a.late = append(a.late, ev.Clone())
+		a.lateSize += len(ev.JSON)
+		a.hasty = a.lateSize > maxHeld
 	}
 }
 

@@ -2,7 +2,7 @@ package agentframework
 
 import (
 	"encoding/json"
-	"maps"
+	"hash/maphash"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -16,11 +16,10 @@ type run struct {
 	// native: the client is shown all as it comes, and what is taken out here is only read.
 	native bool
 
-	started  bool            // RUN_STARTED came
-	thread   string          // the backend's name of it
-	begun    map[string]bool // calls whose START has passed and whose END has not
-	texts    map[string]int  // messages whose END has not, and in what order they began
-	begins   int             // of messages
+	started  bool   // RUN_STARTED came
+	thread   string // the backend's name of it
+	begun    opened // calls whose START has passed
+	texts    opened // messages
 	asks     []ask
 	askAt    map[string]int  // where each is, by its id
 	gone     map[string]bool // calls that were taken out
@@ -36,12 +35,15 @@ type run struct {
 	answered *answered      // on a resume
 	beside   []agui.Message // those that this run brings, after a resume that could not
 	sorted   bool           // and the client has them behind what was approved
-	calls    map[string]agui.Call
+
+	// calls are those whose START has passed, by a hash of their ids: a stream may have many. The transcript has most of them,
+	// but not those that wait.
+	calls map[uint64]struct{}
 }
 
 func newRun(d *Dialect, r translate.Request) *run {
-	return &run{d: d, r: r, native: r.Show == translate.ShowNative, begun: map[string]bool{}, texts: map[string]int{},
-		askAt: map[string]int{}, gone: map[string]bool{}, calls: map[string]agui.Call{}}
+	return &run{d: d, r: r, native: r.Show == translate.ShowNative, askAt: map[string]int{}, gone: map[string]bool{},
+		calls: map[uint64]struct{}{}}
 }
 
 // Event implements translate.Run.
@@ -86,12 +88,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 	case agui.TextStart:
 		if ev.Valid() {
-			run.begins++
-			run.texts[ev.Get("messageId").String()] = run.begins
+			run.texts.begin(agui.View(ev.JSON).Get("messageId").String())
 		}
 	case agui.TextEnd:
 		if ev.Valid() {
-			delete(run.texts, ev.Get("messageId").Str)
+			run.texts.end(agui.View(ev.JSON).Get("messageId").Str)
 		}
 	case agui.MessagesSnapshot:
 		if ev.Valid() {
@@ -127,12 +128,12 @@ func (run *run) Passes(t agui.Type) bool {
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.CallStart:
-		id := ev.Get("toolCallId").String()
-		run.begun[id] = true
-		run.calls[id] = agui.Call{ID: id, Name: ev.Get("toolCallName").String()}
+		id := agui.View(ev.JSON).Get("toolCallId").String()
+		run.begun.begin(id)
+		run.calls[maphash.String(run.d.seed, id)] = struct{}{}
 		run.dotnet.note(ev)
 	case agui.CallEnd:
-		delete(run.begun, ev.Get("toolCallId").Str)
+		run.begun.end(agui.View(ev.JSON).Get("toolCallId").Str)
 		run.dotnet.note(ev)
 	case agui.CallArgs, agui.CallChunk:
 		run.dotnet.note(ev)
@@ -149,7 +150,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	a, ok := readCustom(ev)
 	switch {
-	case !ok && ev.Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
+	case !ok && agui.View(ev.JSON).Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
 		// The question once more, as text.
 	case !ok:
 		return false
@@ -193,21 +194,21 @@ func (run *run) drop(ev agui.Event) {
 }
 
 // knows says whether the client has seen a tool call.
-func (run *run) knows(id string) bool {
-	_, here := run.calls[id]
-	return here || run.callOf(id) != nil
+func (run *run) knows(id string) bool { return run.passed(id) || run.shown(id) != nil }
+
+func (run *run) passed(id string) bool {
+	_, here := run.calls[maphash.String(run.d.seed, id)]
+	return here
 }
 
-func (run *run) callOf(id string) *agui.Call {
+// shown is the call as the transcript has it, nil if it does not.
+func (run *run) shown(id string) *agui.Call {
 	if run.r.Transcript != nil {
 		for _, c := range run.r.Transcript.Calls() {
 			if c.ID == id {
 				return &c
 			}
 		}
-	}
-	if c, ok := run.calls[id]; ok { // it waits
-		return &c
 	}
 	return nil
 }
@@ -233,9 +234,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	if len(res.Pause.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
 		// A resumed workflow of 1.0.0rc7 to 1.0.1 ends its text behind the end of the run (RAN).
-		began := func(a, b string) int { return run.texts[a] - run.texts[b] }
-		for _, id := range slices.SortedFunc(maps.Keys(run.texts), began) {
-			say(textEnd(id))
+		for _, id := range run.texts.ids {
+			say(textEnd(string(id)))
 		}
 	}
 	if a := run.answered; a != nil && !run.native && a.untaken(res) {

@@ -32,6 +32,9 @@ func New() *Dialect { return &Dialect{} }
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
+// FieldsOnly implements translate.FieldReader.
+func (*Dialect) FieldsOnly(string) bool { return true }
+
 // Sign implements translate.Dialect: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
 // (which is asked before), for the outcome may stand beside it. Without one the stream passes untouched here too.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {

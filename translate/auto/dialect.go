@@ -83,6 +83,12 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
+// FieldsOnly implements translate.FieldReader.
+func (d *Dialect) FieldsOnly(dialect string) bool {
+	one, ok := d.byName(dialect).(translate.FieldReader)
+	return ok && one.FieldsOnly(dialect)
+}
+
 // Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as
 // the dialect of the route would send it, if that is known, and its stream is looked at all the same.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {

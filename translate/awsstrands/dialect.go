@@ -74,6 +74,9 @@ func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
+// FieldsOnly implements translate.FieldReader.
+func (*Dialect) FieldsOnly(string) bool { return true }
+
 // Sign implements translate.Dialect: an interrupt outcome in which every interrupt is Strands', by metadata.strandsName or by
 // an id of its making. An id tool:<x>:<y> could be anybody's, so x has to be a call that was seen.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate.Verdict {

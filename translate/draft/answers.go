@@ -97,10 +97,10 @@ func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, e
 	var asked map[string]bool // what the history asks by calls of the configured tools; nil until it is needed
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		m := in.Messages[at]
-		object := gjson.ParseBytes(m.JSON)
-		if !translate.IsTool(object) {
+		if !translate.IsTool(agui.View(m.JSON)) {
 			break
 		}
+		object := gjson.ParseBytes(m.JSON)
 		payload, plain, ok := decision(object)
 		if !ok {
 			continue

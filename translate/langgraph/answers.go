@@ -42,6 +42,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 
 // entries are the answers of the resume array.
 func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
+	if len(in.Resume) == 0 {
+		return nil
+	}
 	var list []agui.Answer
 	kept := groups(p, nil)
 	for _, e := range in.Resume {

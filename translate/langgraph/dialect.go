@@ -72,6 +72,9 @@ func New(o Options) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
+// FieldsOnly implements translate.FieldReader.
+func (*Dialect) FieldsOnly(string) bool { return true }
+
 // Sign implements translate.Dialect: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
 // metadata.langgraph, a reason of LangGraph's or an id of its kind.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {

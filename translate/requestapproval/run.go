@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -27,7 +28,7 @@ type run struct {
 	held  []frame // in the order in which they came; of a native client's calls, copies
 	size  int     // of those
 	calls []*call // that are held, or looked at
-	chunk string  // the call that chunks without an id belong to
+	chunk string  // the call that chunks without an id belong to, if it is one of these or asks
 	asked []asked
 	asks  map[string]bool   // by which calls
 	shown []json.RawMessage // the native frames of what is asked
@@ -93,32 +94,36 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		emit(ev)
 		return
 	}
-	id := ev.Get("toolCallId").Str
-	if ev.Type == agui.CallChunk {
-		if id == "" {
-			id = run.chunk
-		}
-		run.chunk = id
+	id := agui.View(ev.JSON).Get("toolCallId").Str
+	if id == "" && ev.Type == agui.CallChunk {
+		id = run.chunk
 	}
 	c := run.holding(id)
+	begins = c == nil && begins && !run.asks[id] && run.mayAsk(ev, id)
+	ours := c != nil || begins || run.asks[id]
+	if ev.Type == agui.CallChunk && !ours {
+		run.chunk = ""
+	} else if ev.Type == agui.CallChunk {
+		run.chunk = strings.Clone(id)
+	}
 	switch {
+	case !ours:
+		emit(ev)
+		return
 	case !ev.Valid():
 		if c != nil {
 			run.release(c, emit)
 		}
 		emit(ev)
 		return
-	case c == nil && run.asks[id]:
+	case begins:
+		c = &call{id: strings.Clone(id)}
+		run.calls = append(run.calls, c)
+	case c == nil:
 		// More of a call that was decided: white space behind a chunk, or the call once more. A client would append it.
 		if run.native {
 			emit(ev)
 		}
-		return
-	case c == nil && begins && run.mayAsk(ev, id):
-		c = &call{id: id}
-		run.calls = append(run.calls, c)
-	case c == nil:
-		emit(ev)
 		return
 	}
 	run.hold(c, ev)
@@ -144,7 +149,7 @@ func (run *run) holding(id string) *call {
 
 // mayAsk says whether the call that begins may be a request.
 func (run *run) mayAsk(ev agui.Event, id string) bool {
-	return id != "" && keeps(id) && len(run.calls) < maxCalls && ev.Get("toolCallName").Str == translate.RequestApproval &&
+	return id != "" && keeps(id) && len(run.calls) < maxCalls && agui.View(ev.JSON).Get("toolCallName").Str == translate.RequestApproval &&
 		!run.r.Input.Declares(translate.RequestApproval)
 }
 

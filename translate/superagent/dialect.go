@@ -70,6 +70,9 @@ func New(o Options) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
+// FieldsOnly implements translate.FieldReader.
+func (*Dialect) FieldsOnly(string) bool { return true }
+
 // Sign implements translate.Dialect. Nothing of AG-UI is this dialect's.
 func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
 

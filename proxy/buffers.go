@@ -1,0 +1,20 @@
+package proxy
+
+import "sync"
+
+// copyBuffers are what ReverseProxy copies by: without them it makes one for each answer, for that of a run too, of which it
+// copies nothing.
+type copyBuffers struct{ pool sync.Pool }
+
+const copyBufferBytes = 32 << 10 // ReverseProxy's own
+
+// Get implements httputil.BufferPool.
+func (b *copyBuffers) Get() []byte {
+	if array, ok := b.pool.Get().(*[copyBufferBytes]byte); ok {
+		return array[:]
+	}
+	return make([]byte, copyBufferBytes)
+}
+
+// Put implements httputil.BufferPool.
+func (b *copyBuffers) Put(buffer []byte) { b.pool.Put((*[copyBufferBytes]byte)(buffer)) }

@@ -1,0 +1,37 @@
+package agentframework
+
+import "slices"
+
+// maxOpened bounds what is remembered as open. Of more, the older ones are forgotten; backends have a handful.
+const maxOpened = 4096
+
+// opened are the ids of what was begun and has not ended, in the order in which it began. The memory of one that has ended is
+// the next one's, so that the many texts and calls of a long stream cost no allocation each.
+type opened struct{ ids [][]byte }
+
+func (o *opened) begin(id string) {
+	o.end(id)
+	if len(o.ids) == maxOpened {
+		o.ids = slices.Delete(o.ids, 0, maxOpened/2)
+	}
+	n := len(o.ids)
+	o.ids = slices.Grow(o.ids, 1)[:n+1]
+	o.ids[n] = append(o.ids[n][:0], id...)
+}
+
+func (o *opened) end(id string) {
+	at := o.find(id)
+	if at < 0 {
+		return
+	}
+	ended, last := o.ids[at], len(o.ids)-1
+	copy(o.ids[at:], o.ids[at+1:])
+	o.ids[last] = ended
+	o.ids = o.ids[:last]
+}
+
+func (o *opened) holds(id string) bool { return o.find(id) >= 0 }
+
+func (o *opened) find(id string) int {
+	return slices.IndexFunc(o.ids, func(open []byte) bool { return string(open) == id })
+}
