@@ -12,5 +12,6 @@ type burstConn struct{ net.Conn }
 
 func burst(conn net.Conn) net.Conn { return conn }
 
-// More is never asked.
+// More and Wait are never called.
 func (*burstConn) More() bool { return false }
+func (*burstConn) Wait()      {}

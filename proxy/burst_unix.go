@@ -32,9 +32,12 @@ type burstConn struct {
 
 	buf     []byte // borrowed, nil when all of it was handed on
 	at, end int    // buf[at:end] waits
-	much    bool   // the last read got more than was asked for
-	n       int    // of tryRead
-	err     error
+	much    bool   // the last read got more than net/http asks for
+	ended   bool   // tryRead met the end, or err, which is to be told
+
+	n      int // of tryRead
+	err    error
+	closed error // why it was not called, or waits no more
 }
 
 // burst makes conn one that is read in large pieces, where the system allows it.
@@ -54,25 +57,32 @@ func burst(conn net.Conn) net.Conn {
 
 // Read implements net.Conn.
 func (c *burstConn) Read(p []byte) (int, error) {
-	switch {
-	case c.buf != nil:
-		return c.hand(p), nil
-	case !c.much || len(p) >= burstBytes/2:
+	if c.buf == nil && !c.ended && (!c.much || len(p) >= burstBytes/2) {
 		n, err := c.Conn.Read(p)
 		c.much = n == len(p)
 		return n, err
 	}
-	if err := c.raw.Read(c.try); err != nil {
-		return 0, err
+	c.Wait()
+	if c.buf != nil {
+		return c.hand(p), nil
 	}
+	c.ended, c.much = false, false
 	switch {
+	case c.closed != nil:
+		return 0, c.closed
 	case c.err != nil:
 		return 0, &net.OpError{Op: "read", Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("read", c.err)}
-	case c.n == 0:
-		return 0, io.EOF
 	}
-	c.much = c.n > len(p)
-	return c.hand(p), nil
+	return 0, io.EOF
+}
+
+// Wait returns when a Read will not wait. It holds no memory until there is something to read.
+func (c *burstConn) Wait() {
+	if c.buf == nil && !c.ended {
+		c.closed = c.raw.Read(c.try)
+		c.ended = c.buf == nil
+		c.much = c.end > plainBuffer
+	}
 }
 
 // tryRead reads once into a borrowed buffer. It returns false if it would have to wait: the buffer is borrowed anew then when

@@ -23,7 +23,7 @@ type slab struct {
 
 // slabSizes are those of a stream's first slab, its second and all others.
 var (
-	slabSizes = [...]int{2 << 10, 16 << 10, 64 << 10}
+	slabSizes = [...]int{512, 8 << 10, 64 << 10}
 	slabs     [len(slabSizes)]sync.Pool
 )
 

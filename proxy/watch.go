@@ -66,6 +66,21 @@ func (w *watch) fired() {
 	}
 }
 
+// waits notes that the upstream is waited for from now on, until waited.
+func (w *watch) waits() (since int64) {
+	if w.limit > 0 {
+		since = int64(time.Since(w.began))
+		w.since.CompareAndSwap(notWaiting, since)
+	}
+	return since
+}
+
+func (w *watch) waited(since int64) {
+	if w.limit > 0 {
+		w.since.CompareAndSwap(since, notWaiting)
+	}
+}
+
 // watched is a source whose reads are watched.
 type watched struct {
 	io.Reader
@@ -73,13 +88,9 @@ type watched struct {
 }
 
 func (w watched) Read(p []byte) (int, error) {
-	if w.watch.limit == 0 {
-		return w.Reader.Read(p)
-	}
-	since := int64(time.Since(w.watch.began))
-	w.watch.since.CompareAndSwap(notWaiting, since)
+	since := w.watch.waits()
 	n, err := w.Reader.Read(p)
-	w.watch.since.CompareAndSwap(since, notWaiting)
+	w.watch.waited(since)
 	return n, err
 }
 
@@ -98,3 +109,10 @@ func (b bursting) Read(p []byte) (int, error) {
 
 // More implements sse.Source.
 func (b bursting) More() bool { return b.conn.More() }
+
+// Wait implements sse.Source.
+func (b bursting) Wait() {
+	since := b.watch.waits()
+	b.conn.Wait()
+	b.watch.waited(since)
+}

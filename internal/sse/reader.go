@@ -22,11 +22,13 @@ const (
 )
 
 // A Source is an io.Reader that knows whether it has more. One that is none is asked for as much as its last Reads
-// suggest, and may hold a large buffer while it waits.
+// suggest, and the Reader holds a buffer while it waits.
 type Source interface {
 	io.Reader
 	// More says that the next Read of any size returns without waiting.
 	More() bool
+	// Wait waits as a Read would. It is called only behind a Read that got less than it asked for: all that had come was read.
+	Wait()
 }
 
 // A TooLargeError says that a frame is longer than the limit of its Reader.
@@ -64,6 +66,7 @@ type Reader struct {
 	ends  lineEnds
 
 	size    int  // for the next Read, as the last one suggests: minBuffer or maxBuffer; minBuffer always of a Source
+	drained bool // the last Read got less than it asked for
 	begun   bool // a frame was returned
 	cutAtCR bool // and the last one ended in a CR
 }
@@ -95,8 +98,8 @@ func (r *Reader) Next() (Frame, error) {
 		return r.take(), r.err
 	}
 	// The end: keep nothing but what to say.
-	giveBack(r.mem)
-	*r = Reader{err: r.err, max: r.max}
+	r.release()
+	r.whole = false
 	return Frame{}, r.err
 }
 
@@ -168,6 +171,12 @@ func (r *Reader) take() Frame {
 
 // fill reads once, and what is there already with it. Called when all of the buffer is searched and holds no whole frame.
 func (r *Reader) fill() {
+	if r.more != nil && r.drained && !r.more.More() {
+		if r.start == r.end {
+			r.release() // it may last an hour
+		}
+		r.more.Wait()
+	}
 	r.makeRoom(r.size)
 	r.read()
 	for r.err == nil && r.more != nil && r.more.More() {
@@ -179,6 +188,12 @@ func (r *Reader) fill() {
 		}
 		r.read()
 	}
+}
+
+// release gives the buffer back, which is empty.
+func (r *Reader) release() {
+	giveBack(r.mem)
+	r.mem, r.buf, r.start, r.line, r.scan, r.end, r.ends = nil, nil, 0, 0, 0, 0, lineEnds{}
 }
 
 // makeRoom puts what is pending into a buffer of at least size and with room behind it. This is the place to give memory
@@ -217,6 +232,7 @@ func (r *Reader) read() {
 		n, r.err = r.src.Read(space)
 	}
 	r.end += n
+	r.drained = n < len(space)
 	switch {
 	case r.more != nil: // it says itself when there is more
 	case n == len(space): // there is more; a larger Read saves a system call here and a Write behind us
