@@ -1,0 +1,128 @@
+//go:build unix
+
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+// connected is a connection as a backend's is read, and its other end.
+func connected(t *testing.T) (ours *burstConn, theirs net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialled, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	ours, ok := burst(dialled).(*burstConn)
+	if !ok {
+		t.Fatal("no burstConn")
+	}
+	t.Cleanup(func() { ours.Close(); theirs.Close() })
+	return ours, theirs
+}
+
+// TestBurstIsReadWhole: whatever the reads ask for and however often they wait first, what was sent arrives, then the end.
+func TestBurstIsReadWhole(t *testing.T) {
+	sent := []byte(strings.Repeat("0123456789abcdef", 1<<16)) // 1 MiB
+	for _, size := range []int{1, 100, plainBuffer, 20_000, burstBytes / 2, 300_000} {
+		for _, waits := range []bool{false, true} {
+			ours, theirs := connected(t)
+			length := min(len(sent), 10_000*size)
+			go func() {
+				for from := 0; from < length; from += 70_000 {
+					theirs.Write(sent[from:min(from+70_000, length)])
+				}
+				theirs.Close()
+			}()
+			var got bytes.Buffer
+			p := make([]byte, size)
+			more := false
+			for {
+				if waits && !more {
+					ours.Wait()
+				}
+				n, err := ours.Read(p)
+				got.Write(p[:n])
+				if more && n < min(size, plainBuffer) {
+					t.Fatalf("reads of %d: more was promised, %d came", size, n)
+				}
+				more = ours.More()
+				if err == io.EOF {
+					break
+				}
+				if err != nil || n == 0 {
+					t.Fatalf("reads of %d: %d, %v", size, n, err)
+				}
+			}
+			if !bytes.Equal(got.Bytes(), sent[:length]) {
+				t.Errorf("reads of %d, waits %v: %d bytes of %d, or others", size, waits, got.Len(), length)
+			}
+		}
+	}
+}
+
+// TestBurstHoldsNothingWhileItWaits: the buffer is there for as long as there is something in it.
+func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
+	ours, theirs := connected(t)
+	p := make([]byte, 100)
+	for range 3 {
+		if ours.buf != nil || ours.More() {
+			t.Fatal("a buffer is held")
+		}
+		waited := make(chan struct{})
+		go func() {
+			ours.Wait()
+			close(waited)
+		}()
+		theirs.Write([]byte("some"))
+		<-waited
+		if n, err := ours.Read(p); string(p[:n]) != "some" || err != nil {
+			t.Fatalf("%q, %v", p[:n], err)
+		}
+	}
+}
+
+// TestBurstEndsByAnError: a reset, and a connection that is closed here while it is waited for, are errors of the next Read, and
+// the one after.
+func TestBurstEndsByAnError(t *testing.T) {
+	ours, theirs := connected(t)
+	waited := make(chan struct{})
+	go func() {
+		ours.Wait()
+		close(waited)
+	}()
+	theirs.(*net.TCPConn).SetLinger(0)
+	theirs.Close()
+	<-waited
+	var op *net.OpError
+	if _, err := ours.Read(make([]byte, 10)); !errors.As(err, &op) {
+		t.Errorf("after a reset: %v", err)
+	}
+
+	ours, _ = connected(t)
+	waited = make(chan struct{})
+	go func() {
+		ours.Wait()
+		close(waited)
+	}()
+	ours.Close()
+	<-waited
+	for range 2 {
+		if _, err := ours.Read(make([]byte, 10)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("after a close: %v", err)
+		}
+	}
+}
