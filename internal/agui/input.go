@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // MaxThreadID is the longest threadId taken, in bytes: it goes into keys and log lines.
@@ -200,10 +199,30 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 	return err
 }
 
-// ParseMessage reads one message, which must be a JSON object.
+// ParseMessage reads one message, which must be a JSON object. What it reads does not hold on to raw.
 func ParseMessage(raw []byte) Message {
-	f := gjson.GetManyBytes(raw, "id", "role", "toolCallId")
-	return Message{ID: f[0].Str, Role: f[1].Str, ToolCallID: f[2].Str, JSON: raw}
+	object := View(raw)
+	return Message{
+		ID: strings.Clone(object.Get("id").Str), Role: roleOf(object.Get("role").Str), ToolCallID: strings.Clone(object.Get("toolCallId").Str),
+		JSON: raw,
+	}
+}
+
+// roleOf gives the constant for a role.
+func roleOf(s string) string {
+	switch s {
+	case "user":
+		return "user"
+	case "assistant":
+		return "assistant"
+	case "tool":
+		return "tool"
+	case "system":
+		return "system"
+	case "developer":
+		return "developer"
+	}
+	return strings.Clone(s)
 }
 
 func (in *RunInput) readResume(list gjson.Result) error {
@@ -394,40 +413,21 @@ func MessageList(list []Message) json.RawMessage {
 	return append(b, ']')
 }
 
-// SetKey is the object with one value replaced or added, every other byte as it was. object must be valid JSON (sjson
-// makes a new object of anything else) and path constant (a client's text could be a path of its own).
-func SetKey(object []byte, path string, value []byte) []byte {
-	out, err := sjson.SetRawBytes(object, path, value)
-	if err != nil { // only an empty or wild path
-		panic("agui: " + err.Error())
-	}
-	return out
-}
-
-// SetString is SetKey with a string value.
-func SetString(object []byte, path, value string) []byte {
-	return SetKey(object, path, MustMarshal(value))
-}
-
-// DeleteKey is the object without the value at the constant path.
-func DeleteKey(object []byte, path string) []byte {
-	if !gjson.GetBytes(object, path).Exists() {
-		return object
-	}
-	out, err := sjson.DeleteBytes(object, path)
-	if err != nil {
-		panic("agui: " + err.Error())
-	}
-	return out
-}
-
 // See is what is kept of a message.
 func See(m Message) SeenMessage {
 	s := SeenMessage{ID: m.ID}
 	if m.Role == "user" || m.ID == "" {
-		content := gjson.GetBytes(m.JSON, "content")
-		sum := sha256.Sum256(append([]byte(m.Role+"\x00"), Canonical([]byte(content.Raw))...))
-		s.Digest = hex.EncodeToString(sum[:12])
+		var few [1 << 10]byte
+		said := append(append(few[:0], m.Role...), 0)
+		if content := View(m.JSON).Get("content"); content.Type == gjson.String {
+			said = AppendString(said, text(content))
+		} else {
+			said = append(said, Canonical([]byte(content.Raw))...)
+		}
+		sum := sha256.Sum256(said)
+		var digest [24]byte
+		hex.Encode(digest[:], sum[:12])
+		s.Digest = string(digest[:])
 	}
 	return s
 }
@@ -445,16 +445,4 @@ func NewMessages(list []Message, seen []SeenMessage) []Message {
 		}
 	}
 	return fresh
-}
-
-// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. Text that is
-// no JSON is returned as it is.
-func Canonical(raw []byte) []byte {
-	d := json.NewDecoder(strings.NewReader(string(raw)))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	return MustMarshal(v)
 }
