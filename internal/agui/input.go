@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
 // MaxThreadID is the longest threadId taken, in bytes: it goes into keys and log lines.
@@ -362,31 +361,4 @@ func MessageList(list []Message) json.RawMessage {
 		b = append(b, m.JSON...)
 	}
 	return append(b, ']')
-}
-
-// SetKey is the object with one value replaced or added, every other byte as it was. object must be valid JSON (sjson
-// makes a new object of anything else) and path constant (a client's text could be a path of its own).
-func SetKey(object []byte, path string, value []byte) []byte {
-	out, err := sjson.SetRawBytes(object, path, value)
-	if err != nil { // only an empty or wild path
-		panic("agui: " + err.Error())
-	}
-	return out
-}
-
-// SetString is SetKey with a string value.
-func SetString(object []byte, path, value string) []byte {
-	return SetKey(object, path, MustMarshal(value))
-}
-
-// DeleteKey is the object without the value at the constant path.
-func DeleteKey(object []byte, path string) []byte {
-	if !gjson.GetBytes(object, path).Exists() {
-		return object
-	}
-	out, err := sjson.DeleteBytes(object, path)
-	if err != nil {
-		panic("agui: " + err.Error())
-	}
-	return out
 }

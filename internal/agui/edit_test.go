@@ -1,0 +1,38 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/tidwall/sjson"
+)
+
+// FuzzEdits: keys are set and deleted as sjson does it, byte for byte.
+func FuzzEdits(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { } `, `{"id":1}`, `{"id":1,"a":2}`, `{"a":2,"id":"x"}`, " {\n \"a\" : [1, {\"id\":2}] ,\n \"id\" : {\"x\":null} ,\t\"b\":3 }\n", `{"i\u0064":1,"id":2}`,
+		`{"a":"}","b":"\"id\":1"}`, `{"id":1,"id":2}`, `{"a\"b":1,"id":2,"c":",}"}`, `{"id" : 1 }`, `{ "id":1, "b":2}`, `{"a":1 , "id":"\\" }`,
+	} {
+		f.Add(seed, "x")
+	}
+	f.Fuzz(func(t *testing.T, object, value string) {
+		if !ValidJSON([]byte(object)) || !View([]byte(object)).IsObject() {
+			return
+		}
+		raw := MustMarshal(value)
+		for _, name := range []string{"id", "a", "thread_id"} {
+			want, err := sjson.SetRawBytes([]byte(object), name, raw)
+			if got := SetString([]byte(object), name, value); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("set %s: %q, want %q", name, got, want)
+			}
+			want, err = sjson.DeleteBytes([]byte(object), name)
+			if got := DeleteKey([]byte(object), name); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("delete %s: %q, want %q", name, got, want)
+			}
+			if !json.Valid(want) {
+				t.Fatalf("sjson made %q", want)
+			}
+		}
+	})
+}
