@@ -80,7 +80,7 @@ func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 		if err := g.leave(); err != nil {
 			return err
 		}
-		left, err := b.back(t, before*12/10, u.counts)
+		left, err := b.back(t, before*12/10, u.counts || k.name == "holdpoint")
 		w.row = append(w.row, left.String())
 		return err
 	})

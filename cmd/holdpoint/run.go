@@ -36,6 +36,9 @@ func run(environ []string, stderr *os.File) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
+	stop := make(chan struct{})
+	defer close(stop)
+	go newCalm().run(stop)
 	return newServer(handler, handler.Drain, logger).serve(listener, signals)
 }
 
