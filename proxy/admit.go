@@ -287,8 +287,7 @@ func (q question) namesOpen() bool {
 
 // ended is how the pause ended that the answers name.
 func (q question) ended() *store.Result {
-	for i := range q.record.Results {
-		r := &q.record.Results[i] // with kept ids, two pauses may have the same
+	for _, r := range q.record.Results { // with kept ids, two pauses may have the same
 		named := func(a agui.Answer) bool { return slices.Contains(r.IDs, a.ID) }
 		if q.readFor != "" && r.PauseID == q.readFor && slices.ContainsFunc(q.answers, named) {
 			return r
@@ -334,7 +333,7 @@ func isInput(m agui.Message) bool {
 func (q question) freshAfter(r *store.Result) bool {
 	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.onlyAnswers)
 	if r == nil && len(q.record.Results) > 0 {
-		r = &q.record.Results[0]
+		r = q.record.Results[0]
 	}
 	if len(list) == 0 || !isInput(list[len(list)-1]) {
 		return false

@@ -45,7 +45,7 @@ func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.
 // endedRecord is a record whose pause "x" has ended, with the answer true.
 func endedRecord(how store.How, finish string) store.Record {
 	p := testPause(interrupt("x", ""))
-	return store.Record{Now: testNow, Results: []store.Result{{
+	return store.Record{Now: testNow, Results: []*store.Result{{
 		PauseID: p.ID, IDs: []string{"x"}, Digest: digestAnswers([]agui.Answer{resolved("x", "true")}), How: how,
 		Finish: json.RawMessage(finish), Pause: p,
 		Seen: append(slices.Clone(p.Seen), agui.SeenMessage{ID: "a2"}),

@@ -37,8 +37,7 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		return nil, nil
 	}
 	fields, _ := r.h.opts.Dialect.(translate.FieldReader)
-	for i := range r.record.Results {
-		result := &r.record.Results[i]
+	for _, result := range r.record.Results {
 		if result.Pause == nil || fields != nil && fields.FieldsOnly(result.Pause.Dialect) {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -97,7 +98,7 @@ func newWorld(t *rapid.T) *world {
 		approved: map[string]bool{}, delivered: map[string]int{}, expires: rapid.Bool().Draw(t, "expires"), sticky: rapid.Bool().Draw(t, "sticky"),
 		history: []string{`{"id":"u0","role":"user","content":"hi"}`},
 	}
-	w.store = memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: func() time.Time { return w.now }})
+	w.store = storetest.Sealed(t, memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: func() time.Time { return w.now }}))
 	w.restart()
 	return w
 }

@@ -19,6 +19,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -144,7 +145,8 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	for _, c := range change {
 		c(&o)
 	}
-	g.store = o.Store
+	g.store = storetest.Sealed(t, o.Store)
+	o.Store = g.store
 	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)

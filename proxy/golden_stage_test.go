@@ -17,6 +17,7 @@ import (
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -39,7 +40,7 @@ type stage struct {
 func newStage(t *testing.T, s scenario, d delivery) *stage {
 	t.Helper()
 	st := &stage{t: t, s: s, d: d, clock: &clock{now: s.clock}, backend: &backend{s: s, d: d}}
-	st.kept = &watchedStore{Store: memory.New(memory.Options{Now: st.clock.Now})}
+	st.kept = &watchedStore{Store: storetest.Sealed(t, memory.New(memory.Options{Now: st.clock.Now}))}
 	if d.hops {
 		st.server = httptest.NewServer(st.backend)
 	}

@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 // A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest: hours pass in no
@@ -38,6 +39,8 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	for _, c := range change {
 		c(&o)
 	}
+	b.store = storetest.Sealed(t, o.Store)
+	o.Store = b.store
 	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -296,7 +296,7 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	q := question{
 		in:      agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
 		answers: []agui.Answer{cancelled("x")},
-		record: store.Record{Now: testNow, Results: []store.Result{{
+		record: store.Record{Now: testNow, Results: []*store.Result{{
 			PauseID: "p", IDs: []string{"x"}, How: store.Finished, Tombstone: true, Failed: true,
 			Pause: &agui.Pause{ID: "p", Sticky: true, Interrupts: []agui.Interrupt{{ID: "x", Native: "n", Question: "q"}}},
 		}}},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -81,8 +82,8 @@ type Record struct {
 	Digest string    `json:"digest,omitempty"`
 	Lease  time.Time `json:"lease,omitzero"`
 	// Doubt is the result with which Finish left the pause InDoubt; nil otherwise, as when the lease has lapsed.
-	Doubt   *Result  `json:"doubt,omitempty"`
-	Results []Result `json:"results,omitempty"` // newest first, bounded
+	Doubt   *Result   `json:"doubt,omitempty"`
+	Results []*Result `json:"results,omitempty"` // newest first, bounded
 	// Now is the store's clock at the time of the Load; it is not stored.
 	Now time.Time `json:"-"`
 }
@@ -90,11 +91,9 @@ type Record struct {
 // ResultOf finds how the pause with a published interrupt id ended, nil if no such pause is known. It knows nothing
 // of the pause that is open, claimed or in doubt.
 func (r *Record) ResultOf(interruptID string) *Result {
-	for i := range r.Results {
-		for _, id := range r.Results[i].IDs {
-			if id == interruptID {
-				return &r.Results[i]
-			}
+	for _, result := range r.Results {
+		if slices.Contains(result.IDs, interruptID) {
+			return result
 		}
 	}
 	return nil

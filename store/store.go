@@ -45,9 +45,13 @@ var (
 // retention ends as Retired, one that stayed in doubt for as long ends as Doubtful, and a result past the replay time
 // becomes a tombstone (see Result). A lease, the retention and the replay time have run out at their end, not after it.
 //
-// Values go in and come out as copies: what the caller does to its own later changes nothing in the store, and the
-// other way round. Only the bytes of a json.RawMessage are shared: nobody writes into them. They come back as they
-// went in, but for white space between JSON tokens: numbers, key order and escapes are kept.
+// Values go in as copies: what the caller does to its own later changes nothing in the store. Only the bytes of a
+// json.RawMessage are shared: nobody writes into them. They come back as they went in, but for white space between JSON
+// tokens: numbers, key order and escapes are kept.
+//
+// What comes out may be the store's own, for every run loads a record and few look at all of it: the Record is the caller's,
+// and nobody writes into what it refers to. The store does not either: a loaded record stays as it was, whatever happens to
+// the thread.
 type Store interface {
 	// Load returns the record, never from a client-side cache; without one, a zero Record with Now (and the owner, if
 	// given). A thread without an owner, record or not, is given to owner in the same step, if owner is not "": of

@@ -29,8 +29,8 @@ func classify(rec *store.Record) class {
 	if rec.State != store.None {
 		return waiting
 	}
-	for i := range rec.Results {
-		if !rec.Results[i].Tombstone {
+	for _, r := range rec.Results {
+		if !r.Tombstone {
 			return ended
 		}
 	}
@@ -79,18 +79,17 @@ func (s *Store) set(e *entry, rec store.Record) {
 }
 
 // sameSlice says whether nothing has changed: rules never writes into a slice of results.
-func sameSlice(a, b []store.Result) bool {
+func sameSlice(a, b []*store.Result) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // count brings bytes and replayable up to date with the results of e, which were old. At most one of them is new, since
 // a step ends one pause, and Settle is kept before the step.
-func (s *Store) count(e *entry, old []store.Result) {
+func (s *Store) count(e *entry, old []*store.Result) {
 	s.bytes -= e.bytes
 	e.bytes = 0
 	live := map[string]bool{}
-	for i := range e.rec.Results {
-		r := &e.rec.Results[i]
+	for _, r := range e.rec.Results {
 		e.bytes += size(r)
 		if r.Tombstone {
 			continue
@@ -100,9 +99,9 @@ func (s *Store) count(e *entry, old []store.Result) {
 			s.replayable.Add(ref, struct{}{})
 		}
 	}
-	for i := range old {
-		if id := old[i].PauseID; !live[id] {
-			s.replayable.Remove(resultRef{e.key, id})
+	for _, r := range old {
+		if !live[r.PauseID] {
+			s.replayable.Remove(resultRef{e.key, r.PauseID})
 		}
 	}
 	s.bytes += e.bytes

@@ -93,8 +93,7 @@ func (s *Store) check(t rapid.TB) {
 	}
 	bytes, replayable := 0, map[resultRef]bool{}
 	for k, e := range entries {
-		for i := range e.rec.Results {
-			r := &e.rec.Results[i]
+		for _, r := range e.rec.Results {
 			bytes += size(r)
 			if !r.Tombstone {
 				replayable[resultRef{k, r.PauseID}] = true

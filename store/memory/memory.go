@@ -122,15 +122,13 @@ func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 
 // Load is store.Store's.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
-	var snapshot store.Record
-	var now time.Time
-	err := s.step(ctx, key, func(rec *store.Record, at time.Time) error {
+	var loaded store.Record
+	err := s.step(ctx, key, func(rec *store.Record, now time.Time) error {
 		rules.Own(rec, owner)
-		snapshot, now = *rec, at
+		loaded = rules.View(*rec, now)
 		return nil
 	})
-	// Copied without the lock: a long thread has thousands of messages to copy, and every run loads.
-	return rules.View(snapshot, now), err
+	return loaded, err
 }
 
 // Open is store.Store's.

@@ -163,7 +163,7 @@ func boundCases() []testCase {
 					x.Errorf("%s: %s", k, asJSON(rec))
 				}
 			}
-			x.same("the tombstone", x.load(b).Results, []store.Result{tombstone(before[0])})
+			x.same("the tombstone", x.load(b).Results, []*store.Result{tombstone(before[0])})
 		}},
 		{name: "over the bytes the oldest results become tombstones", bytes: 64 << 10, run: func(x *fixture) {
 			big := result("r")

@@ -13,7 +13,7 @@ func finishCases() []testCase {
 		{name: "the store says which pause ended, when, and by which answers", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			ended := x.load(k).Pause
+			ended := *x.load(k).Pause
 			x.clock.advance(x.unit)
 			x.claim(k, "p", "t", "d")
 			r := result("r")
@@ -29,10 +29,10 @@ func finishCases() []testCase {
 			x.near("At", got.At, x.clock.Now())
 			ended.Messages, ended.State = nil, nil
 			want := result("r")
-			want.PauseID, want.IDs, want.Digest, want.Pause = "p", []string{"p~1", "p~2"}, "d", ended
+			want.PauseID, want.IDs, want.Digest, want.Pause = "p", []string{"p~1", "p~2"}, "d", &ended
 			want.At, want.Receipt = got.At, got.Receipt
 			x.same("the result", got, want)
-			if rec.ResultOf("p~2") != &rec.Results[0] || rec.ResultOf("p") != nil || rec.ResultOf("") != nil {
+			if rec.ResultOf("p~2") != rec.Results[0] || rec.ResultOf("p") != nil || rec.ResultOf("") != nil {
 				x.Error("ResultOf does not find the result by its published ids alone")
 			}
 		}},
@@ -230,7 +230,7 @@ func closeCases() []testCase {
 			for _, how := range []store.How{store.Withdrawn, store.Retired, store.Lost} {
 				k := x.key(string(how))
 				x.open(k, pause("p"))
-				ended := x.load(k).Pause
+				ended := *x.load(k).Pause
 				r := result("r")
 				r.How = how
 				r.Digest, r.Receipt, r.Next = "x", "x", "x"
@@ -240,7 +240,7 @@ func closeCases() []testCase {
 				x.near("At", got.At, x.clock.Now())
 				ended.Messages, ended.State = nil, nil
 				r.PauseID, r.IDs, r.Digest, r.Receipt, r.Next = "p", []string{"p~1", "p~2"}, "", "", ""
-				r.At, r.Pause = got.At, ended
+				r.At, r.Pause = got.At, &ended
 				x.same("the result", got, r)
 			}
 		}},

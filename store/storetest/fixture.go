@@ -205,8 +205,8 @@ func result(mark string) store.Result {
 }
 
 // tombstone is what is left of a result.
-func tombstone(r store.Result) store.Result {
-	return store.Result{
+func tombstone(r *store.Result) *store.Result {
+	return &store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt, Tombstone: true,
 	}
 }

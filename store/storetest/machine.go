@@ -225,9 +225,9 @@ func (w *laws) seen(rt *rapid.T, rec store.Record, retention time.Duration) {
 }
 
 func resultOfPause(rec store.Record, pauseID string) *store.Result {
-	for i := range rec.Results {
-		if rec.Results[i].PauseID == pauseID {
-			return &rec.Results[i]
+	for _, r := range rec.Results {
+		if r.PauseID == pauseID {
+			return r
 		}
 	}
 	return nil

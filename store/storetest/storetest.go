@@ -121,7 +121,7 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 		o.ReplayBytes = 1 << 30
 	}
 	x.opts = o
-	x.Store = s.open(t, x.clock, o)
+	x.Store = Sealed(t, s.open(t, x.clock, o))
 	// A store may be shared by tests, and outlive a run of them.
 	x.prefix = fmt.Sprintf("%s %d ", strings.TrimPrefix(t.Name(), "Test"), time.Now().UnixNano())
 	return x

@@ -13,7 +13,7 @@ func timeCases() []testCase {
 		{name: "an open pause that nobody answers is retired at the end of the retention", elapses: true, exact: true, run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			ended := x.load(k).Pause
+			ended := *x.load(k).Pause
 			x.clock.advance(x.retention - 1)
 			x.state(k, store.Open, "p")
 			x.clock.advance(1)
@@ -21,7 +21,7 @@ func timeCases() []testCase {
 			ended.Messages, ended.State = nil, nil
 			got := rec.Results[0]
 			x.same("the result", got, store.Result{
-				PauseID: "p", IDs: []string{"p~1", "p~2"}, How: store.Retired, Seen: ended.Seen, Pause: ended, At: got.At,
+				PauseID: "p", IDs: []string{"p~1", "p~2"}, How: store.Retired, Seen: ended.Seen, Pause: &ended, At: got.At,
 			})
 			if got.At.After(rec.Now) || got.At.Before(ended.Opened.Add(x.retention)) {
 				x.Errorf("retired at %v", got.At)
@@ -85,7 +85,7 @@ func timeCases() []testCase {
 			x.clock.advance(x.replay - 1)
 			x.same("the results before", x.load(k).Results, before)
 			x.clock.advance(1)
-			x.same("the results", x.load(k).Results, []store.Result{tombstone(before[0])})
+			x.same("the results", x.load(k).Results, []*store.Result{tombstone(before[0])})
 		}},
 		{name: "a tombstone of a sticky pause keeps what was answered, and whether that failed", elapses: true, exact: true, run: func(x *fixture) {
 			for name, r := range map[string]store.Result{

@@ -24,7 +24,7 @@ func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
 	r.Pause.Messages, r.Pause.State = nil, nil
-	rec.Results = bound(append([]store.Result{r}, rec.Results...))
+	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
 	rec.Version, rec.State, rec.Pause = store.Version, store.None, nil
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
 }

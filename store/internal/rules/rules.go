@@ -75,8 +75,8 @@ func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, leas
 		}
 		return judge(pauseID, digest, rec.Digest)
 	}
-	for i := range rec.Results {
-		switch r := &rec.Results[i]; {
+	for _, r := range rec.Results {
+		switch {
 		case r.PauseID != pauseID:
 		case r.Tombstone:
 			return fmt.Errorf("%w: only the tombstone of %q is left", store.ErrNotFound, pauseID)
@@ -198,8 +198,8 @@ func finished(rec *store.Record, receipt string) bool {
 	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
 		return true
 	}
-	for i := range rec.Results {
-		if rec.Results[i].Receipt == receipt {
+	for _, r := range rec.Results {
+		if r.Receipt == receipt {
 			return true
 		}
 	}
@@ -211,8 +211,8 @@ func used(rec *store.Record, pauseID string) bool {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return true
 	}
-	for i := range rec.Results {
-		if rec.Results[i].PauseID == pauseID {
+	for _, r := range rec.Results {
+		if r.PauseID == pauseID {
 			return true
 		}
 	}

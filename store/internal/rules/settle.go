@@ -63,21 +63,12 @@ func latestExpiry(p *agui.Pause) time.Time {
 	return latest
 }
 
-// View is the record as Load returns it: a copy, with Now, and a lapsed lease read as InDoubt.
+// View is the record as Load returns it: with Now, and a lapsed lease read as InDoubt.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt
 	}
 	rec.Now = now
-	rec.Pause = clonePause(rec.Pause)
-	if rec.Doubt != nil {
-		d := cloneResult(*rec.Doubt)
-		rec.Doubt = &d
-	}
-	rec.Results = slices.Clone(rec.Results)
-	for i, r := range rec.Results {
-		rec.Results[i] = cloneResult(r)
-	}
 	return rec
 }
 
@@ -90,16 +81,16 @@ func Bury(rec *store.Record, pauseID string) {
 }
 
 // bury returns a bounded copy of results in which those that dead names are tombstones; nil if none became one.
-func bury(results []store.Result, dead func(*store.Result) bool) []store.Result {
-	var kept []store.Result
-	for i := range results {
-		if results[i].Tombstone || !dead(&results[i]) {
+func bury(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
+	var kept []*store.Result
+	for i, r := range results {
+		if r.Tombstone || !dead(r) {
 			continue
 		}
 		if kept == nil {
 			kept = slices.Clone(results)
 		}
-		kept[i] = tombstone(results[i])
+		kept[i] = tombstone(r)
 	}
 	if kept == nil {
 		return nil
@@ -107,24 +98,24 @@ func bury(results []store.Result, dead func(*store.Result) bool) []store.Result 
 	return bound(kept)
 }
 
-func tombstone(r store.Result) store.Result {
-	t := store.Result{
+func tombstone(r *store.Result) *store.Result {
+	t := &store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
 		Tombstone: true,
 		Failed:    r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored,
 	}
 	if p := r.Pause; p != nil && p.Sticky {
 		t.Digest = r.Digest
-		t.Pause = &agui.Pause{ID: p.ID, Dialect: p.Dialect, Sticky: true}
-		for _, i := range p.Interrupts {
-			t.Pause.Interrupts = append(t.Pause.Interrupts, agui.Interrupt{ID: i.ID, Native: i.Native, Question: i.Question})
+		t.Pause = &agui.Pause{ID: p.ID, Dialect: p.Dialect, Sticky: true, Interrupts: make([]agui.Interrupt, len(p.Interrupts))}
+		for n, i := range p.Interrupts {
+			t.Pause.Interrupts[n] = agui.Interrupt{ID: i.ID, Native: i.Native, Question: i.Question}
 		}
 	}
 	return t
 }
 
 // bound keeps the newest results, of each kind so many. It writes into results, which must be the caller's own.
-func bound(results []store.Result) []store.Result {
+func bound(results []*store.Result) []*store.Result {
 	replayable, tombstones := 0, 0
 	kept := results[:0]
 	for _, r := range results {
