@@ -277,8 +277,14 @@ func (t *transcript) applyCall(ev agui.Event) {
 // insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
 func (t *transcript) insertResult(m *message) {
 	at := len(t.messages) - 1
-	if c := t.callByID[m.callID]; c != nil && c.in != nil {
-		for t.messages[at] != c.in { // from behind: most results follow their calls closely
+	c := t.callByID[m.callID]
+	known := c != nil && c.in != nil
+	if known {
+		behind := c.in
+		if behind.lastResult != nil {
+			behind = behind.lastResult
+		}
+		for t.messages[at] != behind { // from the end: most results follow their calls, or the results of the same message, closely
 			at--
 		}
 	}
@@ -286,6 +292,9 @@ func (t *transcript) insertResult(m *message) {
 	}
 	t.messages = slices.Insert(t.messages, min(at, len(t.messages)), m)
 	t.byID[m.id] = m
+	if known {
+		c.in.lastResult = m
+	}
 }
 
 // startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.

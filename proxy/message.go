@@ -15,6 +15,7 @@ type message struct {
 	content        []byte // streamed text, appended to what json has
 	streamed       bool
 	calls          []*call
+	lastResult     *message        // the last tool message that was put behind it
 	result         json.RawMessage // TOOL_CALL_RESULT's content, of a tool message
 	callID         string
 	subagent       string // subagentRunId

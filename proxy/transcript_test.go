@@ -190,25 +190,32 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 	}
 }
 
-// Turns of message, call and result cost the same however many there were before.
+// Turns of message, call and result cost the same however many there were before; and so do the calls of one message.
 func TestManyTurnsTakeLinearTime(t *testing.T) {
-	tr := newTranscript(defaultTranscriptBytes, nil, nil)
-	before := processorTime(t)
-	const turns = 100_000
-	for n := range turns {
-		for _, s := range []string{
-			`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"f","parentMessageId":"m%[1]d"}`, `{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`,
-			`{"type":"TOOL_CALL_RESULT","messageId":"r%[1]d","toolCallId":"c%[1]d","content":"x"}`,
-		} {
-			tr.add(agui.NewEvent(fmt.Appendf(nil, s, n)))
+	for name, c := range map[string]struct {
+		parent          string
+		turns, messages int
+	}{
+		"a message each": {"m%[1]d", 100_000, 200_000},
+		"one message":    {"m", 200_000, 200_001},
+	} {
+		tr := newTranscript(defaultTranscriptBytes, nil, nil)
+		before := processorTime(t)
+		for n := range c.turns {
+			for _, s := range []string{
+				`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"f","parentMessageId":"` + c.parent + `"}`, `{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`,
+				`{"type":"TOOL_CALL_RESULT","messageId":"r%[1]d","toolCallId":"c%[1]d","content":"x"}`,
+			} {
+				tr.add(agui.NewEvent(fmt.Appendf(nil, s, n)))
+			}
 		}
-	}
-	tr.fold()
-	if took := processorTime(t) - before; took > hostileTime {
-		t.Errorf("%v", took)
-	}
-	if len(tr.messages) != 2*turns || tr.messages[2*turns-1].callID != fmt.Sprintf("c%d", turns-1) {
-		t.Errorf("%d messages", len(tr.messages))
+		tr.fold()
+		if took := processorTime(t) - before; took > hostileTime {
+			t.Errorf("%s: %v", name, took)
+		}
+		if got := len(tr.messages); got != c.messages || tr.messages[got-1].callID != fmt.Sprintf("c%d", c.turns-1) {
+			t.Errorf("%s: %d messages", name, got)
+		}
 	}
 }
 
