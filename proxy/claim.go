@@ -88,7 +88,8 @@ func (r *run) save(result store.Result, next *agui.Pause) error {
 	}
 	result.ByArray = r.byArray
 	if result.How != store.Doubtful {
-		r.snapshots(&result.Messages, &result.State)
+		kept := r.snapshots()
+		result.Messages, result.State = kept.messages, kept.state
 	}
 	result.Seen = r.seen()
 	if next != nil {

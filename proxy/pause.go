@@ -20,8 +20,8 @@ import (
 // concludePause saves a pause and tells it then: a resume can arrive before the write returns.
 func (r *run) concludePause(res translate.Result) []agui.Event {
 	p := r.mint(res)
-	r.snapshots(&p.Messages, &p.State)
-	p.Seen = r.seen()
+	kept := r.snapshots()
+	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
 	r.h.routes.Add(r.path, p.Dialect)
 	told, refused := r.keep(p)
 	if refused != nil {
@@ -31,7 +31,7 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 	r.outcome, r.paused = "interrupt", told
 	more := res.Before
 	if r.show != translate.ShowNative { // nothing is made for such a client
-		more = append(append(more, r.transcript.unclosed()...), r.snapshotEvents(r.transcript)...)
+		more = r.appendSnapshots(append(more, r.transcript.unclosed()...), kept)
 	}
 	var announce []agui.Event
 	if !res.Announced {
@@ -45,7 +45,7 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 	p := res.Pause
 	p.ID = random128()
 	p.Interrupts = slices.Clone(p.Interrupts)
-	p.Digest = digestInterrupts(p.Interrupts)
+	p.Digest = digestInterrupts(p.Interrupts...)
 	r.opened = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
 	natives := map[string]int{}
@@ -57,7 +57,9 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 		if i.Question == "" {
 			asks := *i
 			asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // asked again, it has another
-			i.Question = digestInterrupts([]agui.Interrupt{asks})
+			if i.Question = p.Digest; len(p.Interrupts) > 1 || len(asks.Object) != len(i.Object) {
+				i.Question = digestInterrupts(asks)
+			}
 		}
 		i.ID = i.Native
 		// A client that is shown the backend's own form answers with the backend's own ids.
@@ -76,22 +78,28 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 // withID puts the id first, where every producer has it.
 func withID(object json.RawMessage, id string) json.RawMessage {
 	object = agui.DeleteKey(object, "id")
-	out := append([]byte(`{"id":`), agui.MustMarshal(id)...)
-	rest := object[1:]
-	if !gjson.ParseBytes(object).IsObject() || len(gjson.ParseBytes(object).Map()) == 0 {
+	out := append(make([]byte, 0, len(object)+len(id)+len(`{"id":"",`)), `{"id":`...)
+	out = agui.AppendString(out, id)
+	if !agui.HasMembers(object) {
 		return append(out, '}')
 	}
-	return append(append(out, ','), rest...)
+	return append(append(out, ','), object[1:]...)
 }
 
 // digestInterrupts is the same for the same questions, whatever ids were minted for them.
-func digestInterrupts(list []agui.Interrupt) string {
-	h := sha256.New()
+func digestInterrupts(list ...agui.Interrupt) string {
+	b := make([]byte, 0, 1<<10)
 	for _, i := range list {
-		h.Write(agui.MustMarshal([]string{i.Native, string(agui.Canonical(agui.DeleteKey(i.Object, "id")))}))
+		b = append(agui.AppendString(append(b, '['), i.Native), ',')
+		object := agui.Canonical(agui.DeleteKey(i.Object, "id"))
+		b = append(agui.AppendString(b, agui.View(object).Raw), ']')
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(b)
+	return hexOf(sum[:])
 }
+
+// hexOf writes the bytes of an id or of a digest.
+func hexOf(b []byte) string { return string(hex.AppendEncode(make([]byte, 0, 2*sha256.Size), b)) }
 
 // keep saves the pause. If one with the same questions stands already, that one is told.
 func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
@@ -105,6 +113,9 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	}
 	err = r.twice(func(ctx context.Context) error { return r.h.opts.Store.Open(ctx, r.key, "", *p) },
 		store.ErrExists, store.ErrFull, store.ErrOwner)
+	if err == nil {
+		return p, nil
+	}
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	if !errors.Is(err, store.ErrExists) {
@@ -157,17 +168,29 @@ func (r *run) withdraw() {
 	r.paused = nil
 }
 
-// snapshots are what is kept of messages and state at the end, as far as they are known.
-func (r *run) snapshots(messages, state *json.RawMessage) {
-	if list, ok := r.transcript.Messages(); ok && len(list) > 0 {
-		*messages = agui.MustMarshal(slices.DeleteFunc(list, func(m json.RawMessage) bool { return r.untaken(agui.See(agui.ParseMessage(m))) }))
-	}
-	if s, ok := r.transcript.State(); ok {
-		if sameBytes(s, r.in.State) {
-			s = slices.Clone(s) // it lies in the request's body, which goes
+// A snapshot is what is known of messages and state at the end.
+type snapshot struct {
+	list            []json.RawMessage // all messages
+	whole, stateful bool              // they are known; so is the state
+	messages, state json.RawMessage   // what is kept of them; nil if they are not known
+}
+
+func (r *run) snapshots() snapshot {
+	var s snapshot
+	s.list, s.whole = r.transcript.Messages()
+	if s.whole && len(s.list) > 0 {
+		kept := s.list
+		if !r.taken {
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return r.untaken(agui.See(agui.ParseMessage(m))) })
 		}
-		*state = s
+		s.messages = agui.List(kept)
 	}
+	if s.state, s.stateful = r.transcript.State(); !s.stateful {
+		s.state = nil
+	} else if sameBytes(s.state, r.in.State) {
+		s.state = slices.Clone(s.state) // it lies in the request's body, which goes
+	}
+	return s
 }
 
 // sameBytes says whether two slices are one and the same.

@@ -90,7 +90,7 @@ type attempt struct {
 	taken      bool               // the messages beside the answers went to the backend, or there were none
 	old        []agui.SeenMessage // messages by which ended pauses were answered
 	settled    []agui.SeenMessage // those of them that the record knows as the answers
-	results    map[string]bool    // messageIds of the results that came
+	results    map[uint64]bool    // messageIds of the results that came, by their hashes
 	busy       bool               // a run of the thread went on without its client when the record was read
 }
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"net/http"
 	"slices"
 
@@ -55,39 +56,54 @@ const protocolVersion = "1.0"
 // withRunIDs gives a run's first and last event the request's ids: backends invent runIds (LangGraph's TypeScript
 // adapter ends every run with the server's own).
 func (r *run) withRunIDs(ev agui.Event) agui.Event {
-	if r.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
-		return ev
-	}
-	if ev.Get("threadId").Str != r.in.ThreadID {
-		ev = ev.With(agui.SetString(ev.JSON, "threadId", r.in.ThreadID))
-	}
-	if ev.Get("runId").Str != r.in.RunID {
-		ev = ev.With(agui.SetString(ev.JSON, "runId", r.in.RunID))
-	}
-	if ev.Type == agui.RunStarted && r.in.ProtocolVersion != "" && !ev.Get("protocolVersion").Exists() {
-		ev = ev.With(agui.SetString(ev.JSON, "protocolVersion", protocolVersion))
+	var few [3]agui.Edit
+	if edits := r.appendIDs(few[:0], ev); len(edits) > 0 {
+		return ev.With(agui.SetKeys(ev.JSON, edits...))
 	}
 	return ev
 }
 
+// appendIDs appends what withRunIDs has to change.
+func (r *run) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
+	if r.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
+		return edits
+	}
+	object := agui.View(ev.JSON)
+	if object.Get("threadId").Str != r.in.ThreadID {
+		edits = append(edits, agui.Edit{Key: "threadId", Text: r.in.ThreadID})
+	}
+	if object.Get("runId").Str != r.in.RunID {
+		edits = append(edits, agui.Edit{Key: "runId", Text: r.in.RunID})
+	}
+	if ev.Type == agui.RunStarted && r.in.ProtocolVersion != "" && !object.Get("protocolVersion").Exists() {
+		edits = append(edits, agui.Edit{Key: "protocolVersion", Text: protocolVersion})
+	}
+	return edits
+}
+
 // maxResults bounds what is kept of a run's results to tell them apart.
 const maxResults = 4096
+
+// resultSeed is for the hashes by which they are known: an id would have to be copied.
+var resultSeed = maphash.MakeSeed()
 
 // withResultID gives a result a message of its own where it has the id of another. Microsoft's .NET host names a result
 // after its call, and so does a client the assistant's message of a call that names no parent; its older host gives all
 // results of a run one id. Of two messages with one id a MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client
 // 1.0.0, src/apply/default.ts).
 func (r *run) withResultID(ev agui.Event) agui.Event {
-	id, call := ev.Get("messageId").Str, ev.Get("toolCallId").Str
+	object := agui.View(ev.JSON)
+	id, call := object.Get("messageId").Str, object.Get("toolCallId").Str
 	if id == "" || r.show == translate.ShowNative || !ev.Valid() {
 		return ev
 	}
-	repeats := r.results[id]
 	if r.results == nil {
-		r.results = map[string]bool{}
+		r.results = map[uint64]bool{}
 	}
+	hash := maphash.String(resultSeed, id)
+	repeats := r.results[hash]
 	if len(r.results) < maxResults {
-		r.results[id] = true
+		r.results[hash] = true
 	}
 	if repeats || id == call && r.transcript.asked(id) {
 		id = "result-" + call
@@ -119,9 +135,9 @@ func (r *run) finishEvent() agui.Event {
 // tellPause tells an open pause in the form that the client is shown: the backend's announcement (announce), what else there is
 // to tell, the end.
 func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event {
-	var events []agui.Event
+	events := make([]agui.Event, 0, len(announce)+len(more)+2)
 	if r.show != translate.ShowOutcome {
-		events = announce
+		events = append(events, announce...)
 	}
 	if r.show == translate.ShowBoth && len(p.Native) == 0 {
 		events = append(events, customInterrupt(p))
@@ -136,17 +152,15 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 // announcement is how the backend itself announced the pause, without the calls that the client has in its history: it
 // would append their arguments to those that it has.
 func (r *run) announcement(p *agui.Pause) []agui.Event {
-	known := map[string]bool{}
-	for _, m := range r.came.Messages {
-		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			known[c.Get("id").Str] = true
-		}
-	}
 	var events []agui.Event
+	var known map[string]bool
 	for _, own := range p.Native {
 		ev := agui.NewEvent(own)
 		switch ev.Type {
 		case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
+			if known == nil {
+				known = r.ownCalls()
+			}
 			if known[ev.Get("toolCallId").Str] {
 				continue
 			}
@@ -156,22 +170,40 @@ func (r *run) announcement(p *agui.Pause) []agui.Event {
 	return events
 }
 
+// ownCalls are the ids of the calls in the client's history.
+func (r *run) ownCalls() map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range r.came.Messages {
+		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+			ids[c.Get("id").Str] = true
+		}
+	}
+	return ids
+}
+
+const outcomeStart = `{"type":"interrupt","interrupts":[`
+
 // outcomeEvent is RUN_FINISHED with the interrupt outcome.
 func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
-	objects := make([]json.RawMessage, len(p.Interrupts))
-	for n, i := range p.Interrupts {
-		objects[n] = i.Object
+	size := len(outcomeStart)
+	for _, i := range p.Interrupts {
+		size += len(i.Object) + 1
 	}
-	outcome := agui.MustMarshal(struct {
-		Type       string            `json:"type"`
-		Interrupts []json.RawMessage `json:"interrupts"`
-	}{"interrupt", objects})
+	outcome := append(make([]byte, 0, size+2), outcomeStart...)
+	for n, i := range p.Interrupts {
+		if n > 0 {
+			outcome = append(outcome, ',')
+		}
+		outcome = agui.AppendCompact(outcome, i.Object)
+	}
+	outcome = append(outcome, "]}"...)
 	finish := p.Finish
-	if gjson.GetBytes(p.NativeFinish, "outcome").IsObject() {
+	if agui.View(p.NativeFinish).Get("outcome").IsObject() {
 		finish = p.NativeFinish // the outcome keeps its place among the keys
 	}
-	finish = r.withRunIDs(agui.NewEvent(finish)).JSON
-	finish = agui.SetKey(finish, "outcome", outcome)
+	var few [3]agui.Edit
+	edits := append(r.appendIDs(few[:0], agui.NewEvent(finish)), agui.Edit{Key: "outcome", JSON: outcome})
+	finish = agui.SetKeys(finish, edits...)
 	if !r.taken {
 		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
 	}
@@ -197,24 +229,25 @@ func customInterrupt(p *agui.Pause) agui.Event {
 	}{agui.Custom, agui.OnInterrupt, string(value)}))
 }
 
-// snapshotEvents are the snapshots that a client needs before an outcome: what the backend has not sent whole after
+// appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has not sent whole after
 // its last change, and only what is known whole.
-func (r *run) snapshotEvents(t *transcript) []agui.Event {
-	var events []agui.Event
-	if state, ok := t.State(); ok && !t.stateSent && (t.stateSeen || len(gjson.ParseBytes(state).Map()) > 0) {
-		events = append(events, stateEvent(state))
-	} else if !ok {
+func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
+	t := r.transcript
+	if s.stateful && !t.stateSent && (t.stateSeen || agui.HasMembers(s.state)) {
+		events = append(events, stateEvent(s.state))
+	} else if !s.stateful {
 		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
 	}
-	list, ok := t.Messages()
 	switch {
-	case !ok:
+	case !s.whole:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
-	case t.messageSent || len(list) == 0:
-	case repeatsID(list):
+	case t.messageSent || len(s.list) == 0:
+	case repeatsID(s.list):
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
+	case r.taken:
+		events = append(events, messagesEvent(s.messages))
 	default:
-		events = append(events, messagesEvent(agui.MustMarshal(list)))
+		events = append(events, messagesEvent(agui.List(s.list)))
 	}
 	return events
 }
@@ -230,10 +263,7 @@ func stateEvent(state json.RawMessage) agui.Event {
 }
 
 func messagesEvent(list json.RawMessage) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type       `json:"type"`
-		Messages json.RawMessage `json:"messages"`
-	}{agui.MessagesSnapshot, list}))
+	return agui.NewEvent(slices.Concat([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":`), list, []byte("}")))
 }
 
 // storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
@@ -258,7 +288,7 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 		whole = whole && held[identity(m)]
 	}
 	var events []agui.Event
-	if shares && len(state) > 0 && len(gjson.ParseBytes(state).Map()) > 0 {
+	if shares && agui.HasMembers(state) {
 		events = append(events, stateEvent(state))
 	}
 	if shares && whole {
@@ -271,7 +301,7 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 func repeatsID(list []json.RawMessage) bool {
 	known := make(map[string]bool, len(list))
 	for _, m := range list {
-		id := gjson.GetBytes(m, "id").Str
+		id := agui.View(m).Get("id").Str
 		if known[id] && id != "" {
 			return true
 		}

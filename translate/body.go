@@ -11,13 +11,12 @@ import (
 
 // Pruned is a JSON object without its null members and without the named ones; the others keep their bytes and their
 // order. null is fatal in an Interrupt to clients from 0.0.54 on.
-func Pruned(object []byte, names ...string) []byte {
-	root := gjson.ParseBytes(object)
-	if !root.IsObject() {
-		return object
+func Pruned(object gjson.Result, names ...string) []byte {
+	if !object.IsObject() {
+		return []byte(object.Raw)
 	}
-	out := []byte{'{'}
-	root.ForEach(func(k, v gjson.Result) bool {
+	out := append(make([]byte, 0, len(object.Raw)), '{')
+	object.ForEach(func(k, v gjson.Result) bool {
 		if v.Type != gjson.Null && !slices.Contains(names, k.Str) {
 			out = AppendMember(out, k.Raw, v.Raw)
 		}
@@ -28,12 +27,23 @@ func Pruned(object []byte, names ...string) []byte {
 
 // AppendMember adds a member to an object in the making, which begins with '{'. key is JSON text, quotes included.
 func AppendMember(object []byte, key, value string) []byte {
+	object = slices.Grow(object, len(key)+len(value)+len(",:}"))
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
 	object = append(object, key...)
 	object = append(object, ':')
 	return append(object, value...)
+}
+
+// AppendText adds a text to an object in the making. key is constant.
+func AppendText(object []byte, key, value string) []byte {
+	object = slices.Grow(object, len(key)+len(value)+len(`,"":""}`))
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	object = append(append(append(object, '"'), key...), '"', ':')
+	return agui.AppendString(object, value)
 }
 
 // ResumeArray is the resume array for a backend that reads one: the client's entries with the backend's own ids, every

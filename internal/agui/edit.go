@@ -2,20 +2,78 @@ package agui
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 )
 
+// An Edit is a new value for one of an object's own keys: JSON, or if that is nil a text.
+type Edit struct {
+	Key  string // constant, of letters and underscores
+	JSON []byte
+	Text string
+}
+
+// SetKeys is the object with some values replaced or added, every other byte as it was, in one copy. The keys differ; object
+// must be valid JSON and an object.
+func SetKeys(object []byte, edits ...Edit) []byte {
+	var few [4]edited
+	list := few[:0]
+	size := len(object)
+	for _, e := range edits {
+		list = append(list, edited{e, View(object).Get(e.Key)})
+		size += len(`,"":""`) + len(e.Key) + len(e.JSON) + len(e.Text)
+	}
+	slices.SortStableFunc(list, func(a, b edited) int { return cmp.Compare(a.old.Index, b.old.Index) })
+	out, done := make([]byte, 0, size), 0
+	for _, e := range list {
+		if e.old.Exists() {
+			out = e.appendTo(append(out, object[done:e.old.Index]...))
+			done = e.old.Index + len(e.old.Raw)
+		}
+	}
+	out = append(out, object[done:]...)
+	for _, e := range list {
+		if !e.old.Exists() {
+			out = e.addTo(bytes.Trim(out, whiteSpace))
+		}
+	}
+	return out
+}
+
+// edited is an edit with the value that it replaces, which need not exist.
+type edited struct {
+	Edit
+	old gjson.Result
+}
+
+func (e edited) appendTo(dst []byte) []byte {
+	if e.JSON != nil {
+		return append(dst, e.JSON...)
+	}
+	return AppendString(dst, e.Text)
+}
+
+// addTo makes it the last member of an object.
+func (e edited) addTo(object []byte) []byte {
+	some := HasMembers(object)
+	object = object[:len(object)-1]
+	if some {
+		object = append(object, ',')
+	}
+	object = append(append(append(object, '"'), e.Key...), '"', ':')
+	return append(e.appendTo(object), '}')
+}
+
+const whiteSpace = " \t\r\n"
+
 // SetKey is the object with one value replaced or added, every other byte as it was. object must be valid JSON (sjson
 // makes a new object of anything else) and path constant (a client's text could be a path of its own).
 func SetKey(object []byte, path string, value []byte) []byte {
-	if old, ok := member(object, path); ok {
-		if !old.Exists() {
-			return added(object, path, value)
-		}
-		return slices.Concat(object[:old.Index], value, object[old.Index+len(old.Raw):])
+	if isOwn(object, path) {
+		return SetKeys(object, Edit{Key: path, JSON: value})
 	}
 	out, err := sjson.SetRawBytes(object, path, slices.Clone(value))
 	if err != nil { // only an empty or wild path
@@ -26,14 +84,20 @@ func SetKey(object []byte, path string, value []byte) []byte {
 
 // SetString is SetKey with a string value.
 func SetString(object []byte, path, value string) []byte {
-	var few [256]byte
-	return SetKey(object, path, AppendString(few[:0], value))
+	if isOwn(object, path) {
+		return SetKeys(object, Edit{Key: path, Text: value})
+	}
+	return SetKey(object, path, AppendString(nil, value))
 }
 
 // DeleteKey is the object without the value at the constant path.
 func DeleteKey(object []byte, path string) []byte {
-	if !View(object).Get(path).Exists() {
+	old := View(object).Get(path)
+	switch {
+	case !old.Exists():
 		return object
+	case isOwn(object, path):
+		return cut(object, old)
 	}
 	out, err := sjson.DeleteBytes(object, path)
 	if err != nil {
@@ -42,30 +106,27 @@ func DeleteKey(object []byte, path string) []byte {
 	return out
 }
 
-// member is the object's own value under a name, which need not exist. What sjson would do to it takes one allocation here, not
-// four: nearly every edit is of one. false where it is for sjson: the path goes deeper, or object is none.
-func member(object []byte, path string) (gjson.Result, bool) {
+// isOwn says whether the path is a key of the object's own, as in nearly every edit: what sjson does to one takes one
+// allocation here, not four.
+func isOwn(object []byte, path string) bool {
 	for n := range len(path) {
 		if c := path[n]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' {
-			return gjson.Result{}, false
+			return false
 		}
 	}
-	root := View(object)
-	if path == "" || !root.IsObject() {
-		return gjson.Result{}, false
-	}
-	return root.Get(path), true
+	return path != "" && View(object).IsObject()
 }
 
-// added is the object with one more member, the last one. White space around it goes.
-func added(object []byte, name string, value []byte) []byte {
-	object = bytes.Trim(object, whiteSpace)
-	before := bytes.TrimRight(object[:len(object)-1], whiteSpace)
-	comma := ","
-	if len(before) == 1 {
-		comma = ""
+// cut is the object without a member, and without the comma before it, or behind it if it is the first.
+func cut(object []byte, value gjson.Result) []byte {
+	colon := bytes.LastIndexByte(object[:value.Index], ':')
+	key := object[:bytes.LastIndexByte(object[:colon], '"')]
+	before := bytes.TrimRight(key[:bytes.LastIndexByte(key, '"')], whiteSpace)
+	behind := object[value.Index+len(value.Raw):]
+	if last := len(before) - 1; before[last] == ',' {
+		before = before[:last]
+	} else if rest := bytes.TrimLeft(behind, whiteSpace); rest[0] == ',' {
+		behind = rest[1:]
 	}
-	return slices.Concat(object[:len(object)-1], []byte(comma), []byte(`"`), []byte(name), []byte(`":`), value, []byte("}"))
+	return slices.Concat(before, behind)
 }
-
-const whiteSpace = " \t\r\n"

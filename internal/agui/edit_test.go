@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// FuzzEdits: keys are set and deleted as sjson does it, byte for byte.
+// FuzzEdits: keys are set and deleted as sjson does it, byte for byte, and several as one after the other.
 func FuzzEdits(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { } `, `{"id":1}`, `{"id":1,"a":2}`, `{"a":2,"id":"x"}`, " {\n \"a\" : [1, {\"id\":2}] ,\n \"id\" : {\"x\":null} ,\t\"b\":3 }\n", `{"i\u0064":1,"id":2}`,
@@ -33,6 +33,13 @@ func FuzzEdits(f *testing.F) {
 			if !json.Valid(want) {
 				t.Fatalf("sjson made %q", want)
 			}
+		}
+		want, _ := sjson.SetRawBytes([]byte(object), "id", raw)
+		want, _ = sjson.SetRawBytes(want, "a", []byte("1"))
+		want, err := sjson.SetRawBytes(want, "b", []byte("{}"))
+		got := SetKeys([]byte(object), Edit{Key: "id", Text: value}, Edit{Key: "a", JSON: []byte("1")}, Edit{Key: "b", JSON: []byte("{}")})
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("set all: %q, want %q", got, want)
 		}
 	})
 }

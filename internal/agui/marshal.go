@@ -31,5 +31,41 @@ func MustMarshal(v any) []byte {
 	return b
 }
 
+// List is the JSON array of values that are JSON, without white space between their tokens.
+func List(values []json.RawMessage) json.RawMessage {
+	size := len("[]")
+	for _, v := range values {
+		size += len(v) + 1
+	}
+	list := append(make([]byte, 0, size), '[')
+	for n, v := range values {
+		if n > 0 {
+			list = append(list, ',')
+		}
+		list = AppendCompact(list, v)
+	}
+	return append(list, ']')
+}
+
+// AppendCompact appends a value that is JSON without white space between its tokens.
+func AppendCompact(dst, value []byte) []byte {
+	b := bytes.NewBuffer(dst)
+	if err := json.Compact(b, value); err != nil {
+		panic("agui: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+// HasMembers says whether raw is an object that is not empty.
+func HasMembers(raw []byte) (has bool) {
+	if v := View(raw); v.IsObject() {
+		v.ForEach(func(_, _ gjson.Result) bool {
+			has = true
+			return false
+		})
+	}
+	return has
+}
+
 // AppendString appends s as JSON text: what Marshal makes of it, but without the allocations.
 func AppendString(dst []byte, s string) []byte { return gjson.AppendJSONString(dst, s) }

@@ -38,7 +38,11 @@ func (i Interrupt) Schema() json.RawMessage {
 
 // Expires is the interrupt's expiresAt. A value that is no RFC 3339 time never expires, as in the official client.
 func (i Interrupt) Expires() (time.Time, bool) {
-	t, err := time.Parse(time.RFC3339, gjson.GetBytes(i.Object, "expiresAt").Str)
+	text := View(i.Object).Get("expiresAt").Str
+	if text == "" { // of which the error would be made for nothing
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil
 }
 

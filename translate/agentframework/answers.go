@@ -218,7 +218,7 @@ func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
 		return translate.Payload(value)
 	}
-	return translate.Pruned([]byte(value.Raw), "steps")
+	return translate.Pruned(value, "steps")
 }
 
 // known says whether a message was there already when the question was asked.

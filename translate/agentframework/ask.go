@@ -201,7 +201,7 @@ func (a ask) metadata() json.RawMessage {
 	}
 	switch {
 	case a.Kind == request && a.about != nil:
-		return agui.SetString(translate.Pruned(a.about), "type", "workflow_request_info")
+		return agui.SetString(translate.Pruned(agui.View(a.about)), "type", "workflow_request_info")
 	case a.Kind == request || a.Call == "":
 		return nil
 	}

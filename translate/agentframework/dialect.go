@@ -119,7 +119,7 @@ func signHeld(ev agui.Event, held agui.Call) translate.Verdict {
 
 // speaksOutcome says whether an interrupt outcome is of this framework.
 func speaksOutcome(finish agui.Event) bool {
-	for _, i := range translate.Outcome(finish) {
+	for i := range translate.Interrupts(finish) {
 		if i.Get("metadata." + metadataKey).IsObject() {
 			return true
 		}

@@ -3,7 +3,6 @@ package agentframework
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -82,7 +81,11 @@ func signDotnet(ev agui.Event) bool {
 		_, ok := dotnetAsked(ev)
 		return ok
 	case agui.RunFinished:
-		return slices.ContainsFunc(translate.Outcome(ev), dotnetLooks)
+		for i := range translate.Interrupts(ev) {
+			if dotnetLooks(i) {
+				return true
+			}
+		}
 	}
 	return false
 }

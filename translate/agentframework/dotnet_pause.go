@@ -69,7 +69,7 @@ func (s *dotnetStream) paused(r translate.Request, finish agui.Event) (agui.Paus
 			continue
 		}
 		told = append(told, a)
-		open = append(open, a.interrupt(translate.Pruned([]byte(i.Raw), "id"), calls))
+		open = append(open, a.interrupt(translate.Pruned(i, "id"), calls))
 	}
 	var kept dotnetKept
 	for _, a := range s.asked {
@@ -111,9 +111,8 @@ func dotnetInputs(r translate.Request, finish agui.Event) (agui.Pause, agui.Even
 }
 
 func dotnetPause(interrupts []agui.Interrupt, kept dotnetKept, finish agui.Event) (agui.Pause, agui.Event) {
-	finish = finish.Clone()
-	p := agui.Pause{Dialect: Name, Interrupts: interrupts, Private: agui.MustMarshal(dotnetPrivate{&kept}), NativeFinish: finish.JSON}
-	return p, finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+	p := agui.Pause{Dialect: Name, Interrupts: interrupts, Private: agui.MustMarshal(dotnetPrivate{&kept}), NativeFinish: slices.Clone(finish.JSON)}
+	return p, translate.WithoutOutcome(finish)
 }
 
 func dotnetShown(r translate.Request) []agui.Call {
@@ -193,7 +192,7 @@ func (c dotnetCall) seen(calls []agui.Call) bool {
 // dotnetInput is an interrupt that asks for something else than an approval: as it came, but for what a client fails on, and
 // for a call that the client does not know.
 func dotnetInput(i gjson.Result, calls []agui.Call) agui.Interrupt {
-	object := translate.Pruned([]byte(i.Raw), "id")
+	object := translate.Pruned(i, "id")
 	call := gjson.GetBytes(object, "toolCallId")
 	if call.Exists() && !slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == call.Str }) {
 		object = agui.DeleteKey(object, "toolCallId")

@@ -90,7 +90,7 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 			read := readOutcome(i)
 			a = &read
 		}
-		object := translate.Pruned([]byte(i.Raw), "id")
+		object := translate.Pruned(i, "id")
 		if !gjson.GetBytes(object, "reason").Exists() {
 			object = agui.SetString(object, "reason", gjson.GetBytes(a.object(false), "reason").Str)
 		}
@@ -123,9 +123,6 @@ func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) transla
 	if run.native {
 		p.Native, p.NativeFinish = run.taken, slices.Clone(finish.JSON)
 	}
-	finish = finish.Clone()
-	if clean := agui.DeleteKey(agui.DeleteKey(finish.JSON, "outcome"), "interrupt"); len(clean) != len(finish.JSON) {
-		finish = finish.With(clean)
-	}
-	return translate.Result{Finish: finish, Pause: p, Announced: run.native}
+	finish = translate.WithoutOutcome(finish)
+	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Pause: p, Announced: run.native}
 }

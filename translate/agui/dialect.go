@@ -43,7 +43,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 	}
 	switch ev.Type {
 	case agui.RunFinished:
-		if len(translate.Outcome(ev)) > 0 {
+		for range translate.Interrupts(ev) {
 			return translate.Mine
 		}
 	case agui.Custom:

@@ -58,8 +58,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	switch e.Event.Type {
 	case agui.RunFinished:
-		if list := translate.Outcome(e.Event); len(list) > 0 {
-			res = paused(list, e.Event)
+		for range translate.Interrupts(e.Event) {
+			res = paused(e.Event)
+			break
 		}
 	case agui.RunErrored:
 		res = run.failed(e.Event)
@@ -97,19 +98,18 @@ func (run *run) failed(ev agui.Event) translate.Result {
 	return res
 }
 
-func paused(list []gjson.Result, finish agui.Event) translate.Result {
+func paused(finish agui.Event) translate.Result {
 	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
-	for _, i := range list {
+	for i := range translate.Interrupts(agui.NewEvent(p.NativeFinish)) {
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: object(i)})
 	}
-	finish = finish.Clone()
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: p}
+	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p}
 }
 
 // object is the interrupt as the client gets it, but for the id: every value keeps its bytes.
 func object(i gjson.Result) []byte {
-	o := translate.Pruned([]byte(i.Raw), "id")
-	if !gjson.GetBytes(o, "reason").Exists() {
+	o := translate.Pruned(i, "id")
+	if !agui.View(o).Get("reason").Exists() {
 		o = agui.SetString(o, "reason", reasonDefault)
 	}
 	return o

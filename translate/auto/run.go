@@ -254,6 +254,9 @@ func (run *run) add(h *held, ev agui.Event) {
 
 // waiting takes all that is held, in the order in which it came.
 func (run *run) waiting() []agui.Event {
+	if len(run.held) == 0 {
+		return nil
+	}
 	at := map[int]agui.Event{}
 	for _, h := range run.held {
 		for i, ev := range h.events {
@@ -287,8 +290,35 @@ func (run *run) release(h *held, emit func(agui.Event)) {
 }
 
 // take gives the stream to the dialect that claimed it: how it began, which the client has seen already, then
-// what was held, then the event at hand, unless that is the terminal one.
+// what was held, then the event at hand.
 func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)) error {
+	if err := run.give(one); err != nil {
+		return err
+	}
+	for _, waited := range run.waiting() {
+		if err := run.found.Event(waited, emit); err != nil {
+			return err
+		}
+	}
+	return run.found.Event(ev, emit)
+}
+
+// takeEnd is take at the terminal event. It returns what comes of what was held.
+func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
+	if err := run.give(one); err != nil || len(run.held) == 0 {
+		return nil, err
+	}
+	var list []agui.Event
+	for _, waited := range run.waiting() {
+		if err := run.found.Event(waited, func(ev agui.Event) { list = append(list, ev) }); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// give begins the run of the dialect that claimed the stream.
+func (run *run) give(one translate.Dialect) error {
 	_, found, err := one.Begin(run.r)
 	if err != nil {
 		return err
@@ -299,15 +329,7 @@ func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)
 			return err
 		}
 	}
-	for _, waited := range run.waiting() {
-		if err := found.Event(waited, emit); err != nil {
-			return err
-		}
-	}
-	if ev.Type.Terminal() {
-		return nil
-	}
-	return found.Event(ev, emit)
+	return nil
 }
 
 // End implements translate.Run.
@@ -315,7 +337,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
 	if run.found == nil && e.Event.Type.Terminal() {
 		if v, one := run.ask(e.Event); v == translate.Mine {
-			if err := run.take(one, e.Event, func(ev agui.Event) { before = append(before, ev) }); err != nil {
+			var err error
+			if before, err = run.takeEnd(one); err != nil {
 				return translate.Result{}, err
 			}
 		}

@@ -83,9 +83,10 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate
 	if held.ID != "" || ev.Type != agui.RunFinished {
 		return translate.No // the same was asked without a call
 	}
-	list := translate.Outcome(ev)
+	verdict := translate.No
 	var seen map[string]agui.Call
-	for _, i := range list {
+	for i := range translate.Interrupts(ev) {
+		verdict = translate.Mine
 		id, ok := translate.ParseStrandsID(text(i, "id"))
 		if text(i.Get("metadata"), "strandsName") != "" {
 			continue
@@ -100,10 +101,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate
 			return translate.No
 		}
 	}
-	if len(list) == 0 {
-		return translate.No
-	}
-	return translate.Mine
+	return verdict
 }
 
 // calls are those that the client has seen, by their ids.

@@ -98,7 +98,7 @@ func text(object gjson.Result, key string) string {
 func (q question) interrupt() agui.Interrupt {
 	native := text(q.native, "id")
 	kept := private{Name: q.name, Own: q.gated || !q.known, Python: isPython(native), FromTool: q.id.Kind == translate.FromTool}
-	o := translate.Pruned([]byte(q.native.Raw), "id")
+	o := translate.Pruned(q.native, "id")
 	o = agui.SetString(o, "reason", q.tellReason())
 	if message := q.tellMessage(); message != "" {
 		o = agui.SetString(o, "message", message)
@@ -147,7 +147,7 @@ func (q question) tellMessage() string {
 func (q question) tellMetadata() []byte {
 	own := []byte{'{'}
 	if q.name != "" {
-		own = translate.AppendMember(own, `"name"`, string(agui.MustMarshal(q.name)))
+		own = translate.AppendText(own, "name", q.name)
 	}
 	if q.inMessage && q.reason.Type != gjson.String {
 		own = translate.AppendMember(own, `"reason"`, q.reason.Raw)

@@ -92,8 +92,7 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	}
 	slices.Sort(kept.Held)
 	p.Private = agui.MustMarshal(kept)
-	finish = finish.Clone()
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: p}
+	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p}
 }
 
 // askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a resume so whose hook failed

@@ -70,7 +70,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 	if ev.Type != agui.RunFinished || !ev.Valid() {
 		return translate.No
 	}
-	e := readEnd(ev)
+	e := readEnd(ev, agui.View(ev.JSON))
 	if e.outcome.Type == gjson.String || isNull(e.outcome) || e.interrupt.IsObject() || e.interrupts.IsArray() {
 		return translate.Mine
 	}

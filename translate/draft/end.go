@@ -16,9 +16,10 @@ type end struct {
 	result, failure, message       gjson.Result
 }
 
-func readEnd(ev agui.Event) end {
+// readEnd reads the event's object.
+func readEnd(ev agui.Event, object gjson.Result) end {
 	e := end{ev: ev}
-	gjson.ParseBytes(ev.JSON).ForEach(func(k, v gjson.Result) bool {
+	object.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "outcome":
 			e.outcome = v
@@ -161,10 +162,10 @@ func (e end) error() agui.Event {
 			break
 		}
 	}
-	out := translate.AppendMember([]byte{'{'}, `"type"`, string(agui.MustMarshal(agui.RunErrored)))
-	out = translate.AppendMember(out, `"message"`, string(agui.MustMarshal(message)))
+	out := translate.AppendText([]byte{'{'}, "type", string(agui.RunErrored))
+	out = translate.AppendText(out, "message", message)
 	if code := e.failure.Get("code"); code.Type == gjson.String || code.Type == gjson.Number {
-		out = translate.AppendMember(out, `"code"`, string(agui.MustMarshal(code.String())))
+		out = translate.AppendText(out, "code", code.String())
 	}
 	gjson.ParseBytes(e.ev.JSON).ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {

@@ -88,7 +88,7 @@ func checkFinish(t *testing.T, res translate.Result, native bool) {
 	if !json.Valid(f.JSON) || !f.Type.Terminal() {
 		t.Fatalf("finish %s", f.JSON)
 	}
-	if e := readEnd(f); e.outcome.Exists() && !e.outcome.IsObject() && e.outcome.Type != gjson.Number && !e.outcome.IsBool() && !e.outcome.IsArray() ||
+	if e := readEnd(f, gjson.ParseBytes(f.JSON)); e.outcome.Exists() && !e.outcome.IsObject() && e.outcome.Type != gjson.Number && !e.outcome.IsBool() && !e.outcome.IsArray() ||
 		e.interrupts.Exists() || e.interrupt.Exists() && !e.interrupt.IsArray() {
 		t.Fatalf("finish %s", f.JSON)
 	}

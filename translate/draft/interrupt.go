@@ -88,12 +88,12 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 	if f.reason.Exists() && f.reason.Str != reason && how != byObject {
 		f.rest = translate.AppendMember(f.rest, `"reason"`, f.reason.Raw)
 	}
-	o := addText([]byte{'{'}, "reason", reason)
+	o := translate.AppendText([]byte{'{'}, "reason", reason)
 	if message := f.text(); message != "" {
-		o = addText(o, "message", message)
+		o = translate.AppendText(o, "message", message)
 	}
 	if call != "" {
-		o = addText(o, "toolCallId", call)
+		o = translate.AppendText(o, "toolCallId", call)
 	}
 	if schema := f.responseSchema(approval); schema != "" {
 		o = translate.AppendMember(o, `"responseSchema"`, schema)
@@ -211,7 +211,7 @@ func text(v gjson.Result) string {
 func (f fields) allMetadata(call string, result gjson.Result) []byte {
 	own := append(f.rest, '}')
 	if f.toolCallID.Exists() && f.toolCallID.Str == call {
-		own = translate.Pruned(own, "toolCallId")
+		own = translate.Pruned(agui.View(own), "toolCallId")
 	}
 	own = own[:len(own)-1]
 	if result.Exists() {
@@ -228,9 +228,4 @@ func (f fields) allMetadata(call string, result gjson.Result) []byte {
 		m = []byte(f.metadata.Raw)
 	}
 	return agui.SetKey(m, Name, own)
-}
-
-// addText adds a text to an object in the making, which begins with '{'.
-func addText(object []byte, key, value string) []byte {
-	return translate.AppendMember(object, `"`+key+`"`, string(agui.MustMarshal(value)))
 }

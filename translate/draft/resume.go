@@ -131,7 +131,7 @@ func entry(i agui.Interrupt, status agui.Status, payload json.RawMessage) json.R
 		out = translate.AppendMember(out, `"interruptId"`, string(id))
 	}
 	if status != "" {
-		out = addText(out, "status", string(status))
+		out = translate.AppendText(out, "status", string(status))
 	}
 	if payload != nil {
 		out = translate.AppendMember(out, `"payload"`, string(payload))

@@ -54,7 +54,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
 		return translate.Result{Finish: e.Event}, nil
 	}
-	end := readEnd(e.Event)
+	end := readEnd(e.Event, gjson.ParseBytes(e.Event.JSON))
 	if natives, how := end.asked(); len(natives) > 0 {
 		return run.paused(end, natives, how), nil
 	}

@@ -63,8 +63,8 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 		if message == "" || message == c.Args {
 			message = fmt.Sprintf("The agent asks to call the tool %s.", c.Name)
 		}
-		o := addText([]byte{'{'}, "reason", reasonToolCall)
-		o = addText(addText(o, "message", message), "toolCallId", c.ID)
+		o := translate.AppendText([]byte{'{'}, "reason", reasonToolCall)
+		o = translate.AppendText(translate.AppendText(o, "message", message), "toolCallId", c.ID)
 		o = translate.AppendMember(o, `"responseSchema"`, approvalSchema)
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}')})
 		if native {

@@ -87,10 +87,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 			return translate.Mine
 		}
 	case agui.RunFinished:
-		if ev.Get("outcome.type").Str != "interrupt" || !ev.Valid() {
-			return translate.No
-		}
-		for _, i := range ev.Get("outcome.interrupts").Array() {
+		for i := range translate.Interrupts(ev) {
 			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault || looksLikeID(i.Get("id")) {
 				return translate.Mine
 			}

@@ -62,7 +62,7 @@ func (r review) respond(i int, a agui.Answer) (json.RawMessage, *agui.RunError) 
 		if !ask.allows("edit") {
 			return nil, notAllowed(a.ID, "edit")
 		}
-		args := translate.AppendMember([]byte{'{'}, `"action"`, string(agui.MustMarshal(ask.tool)))
+		args := translate.AppendText([]byte{'{'}, "action", ask.tool)
 		args = append(translate.AppendMember(args, `"args"`, string(v.edited)), '}')
 		return response("edit", args), nil
 	case v.approved:

@@ -227,11 +227,7 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 		}))
 		p.NativeFinish = finish.JSON
 	}
-	finish = finish.Clone()
-	if finish.Get("outcome").Exists() {
-		finish = finish.With(agui.DeleteKey(finish.JSON, "outcome"))
-	}
-	return translate.Result{Finish: finish, Pause: p}
+	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p}
 }
 
 // finished is the result of a run that ended without asking: the backend's own end, then what came beside the answers.

@@ -193,7 +193,7 @@ func addString(o []byte, key string, s *string) []byte {
 	if s == nil {
 		return o
 	}
-	return translate.AppendMember(o, `"`+key+`"`, string(agui.MustMarshal(*s)))
+	return translate.AppendText(o, key, *s)
 }
 
 // metadata is {"langgraph":{raw, ns, resumable, when, index}} without nulls, beside what the backend itself has there.

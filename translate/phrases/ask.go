@@ -90,4 +90,4 @@ func (a *asking) bounded() string {
 	return cut
 }
 
-func quoted(s string) string { return string(agui.MustMarshal(s)) }
+func quoted(s string) string { return string(agui.AppendString(nil, s)) }

@@ -114,25 +114,22 @@ func plainEnd(finish agui.Event) bool {
 
 // object is the AG-UI Interrupt without its id. callID is "" for a call that the client was not shown.
 func (a ask) object(callID string) []byte {
-	text := func(o []byte, key, value string) []byte {
-		return translate.AppendMember(o, `"`+key+`"`, string(agui.MustMarshal(value)))
-	}
 	o := []byte{'{'}
 	if callID == "" {
-		o = text(o, "reason", "confirmation")
+		o = translate.AppendText(o, "reason", "confirmation")
 	} else {
-		o = text(o, "reason", "tool_call")
+		o = translate.AppendText(o, "reason", "tool_call")
 	}
 	message := a.message
 	if message == "" {
 		message = fmt.Sprintf("The agent asks to call the tool %s.", a.function)
 	}
-	o = text(o, "message", message)
+	o = translate.AppendText(o, "message", message)
 	if callID != "" {
-		o = text(o, "toolCallId", callID)
+		o = translate.AppendText(o, "toolCallId", callID)
 	}
 	o = translate.AppendMember(o, `"responseSchema"`, schema)
-	own := translate.AppendMember(text([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
+	own := translate.AppendMember(translate.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
 	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
 	return append(o, '}')
 }

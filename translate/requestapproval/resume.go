@@ -46,7 +46,7 @@ func takesNew(r translate.Request) bool { return r.Show == translate.ShowNative 
 
 // pair is the request and its answer.
 func pair(parent, id string, k kept, approved bool) []agui.Message {
-	content := translate.AppendMember([]byte{'{'}, `"approval_id"`, string(agui.MustMarshal(k.Approval)))
+	content := translate.AppendText([]byte{'{'}, "approval_id", k.Approval)
 	word := "false"
 	if approved {
 		word = "true"

@@ -253,7 +253,7 @@ func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
 			}
 			out = agui.SetString(agui.SetString(out, "toolCallName", a.function), "delta", a.arguments)
 		}
-		emit(ev.With(translate.Pruned(out, "rawEvent")))
+		emit(ev.With(translate.Pruned(agui.View(out), "rawEvent")))
 	}
 }
 
@@ -314,7 +314,6 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // pause makes an interrupt of every request that is open.
 func (run *run) pause(res *translate.Result) {
-	finish := res.Finish.Clone()
 	p := agui.Pause{Dialect: Name}
 	var calls []agui.Call
 	if run.r.Transcript != nil {
@@ -341,8 +340,8 @@ func (run *run) pause(res *translate.Result) {
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: a.object(callID), Private: agui.MustMarshal(a.kept)})
 	}
 	if run.native {
-		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(finish.JSON), true
+		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(res.Finish.JSON), true
 	}
 	res.Pause = p
-	res.Finish = finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+	res.Finish = translate.WithoutOutcome(res.Finish)
 }

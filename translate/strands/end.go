@@ -117,8 +117,8 @@ func (run *run) paused() translate.Result {
 
 func (run *run) finish(members ...string) agui.Event {
 	o := translate.AppendMember([]byte{'{'}, `"type"`, `"`+string(agui.RunFinished)+`"`)
-	o = addText(o, "threadId", run.r.Input.ThreadID)
-	o = addText(o, "runId", run.r.Input.RunID)
+	o = translate.AppendText(o, "threadId", run.r.Input.ThreadID)
+	o = translate.AppendText(o, "runId", run.r.Input.RunID)
 	for n := 0; n+1 < len(members); n += 2 {
 		o = translate.AppendMember(o, `"`+members[n]+`"`, members[n+1])
 	}

@@ -61,7 +61,7 @@ func (l *lane) send(t agui.Type, members ...string) {
 	l.emit(agui.Event{Type: t, JSON: append(o, '}')})
 }
 
-func quoted(s string) string { return string(agui.MustMarshal(s)) }
+func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
 // say shows a piece of text. raw is a JSON string, which stays as it came.
 func (l *lane) say(raw string) {

@@ -80,14 +80,14 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 			name += " (" + agui.Cut(q.node) + ")"
 		}
 	}
-	o := addText([]byte{'{'}, "reason", reason)
+	o := translate.AppendText([]byte{'{'}, "reason", reason)
 	message := translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, name)
 	if q.again {
 		message += " (It was answered before, in a run that failed, and may have been carried out then.)"
 	}
-	o = addText(o, "message", message)
+	o = translate.AppendText(o, "message", message)
 	if callID != "" {
-		o = addText(o, "toolCallId", callID)
+		o = translate.AppendText(o, "toolCallId", callID)
 	}
 	rule, _ := d.answers.For(q.name)
 	switch schema := d.schemas.of(q.name); {
@@ -100,21 +100,17 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 	return append(o, '}')
 }
 
-func addText(o []byte, key, s string) []byte {
-	return translate.AppendMember(o, `"`+key+`"`, quoted(s))
-}
-
 // metadata is {"strands":{...}}, and the native reason beside it for the user interfaces that look for it there.
 func (d *Dialect) metadata(q question, more bool) []byte {
 	o := []byte{'{'}
 	if q.reason != nil {
 		o = translate.AppendMember(o, `"reason"`, string(q.reason))
 	}
-	o = addText(o, "id", q.id)
-	o = addText(o, "name", q.name)
+	o = translate.AppendText(o, "id", q.id)
+	o = translate.AppendText(o, "name", q.name)
 	for _, m := range []struct{ key, value string }{{"source", q.source}, {"node", q.node}, {"tool_name", q.tool}} {
 		if m.value != "" {
-			o = addText(o, m.key, m.value)
+			o = translate.AppendText(o, m.key, m.value)
 		}
 	}
 	if q.input != nil {

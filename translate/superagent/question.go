@@ -232,7 +232,7 @@ func (q *question) expires(timeout time.Duration) (string, bool) {
 	return time.Unix(q.asked, 0).Add(timeout).UTC().Format(time.RFC3339), true
 }
 
-func quoted(s string) string { return string(agui.MustMarshal(s)) }
+func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
 // bounded is the beginning of a text that is too long.
 func bounded(s string, most int) string {

@@ -1,0 +1,171 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/translate"
+	"holdpoint/translate/dialects"
+)
+
+// noStore keeps nothing, so that its work is not counted.
+type noStore struct{ store.Store }
+
+func (noStore) Open(context.Context, store.Key, string, agui.Pause) error { return nil }
+
+// An ending is a run of which all has come but its last event.
+type ending struct {
+	*run
+	last agui.Event
+	out  []byte
+}
+
+// endings are n of a stream, for an end can be told once. Its RUN_STARTED has other ids than the request.
+func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*ending {
+	t.Helper()
+	d, err := dialects.New(dialect, dialects.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, _ := url.Parse("http://backend/agent")
+	h, err := New(Options{Upstream: up, Dialect: d, Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]*ending, n)
+	for i := range list {
+		thread := fmt.Sprint("thread-", i)
+		in, _, err := agui.ParseInput([]byte(input(thread, "run-1", `,"protocolVersion":"1.0"`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{h: h, log: h.log, ctx: t.Context(), came: &in, path: "/agent", key: recordKey("/agent", thread), attempt: newAttempt(&in)}
+		r.show = r.showFor()
+		r.transcript = newTranscript(h.opts.TranscriptBytes, in.Messages, in.State)
+		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript, Show: r.show})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.exchange = translate.Exchange{Run: translation}
+		b := newBody(r, nil, translate.Unread)
+		b.event(framed(started))
+		for _, one := range stream[:len(stream)-1] {
+			b.event(framed(one))
+		}
+		r.transcript.unclosed() // what is kept raw is folded once, whenever somebody asks
+		list[i] = &ending{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
+	}
+	return list
+}
+
+func framed(event string) agui.Event {
+	return agui.Event{Type: agui.PeekType([]byte(event)), JSON: []byte(event), Frame: []byte(stream(event))}
+}
+
+func (e *ending) tell() {
+	events, _ := e.settle(translate.End{Event: e.last}, nil)
+	for _, ev := range events {
+		e.out = appendEvent(e.out, ev)
+	}
+}
+
+const (
+	otherIDs = `{"type":"RUN_FINISHED","threadId":"other","runId":"other"}`
+	whole    = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"m1","role":"assistant","content":"hello"}]}`
+)
+
+// A terminal event that is rewritten takes at most 12 allocations from the dialect's End to its frame: with the request's ids,
+// or with the interrupt outcome in it.
+//
+// A pause leaves a record beside it, which is counted by itself: the bytes of the pause (itself, its id, the backend's own end
+// and the one without the outcome), what the client has (Messages, State, Seen), the digest of the questions, and what a call of
+// the store takes here, for its context. The store of this test does nothing; memory's work comes on top.
+func TestRewrittenEndsAllocateLittle(t *testing.T) {
+	const runs, most = 100, 12
+	for _, dialect := range []string{"auto", "agui"} {
+		perEnd := func(s store.Store, stream ...string) (float64, *ending) {
+			list, n := endings(t, runs+1, dialect, s, stream...), 0
+			allocs := testing.AllocsPerRun(runs, func() {
+				list[n].tell()
+				n++
+			})
+			return allocs, list[0]
+		}
+		if n, e := perEnd(noStore{}, otherIDs); n > 2 || types(string(e.out)) != "RUN_FINISHED" {
+			t.Errorf("%s: other ids: %v allocations: %s", dialect, n, e.out)
+		}
+		all, e := perEnd(noStore{}, whole, asks)
+		if types(string(e.out)) != "RUN_FINISHED+interrupt" {
+			t.Fatalf("%s: %s", dialect, e.out)
+		}
+		const ofThePause = 4
+		record := ofThePause + testing.AllocsPerRun(runs, func() {
+			e.snapshots()
+			e.seen()
+			digestInterrupts(e.paused.Interrupts...)
+			e.keep(e.paused)
+		})
+		withMemory, _ := perEnd(memory.New(memory.Options{}), whole, asks)
+		t.Logf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)
+		if all-record > most || record > 36 || withMemory-all > 8 {
+			t.Errorf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)
+		}
+	}
+}
+
+// So does the first one.
+func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
+	e := endings(t, 1, "agui", noStore{}, otherIDs)[0]
+	ev := framed(started)
+	if n := testing.AllocsPerRun(100, func() { e.out = appendEvent(e.out[:0], e.withRunIDs(ev)) }); n > 1 {
+		t.Errorf("%v allocations: %s", n, e.out)
+	}
+}
+
+// BenchmarkEnd is the same as the test, with what a client is told that has no snapshot yet.
+func BenchmarkEnd(b *testing.B) {
+	for name, stream := range map[string][]string{
+		"other ids": {otherIDs},
+		"question":  {whole, asks},
+		"question behind a text": {
+			`{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`, `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"hello"}`,
+			`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, asks,
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			list := endings(b, b.N, "auto", noStore{}, stream...)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for _, e := range list {
+				e.tell()
+			}
+		})
+	}
+}
+
+// What passes takes nothing: the results of calls, of which each is asked whether it needs an id of its own.
+func TestPassedResultsDoNotAllocate(t *testing.T) {
+	const runs = 200
+	r := endings(t, 1, "agui", noStore{}, otherIDs)[0].run
+	var results []agui.Event
+	for n := range runs + 1 {
+		results = append(results, framed(fmt.Sprintf(`{"type":"TOOL_CALL_RESULT","messageId":"r%d","toolCallId":"c%d","content":"x"}`, n, n)))
+	}
+	n := 0
+	if allocs := testing.AllocsPerRun(runs, func() {
+		if ev := r.withResultID(results[n]); ev.Edited {
+			t.Errorf("edited: %s", ev.JSON)
+		}
+		n++
+	}); allocs != 0 {
+		t.Errorf("%v allocations for a result", allocs)
+	}
+	if ev := r.withResultID(results[0]); ev.Get("messageId").Str != "result-c0" {
+		t.Errorf("a second result of that id: %s", ev.JSON)
+	}
+}
