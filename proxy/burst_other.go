@@ -12,6 +12,7 @@ type burstConn struct{ net.Conn }
 
 func burst(conn net.Conn) net.Conn { return conn }
 
-// More and Wait are never called.
-func (*burstConn) More() bool { return false }
-func (*burstConn) Wait()      {}
+// They are never called.
+func (*burstConn) More() bool  { return false }
+func (*burstConn) Wait()       {}
+func (*burstConn) holds() bool { return false }

@@ -3,7 +3,6 @@
 package proxy
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -94,7 +93,7 @@ func (c *burstConn) tryRead(fd uintptr) bool {
 	}
 	for {
 		c.n, c.err = syscall.Read(int(fd), array[:])
-		if !errors.Is(c.err, syscall.EINTR) {
+		if c.err != syscall.EINTR { //nolint:errorlint // it is the bare number, and this is on every frame's way
 			break
 		}
 	}
@@ -103,7 +102,7 @@ func (c *burstConn) tryRead(fd uintptr) bool {
 		return true
 	}
 	bursts.Put(array)
-	return !errors.Is(c.err, syscall.EAGAIN)
+	return c.err != syscall.EAGAIN //nolint:errorlint // the same
 }
 
 // hand gives p what it can take of the buffer.
@@ -115,6 +114,9 @@ func (c *burstConn) hand(p []byte) int {
 	}
 	return n
 }
+
+// holds says whether something of what was read was not handed on.
+func (c *burstConn) holds() bool { return c.buf != nil }
 
 // More says that as much waits here as net/http can take in one read, so that the next one of the body need not wait.
 func (c *burstConn) More() bool { return c.buf != nil && c.end-c.at >= plainBuffer }

@@ -37,11 +37,10 @@ func (w *watch) over(src io.Reader, conn *burstConn) io.Reader {
 		}
 		w.timer.Reset(w.limit)
 	}
-	watched := watched{src, w}
 	if conn == nil {
-		return watched
+		return &watched{src, w}
 	}
-	return bursting{watched, conn}
+	return &bursting{watched{src, w}, conn}
 }
 
 func (w *watch) stop() {
@@ -87,7 +86,7 @@ type watched struct {
 	watch *watch
 }
 
-func (w watched) Read(p []byte) (int, error) {
+func (w *watched) Read(p []byte) (int, error) {
 	since := w.watch.waits()
 	n, err := w.Reader.Read(p)
 	w.watch.waited(since)
@@ -100,18 +99,18 @@ type bursting struct {
 	conn *burstConn
 }
 
-func (b bursting) Read(p []byte) (int, error) {
-	if b.More() {
-		return b.Reader.Read(p)
+func (b *bursting) Read(p []byte) (int, error) {
+	if b.conn.holds() {
+		return b.Reader.Read(p) // it waits for the rest of a chunk at the most
 	}
 	return b.watched.Read(p)
 }
 
 // More implements sse.Source.
-func (b bursting) More() bool { return b.conn.More() }
+func (b *bursting) More() bool { return b.conn.More() }
 
 // Wait implements sse.Source.
-func (b bursting) Wait() {
+func (b *bursting) Wait() {
 	since := b.watch.waits()
 	b.conn.Wait()
 	b.watch.waited(since)

@@ -20,32 +20,34 @@ func larger(size int) int {
 
 // pools are the buffers that nobody has, by their sizes: a short run needs the first, a fast stream the second from one Read
 // to the next, and a backend's large frames the others for a moment. The collector empties them.
-var pools = map[int]*sync.Pool{
-	minBuffer:          {},
-	maxBuffer:          {},
-	maxBuffer * growth: {},
-	hugeBuffer:         {},
-}
+var (
+	sizes = [...]int{minBuffer, maxBuffer, maxBuffer * growth, hugeBuffer}
+	pools [len(sizes)]sync.Pool
+)
 
 // A buffer is as the pools hold it.
-type buffer struct{ b []byte }
+type buffer struct {
+	b    []byte
+	pool *sync.Pool // nil if it is used once
+}
 
 // borrow returns a buffer of n bytes, with whatever was in it.
 func borrow(n int) *buffer {
-	if p := pools[n]; p != nil {
-		if b, ok := p.Get().(*buffer); ok {
+	for i, size := range sizes {
+		if n != size {
+			continue
+		}
+		if b, ok := pools[i].Get().(*buffer); ok {
 			return b
 		}
+		return &buffer{make([]byte, n), &pools[i]}
 	}
-	return &buffer{make([]byte, n)}
+	return &buffer{b: make([]byte, n)}
 }
 
 // giveBack takes a buffer that nobody looks into any more. It may be nil.
 func giveBack(b *buffer) {
-	if b == nil {
-		return
-	}
-	if p := pools[len(b.b)]; p != nil {
-		p.Put(b)
+	if b != nil && b.pool != nil {
+		b.pool.Put(b)
 	}
 }
