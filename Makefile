@@ -28,7 +28,7 @@ demo: ## a pause and its answer in this terminal; needs nothing but Go
 
 run-demo: demo ## the same
 
-test: tools modules lint race e2e ## everything; installs what it needs into ignored folders
+test: tools modules lint race e2e bench-quick ## everything; installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
