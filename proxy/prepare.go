@@ -147,7 +147,10 @@ func (r *run) notBegun(err error) {
 // if that was given up just now. A tombstone's questions are not known; that it failed a backend may have to be told of which
 // keeps the answers, for it acts on them.
 func (r *run) endedPauses(resumed *agui.Pause) []agui.Pause {
-	var list []agui.Pause
+	if r.record.Pause == nil && len(r.record.Results) == 0 {
+		return nil
+	}
+	list := make([]agui.Pause, 0, 1+min(len(r.record.Results), store.MaxReplayable))
 	if p := r.record.Pause; p != nil && resumed == nil {
 		list = append(list, *p)
 	}
