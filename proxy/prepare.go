@@ -11,7 +11,7 @@ import (
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A verdict of actWait
 // means that the record has changed. Its parts are apart for the reason that judge's are.
 func (r *run) prepare() {
-	if r.verdict.withdraw && !r.withdrawn() {
+	if r.verdict.withdraw && !r.giveUp() {
 		return
 	}
 	switch r.verdict.do {
@@ -24,25 +24,16 @@ func (r *run) prepare() {
 		answers := r.verdict.answers
 		r.readyResume()
 		if r.begin(r.record.Pause) {
-			r.verdict = r.claim(r.verdict, r.record.Pause)
+			r.claim()
 		} else if allCancelled(answers) {
 			r.cancelUnsaid()
 			r.prepare()
 		}
 	case actRefuse:
 		if r.verdict.doubt {
-			r.verdict = r.closeDoubt(r.verdict)
+			r.closeDoubt()
 		}
 	}
-}
-
-// withdrawn closes the pause that is given up. false: the verdict is another one then.
-func (r *run) withdrawn() bool {
-	changed := r.giveUp()
-	if changed.do != actPass {
-		r.verdict = changed
-	}
-	return changed.do == actPass
 }
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
