@@ -1,0 +1,42 @@
+package requestapproval
+
+import (
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// exchanged is a request that has its result in the same run, as frames.
+func exchanged() []agui.Event {
+	var events []agui.Event
+	for _, s := range append(trio("call-1", argsA), `{"type":"TOOL_CALL_RESULT","messageId":"result-1","toolCallId":"call-1","content":"deleted","role":"tool"}`) {
+		frame := []byte("data: " + s + "\n\n")
+		json := frame[len("data: ") : len(frame)-len("\n\n")]
+		events = append(events, agui.Event{Type: agui.PeekType(json), JSON: json, Frame: frame})
+	}
+	return events
+}
+
+// BenchmarkRequest is what a request_approval call costs, from its START to its RESULT.
+func BenchmarkRequest(b *testing.B) {
+	events := exchanged()
+	_, run, err := New().Begin(translate.Request{Input: input(b, "")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	shown := 0
+	emit := func(agui.Event) { shown++ }
+	b.ReportAllocs()
+	for b.Loop() {
+		shown = 0
+		for _, ev := range events {
+			if err := run.Event(ev, emit); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if shown != len(events) {
+			b.Fatalf("%d events", shown)
+		}
+	}
+}
