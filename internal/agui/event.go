@@ -169,6 +169,26 @@ func (ev Event) Clone() Event {
 	return ev
 }
 
+// CloneTo is Clone into buf, of which it returns what is used too. An object that lies in its frame stands there once.
+func (ev Event) CloneTo(buf []byte) (Event, []byte) {
+	const prefix = len("data: ")
+	json := ev.JSON
+	if ev.Frame != nil {
+		n := len(buf)
+		buf = append(buf, ev.Frame...)
+		frame := buf[n:len(buf):len(buf)]
+		if end := prefix + len(json); len(json) > 0 && len(ev.Frame) >= end && &ev.Frame[prefix] == &json[0] {
+			ev.Frame, ev.JSON = frame, frame[prefix:end:end]
+			return ev, buf
+		}
+		ev.Frame = frame
+	}
+	n := len(buf)
+	buf = append(buf, json...)
+	ev.JSON = buf[n:len(buf):len(buf)]
+	return ev, buf
+}
+
 // Get reads a value at a constant gjson path of the event's object. Never pass a path that holds data of a client
 // or a backend: gjson's modifiers and wildcards would be theirs.
 func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }

@@ -2,6 +2,8 @@ package agui
 
 import (
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tidwall/gjson"
@@ -17,9 +19,10 @@ type Members struct {
 	// Key and Value are JSON text and live in the object. A key has its quotes.
 	Key, Value string
 
-	text  string
-	at    int // behind the last value
-	whole bool
+	text    string
+	at      int  // behind the last value
+	escaped bool // something is, in the key
+	whole   bool
 }
 
 // MembersOf reads an object.
@@ -50,10 +53,11 @@ func (m *Members) Next() bool {
 	default:
 		return m.end(-1)
 	}
-	behind, value, end := member(s, i, 1)
+	behind, escaped, value, end := member(s, i, 1)
 	if end < 0 {
 		return m.end(-1)
 	}
+	m.escaped = escaped
 	m.Key, m.Value, m.at = s[i:behind], s[value:end], end
 	return true
 }
@@ -69,7 +73,12 @@ func (m *Members) end(i int) bool {
 func (m *Members) Whole() bool { return m.whole }
 
 // Name is the text of the key.
-func (m *Members) Name() string { return Text(m.Key) }
+func (m *Members) Name() string {
+	if m.escaped {
+		return Text(m.Key)
+	}
+	return m.Key[1 : len(m.Key)-1]
+}
 
 // Text is the text of a JSON string, "" of any other value. It lives in raw if nothing is escaped in it.
 func Text(raw string) string {
@@ -80,4 +89,55 @@ func Text(raw string) string {
 		return raw[1 : len(raw)-1]
 	}
 	return gjson.Parse(raw).Str
+}
+
+// AppendText appends the Text of raw, which is valid JSON.
+func AppendText(dst []byte, raw string) []byte {
+	if raw == "" || raw[0] != '"' {
+		return dst
+	}
+	rest := raw[1 : len(raw)-1]
+	for {
+		n := strings.IndexByte(rest, '\\')
+		if n < 0 {
+			return append(dst, rest...)
+		}
+		dst = append(dst, rest[:n]...)
+		c := rest[n+1]
+		rest = rest[n+2:]
+		switch c {
+		case 'b':
+			c = '\b'
+		case 'f':
+			c = '\f'
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
+		case 'u':
+			r := codeUnit(rest)
+			rest = rest[4:]
+			if utf16.IsSurrogate(r) && strings.HasPrefix(rest, `\u`) {
+				r = utf16.DecodeRune(r, codeUnit(rest[2:])) // as gjson does it: of two that are no pair nothing is left
+				rest = rest[6:]
+			}
+			dst = utf8.AppendRune(dst, r)
+			continue
+		}
+		dst = append(dst, c)
+	}
+}
+
+// codeUnit is the number that the first four digits are.
+func codeUnit(digits string) (r rune) {
+	for n := range 4 {
+		c := digits[n]
+		if c > '9' {
+			c += 9 // of A and a the lower four bits are 1
+		}
+		r = r<<4 | rune(c&0xf)
+	}
+	return r
 }

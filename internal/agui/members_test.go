@@ -35,8 +35,11 @@ func FuzzMembers(f *testing.F) {
 			}
 			return
 		}
+		if got := AppendText([]byte("x"), strings.TrimSpace(text)); string(got) != "x"+root.Str {
+			t.Fatalf("text %q, not %q", got[1:], root.Str)
+		}
 		root.ForEach(func(k, v gjson.Result) bool {
-			if root.IsObject() && (!m.Next() || m.Key != k.Raw || m.Value != v.Raw || m.Name() != k.Str || Text(m.Value) != v.Str) {
+			if root.IsObject() && (!m.Next() || m.Key != k.Raw || m.Value != v.Raw || m.Name() != k.Str || Text(m.Value) != v.Str || string(AppendText(nil, m.Value)) != v.Str) {
 				t.Fatalf("%s: %s, not %s: %s", m.Key, m.Value, k.Raw, v.Raw)
 			}
 			return true

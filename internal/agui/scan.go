@@ -66,7 +66,8 @@ func valueEnd(s string, i, depth int) int {
 	}
 	switch c := s[i]; {
 	case c == '"':
-		return stringEnd(s, i+1)
+		end, _ := stringEnd(s, i+1)
+		return end
 	case c == '{' || c == '[':
 		if depth == MaxDepth {
 			return -1
@@ -92,7 +93,7 @@ func nestEnd(s string, i, depth int, opening byte) int {
 	}
 	for {
 		if opening == '{' {
-			_, _, i = member(s, i, depth)
+			_, _, _, i = member(s, i, depth)
 		} else {
 			i = valueEnd(s, i, depth)
 		}
@@ -112,38 +113,35 @@ func nestEnd(s string, i, depth int, opening byte) int {
 	}
 }
 
-// member is the end of a key, and where its value begins and ends.
-func member(s string, i, depth int) (behind, value, end int) {
+// member is the end of a key, whether anything is escaped in it, and where its value begins and ends.
+func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 	if i >= len(s) || s[i] != '"' {
-		return -1, -1, -1
+		return -1, false, -1, -1
 	}
-	if behind = stringEnd(s, i+1); behind < 0 {
-		return -1, -1, -1
+	if behind, escaped = stringEnd(s, i+1); behind < 0 {
+		return -1, false, -1, -1
 	}
 	colon := skipSpace(s, behind)
 	if colon >= len(s) || s[colon] != ':' {
-		return -1, -1, -1
+		return -1, false, -1, -1
 	}
 	value = skipSpace(s, colon+1)
-	return behind, value, valueEnd(s, value, depth)
+	return behind, escaped, value, valueEnd(s, value, depth)
 }
 
-// stringEnd is where a string ends of which the first quote was read. It looks at eight bytes at once for one that says
-// anything: the lowest mark is that of the first one, those above it may be wrong.
-func stringEnd(s string, i int) int {
+// stringEnd is where a string ends of which the first quote was read, and whether anything is escaped in it. It looks at
+// eight bytes at once for one that says anything. A mark above another may be wrong, the lowest one never is.
+func stringEnd(s string, i int) (end int, escaped bool) {
 	const (
-		ones   = 0x0101010101010101
-		quote  = '"' * ones
-		escape = '\\' * ones
-		space  = ' ' * ones
-		high   = 0x80 * ones
+		ones = 0x0101010101010101
+		high = 0x80 * ones
+		turn = ('"' ^ ' ') * ones // makes a quote a space, and leaves nothing else below '!' but what was below a space
 	)
 	for i < len(s) {
 		if rest := s[i:]; len(rest) >= 8 {
 			x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
 				uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
-			q, e := x^quote, x^escape
-			marks := ((q-ones)&^q | (e-ones)&^e | (x-space)&^x) & high
+			marks := (((x ^ turn) - '!'*ones) | ((x ^ '\\'*ones) - ones)) &^ x & high
 			if marks == 0 {
 				i += 8
 				continue
@@ -152,18 +150,19 @@ func stringEnd(s string, i int) int {
 		}
 		switch c := s[i]; {
 		case c == '"':
-			return i + 1
+			return i + 1, escaped
 		case c == '\\':
 			if i = escapeEnd(s, i+1); i < 0 {
-				return -1
+				return -1, true
 			}
+			escaped = true
 		case c < ' ':
-			return -1
+			return -1, escaped
 		default:
 			i++
 		}
 	}
-	return -1
+	return -1, escaped
 }
 
 // escapeEnd is where an escape ends of which the backslash was read.
