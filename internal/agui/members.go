@@ -80,6 +80,9 @@ func (m *Members) Name() string {
 	return m.Key[1 : len(m.Key)-1]
 }
 
+// Index is where Value begins.
+func (m *Members) Index() int { return m.at - len(m.Value) }
+
 // Text is the text of a JSON string, "" of any other value. It lives in raw if nothing is escaped in it.
 func Text(raw string) string {
 	switch {

@@ -37,10 +37,7 @@ func readAsk(args string) (ask, bool) {
 	}
 	m = agui.MembersIn(request.value)
 	for m.Next() {
-		id.see(&m, "approval_id")
-		function.see(&m, "function_name")
-		arguments.see(&m, "function_arguments")
-		message.see(&m, "message")
+		_ = id.see(&m, "approval_id") || function.see(&m, "function_name") || arguments.see(&m, "function_arguments") || message.see(&m, "message")
 	}
 	a := ask{approvalID: agui.Text(id.value), function: agui.Text(function.value), arguments: "{}", message: agui.Text(message.value)}
 	switch {
@@ -64,14 +61,16 @@ type named struct {
 	exact bool   // it is spelled so
 }
 
-func (n *named) see(m *agui.Members, name string) {
+// see takes a member, if it is of the name.
+func (n *named) see(m *agui.Members, name string) bool {
 	key := m.Name()
 	if !agui.SameKey(key, name) {
-		return
+		return false
 	}
 	if n.times++; n.times == 1 {
 		n.value, n.exact = m.Value, key == name
 	}
+	return true
 }
 
 func (n *named) only() bool { return n.times == 1 && n.exact }
@@ -92,7 +91,7 @@ func only(object gjson.Result, name string) (gjson.Result, bool) {
 
 // compact is JSON without the white space between its tokens; numbers, escapes and the order of keys stay.
 func compact(raw string) string {
-	if !strings.ContainsAny(raw, " \t\r\n") {
+	if !hasSpace(raw) {
 		return raw
 	}
 	var b bytes.Buffer
@@ -131,6 +130,15 @@ func whole[T string | []byte](args T, chunk int) bool {
 	}
 	worth := len(args) <= little || chunk >= len(args)/16
 	return end > len(args)-chunk && args[end-1] == '}' && worth && agui.ValidText(string(args))
+}
+
+func hasSpace(text string) bool {
+	for n := range len(text) {
+		if isSpace(text[n]) {
+			return true
+		}
+	}
+	return false
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

@@ -10,7 +10,12 @@ import (
 // exchanged is a request that has its result in the same run, as frames.
 func exchanged() []agui.Event {
 	var events []agui.Event
-	for _, s := range append(trio("call-1", `{"request":{"approval_id":"call-1","function_name":"delete_report","function_arguments":{"path":"/reports/1","recursive":true},"message":"Approve?"}}`), `{"type":"TOOL_CALL_RESULT","messageId":"result-1","toolCallId":"call-1","content":"deleted","role":"tool"}`) {
+	for _, s := range []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"call-1","toolCallName":"request_approval","parentMessageId":"m1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":` + quoted(`{"request":{"approval_id":"call-1","function_name":"delete_report","function_arguments":{"path":"/reports/1","recursive":true},"message":"Approve?"}}`) + `}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"call-1"}`,
+		`{"type":"TOOL_CALL_RESULT","messageId":"result-1","toolCallId":"call-1","content":"deleted","role":"tool"}`,
+	} {
 		frame := []byte("data: " + s + "\n\n")
 		json := frame[len("data: ") : len(frame)-len("\n\n")]
 		events = append(events, agui.Event{Type: agui.PeekType(json), JSON: json, Frame: frame})

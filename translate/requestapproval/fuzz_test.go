@@ -179,6 +179,7 @@ func FuzzRename(f *testing.F) {
 		f.Add(s, "delete_report", `{"path":"<x>"}`, true, true)
 		f.Add(s, "delete_report", "", true, false)
 		f.Add(s, "", `{}`, false, true)
+		f.Add(s, "", "", false, false)
 	}
 	f.Fuzz(func(t *testing.T, event, name, args string, named, argued bool) {
 		if m := agui.MembersIn(event); !m.Next() && !m.Whole() || !agui.ValidText(event) {
@@ -195,6 +196,15 @@ func FuzzRename(f *testing.F) {
 		want = translate.Pruned(agui.View(want), "rawEvent")
 		if got := appendRenamed([]byte("x"), []byte(event), newName, newArgs); string(got) != "x"+string(want) {
 			t.Fatalf("%s\nwant %s", got[1:], want)
+		}
+		for _, kind := range []agui.Type{agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk} {
+			if kind == agui.CallStart && argued || kind == agui.CallArgs && named || kind == agui.CallEnd && (argued || named) {
+				continue // never is
+			}
+			ev := agui.Event{Type: kind, JSON: []byte(event)}
+			if got := newFrame(nil, ev, read(ev)).appendRenamed([]byte("x"), newName, newArgs); string(got) != "x"+string(want) {
+				t.Fatalf("%s: %s\nwant %s", kind, got[1:], want)
+			}
 		}
 	})
 }

@@ -36,7 +36,7 @@ type run struct {
 
 	// Memory that is used again: what is emitted is valid during the call only.
 	spare *call
-	gone  []agui.Event
+	gone  []frame
 	out   []byte
 }
 
@@ -48,11 +48,6 @@ type call struct {
 	id, parent string
 	args       []byte
 	bytes      []byte // of its frames
-}
-
-type frame struct {
-	call *call
-	ev   agui.Event
 }
 
 // An asked is a request of this run that has no answer yet.
@@ -183,15 +178,15 @@ func (run *run) hold(c *call, ev agui.Event, says said) {
 	}
 	run.size += len(ev.JSON)
 	ev, c.bytes = ev.CloneTo(c.bytes)
-	run.held = append(run.held, frame{c, ev})
+	run.held = append(run.held, newFrame(c, ev, says))
 }
 
 // let takes the frames of a call out of what is held. They are valid until it is called again.
-func (run *run) let(c *call) []agui.Event {
+func (run *run) let(c *call) []frame {
 	run.gone = run.gone[:0]
 	run.held = slices.DeleteFunc(run.held, func(f frame) bool {
 		if f.call == c {
-			run.gone = append(run.gone, f.ev)
+			run.gone = append(run.gone, f)
 			run.size -= len(f.ev.JSON)
 		}
 		return f.call == c
@@ -205,9 +200,9 @@ func (run *run) let(c *call) []agui.Event {
 
 // release lets a call go that is no request: it goes out as it came.
 func (run *run) release(c *call, emit func(agui.Event)) {
-	for _, ev := range run.let(c) {
+	for _, f := range run.let(c) {
 		if !run.native {
-			emit(ev)
+			emit(f.ev)
 		}
 	}
 }
@@ -227,8 +222,8 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	frames := run.let(c)
 	switch {
 	case run.native:
-		for _, ev := range frames {
-			run.shown = append(run.shown, slices.Clone(ev.JSON))
+		for _, f := range frames {
+			run.shown = append(run.shown, slices.Clone(f.ev.JSON))
 		}
 	case run.r.Input.Declares(a.function):
 		// The front end would carry it out, and its result would be in the way of the answer.
@@ -260,11 +255,11 @@ func (run *run) repeats(id string) bool {
 // rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments
 // in one piece. rawEvent goes: it shows the synthetic call. So do nulls, which the old host writes: a null parentMessageId
 // is fatal to clients up to 0.0.53.
-func (run *run) rename(frames []agui.Event, a ask, emit func(agui.Event)) {
+func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	delta := false
-	for n, ev := range frames {
+	for n, f := range frames {
 		var name, args *string
-		switch ev.Type {
+		switch f.ev.Type {
 		case agui.CallStart:
 			name = &a.function
 		case agui.CallArgs:
@@ -278,8 +273,8 @@ func (run *run) rename(frames []agui.Event, a ask, emit func(agui.Event)) {
 			}
 			name, args = &a.function, &a.arguments
 		}
-		run.out = appendRenamed(run.out[:0], ev.JSON, name, args)
-		emit(ev.With(run.out))
+		run.out = f.appendRenamed(run.out[:0], name, args)
+		emit(f.ev.With(run.out))
 	}
 	if cap(run.out) > maxSpare {
 		run.out = nil
