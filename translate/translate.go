@@ -95,7 +95,8 @@ type Out struct {
 // A Run translates one exchange. Its methods are called from one goroutine, Event in order, End once and always.
 type Run interface {
 	// Event is called for every event but the terminal one. It calls emit for what the client is to see: the event
-	// itself, another, several, none. ev is valid during the call; Clone what is kept. An error ends the client's run.
+	// itself, another, several, none. ev is valid during the call, and what is emitted during that of emit; Clone what is kept.
+	// An error ends the client's run.
 	Event(ev agui.Event, emit func(agui.Event)) error
 	// End is called with how the exchange ended. An error is told as RUN_ERROR.
 	End(e End) (Result, error)

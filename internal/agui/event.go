@@ -169,6 +169,26 @@ func (ev Event) Clone() Event {
 	return ev
 }
 
+// CloneTo is Clone into buf, of which it returns what is used too. An object that lies in its frame stands there once.
+func (ev Event) CloneTo(buf []byte) (Event, []byte) {
+	const prefix = len("data: ")
+	json := ev.JSON
+	if ev.Frame != nil {
+		n := len(buf)
+		buf = append(buf, ev.Frame...)
+		frame := buf[n:len(buf):len(buf)]
+		if end := prefix + len(json); len(json) > 0 && len(ev.Frame) >= end && &ev.Frame[prefix] == &json[0] {
+			ev.Frame, ev.JSON = frame, frame[prefix:end:end]
+			return ev, buf
+		}
+		ev.Frame = frame
+	}
+	n := len(buf)
+	buf = append(buf, json...)
+	ev.JSON = buf[n:len(buf):len(buf)]
+	return ev, buf
+}
+
 // Get reads a value at a constant gjson path of the event's object. Never pass a path that holds data of a client
 // or a backend: gjson's modifiers and wildcards would be theirs.
 func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }
@@ -176,64 +196,14 @@ func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, p
 // Valid says whether the object may be acted on: it is JSON, an object, and has one `type` only. JSON.parse takes
 // the last of two equal keys and gjson the first, so an event with two types is opaque: it passes and does nothing.
 func (ev Event) Valid() bool {
-	if !ValidJSON(ev.JSON) {
-		return false
-	}
 	types := 0
-	root := View(ev.JSON)
-	if !root.IsObject() {
-		return false
-	}
-	root.ForEach(func(k, _ gjson.Result) bool {
-		if k.Str == "type" {
+	m := MembersOf(ev.JSON)
+	for m.Next() {
+		if m.Name() == "type" {
 			types++
 		}
-		return true
-	})
-	return types == 1
-}
-
-// MaxDepth is how deep JSON may be nested that is looked into. gjson recurses, and a stack overflow ends the process;
-// encoding/json fails above 10,000; Python's json.loads gives up at about 1,000.
-const MaxDepth = 1000
-
-// ValidJSON says whether b is JSON of no more than MaxDepth. Ask it before anything is made of bytes from outside.
-func ValidJSON(b []byte) bool { return !TooDeep(b) && gjson.ValidBytes(b) }
-
-// TooDeep says whether b nests deeper than MaxDepth.
-func TooDeep(b []byte) bool {
-	depth := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			i = endOfString(b, i+1)
-		case '{', '[':
-			if depth++; depth > MaxDepth {
-				return true
-			}
-		case '}', ']':
-			depth--
-		}
 	}
-	return false
-}
-
-// endOfString is where the quote stands that ends a string, whose text begins at from; len(b) if none does.
-func endOfString(b []byte, from int) int {
-	for i := from; ; i++ {
-		next := bytes.IndexByte(b[i:], '"')
-		if next < 0 {
-			return len(b)
-		}
-		i += next
-		escapes := i
-		for escapes > from && b[escapes-1] == '\\' {
-			escapes--
-		}
-		if (i-escapes)%2 == 0 {
-			return i
-		}
-	}
+	return types == 1 && m.Whole()
 }
 
 // View parses b without a copy. The result and all that is read from it live in b: who keeps a string clones it.

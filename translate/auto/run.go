@@ -310,7 +310,7 @@ func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 	}
 	var list []agui.Event
 	for _, waited := range run.waiting() {
-		if err := run.found.Event(waited, func(ev agui.Event) { list = append(list, ev) }); err != nil {
+		if err := run.found.Event(waited, func(ev agui.Event) { list = append(list, ev.Clone()) }); err != nil {
 			return nil, err
 		}
 	}

@@ -27,30 +27,55 @@ type ask struct {
 // readAsk reads the arguments of a call; false if they are not those of a request. A key that stands twice may be read
 // otherwise by the backend than here, so nothing is asked by it.
 func readAsk(args string) (ask, bool) {
-	if !agui.ValidJSON([]byte(args)) {
+	var request, id, function, arguments, message named
+	m := agui.MembersIn(args)
+	for m.Next() {
+		request.see(&m, "request")
+	}
+	if !m.Whole() || !request.only() {
 		return ask{}, false
 	}
-	request, ok := only(gjson.Parse(args), "request")
-	if !ok {
-		return ask{}, false
+	m = agui.MembersIn(request.value)
+	for m.Next() {
+		_ = id.see(&m, "approval_id") || function.see(&m, "function_name") || arguments.see(&m, "function_arguments") || message.see(&m, "message")
 	}
-	id, hasID := only(request, "approval_id")
-	function, hasFunction := only(request, "function_name")
-	if !hasID || !hasFunction || id.Type != gjson.String || function.Type != gjson.String || !keeps(id.Str) || !utf8.ValidString(args) {
+	a := ask{approvalID: agui.Text(id.value), function: agui.Text(function.value), arguments: "{}", message: agui.Text(message.value)}
+	switch {
+	case !m.Whole() || !id.isText() || !function.isText() || !keeps(a.approvalID) || !utf8.ValidString(args):
 		return ask{}, false
-	}
-	a := ask{approvalID: id.Str, function: function.Str, arguments: "{}"}
-	switch list := translate.Members(request, "function_arguments"); {
-	case len(list) > 1:
+	case arguments.times > 1:
 		return ask{}, false
-	case len(list) == 1 && list[0].Type != gjson.Null:
-		a.arguments = compact(list[0].Raw)
+	case arguments.times == 1 && arguments.value != "null":
+		a.arguments = compact(arguments.value)
 	}
-	if message, ok := only(request, "message"); ok && message.Type == gjson.String {
-		a.message = message.Str
+	if !message.only() {
+		a.message = ""
 	}
 	return a, true
 }
+
+// A named is what an object has under a name.
+type named struct {
+	value string // JSON text
+	times int    // in whatever spelling
+	exact bool   // it is spelled so
+}
+
+// see takes a member, if it is of the name.
+func (n *named) see(m *agui.Members, name string) bool {
+	key := m.Name()
+	if !agui.SameKey(key, name) {
+		return false
+	}
+	if n.times++; n.times == 1 {
+		n.value, n.exact = m.Value, key == name
+	}
+	return true
+}
+
+func (n *named) only() bool { return n.times == 1 && n.exact }
+
+func (n *named) isText() bool { return n.only() && n.value[0] == '"' }
 
 // keeps says whether a text comes out of a record as it went in: half a surrogate pair, or what is no UTF-8, does not.
 func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
@@ -66,6 +91,9 @@ func only(object gjson.Result, name string) (gjson.Result, bool) {
 
 // compact is JSON without the white space between its tokens; numbers, escapes and the order of keys stay.
 func compact(raw string) string {
+	if !hasSpace(raw) {
+		return raw
+	}
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(raw)) != nil {
 		return raw
@@ -101,7 +129,16 @@ func whole[T string | []byte](args T, chunk int) bool {
 		end--
 	}
 	worth := len(args) <= little || chunk >= len(args)/16
-	return end > len(args)-chunk && args[end-1] == '}' && worth && agui.ValidJSON([]byte(args))
+	return end > len(args)-chunk && args[end-1] == '}' && worth && agui.ValidText(string(args))
+}
+
+func hasSpace(text string) bool {
+	for n := range len(text) {
+		if isSpace(text[n]) {
+			return true
+		}
+	}
+	return false
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

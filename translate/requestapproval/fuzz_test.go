@@ -169,3 +169,42 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRename: an event is renamed in one pass as it would be key by key.
+func FuzzRename(f *testing.F) {
+	for _, s := range append(trio("a", argsA),
+		`{ "type" : "TOOL_CALL_CHUNK", "toolCallName":null , "delta":null,"x":null }`, `{}`, ` { } `, `{"rawEvent":{"rawEvent":null},"a":[ 1 ]}`,
+		`{"delta":"a","delta":"b","toolCallName":"x","toolCallName":null,"n\u0075ll":null,"rawEvent":1}`, `{"d\u0065lta":"x","toolCallN\u0061me":"y","rawEv\u0065nt":1}`,
+	) {
+		f.Add(s, "delete_report", `{"path":"<x>"}`, true, true)
+		f.Add(s, "delete_report", "", true, false)
+		f.Add(s, "", `{}`, false, true)
+		f.Add(s, "", "", false, false)
+	}
+	f.Fuzz(func(t *testing.T, event, name, args string, named, argued bool) {
+		if m := agui.MembersIn(event); !m.Next() && !m.Whole() || !agui.ValidText(event) {
+			return
+		}
+		want := []byte(event)
+		var newName, newArgs *string
+		if named {
+			want, newName = agui.SetString(want, "toolCallName", name), &name
+		}
+		if argued {
+			want, newArgs = agui.SetString(want, "delta", args), &args
+		}
+		want = translate.Pruned(agui.View(want), "rawEvent")
+		if got := appendRenamed([]byte("x"), []byte(event), newName, newArgs); string(got) != "x"+string(want) {
+			t.Fatalf("%s\nwant %s", got[1:], want)
+		}
+		for _, kind := range []agui.Type{agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk} {
+			if kind == agui.CallStart && argued || kind == agui.CallArgs && named || kind == agui.CallEnd && (argued || named) {
+				continue // never is
+			}
+			ev := agui.Event{Type: kind, JSON: []byte(event)}
+			if got := newFrame(nil, ev, read(ev)).appendRenamed([]byte("x"), newName, newArgs); string(got) != "x"+string(want) {
+				t.Fatalf("%s: %s\nwant %s", kind, got[1:], want)
+			}
+		}
+	})
+}

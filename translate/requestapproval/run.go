@@ -25,7 +25,7 @@ type run struct {
 	r      translate.Request
 	native bool
 
-	held  []frame // in the order in which they came; of a native client's calls, copies
+	held  []frame // in the order in which they came; of a native client's calls too
 	size  int     // of those
 	calls []*call // that are held, or looked at
 	chunk string  // the call that chunks without an id belong to, if it is one of these or asks
@@ -33,17 +33,21 @@ type run struct {
 	asks  map[string]bool   // by which calls
 	shown []json.RawMessage // the native frames of what is asked
 	had   map[string]bool   // ids of calls that the client's history has; nil until one is asked about
+
+	// Memory that is used again: what is emitted is valid during the call only.
+	spare *call
+	gone  []frame
+	out   []byte
 }
+
+// maxSpare is how much of it is kept.
+const maxSpare = 64 << 10
 
 // A call that is named request_approval and not known yet to be a request.
 type call struct {
 	id, parent string
 	args       []byte
-}
-
-type frame struct {
-	call *call
-	ev   agui.Event
+	bytes      []byte // of its frames
 }
 
 // An asked is a request of this run that has no answer yet.
@@ -94,12 +98,13 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		emit(ev)
 		return
 	}
-	id := agui.View(ev.JSON).Get("toolCallId").Str
+	says := read(ev)
+	id := agui.Text(says.id)
 	if id == "" && ev.Type == agui.CallChunk {
 		id = run.chunk
 	}
 	c := run.holding(id)
-	begins = c == nil && begins && !run.asks[id] && run.mayAsk(ev, id)
+	begins = c == nil && begins && !run.asks[id] && run.mayAsk(says, id)
 	ours := c != nil || begins || run.asks[id]
 	if ev.Type == agui.CallChunk && !ours {
 		run.chunk = ""
@@ -110,15 +115,14 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	case !ours:
 		emit(ev)
 		return
-	case !ev.Valid():
+	case !says.valid:
 		if c != nil {
 			run.release(c, emit)
 		}
 		emit(ev)
 		return
 	case begins:
-		c = &call{id: strings.Clone(id)}
-		run.calls = append(run.calls, c)
+		c = run.begin(id)
 	case c == nil:
 		// More of a call that was decided: white space behind a chunk, or the call once more. A client would append it.
 		if run.native {
@@ -126,12 +130,13 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		}
 		return
 	}
-	run.hold(c, ev)
+	before := len(c.args)
+	run.hold(c, ev, says)
 	if run.native {
 		emit(ev)
 	}
 	switch {
-	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args, len(ev.Get("delta").Str)):
+	case ev.Type == agui.CallEnd, ev.Type == agui.CallChunk && whole(c.args, len(c.args)-before):
 		run.decide(c, emit)
 	case run.size > maxHeld, ev.Type != agui.CallStart && !couldFit(c.args):
 		run.release(c, emit)
@@ -148,69 +153,85 @@ func (run *run) holding(id string) *call {
 }
 
 // mayAsk says whether the call that begins may be a request.
-func (run *run) mayAsk(ev agui.Event, id string) bool {
-	return id != "" && keeps(id) && len(run.calls) < maxCalls && agui.View(ev.JSON).Get("toolCallName").Str == translate.RequestApproval &&
+func (run *run) mayAsk(says said, id string) bool {
+	return agui.Text(says.name) == translate.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls &&
 		!run.r.Input.Declares(translate.RequestApproval)
 }
 
-func (run *run) hold(c *call, ev agui.Event) {
-	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
-		c.args = append(c.args, ev.Get("delta").Str...)
+// begin makes a call that may be a request.
+func (run *run) begin(id string) *call {
+	c := run.spare
+	if c == nil {
+		c = &call{}
 	}
-	if parent := ev.Get("parentMessageId").Str; parent != "" {
-		c.parent = parent
-	}
-	run.size += len(ev.JSON)
-	run.held = append(run.held, frame{c, ev.Clone()})
+	*c, run.spare = call{id: strings.Clone(id), args: c.args[:0], bytes: c.bytes[:0]}, nil
+	run.calls = append(run.calls, c)
+	return c
 }
 
-// let takes the frames of a call out of what is held.
-func (run *run) let(c *call) []agui.Event {
-	var list []agui.Event
+func (run *run) hold(c *call, ev agui.Event, says said) {
+	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
+		c.args = agui.AppendText(c.args, says.delta)
+	}
+	if parent := agui.Text(says.parent); parent != "" {
+		c.parent = strings.Clone(parent)
+	}
+	run.size += len(ev.JSON)
+	ev, c.bytes = ev.CloneTo(c.bytes)
+	run.held = append(run.held, newFrame(c, ev, says))
+}
+
+// let takes the frames of a call out of what is held. They are valid until it is called again.
+func (run *run) let(c *call) []frame {
+	run.gone = run.gone[:0]
 	run.held = slices.DeleteFunc(run.held, func(f frame) bool {
 		if f.call == c {
-			list = append(list, f.ev)
+			run.gone = append(run.gone, f)
 			run.size -= len(f.ev.JSON)
 		}
 		return f.call == c
 	})
 	run.calls = slices.DeleteFunc(run.calls, func(other *call) bool { return other == c })
-	return list
+	if cap(c.args)+cap(c.bytes) <= maxSpare {
+		run.spare = c
+	}
+	return run.gone
 }
 
 // release lets a call go that is no request: it goes out as it came.
 func (run *run) release(c *call, emit func(agui.Event)) {
-	for _, ev := range run.let(c) {
+	for _, f := range run.let(c) {
 		if !run.native {
-			emit(ev)
+			emit(f.ev)
 		}
 	}
 }
 
 // decide says what a call is that has ended.
 func (run *run) decide(c *call, emit func(agui.Event)) {
-	a, ok := readAsk(string(c.args))
+	args := string(c.args)
+	a, ok := readAsk(args)
 	if !ok {
 		run.release(c, emit)
 		return
 	}
-	one := asked{ask: a, kept: kept{Call: c.id, Args: string(c.args), Approval: a.approvalID, Parent: c.parent, Repeats: run.repeats(c.id)}}
+	one := asked{ask: a, kept: kept{Call: c.id, Args: args, Approval: a.approvalID, Parent: c.parent, Repeats: run.repeats(c.id)}}
 	if one.Parent == "" {
 		one.Parent = c.id // as clients name the message that they make for such a call
 	}
 	frames := run.let(c)
 	switch {
 	case run.native:
-		for _, ev := range frames {
-			run.shown = append(run.shown, ev.JSON)
+		for _, f := range frames {
+			run.shown = append(run.shown, slices.Clone(f.ev.JSON))
 		}
 	case run.r.Input.Declares(a.function):
 		// The front end would carry it out, and its result would be in the way of the answer.
 		one.hidden = true
 	default:
-		rename(frames, a, emit)
+		run.rename(frames, a, emit)
 	}
-	run.asked, run.asks[c.id] = append(run.asked, one), true
+	run.asked, run.asks[one.Call] = append(run.asked, one), true
 }
 
 // repeats says whether the client's history has a call of that id, or a tool message on it.
@@ -234,35 +255,42 @@ func (run *run) repeats(id string) bool {
 // rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments
 // in one piece. rawEvent goes: it shows the synthetic call. So do nulls, which the old host writes: a null parentMessageId
 // is fatal to clients up to 0.0.53.
-func rename(frames []agui.Event, a ask, emit func(agui.Event)) {
+func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	delta := false
-	for n, ev := range frames {
-		out := ev.JSON
-		switch ev.Type {
+	for n, f := range frames {
+		var name, args *string
+		switch f.ev.Type {
 		case agui.CallStart:
-			out = agui.SetString(out, "toolCallName", a.function)
+			name = &a.function
 		case agui.CallArgs:
 			if delta {
 				continue
 			}
-			delta = true
-			out = agui.SetString(out, "delta", a.arguments)
+			delta, args = true, &a.arguments
 		case agui.CallChunk:
 			if n > 0 {
 				continue
 			}
-			out = agui.SetString(agui.SetString(out, "toolCallName", a.function), "delta", a.arguments)
+			name, args = &a.function, &a.arguments
 		}
-		emit(ev.With(translate.Pruned(agui.View(out), "rawEvent")))
+		run.out = f.appendRenamed(run.out[:0], name, args)
+		emit(f.ev.With(run.out))
+	}
+	if cap(run.out) > maxSpare {
+		run.out = nil
 	}
 }
 
 // result: a call with a result waits for nothing.
 func (run *run) result(ev agui.Event, emit func(agui.Event)) {
-	if len(run.calls) == 0 && len(run.asks) == 0 || !ev.Valid() {
+	if len(run.calls) == 0 && len(run.asks) == 0 {
 		return
 	}
-	id := ev.Get("toolCallId").Str
+	says := read(ev)
+	if !says.valid {
+		return
+	}
+	id := agui.Text(says.id)
 	if c := run.holding(id); c != nil {
 		run.release(c, emit)
 	}
@@ -288,7 +316,7 @@ func (run *run) snapshot(ev agui.Event) agui.Event {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
-	keep := func(ev agui.Event) { before = append(before, ev) }
+	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
 	asks := e.Event.Type == agui.RunFinished && plainEnd(e.Event)
 	for _, c := range slices.Clone(run.calls) {
 		if asks && fits(string(c.args)) {

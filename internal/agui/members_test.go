@@ -1,0 +1,80 @@
+package agui
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// FuzzMembers: JSON is what gjson and encoding/json take for it, and the members of an object are what gjson finds.
+func FuzzMembers(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { } `, `{"a":1}`, "\t{ \"a\" : -1.5e+3 , \"b\"\n:\r[ 1,{},[ ],\"x\" ] }\n", `{"type":"CUSTOM","value":null,"t\u0079pe":true,"":false}`,
+		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{a:1}`, `{"a":1}}`, `{"a":1`, `{`, `{"a":1 "b":2}`, `[1,]`, `[`, `[1 2]`, `[]`, `[[]`, `{]`, `[}`, ``, ` `,
+		`"long enough for eight bytes\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00 and more \ud800 half a pair"`, "\"a control character at\x1f\"", `"\x"`, `"\u12"`, `"\u12g4"`, `"\`, `"`,
+		`0`, `-0`, `01`, `-`, `1.`, `.5`, `1e`, `1E-`, `1e5`, `1.5E+10`, `+1`, `NaN`, `nul`, `true`, `tru`, `false`, `"` + "\xff" + `"`, `"1234567` + "\x80" + `"`,
+		strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth), strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+		strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth), strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		valid := !TooDeep([]byte(text)) && gjson.Valid(text)
+		if ValidText(text) != valid || ValidJSON([]byte(text)) != valid || valid && !json.Valid([]byte(text)) {
+			t.Fatalf("valid: %v, not %v", ValidText(text), valid)
+		}
+		root := gjson.Parse(text)
+		m := MembersIn(text)
+		if !valid {
+			for m.Next() {
+			}
+			if m.Whole() {
+				t.Fatal("whole, but not valid")
+			}
+			return
+		}
+		if got := AppendText([]byte("x"), strings.TrimSpace(text)); string(got) != "x"+root.Str {
+			t.Fatalf("text %q, not %q", got[1:], root.Str)
+		}
+		root.ForEach(func(k, v gjson.Result) bool {
+			if root.IsObject() && (!m.Next() || m.Key != k.Raw || m.Value != v.Raw || m.Name() != k.Str || Text(m.Value) != v.Str || string(AppendText(nil, m.Value)) != v.Str) {
+				t.Fatalf("%s: %s, not %s: %s", m.Key, m.Value, k.Raw, v.Raw)
+			}
+			return true
+		})
+		for range 2 {
+			if m.Next() || m.Whole() != root.IsObject() {
+				t.Fatalf("more, or not whole: %s", m.Key)
+			}
+		}
+	})
+}
+
+func TestMembersCostNoAllocation(t *testing.T) {
+	event := []byte(`{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":"{\"query\":","rawEvent":{"a":[1,2.5,null]}}`)
+	if n := testing.AllocsPerRun(100, func() {
+		if !NewEvent(event).Valid() {
+			t.Error("not valid")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkValid(b *testing.B) {
+	for name, event := range map[string]string{
+		"call":   `{"type":"TOOL_CALL_START","toolCallId":"call-1","toolCallName":"search","parentMessageId":"m1"}`,
+		"text":   `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`,
+		"nested": `{"type":"RAW","event":{"event":"on_chain_stream","data":{"chunk":{"messages":[{"type":"ai","content":"` + strings.Repeat("x", 800) + `","n":[1,2.5,true,null]}]}}},"source":"langgraph"}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			ev := NewEvent([]byte(event))
+			b.ReportAllocs()
+			for b.Loop() {
+				ev.Valid()
+			}
+		})
+	}
+}

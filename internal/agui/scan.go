@@ -1,0 +1,240 @@
+package agui
+
+import (
+	"bytes"
+	"math/bits"
+	"strings"
+	"unsafe"
+)
+
+// MaxDepth is how deep JSON may be nested that is looked into. gjson recurses, and a stack overflow ends the process;
+// encoding/json fails above 10,000; Python's json.loads gives up at about 1,000.
+const MaxDepth = 1000
+
+// ValidJSON says whether b is JSON of no more than MaxDepth. Ask it before anything is made of bytes from outside.
+func ValidJSON(b []byte) bool { return ValidText(unsafe.String(unsafe.SliceData(b), len(b))) }
+
+// ValidText is ValidJSON for a text.
+func ValidText(s string) bool {
+	end := valueEnd(s, skipSpace(s, 0), 0)
+	return end >= 0 && skipSpace(s, end) == len(s)
+}
+
+// TooDeep says whether b nests deeper than MaxDepth.
+func TooDeep(b []byte) bool {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			i = endOfString(b, i+1)
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// endOfString is where the quote stands that ends a string, whose text begins at from; len(b) if none does.
+func endOfString(b []byte, from int) int {
+	for i := from; ; i++ {
+		next := bytes.IndexByte(b[i:], '"')
+		if next < 0 {
+			return len(b)
+		}
+		i += next
+		escapes := i
+		for escapes > from && b[escapes-1] == '\\' {
+			escapes--
+		}
+		if (i-escapes)%2 == 0 {
+			return i
+		}
+	}
+}
+
+// The following find where something ends that begins at i, -1 if it is no JSON (RFC 8259; like gjson.Valid and encoding/json
+// they take any bytes for text).
+
+// valueEnd: depth is how many objects and arrays are around the value.
+func valueEnd(s string, i, depth int) int {
+	if i >= len(s) {
+		return -1
+	}
+	switch c := s[i]; {
+	case c == '"':
+		end, _ := stringEnd(s, i+1)
+		return end
+	case c == '{' || c == '[':
+		if depth == MaxDepth {
+			return -1
+		}
+		return nestEnd(s, skipSpace(s, i+1), depth+1, c)
+	case c == '-' || isDigit(c):
+		return numberEnd(s, i)
+	case c == 't':
+		return wordEnd(s, i, "true")
+	case c == 'f':
+		return wordEnd(s, i, "false")
+	case c == 'n':
+		return wordEnd(s, i, "null")
+	}
+	return -1
+}
+
+// nestEnd is the end of an object or an array of which the bracket was read and the white space behind it.
+func nestEnd(s string, i, depth int, opening byte) int {
+	closing := opening + '}' - '{' // as from [ to ]
+	if i < len(s) && s[i] == closing {
+		return i + 1
+	}
+	for {
+		if opening == '{' {
+			_, _, _, i = member(s, i, depth)
+		} else {
+			i = valueEnd(s, i, depth)
+		}
+		if i < 0 {
+			return -1
+		}
+		i = skipSpace(s, i)
+		switch {
+		case i >= len(s):
+			return -1
+		case s[i] == closing:
+			return i + 1
+		case s[i] != ',':
+			return -1
+		}
+		i = skipSpace(s, i+1)
+	}
+}
+
+// member is the end of a key, whether anything is escaped in it, and where its value begins and ends.
+func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
+	if i >= len(s) || s[i] != '"' {
+		return -1, false, -1, -1
+	}
+	if behind, escaped = stringEnd(s, i+1); behind < 0 {
+		return -1, false, -1, -1
+	}
+	colon := skipSpace(s, behind)
+	if colon >= len(s) || s[colon] != ':' {
+		return -1, false, -1, -1
+	}
+	value = skipSpace(s, colon+1)
+	return behind, escaped, value, valueEnd(s, value, depth)
+}
+
+// stringEnd is where a string ends of which the first quote was read, and whether anything is escaped in it. It looks at
+// eight bytes at once for one that says anything. A mark above another may be wrong, the lowest one never is.
+func stringEnd(s string, i int) (end int, escaped bool) {
+	const (
+		ones = 0x0101010101010101
+		high = 0x80 * ones
+		turn = ('"' ^ ' ') * ones // makes a quote a space, and leaves nothing else below '!' but what was below a space
+	)
+	for i < len(s) {
+		if rest := s[i:]; len(rest) >= 8 {
+			x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
+				uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
+			marks := (((x ^ turn) - '!'*ones) | ((x ^ '\\'*ones) - ones)) &^ x & high
+			if marks == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(marks) / 8
+		}
+		switch c := s[i]; {
+		case c == '"':
+			return i + 1, escaped
+		case c == '\\':
+			if i = escapeEnd(s, i+1); i < 0 {
+				return -1, true
+			}
+			escaped = true
+		case c < ' ':
+			return -1, escaped
+		default:
+			i++
+		}
+	}
+	return -1, escaped
+}
+
+// escapeEnd is where an escape ends of which the backslash was read.
+func escapeEnd(s string, i int) int {
+	if i >= len(s) {
+		return -1
+	}
+	switch s[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 1
+	case 'u':
+		if len(s)-i > 4 && isHex(s[i+1]) && isHex(s[i+2]) && isHex(s[i+3]) && isHex(s[i+4]) {
+			return i + 5
+		}
+	}
+	return -1
+}
+
+func numberEnd(s string, i int) int {
+	if s[i] == '-' {
+		i++
+	}
+	switch whole := skipDigits(s, i); {
+	case whole == i:
+		return -1
+	case s[i] == '0':
+		i++ // another digit behind it is another value, for which there is no place
+	default:
+		i = whole
+	}
+	if i < len(s) && s[i] == '.' {
+		end := skipDigits(s, i+1)
+		if end == i+1 {
+			return -1
+		}
+		i = end
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		i++
+		if i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		end := skipDigits(s, i)
+		if end == i {
+			return -1
+		}
+		i = end
+	}
+	return i
+}
+
+func wordEnd(s string, i int, word string) int {
+	if !strings.HasPrefix(s[i:], word) {
+		return -1
+	}
+	return i + len(word)
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+func skipDigits(s string, i int) int {
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	return i
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

@@ -1,0 +1,66 @@
+package requestapproval
+
+import (
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// exchanged is a request that has its result in the same run, as frames.
+func exchanged() []agui.Event {
+	var events []agui.Event
+	for _, s := range []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"call-1","toolCallName":"request_approval","parentMessageId":"m1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":` + quoted(`{"request":{"approval_id":"call-1","function_name":"delete_report","function_arguments":{"path":"/reports/1","recursive":true},"message":"Approve?"}}`) + `}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"call-1"}`,
+		`{"type":"TOOL_CALL_RESULT","messageId":"result-1","toolCallId":"call-1","content":"deleted","role":"tool"}`,
+	} {
+		frame := []byte("data: " + s + "\n\n")
+		json := frame[len("data: ") : len(frame)-len("\n\n")]
+		events = append(events, agui.Event{Type: agui.PeekType(json), JSON: json, Frame: frame})
+	}
+	return events
+}
+
+// Nothing is allocated for a request but what is kept of it until it has its result: its id, its arguments, its message's id.
+func TestRequestAllocatesLittle(t *testing.T) {
+	events := exchanged()
+	_, run, err := New().Begin(translate.Request{Input: input(t, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	emit := func(agui.Event) {}
+	if n := testing.AllocsPerRun(100, func() {
+		for _, ev := range events {
+			if err := run.Event(ev, emit); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); n > 3 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkRequest is what a request_approval call costs, from its START to its RESULT.
+func BenchmarkRequest(b *testing.B) {
+	events := exchanged()
+	_, run, err := New().Begin(translate.Request{Input: input(b, "")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	shown := 0
+	emit := func(agui.Event) { shown++ }
+	b.ReportAllocs()
+	for b.Loop() {
+		shown = 0
+		for _, ev := range events {
+			if err := run.Event(ev, emit); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if shown != len(events) {
+			b.Fatalf("%d events", shown)
+		}
+	}
+}

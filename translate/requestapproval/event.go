@@ -1,0 +1,131 @@
+package requestapproval
+
+import (
+	"bytes"
+	"cmp"
+
+	"holdpoint/internal/agui"
+)
+
+// A said is what an event of a call says, as JSON text that lives in the event; "" for what it does not say.
+type said struct {
+	id, name, parent, delta string
+	nameAt, deltaAt         int  // where they stand
+	plain                   bool // nothing goes when it is renamed: no null, no rawEvent, no white space
+	valid                   bool // it may be acted on
+}
+
+// read reads an event of a call. Of one that may not be acted on, it says which call it looks to be of.
+func read(ev agui.Event) (s said) {
+	m := agui.MembersOf(ev.JSON)
+	types, size := 0, len("{")
+	s.plain = true
+	for m.Next() {
+		size += len(m.Key) + len(":") + len(m.Value) + len(",")
+		switch m.Name() {
+		case "type":
+			types++
+		case "toolCallId":
+			first(&s.id, m.Value)
+		case "toolCallName":
+			if first(&s.name, m.Value) {
+				s.nameAt = m.Index()
+			}
+		case "parentMessageId":
+			first(&s.parent, m.Value)
+		case "delta":
+			if first(&s.delta, m.Value) {
+				s.deltaAt = m.Index()
+			}
+		case "rawEvent":
+			s.plain = false
+		}
+		if m.Value == "null" {
+			s.plain = false
+		}
+	}
+	s.plain = s.plain && size == len(ev.JSON)
+	if s.valid = types == 1 && m.Whole(); !s.valid {
+		object := agui.View(ev.JSON)
+		s.id, s.name = object.Get("toolCallId").Raw, object.Get("toolCallName").Raw
+	}
+	return s
+}
+
+// first sets what is not set yet, and says whether it was not: of two equal keys the first one counts.
+func first(to *string, value string) bool {
+	if *to != "" {
+		return false
+	}
+	*to = value
+	return true
+}
+
+// A frame is one that is held.
+type frame struct {
+	call     *call
+	ev       agui.Event
+	plain    bool // see said
+	from, to int  // where the value stands that renaming changes
+}
+
+func newFrame(c *call, ev agui.Event, s said) frame {
+	f := frame{call: c, ev: ev, plain: s.plain}
+	switch ev.Type {
+	case agui.CallStart:
+		f.from, f.to = s.nameAt, s.nameAt+len(s.name)
+	case agui.CallArgs:
+		f.from, f.to = s.deltaAt, s.deltaAt+len(s.delta)
+	}
+	return f
+}
+
+// appendRenamed appends the event with another name or other arguments, unless they are nil, without nulls and rawEvent. Of all
+// other members every byte stays.
+func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
+	json := f.ev.JSON
+	text := cmp.Or(name, args)
+	switch {
+	case !f.plain || text != nil && f.to == 0:
+		return appendRenamed(dst, json, name, args)
+	case text == nil:
+		return append(dst, json...)
+	}
+	dst = append(dst, json[:f.from]...)
+	dst = agui.AppendString(dst, *text)
+	return append(dst, json[f.to:]...)
+}
+
+// appendRenamed is the same for what is not plain.
+func appendRenamed(dst, json []byte, name, args *string) []byte {
+	dst = append(dst, '{')
+	m := agui.MembersOf(json)
+	for m.Next() {
+		var text *string
+		switch m.Name() {
+		case "toolCallName":
+			text, name = name, nil
+		case "delta":
+			text, args = args, nil
+		case "rawEvent":
+			continue
+		}
+		if text == nil && m.Value == "null" {
+			continue
+		}
+		dst = append(append(dst, m.Key...), ':')
+		if text != nil {
+			dst = agui.AppendString(dst, *text)
+		} else {
+			dst = append(dst, m.Value...)
+		}
+		dst = append(dst, ',')
+	}
+	if name != nil {
+		dst = append(agui.AppendString(append(dst, `"toolCallName":`...), *name), ',')
+	}
+	if args != nil {
+		dst = append(agui.AppendString(append(dst, `"delta":`...), *args), ',')
+	}
+	return append(bytes.TrimSuffix(dst, []byte(",")), '}')
+}
