@@ -34,6 +34,8 @@ type burstConn struct {
 	much    bool   // the last read got more than net/http asks for
 	ended   bool   // tryRead met the end, or err, which is to be told
 
+	idle func() // called once, when it is waited for; for whoever has something to do before
+
 	n      int // of tryRead
 	err    error
 	closed error // why it was not called, or waits no more
@@ -56,7 +58,7 @@ func burst(conn net.Conn) net.Conn {
 
 // Read implements net.Conn.
 func (c *burstConn) Read(p []byte) (int, error) {
-	if c.buf == nil && !c.ended && (!c.much || len(p) >= burstBytes/2) {
+	if c.buf == nil && !c.ended && c.idle == nil && (!c.much || len(p) >= burstBytes/2) {
 		n, err := c.Conn.Read(p)
 		c.much = n == len(p)
 		return n, err
@@ -102,7 +104,14 @@ func (c *burstConn) tryRead(fd uintptr) bool {
 		return true
 	}
 	bursts.Put(array)
-	return c.err != syscall.EAGAIN //nolint:errorlint // the same
+	if c.err != syscall.EAGAIN { //nolint:errorlint // the same
+		return true
+	}
+	if do := c.idle; do != nil {
+		c.idle = nil
+		do()
+	}
+	return false
 }
 
 // hand gives p what it can take of the buffer.
@@ -114,6 +123,10 @@ func (c *burstConn) hand(p []byte) int {
 	}
 	return n
 }
+
+// beforeWait has do called once, just before this connection is waited for the next time; not at all if nothing has to be
+// waited for.
+func (c *burstConn) beforeWait(do func()) { c.idle = do }
 
 // holds says whether something of what was read was not handed on.
 func (c *burstConn) holds() bool { return c.buf != nil }

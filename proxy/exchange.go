@@ -29,12 +29,13 @@ func (r *run) forward(out *writer, req *http.Request) {
 // a system call; and its flushes come from another goroutine.
 func (r *run) pump(out *writer) {
 	defer r.body.Close()
+	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
 	for {
 		made, row, err := r.body.pull()
 		if err != nil {
 			return
 		}
-		if err := out.send(made, row); err != nil {
+		if err := out.send(made, row, r.body.over); err != nil {
 			r.log.Debug("the client is gone", "err", err)
 			if r.req.Context().Value(http.ServerContextKey) != nil {
 				panic(http.ErrAbortHandler) // as ReverseProxy does: net/http must not try to end such a stream in order

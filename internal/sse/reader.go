@@ -109,6 +109,9 @@ func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
 }
 
+// Ended says that the source has ended, in whatever way: Next waits for nothing any more.
+func (r *Reader) Ended() bool { return r.err != nil }
+
 // Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after a Read.
 func (r *Reader) Pos() int { return r.start }
 
