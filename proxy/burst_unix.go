@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -128,8 +129,23 @@ func (c *burstConn) hand(p []byte) int {
 // waited for.
 func (c *burstConn) beforeWait(do func()) { c.idle = do }
 
-// holds says whether something of what was read was not handed on.
-func (c *burstConn) holds() bool { return c.buf != nil }
+// framingShare is how many bytes of a connection one byte of a body takes at the most, where it comes in chunks of one each
+// ("1\r\nx\r\n"), and some for the end of the chunk before.
+const framingShare = 8
 
-// More says that as much waits here as net/http can take in one read, so that the next one of the body need not wait.
-func (c *burstConn) More() bool { return c.buf != nil && c.end-c.at >= plainBuffer }
+// More is how much of a body waits here for sure, if it is worth a Read. It is less than what waits: net/http does not return
+// before a Read is full within a chunk, so that one that asks for too much waits for the rest of a chunk with whole frames in hand.
+func (c *burstConn) More() int {
+	if n := c.end - c.at; c.buf != nil && n >= plainBuffer {
+		return n / framingShare
+	}
+	return 0
+}
+
+// CloseWrite ends our half of a tunnel: net/http asks for it where the protocol was switched.
+func (c *burstConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
