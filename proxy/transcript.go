@@ -17,7 +17,9 @@ const foldBytes = 64 << 10
 type transcript struct {
 	limit    int
 	raw      records // events not folded yet
-	delta    delta   // of the last piece of a text
+	texts    delta   // of the last piece of a text
+	args     delta   // and of a call's arguments: many a text goes on behind a call
+	joined   *delta  // whose record may get more text
 	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
 	replaced bool    // there is a snapshot of the messages among the records
 
@@ -101,11 +103,11 @@ func (t *transcript) add(ev agui.Event) {
 	case !relevant(ev.Type):
 		return
 	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs:
-		if text, ok := t.delta.text(ev.JSON); ok {
-			t.join(text)
-		} else if text, ok := t.delta.learn(ev); ok && !t.tooLarge {
-			t.raw.begin(t.delta.head(), text)
-			t.text += len(text)
+		d := t.deltaOf(ev.Type)
+		if text, ok := d.text(ev.JSON); ok {
+			t.join(d, text)
+		} else if text, ok := d.learn(ev); ok && !t.tooLarge {
+			t.begins(d, text)
 		} else if !t.tooLarge {
 			t.raw.add(ev.JSON)
 		}
@@ -123,14 +125,28 @@ func (t *transcript) add(ev agui.Event) {
 	t.bound()
 }
 
+func (t *transcript) deltaOf(typ agui.Type) *delta {
+	if typ == agui.CallArgs {
+		return &t.args
+	}
+	return &t.texts
+}
+
 // join takes a piece of a text that belongs to the delta. Who joins many asks for bound behind them.
-func (t *transcript) join(text []byte) {
-	if t.tooLarge {
-		return
+func (t *transcript) join(d *delta, text []byte) {
+	switch {
+	case t.tooLarge:
+	case t.joined == d && t.raw.extend(text):
+		t.text += len(text)
+	default:
+		t.begins(d, text)
 	}
-	if !t.raw.extend(text) {
-		t.raw.begin(t.delta.head(), text)
-	}
+}
+
+// begins keeps a piece of a text that others of the delta may follow.
+func (t *transcript) begins(d *delta, text []byte) {
+	t.raw.begin(d.head(), text)
+	t.joined = d
 	t.text += len(text)
 }
 
