@@ -42,41 +42,6 @@ type transcript struct {
 	messageSent bool // the last event about messages was a whole snapshot
 }
 
-// opened is something that must be closed before RUN_FINISHED: clients fail a run that ends with it open.
-type opened struct {
-	end agui.Type // the event that closes it
-	key string    // messageId, toolCallId or stepName
-}
-
-// close is the event that closes it.
-func (o opened) close() []byte {
-	switch o.end {
-	case agui.StepFinished:
-		return agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			Name string    `json:"stepName"`
-		}{o.end, o.key})
-	case agui.CallEnd:
-		return agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			ID   string    `json:"toolCallId"`
-		}{o.end, o.key})
-	case agui.SubagentFinished:
-		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with the answers.
-		return agui.MustMarshal(struct {
-			Type    agui.Type         `json:"type"`
-			ID      string            `json:"subagentRunId"`
-			Outcome map[string]string `json:"outcome"`
-		}{o.end, o.key, map[string]string{"type": "suspended"}})
-	case agui.ThinkingEnd, agui.ThinkingTextEnd:
-		return agui.MustMarshal(map[string]agui.Type{"type": o.end})
-	}
-	return agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		ID   string    `json:"messageId"`
-	}{o.end, o.key})
-}
-
 func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *transcript {
 	t := &transcript{limit: limit, byID: map[string]*message{}, callByID: map[string]*call{}}
 	for _, m := range messages {
