@@ -71,7 +71,7 @@ type question struct {
 // admit is the interrupt contract (https://docs.ag-ui.com/concepts/interrupts, docs/contract.md). It is pure: the
 // same question has the same answer, and nothing happens by asking. The order of the rules is that of design
 // section 5: the first hit decides.
-func admit(q question) decision {
+func admit(q *question) decision {
 	answering := len(q.answers) > 0 || q.unread != nil
 	if q.stranger {
 		// A stranger is told nothing, not even that the thread waits for something.
@@ -104,7 +104,7 @@ func admit(q question) decision {
 }
 
 // whileClaimed: one resume is on its way to the backend; nothing else may go there.
-func (q question) whileClaimed() decision {
+func (q *question) whileClaimed() decision {
 	p := q.record.Pause
 	for _, a := range q.answers {
 		if p.Interrupt(a.ID) == nil || !q.meant(p.ID) {
@@ -119,7 +119,7 @@ func (q question) whileClaimed() decision {
 }
 
 // withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
-func (q question) withoutAnswers() decision {
+func (q *question) withoutAnswers() decision {
 	p := q.record.Pause
 	switch {
 	case p == nil:
@@ -148,7 +148,7 @@ func (q question) withoutAnswers() decision {
 // giveUp: every question is cancelled, and that cannot be handed on: the backend would carry out the approval that it
 // keeps, or knows no value that means no. Nothing is sent to it; the pause is closed, and if the backend insists it asks
 // again at its next run.
-func (q question) giveUp() decision {
+func (q *question) giveUp() decision {
 	p := q.record.Pause
 	if len(q.fresh(p.Seen, p)) == 0 {
 		return decision{do: actQuiet, withdraw: true}
@@ -157,20 +157,20 @@ func (q question) giveUp() decision {
 }
 
 // stripped judges the request as if it had no answers.
-func (q question) stripped() decision {
-	gone := q.answers
-	q.answers, q.unread, q.in.HasResume = nil, nil, false
-	d := q.withoutAnswers()
+func (q *question) stripped() decision {
+	as := *q
+	as.answers, as.unread, as.in.HasResume = nil, nil, false
+	d := as.withoutAnswers()
 	if d.do == actPass {
 		d.strip, d.command = true, true
 	}
-	d.gone = gone
+	d.gone = q.answers
 	return d
 }
 
 // noneOpen: the answers name no open interrupt. Either they repeat what ended, or they come too late, or they are the
 // way on of a client that keeps its list of open interrupts after a RUN_ERROR and may then send nothing but a resume.
-func (q question) noneOpen() decision {
+func (q *question) noneOpen() decision {
 	result := q.ended()
 	ended := result != nil && !result.Tombstone
 	fresh := q.freshAfter(result)
@@ -211,7 +211,7 @@ func (q question) noneOpen() decision {
 }
 
 // forOpen: at least one answer is for an open interrupt.
-func (q question) forOpen() decision {
+func (q *question) forOpen() decision {
 	p := q.record.Pause
 	byID := make(map[string]agui.Answer, len(q.answers))
 	for _, a := range q.answers {
@@ -271,22 +271,22 @@ func (q question) forOpen() decision {
 }
 
 // inHistory says whether messages carry all of the answers: they come again with every run.
-func (q question) inHistory() bool {
+func (q *question) inHistory() bool {
 	return !slices.ContainsFunc(q.answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
 // meant says whether the answers were read for that pause. Ids alone do not tell: a request that has waited may find
 // another question open, and an answer in the backend's own form names none.
-func (q question) meant(pauseID string) bool { return q.readFor == "" || q.readFor == pauseID }
+func (q *question) meant(pauseID string) bool { return q.readFor == "" || q.readFor == pauseID }
 
-func (q question) namesOpen() bool {
+func (q *question) namesOpen() bool {
 	return q.record.Pause != nil && q.meant(q.record.Pause.ID) && slices.ContainsFunc(q.answers, func(a agui.Answer) bool {
 		return q.record.Pause.Interrupt(a.ID) != nil
 	})
 }
 
 // ended is how the pause ended that the answers name.
-func (q question) ended() *store.Result {
+func (q *question) ended() *store.Result {
 	for _, r := range q.record.Results { // with kept ids, two pauses may have the same
 		named := func(a agui.Answer) bool { return slices.Contains(r.IDs, a.ID) }
 		if q.readFor != "" && r.PauseID == q.readFor && slices.ContainsFunc(q.answers, named) {
@@ -301,18 +301,18 @@ func (q question) ended() *store.Result {
 	return nil
 }
 
-func (q question) expired(i agui.Interrupt) bool {
+func (q *question) expired(i agui.Interrupt) bool {
 	t, ok := i.Expires()
 	return ok && q.record.Now.After(t.Add(skew))
 }
 
-func (q question) allExpired() bool {
+func (q *question) allExpired() bool {
 	return !slices.ContainsFunc(q.record.Pause.Interrupts, func(i agui.Interrupt) bool { return !q.expired(i) })
 }
 
 // fresh are the messages that are new input: what seen lacks and a person, a tool or an operator said. A message of
 // the assistant is none: clients rename those.
-func (q question) fresh(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
+func (q *question) fresh(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(q.in.Messages, seen))
 	return slices.DeleteFunc(list, func(m agui.Message) bool {
 		return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) || q.onlyAnswers(m)
@@ -330,7 +330,7 @@ func isInput(m agui.Message) bool {
 // freshAfter says whether the request brings a message beside answers that are for no open interrupt. Where the
 // record knows the messages of that time, it is asked; a history that ends in the assistant's words brings nothing,
 // for ordinary runs after the pause are not in the record.
-func (q question) freshAfter(r *store.Result) bool {
+func (q *question) freshAfter(r *store.Result) bool {
 	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.onlyAnswers)
 	if r == nil && len(q.record.Results) > 0 {
 		r = q.record.Results[0]
@@ -387,7 +387,7 @@ func digestAnswer(a agui.Answer) string {
 
 // stuck finds an answer that the backend would replace by the one that it keeps, see agui.Pause.Sticky. The newest
 // resume of the same question decides; one that ended well is over.
-func (q question) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
+func (q *question) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 	p := q.record.Pause
 	if !p.Sticky {
 		return agui.Interrupt{}, false
@@ -401,7 +401,7 @@ func (q question) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 }
 
 // keptAnswer is the digest of the answer with which the same question was resumed last, if that failed; else "".
-func (q question) keptAnswer(i agui.Interrupt) string {
+func (q *question) keptAnswer(i agui.Interrupt) string {
 	for _, r := range q.record.Results {
 		if r.Pause == nil || r.Digest == "" {
 			continue
@@ -423,7 +423,7 @@ func (q question) keptAnswer(i agui.Interrupt) string {
 	return ""
 }
 
-func (q question) refuseStuck(i agui.Interrupt) decision {
+func (q *question) refuseStuck(i agui.Interrupt) decision {
 	d := refuse(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
 	d.reask = true
 	return d

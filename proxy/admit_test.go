@@ -193,7 +193,7 @@ func TestAdmit(t *testing.T) {
 				in:      agui.RunInput{HasResume: tt.resume || len(tt.answers) > 0, Messages: messages(tt.messages...)},
 				answers: tt.answers, unread: tt.unread, record: tt.record, stranger: tt.stranger, valid: validate,
 			}
-			d := admit(q)
+			d := admit(&q)
 			if d.do != tt.do {
 				t.Fatalf("action %d, want %d (%v)", d.do, tt.do, d.err)
 			}

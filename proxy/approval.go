@@ -14,7 +14,7 @@ import (
 
 // strayApprovals are those of a request's native approvals, by their places, that are neither among the answers nor
 // settled.
-func strayApprovals(in agui.RunInput, approvals []int, answers []agui.Answer, settled []agui.SeenMessage) []int {
+func strayApprovals(in *agui.RunInput, approvals []int, answers []agui.Answer, settled []agui.SeenMessage) []int {
 	return slices.DeleteFunc(slices.Clone(approvals), func(at int) bool {
 		m := in.Messages[at]
 		return carries(m, answers) || isOne(m, settled)
@@ -22,7 +22,7 @@ func strayApprovals(in agui.RunInput, approvals []int, answers []agui.Answer, se
 }
 
 // approvals are the places of a request's native approvals.
-func approvals(in agui.RunInput) []int {
+func approvals(in *agui.RunInput) []int {
 	if len(in.Messages) == 0 {
 		return nil
 	}
@@ -41,7 +41,9 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		if result.Pause == nil || fields != nil && fields.FieldsOnly(result.Pause.Dialect) {
 			continue
 		}
-		answers, err := r.h.opts.Dialect.Answers(r.in, ended(*result.Pause))
+		p := *result.Pause
+		p.Ended = true
+		answers, err := r.h.opts.Dialect.Answers(r.in, p)
 		if err != nil {
 			continue
 		}
@@ -79,7 +81,7 @@ func isOne(m agui.Message, list []agui.SeenMessage) bool {
 }
 
 // onlyAnswers says whether the message answers this pause or one before, and says nothing else.
-func (q question) onlyAnswers(m agui.Message) bool {
+func (q *question) onlyAnswers(m agui.Message) bool {
 	if !carries(m, q.answers) && !isOne(m, q.settled) {
 		return false
 	}
@@ -88,10 +90,10 @@ func (q question) onlyAnswers(m agui.Message) bool {
 }
 
 // refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
-// answer to what was asked, is of another day: it is taken out, see withoutStray.
-func (q question) refuseStray() (decision, bool) {
-	all := approvals(q.in)
-	stray := strayApprovals(q.in, all, q.answers, q.settled)
+// answer to what was asked, is of another day: it is taken out, see dropStray.
+func (q *question) refuseStray() (decision, bool) {
+	all := approvals(&q.in)
+	stray := strayApprovals(&q.in, all, q.answers, q.settled)
 	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid(all) {
 		return decision{}, false
 	}
@@ -102,7 +104,7 @@ func (q question) refuseStray() (decision, bool) {
 
 // lastSaid is the place of the last message in which a person says something or answers what was asked, -1 if there is
 // none. approvals are the places of all native approvals, in order.
-func (q question) lastSaid(approvals []int) int {
+func (q *question) lastSaid(approvals []int) int {
 	for at := len(q.in.Messages) - 1; at >= 0; at-- {
 		m := q.in.Messages[at]
 		if carries(m, q.answers) || isOne(m, q.settled) {
@@ -121,25 +123,25 @@ func (q question) lastSaid(approvals []int) int {
 	return -1
 }
 
-// withoutStray is the input without the approvals that answer no open question. answers are what the run hands on. Of
+// dropStray takes out of the input the approvals that answer no open question. answers are what the run hands on. Of
 // those that are settled a pair of request_approval stays, for its dialect makes an ordinary exchange of it. Any other goes:
 // agent-framework-ag-ui before 1.0.0b260319 keeps nothing, and would run what was approved once more.
-func (r *run) withoutStray(in agui.RunInput, answers []agui.Answer) agui.RunInput {
-	all := approvals(in)
+func (r *run) dropStray(answers []agui.Answer) {
+	all := approvals(&r.in)
 	if len(all) == 0 && len(r.old) == 0 {
-		return in
+		return
 	}
-	if unknown := strayApprovals(in, all, answers, r.settled); len(unknown) > 0 {
+	if unknown := strayApprovals(&r.in, all, answers, r.settled); len(unknown) > 0 {
 		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(unknown))
 	}
 	pairs := map[agui.SeenMessage]bool{}
-	for _, at := range translate.RequestApprovals(in.Raw) {
-		pairs[agui.See(in.Messages[at])] = true
+	for _, at := range translate.RequestApprovals(r.in.Raw) {
+		pairs[agui.See(r.in.Messages[at])] = true
 	}
 	stays := slices.DeleteFunc(slices.Clone(r.settled), func(s agui.SeenMessage) bool { return !pairs[s] })
-	in = translate.WithoutApprovals(in, strayApprovals(in, all, answers, stays))
-	return without(in, func(m agui.Message) bool {
-		return m.Role == "tool" && isOne(m, r.old) && !isOne(m, stays) && !carries(m, answers)
+	r.in = translate.WithoutApprovals(r.in, strayApprovals(&r.in, all, answers, stays))
+	drop(&r.in, func(m *agui.Message) bool {
+		return m.Role == "tool" && isOne(*m, r.old) && !isOne(*m, stays) && !carries(*m, answers)
 	})
 }
 
@@ -148,11 +150,11 @@ func (r *run) unsettled(answers []agui.Answer) []agui.Answer {
 	return slices.DeleteFunc(slices.Clone(answers), func(a agui.Answer) bool { return slices.Contains(r.settled, a.Message) })
 }
 
-// withoutCarriers is the input of a resume without the messages that carry its answers. What else such a message says is
+// dropCarriers takes out of the input of a resume the messages that carry its answers. What else such a message says is
 // left of it.
-func withoutCarriers(in agui.RunInput, answers []agui.Answer) agui.RunInput {
+func dropCarriers(in *agui.RunInput, answers []agui.Answer) {
 	if !inMessages(answers) {
-		return in
+		return
 	}
 	var kept []agui.Message
 	changed := false
@@ -166,10 +168,9 @@ func withoutCarriers(in agui.RunInput, answers []agui.Answer) agui.RunInput {
 			kept = append(kept, rest)
 		}
 	}
-	if !changed {
-		return in
+	if changed {
+		*in = in.WithMessages(kept)
 	}
-	return in.WithMessages(kept)
 }
 
 // stillIn are those of some messages that are left in list, in the form that they have there.

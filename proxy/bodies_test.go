@@ -75,6 +75,9 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 		if quick.set > 0 {
 			t.Errorf("%d deadlines for a body that was there", quick.set)
 		}
+		synctest.Wait()
+		b.h.bodies.mu.Lock()
+		defer b.h.bodies.mu.Unlock()
 		if b.h.bodies.ticks {
 			t.Error("the timer runs on")
 		}

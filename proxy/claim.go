@@ -9,31 +9,32 @@ import (
 	"holdpoint/store"
 )
 
-// claim takes the pause. Claim before send: of two equal clicks one reaches the backend.
-func (r *run) claim(d decision, p *agui.Pause) decision {
+// claim takes the pause, or sets another verdict. Claim before send: of two equal clicks one reaches the backend.
+func (r *run) claim() {
 	token := random128()
 	// A lost reply is made good by the same claim again: the token says that it is the same.
 	err := r.twice(func(ctx context.Context) error {
-		return r.h.opts.Store.Claim(ctx, r.key, p.ID, token, digestAnswers(d.answers), leaseTime)
+		return r.h.opts.Store.Claim(ctx, r.key, r.record.Pause.ID, token, digestAnswers(r.verdict.answers), leaseTime)
 	}, store.ErrReplay, store.ErrConflict, store.ErrNotFound)
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-		return decision{do: actWait}
+		r.verdict = decision{do: actWait}
+		return
 	default:
 		r.log.Error("claim not taken by the store", "err", err)
 		r.token = token
 		_ = r.release() // if it was taken after all: nothing was sent
-		return storeDown()
+		r.verdict = storeDown()
+		return
 	}
 	r.token = token
 	r.holding.Store(true)
 	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
 	if !r.outlive() {
 		_ = r.release() // the client left just now; nothing was sent
-		return givenUp()
+		r.verdict = givenUp()
 	}
-	return d
 }
 
 func givenUp() decision { return refuse(agui.ResumeInProgress, "the request was given up") }
@@ -127,8 +128,8 @@ func (r *run) unclaim() {
 	r.holding.Store(false)
 }
 
-// closeDoubt tells a doubt once: the pause ends with it, so that the thread can go on.
-func (r *run) closeDoubt(d decision) decision {
+// closeDoubt closes a doubt that is to be told, or sets another verdict: the pause ends with it, so that the thread can go on.
+func (r *run) closeDoubt() {
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	p := r.record.Pause
@@ -139,12 +140,12 @@ func (r *run) closeDoubt(d decision) decision {
 	err := r.h.opts.Store.Close(ctx, r.key, p.ID, told)
 	switch {
 	case err == nil:
-		return d
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
-		return decision{do: actWait} // another request was told, or the run ended after all
+		r.verdict = decision{do: actWait} // another request was told, or the run ended after all
+	default:
+		r.log.Error("doubt not closed by the store", "err", err)
+		r.verdict = storeDown()
 	}
-	r.log.Error("doubt not closed by the store", "err", err)
-	return storeDown()
 }
 
 // toldDoubt closes a doubt that this run tells.
@@ -157,18 +158,19 @@ func (r *run) toldDoubt() {
 	}
 }
 
-// giveUp closes the open pause: nothing that can be said to it can be handed on. actPass says that it is done.
-func (r *run) giveUp() decision {
+// giveUp closes the open pause: nothing that can be said to it can be handed on. false: another verdict is set.
+func (r *run) giveUp() bool {
 	ctx, cancel := r.storeContext()
 	defer cancel()
 	p := r.record.Pause
 	err := r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
 	switch {
 	case err == nil:
-		return decision{do: actPass}
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
-		return decision{do: actWait}
+		r.verdict = decision{do: actWait}
+	default:
+		r.log.Error("pause not given up by the store", "err", err)
+		r.verdict = storeDown()
 	}
-	r.log.Error("pause not given up by the store", "err", err)
-	return storeDown()
+	return err == nil
 }

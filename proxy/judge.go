@@ -9,23 +9,45 @@ import (
 	"holdpoint/translate"
 )
 
-// judge loads the record, reads the answers and asks the contract.
-func (r *run) judge() (decision, error) {
-	r.attempt = newAttempt(r.came)
+// judge loads the record, reads the answers and asks the contract. Each part takes its room on the stack and gives it back: a
+// stack that has become larger than the stream needs is cut by the collector only, and the deepest calls are a dialect's.
+func (r *run) judge() error {
+	r.anew()
+	if err := r.load(); err != nil {
+		return err
+	}
+	if err := r.readAnswers(); err != nil {
+		return err
+	}
+	r.old, r.settled = r.oldAnswers()
+	r.admit()
+	return nil
+}
+
+func (r *run) admit() {
+	r.verdict = admit(&question{
+		in: r.in, answers: r.answers, readFor: r.readFor, unread: r.unread, settled: r.settled, record: r.record, valid: r.valid,
+	})
+}
+
+// load loads the record.
+func (r *run) load() (err error) {
 	r.busy = r.h.busyAlone(r.key) // before the record is read: that run may open a pause and be gone behind it
 	ctx, cancel := r.storeContext()
 	defer cancel()
-	record, err := r.h.opts.Store.Load(ctx, r.key, "")
-	if err != nil {
-		return decision{}, err
-	}
-	r.record = record
+	r.record, err = r.h.opts.Store.Load(ctx, r.key, "")
+	return err
+}
+
+// readAnswers has the dialect read the request.
+func (r *run) readAnswers() error {
 	r.show = r.showFor()
-	p := r.namedPause()
+	var p agui.Pause
+	r.namedPause(&p)
 	answers, err := r.h.opts.Dialect.Answers(r.in, p)
 	var unread *agui.RunError
 	if err != nil && !errors.As(err, &unread) {
-		return decision{}, err
+		return err
 	}
 	if !r.judged {
 		r.judged, r.readFor = true, p.ID
@@ -33,10 +55,8 @@ func (r *run) judge() (decision, error) {
 	if r.in.ResumeObject != nil && answers == nil && unread == nil {
 		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
-	r.old, r.settled = r.oldAnswers()
-	return admit(question{
-		in: r.in, answers: answers, readFor: r.readFor, unread: unread, settled: r.settled, record: record, valid: r.valid,
-	}), nil
+	r.answers, r.unread = answers, unread
+	return nil
 }
 
 // valid judges a payload. A schema that cannot be used must not lock the question up.
@@ -75,12 +95,14 @@ func (r *run) showFor() translate.Show {
 //
 // A request that has waited is read for the pause that it was read for at first: the question that is open by now was
 // asked after it came, and cannot be what it answers.
-func (r *run) namedPause() agui.Pause {
-	p := r.findPause()
-	if p.Dialect == "" {
-		p.Dialect = r.spoken()
+func (r *run) namedPause(named *agui.Pause) {
+	if p, ended := r.findPause(); p != nil {
+		*named = *p
+		named.Ended = ended
 	}
-	return p
+	if named.Dialect == "" {
+		named.Dialect = r.spoken()
+	}
 }
 
 // spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was started anew; "" if neither
@@ -97,38 +119,33 @@ func (r *run) spoken() string {
 	return ""
 }
 
-func (r *run) findPause() agui.Pause {
+func (r *run) findPause() (p *agui.Pause, ended bool) {
 	rec := &r.record
 	if r.readFor != "" {
 		if rec.Pause != nil && rec.Pause.ID == r.readFor {
-			return *rec.Pause
+			return rec.Pause, false
 		}
 		for _, result := range rec.Results {
 			if result.PauseID == r.readFor && result.Pause != nil {
-				return ended(*result.Pause)
+				return result.Pause, true
 			}
 		}
-		return agui.Pause{}
+		return nil, false
 	}
 	ids := r.in.NamedIDs()
 	if rec.Pause != nil && slices.ContainsFunc(ids, func(id string) bool { return rec.Pause.Interrupt(id) != nil }) {
-		return *rec.Pause
+		return rec.Pause, false
 	}
 	for _, id := range ids {
 		if result := rec.ResultOf(id); result != nil && result.Pause != nil {
-			return ended(*result.Pause)
+			return result.Pause, true
 		}
 	}
 	if rec.Pause != nil {
-		return *rec.Pause
+		return rec.Pause, false
 	}
 	if len(rec.Results) > 0 && rec.Results[0].Pause != nil {
-		return ended(*rec.Results[0].Pause)
+		return rec.Results[0].Pause, true
 	}
-	return agui.Pause{}
-}
-
-func ended(p agui.Pause) agui.Pause {
-	p.Ended = true
-	return p
+	return nil, false
 }

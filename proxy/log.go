@@ -9,33 +9,33 @@ import (
 
 // A runLog is the slog.Handler of a run's lines, which name thread and run. slog's own With would write both down in each run's
 // beginning, and most runs have but one line, at their end.
-type runLog struct {
-	slog.Handler
-	in *agui.RunInput
+type runLog struct{ *run }
+
+func (l runLog) attrs() []slog.Attr {
+	return []slog.Attr{slog.String("thread_id", agui.Cut(l.came.ThreadID)), slog.String("run_id", agui.Cut(l.came.RunID))}
 }
 
-func (l *runLog) attrs() []slog.Attr {
-	return []slog.Attr{slog.String("thread_id", agui.Cut(l.in.ThreadID)), slog.String("run_id", agui.Cut(l.in.RunID))}
+// Enabled implements slog.Handler.
+func (l runLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return l.h.log.Handler().Enabled(ctx, level)
 }
 
 // Handle implements slog.Handler.
-func (l *runLog) Handle(ctx context.Context, line slog.Record) error {
-	return l.Handler.WithAttrs(l.attrs()).Handle(ctx, line)
+func (l runLog) Handle(ctx context.Context, line slog.Record) error {
+	return l.WithAttrs(nil).Handle(ctx, line)
 }
 
 // WithAttrs implements slog.Handler.
-func (l *runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return l.Handler.WithAttrs(append(l.attrs(), attrs...))
+func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return l.h.log.Handler().WithAttrs(append(l.attrs(), attrs...))
 }
 
 // WithGroup implements slog.Handler.
-func (l *runLog) WithGroup(name string) slog.Handler {
-	return l.Handler.WithAttrs(l.attrs()).WithGroup(name)
-}
+func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
 // report writes the one line that a run leaves in the log.
 func (r *run) report() {
-	attrs := append(make([]slog.Attr, 0, 8), r.named.attrs()...)
+	attrs := append(make([]slog.Attr, 0, 8), runLog{r}.attrs()...)
 	attrs = append(attrs, slog.String("outcome", r.outcome), slog.Int64("duration_ms", r.h.opts.Now().Sub(r.started).Milliseconds()))
 	if r.paused != nil {
 		attrs = append(attrs, slog.Int("interrupts", len(r.paused.Interrupts)), slog.String("dialect", r.paused.Dialect))

@@ -44,7 +44,6 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 func (r *run) mint(res translate.Result) *agui.Pause {
 	p := res.Pause
 	p.ID = random128()
-	p.Interrupts = slices.Clone(p.Interrupts)
 	p.Digest = digestInterrupts(p.Interrupts...)
 	r.opened = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)

@@ -52,26 +52,26 @@ func looksLikeAnswer(content gjson.Result) bool {
 	return v.Get("approved").IsBool() || v.Get("accepted").IsBool() // accepted: agent-framework-ag-ui's word
 }
 
-// withoutRepeatedAnswers is the input of a resume without the messages that repeat its answers.
-func withoutRepeatedAnswers(in agui.RunInput, p *agui.Pause) agui.RunInput {
-	return without(in, func(m agui.Message) bool { return repeatsAnswer(m, p, in.Resume) })
+// dropRepeatedAnswers takes out of the input of a resume the messages that repeat its answers.
+func dropRepeatedAnswers(in *agui.RunInput, p *agui.Pause) {
+	drop(in, func(m *agui.Message) bool { return repeatsAnswer(*m, p, in.Resume) })
 }
 
-// withoutLeftovers is the input of a later run: where a call has several tool messages, the one that only repeats an
-// answer goes.
-func withoutLeftovers(in agui.RunInput) agui.RunInput {
+// dropLeftovers takes out of the input of a later run, where a call has several tool messages, the one that only repeats an
+// answer.
+func dropLeftovers(in *agui.RunInput) {
 	results := map[string]int{}
 	several := false
-	for _, m := range in.Messages {
-		if m.Role == "tool" && m.ToolCallID != "" {
+	for n := range in.Messages {
+		if m := &in.Messages[n]; m.Role == "tool" && m.ToolCallID != "" {
 			results[m.ToolCallID]++
 			several = several || results[m.ToolCallID] > 1
 		}
 	}
 	if !several {
-		return in
+		return
 	}
-	return without(in, func(m agui.Message) bool {
+	drop(in, func(m *agui.Message) bool {
 		if m.Role != "tool" || results[m.ToolCallID] < 2 || !looksLikeAnswer(gjson.GetBytes(m.JSON, "content")) {
 			return false
 		}
@@ -80,17 +80,22 @@ func withoutLeftovers(in agui.RunInput) agui.RunInput {
 	})
 }
 
-// without is the input without some messages, untouched if it has none of them.
-func without(in agui.RunInput, goes func(agui.Message) bool) agui.RunInput {
-	at := slices.IndexFunc(in.Messages, goes)
-	if at < 0 {
-		return in
-	}
-	kept := slices.Clone(in.Messages[:at])
-	for _, m := range in.Messages[at+1:] {
-		if !goes(m) {
-			kept = append(kept, m)
+// drop takes some messages out of the input, which stays untouched if it has none of them. goes is asked once of each.
+func drop(in *agui.RunInput, goes func(*agui.Message) bool) {
+	var kept []agui.Message
+	dropped := false
+	for n := range in.Messages {
+		m := &in.Messages[n]
+		switch {
+		case !goes(m):
+			if dropped {
+				kept = append(kept, *m)
+			}
+		case !dropped:
+			kept, dropped = slices.Clone(in.Messages[:n]), true
 		}
 	}
-	return in.WithMessages(kept)
+	if dropped {
+		*in = in.WithMessages(kept)
+	}
 }

@@ -8,57 +8,69 @@ import (
 	"holdpoint/translate"
 )
 
-// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A decision of actWait
-// means that the record has changed.
-func (r *run) prepare(d decision) decision {
-	if d.withdraw {
-		if changed := r.giveUp(); changed.do != actPass {
-			return changed
-		}
+// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A verdict of actWait
+// means that the record has changed. Its parts are apart for the reason that judge's are.
+func (r *run) prepare() {
+	if r.verdict.withdraw && !r.giveUp() {
+		return
 	}
-	switch d.do {
+	switch r.verdict.do {
 	case actPass:
-		return r.preparePass(d)
+		r.readyPass()
+		if r.begin(nil) && r.exchange.Out.ReadOn {
+			r.readyToReadOn()
+		}
 	case actResume:
-		return r.prepareResume(d)
+		answers := r.verdict.answers
+		r.readyResume()
+		if r.begin(r.record.Pause) {
+			r.claim()
+		} else if allCancelled(answers) {
+			r.cancelUnsaid()
+			r.prepare()
+		}
 	case actRefuse:
-		if d.doubt {
-			return r.closeDoubt(d)
+		if r.verdict.doubt {
+			r.closeDoubt()
 		}
 	}
-	return d
 }
 
-func (r *run) preparePass(d decision) decision {
+// readyPass makes out what of the input goes to the dialect in an ordinary run.
+func (r *run) readyPass() {
 	if r.show != translate.ShowNative { // such a client's history is the backend's own
-		r.in = withoutLeftovers(r.in)
+		dropLeftovers(&r.in)
 	}
-	r.in = withoutCarriers(r.withoutStray(r.in, nil), r.unsettled(d.gone))
-	if d.strip {
+	r.dropStray(nil)
+	dropCarriers(&r.in, r.unsettled(r.verdict.gone))
+	if r.verdict.strip {
 		r.in = r.in.WithoutResume()
 	}
-	if d.command {
+	if r.verdict.command {
 		r.in = r.in.WithoutCommand()
 	}
 	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
-	d = r.begin(d, &agui.Pause{Dialect: r.spoken()})
-	switch {
-	case d.do != actPass || !r.exchange.Out.ReadOn:
-	case r.h.busyAlone(r.key):
-		// The backend would refuse a second run, or begin one beside the first.
-		return refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
-	case r.busy:
-		return decision{do: actWait} // it has ended since
-	case !r.outlive():
-		return givenUp()
-	}
-	return d
 }
 
-func (r *run) prepareResume(d decision) decision {
-	p := r.record.Pause
-	r.in = withoutRepeatedAnswers(r.in, p)
-	r.in = withoutCarriers(r.withoutStray(r.in, d.answers), append(r.unsettled(d.gone), d.answers...))
+// readyToReadOn has an ordinary run outlive its client.
+func (r *run) readyToReadOn() {
+	switch {
+	case r.h.busyAlone(r.key):
+		// The backend would refuse a second run, or begin one beside the first.
+		r.verdict = refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
+	case r.busy:
+		r.verdict = decision{do: actWait} // it has ended since
+	case !r.outlive():
+		r.verdict = givenUp()
+	}
+}
+
+// readyResume makes out what of the input goes to the dialect in a resume.
+func (r *run) readyResume() {
+	p, answers := r.record.Pause, r.verdict.answers
+	dropRepeatedAnswers(&r.in, p)
+	r.dropStray(answers)
+	dropCarriers(&r.in, append(r.unsettled(r.verdict.gone), answers...))
 	r.byArray = r.in.HasResume
 	r.transcript = r.resumeTranscript(p)
 	r.known = map[string]bool{}
@@ -72,49 +84,65 @@ func (r *run) prepareResume(d decision) decision {
 			}
 		}
 	}
-	r.fresh = stillIn(r.in.Messages, d.fresh)
+	r.fresh = stillIn(r.in.Messages, r.verdict.fresh)
 	r.taken = len(r.fresh) == 0
-	begun := r.begin(d, p)
-	if begun.do == actResume {
-		return r.claim(begun, p)
-	}
-	if allCancelled(d.answers) {
-		// A cancel that cannot be said to the backend: nothing is sent, and the thread goes on.
-		r.log.Warn("the backend cannot be told that its question is cancelled", "code", begun.err.Code)
-		old, settled := r.old, r.settled
-		r.attempt = newAttempt(r.came)
-		r.old, r.settled = old, settled
-		q := question{in: r.in, record: r.record, settled: settled}
-		return r.prepare(q.giveUp())
-	}
-	return begun
 }
 
-// begin asks the dialect what to send. What it cannot express is refused here, before the claim.
-func (r *run) begin(d decision, p *agui.Pause) decision {
-	out, translation, err := r.h.opts.Dialect.Begin(translate.Request{
-		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript,
-		Pause: *p, Answers: d.answers, New: r.fresh, Ended: r.endedPauses(p), Valid: r.valid,
-	})
+// cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes on.
+func (r *run) cancelUnsaid() {
+	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.err.Code)
+	old, settled := r.old, r.settled
+	r.anew()
+	r.old, r.settled = old, settled
+	q := question{in: r.in, record: r.record, settled: settled}
+	r.verdict = q.giveUp()
+}
+
+// begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What the dialect cannot express is
+// refused here, before the claim: false.
+func (r *run) begin(resumed *agui.Pause) bool {
+	request := r.request(resumed)
+	out, translation, err := r.h.opts.Dialect.Begin(*request)
 	if err != nil {
-		var refused *agui.RunError
-		if !errors.As(err, &refused) {
-			r.log.Error("dialect failed", "err", err)
-			refused = agui.Errorf(agui.InvalidPayload, "the answers cannot be handed to the backend")
-		}
-		return decision{do: actRefuse, err: refused, reask: r.record.Pause != nil}
+		r.notBegun(err)
+		return false
 	}
 	r.exchange = translate.Exchange{Out: out, Run: translation}
 	r.taken = r.taken || out.TakesNew
-	return d
+	return true
+}
+
+func (r *run) request(resumed *agui.Pause) *translate.Request {
+	request := &translate.Request{
+		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript,
+		Answers: r.verdict.answers, New: r.fresh, Ended: r.endedPauses(resumed), Valid: r.valid,
+	}
+	if resumed != nil {
+		request.Pause = *resumed
+	} else {
+		request.Pause.Dialect = r.spoken()
+	}
+	return request
+}
+
+func (r *run) notBegun(err error) {
+	var refused *agui.RunError
+	if !errors.As(err, &refused) {
+		r.log.Error("dialect failed", "err", err)
+		refused = agui.Errorf(agui.InvalidPayload, "the answers cannot be handed to the backend")
+	}
+	r.verdict = decision{do: actRefuse, err: refused, reask: r.record.Pause != nil}
 }
 
 // endedPauses are those of the record whose questions are still known, newest first. A plain run begins beside a pause only
 // if that was given up just now. A tombstone's questions are not known; that it failed a backend may have to be told of which
 // keeps the answers, for it acts on them.
 func (r *run) endedPauses(resumed *agui.Pause) []agui.Pause {
-	var list []agui.Pause
-	if p := r.record.Pause; p != nil && resumed.ID == "" {
+	if r.record.Pause == nil && len(r.record.Results) == 0 {
+		return nil
+	}
+	list := make([]agui.Pause, 0, 1+min(len(r.record.Results), store.MaxReplayable))
+	if p := r.record.Pause; p != nil && resumed == nil {
 		list = append(list, *p)
 	}
 	for _, result := range r.record.Results {

@@ -29,13 +29,12 @@ var (
 // A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely two. It is used
 // by one goroutine at a time: the handler's, and after the client has left the one that reads on.
 type run struct {
-	h     *Handler
-	log   *slog.Logger // of named
-	named runLog
-	req   *http.Request
-	came  *agui.RunInput // as the client sent it
-	path  string
-	key   store.Key
+	h    *Handler
+	log  *slog.Logger // names the run
+	req  *http.Request
+	came *agui.RunInput // as the client sent it
+	path string
+	key  store.Key
 
 	record  store.Record
 	readFor string // id of the pause that the answers were read for at first
@@ -83,6 +82,9 @@ type run struct {
 // attempt before is left then.
 type attempt struct {
 	in         agui.RunInput  // as it goes to the dialect
+	verdict    decision       // what is to be done
+	answers    []agui.Answer  // what Dialect.Answers read; nil if the request has none
+	unread     *agui.RunError // it could not read them
 	fresh      []agui.Message // the messages beside the answers, see translate.Request.New
 	transcript *transcript
 	known      map[string]bool    // calls that the client knew before the resume
@@ -96,11 +98,16 @@ type attempt struct {
 
 func newAttempt(in *agui.RunInput) attempt { return attempt{in: *in, taken: true} }
 
+// anew begins another attempt.
+func (r *run) anew() {
+	r.attempt = attempt{taken: true}
+	r.in = *r.came
+}
+
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
 	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now(), key: recordKey(route, in.ThreadID)}
-	r.named = runLog{h.log.Handler(), in}
-	r.log = slog.New(&r.named)
+	r.log = slog.New(runLog{r})
 	return r
 }
 
@@ -111,7 +118,7 @@ func (r *run) serve(w http.ResponseWriter) {
 	defer out.close()
 	if !r.h.enter(r, r.req) {
 		r.unfollow()
-		r.refuse(out, decision{err: fault(r.ctx, errDraining)})
+		r.turnAway(out)
 		return
 	}
 	defer r.returned()
@@ -119,6 +126,11 @@ func (r *run) serve(w http.ResponseWriter) {
 		r.forward(out, r.req)
 	}
 }
+
+// turnAway refuses a run that comes while the proxy drains.
+//
+//go:noinline
+func (r *run) turnAway(out *writer) { r.refuse(out, decision{err: fault(r.ctx, errDraining)}) }
 
 // returned is called when the handler is done with the run.
 func (r *run) returned() {
@@ -131,28 +143,32 @@ func (r *run) returned() {
 // true.
 func (r *run) decide(out *writer) (forward bool) {
 	for wait := newWaiter(); ; {
-		d, err := r.judge()
-		if err != nil {
-			r.log.Error("the store cannot be asked", "err", err)
-			r.refuse(out, storeDown())
-			return false
+		if err := r.judge(); err != nil {
+			r.notJudged(err)
+			return r.act(out)
 		}
-		if d.do == actWait {
+		if r.verdict.do == actWait {
 			if err := wait.next(r, out); err != nil {
-				r.refuse(out, decision{err: fault(r.ctx, err)})
-				return false
+				r.verdict = decision{do: actRefuse, err: fault(r.ctx, err)}
+				return r.act(out)
 			}
 			continue
 		}
-		if d = r.prepare(d); d.do == actWait {
-			continue // somebody else was quicker: judge again
+		if r.prepare(); r.verdict.do != actWait { // else somebody else was quicker: judge again
+			return r.act(out)
 		}
-		return r.act(out, d)
 	}
 }
 
-// act carries a decision out; true leaves it to forward.
-func (r *run) act(out *writer, d decision) (forward bool) {
+func (r *run) notJudged(err error) {
+	r.log.Error("the store cannot be asked", "err", err)
+	r.verdict = storeDown()
+}
+
+// act carries the decision out; true leaves it to forward.
+func (r *run) act(out *writer) (forward bool) {
+	d := r.verdict
+	r.verdict = decision{} // streams live for hours
 	switch d.do {
 	case actPass, actResume:
 		return true

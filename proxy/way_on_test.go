@@ -79,7 +79,7 @@ func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	} {
 		q.record, q.valid = rec, validate
 		q.in.HasResume = q.answers != nil
-		if d := admit(q); d.do == actResume || d.do == actPass || d.do == actQuiet {
+		if d := admit(&q); d.do == actResume || d.do == actPass || d.do == actQuiet {
 			return
 		}
 	}
@@ -302,7 +302,7 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 		}}},
 		valid: validate,
 	}
-	if d := admit(q); d.do != actQuiet {
+	if d := admit(&q); d.do != actQuiet {
 		t.Errorf("action %d, want %d: the backend gets a run with a result that no tool gave", d.do, actQuiet)
 	}
 }

@@ -74,7 +74,8 @@ func TestEchoedIDs(t *testing.T) {
 		`"{\"id\":\"a\"}"`: {"a"}, `{"interrupts":[{"id":"a"},{"id":1},7,{"id":"b"}]}`: {"a", "b"},
 		`"What?"`: nil, `[{"id":"a"}]`: nil, `{"id":1}`: nil, `null`: nil,
 	} {
-		if got := input(t, event).EchoedIDs(); !slices.Equal(got, want) {
+		in := input(t, event)
+		if got := in.EchoedIDs(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", event, got, want)
 		}
 	}

@@ -142,7 +142,7 @@ type Result struct {
 	// Finish is the terminal event; for a pause RUN_FINISHED without outcome, which proxy writes with the ids that it
 	// mints. Zero: proxy ends the run by what it saw (RUN_ERROR where no terminal event came).
 	Finish agui.Event
-	// Pause has Interrupts and Private, if it paused; and Native and NativeFinish, which a dialect whose own form is not
+	// Pause has Interrupts and Private, if it paused, and all it holds is proxy's from then on; and Native and NativeFinish, which a dialect whose own form is not
 	// on_interrupt sets only for a client that is to be shown it (ShowNative).
 	Pause agui.Pause
 	Lost  bool // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT

@@ -128,5 +128,5 @@ func cut(object []byte, value gjson.Result) []byte {
 	} else if rest := bytes.TrimLeft(behind, whiteSpace); rest[0] == ',' {
 		behind = rest[1:]
 	}
-	return slices.Concat(before, behind)
+	return append(append(make([]byte, 0, len(before)+len(behind)), before...), behind...)
 }

@@ -241,7 +241,10 @@ func (in *RunInput) readProps(props gjson.Result) error {
 
 // CommandResume is the answer in forwardedProps.command.resume. null is not an answer: CopilotKit sends it by mistake
 // (CopilotKit issue 1693).
-func (in RunInput) CommandResume() (json.RawMessage, bool) {
+func (in *RunInput) CommandResume() (json.RawMessage, bool) {
+	if in.Command == nil {
+		return nil, false
+	}
 	v := gjson.GetBytes(in.Command, "resume")
 	if !present(v) {
 		return nil, false
@@ -251,7 +254,10 @@ func (in RunInput) CommandResume() (json.RawMessage, bool) {
 
 // InterruptEvent is forwardedProps.command.interruptEvent, the value of the CUSTOM event that a CopilotKit client
 // answers; nil if absent.
-func (in RunInput) InterruptEvent() json.RawMessage {
+func (in *RunInput) InterruptEvent() json.RawMessage {
+	if in.Command == nil {
+		return nil
+	}
 	if v := gjson.GetBytes(in.Command, "interruptEvent"); present(v) {
 		return json.RawMessage(v.Raw)
 	}
@@ -260,7 +266,7 @@ func (in RunInput) InterruptEvent() json.RawMessage {
 
 // NamedIDs are the interrupt ids that the request may name, in whatever form: of its resume entries or its resume
 // object, the keys of an id map in command.resume, and the ids inside an echoed interruptEvent that Holdpoint made.
-func (in RunInput) NamedIDs() []string {
+func (in *RunInput) NamedIDs() []string {
 	var ids []string
 	for _, e := range in.Resume {
 		ids = append(ids, e.InterruptID)
@@ -276,7 +282,10 @@ func (in RunInput) NamedIDs() []string {
 }
 
 // objectIDs are the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of agent-framework.
-func (in RunInput) objectIDs() []string {
+func (in *RunInput) objectIDs() []string {
+	if in.ResumeObject == nil {
+		return nil
+	}
 	object := gjson.ParseBytes(in.ResumeObject)
 	var ids []string
 	if id := object.Get("interruptId"); id.Type == gjson.String {
@@ -292,8 +301,12 @@ func (in RunInput) objectIDs() []string {
 
 // EchoedIDs are the interrupt ids inside an echoed interruptEvent: the CUSTOM event that Holdpoint makes for clients that
 // know no other form holds the Interrupt, or {"interrupts":[..]}, as JSON text.
-func (in RunInput) EchoedIDs() []string {
-	event := gjson.ParseBytes(in.InterruptEvent())
+func (in *RunInput) EchoedIDs() []string {
+	echoed := in.InterruptEvent()
+	if echoed == nil {
+		return nil
+	}
+	event := gjson.ParseBytes(echoed)
 	if event.Type == gjson.String && ValidJSON([]byte(event.Str)) {
 		event = gjson.Parse(event.Str)
 	}
@@ -310,7 +323,7 @@ func (in RunInput) EchoedIDs() []string {
 }
 
 // Declares says whether the request declares the tool, which makes a call of it the client's to answer.
-func (in RunInput) Declares(tool string) bool {
+func (in *RunInput) Declares(tool string) bool {
 	for _, t := range in.Tools {
 		if t == tool {
 			return true

@@ -49,11 +49,17 @@ func List(values []json.RawMessage) json.RawMessage {
 
 // AppendCompact appends a value that is JSON without white space between its tokens.
 func AppendCompact(dst, value []byte) []byte {
-	b := bytes.NewBuffer(dst)
-	if err := json.Compact(b, value); err != nil {
-		panic("agui: " + err.Error())
+	done := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			i = endOfString(value, i+1)
+		case ' ', '\t', '\r', '\n':
+			dst = append(dst, value[done:i]...)
+			done = i + 1
+		}
 	}
-	return b.Bytes()
+	return append(dst, value[done:]...)
 }
 
 // HasMembers says whether raw is an object that is not empty.

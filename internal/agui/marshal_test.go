@@ -26,12 +26,30 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
+// FuzzAppendCompact: as encoding/json has it.
+func FuzzAppendCompact(f *testing.F) {
+	for _, seed := range []string{`{"a":1}`, " {\n\t\"a b\" : [ 1 , \"\\\" \" ] }\r\n", `"x y"`, `[ ]`, " true "} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		var want bytes.Buffer
+		want.WriteByte('x')
+		if json.Compact(&want, value) != nil {
+			return
+		}
+		if got := AppendCompact([]byte("x"), value); !bytes.Equal(got, want.Bytes()) {
+			t.Fatalf("%q, want %q", got, want.Bytes())
+		}
+	})
+}
+
 // What a rewritten event is made by takes an allocation for what it makes, and none beside it.
 func TestEditsTakeOneAllocation(t *testing.T) {
 	event := []byte(`{"type":"RUN_FINISHED","threadId":"t","outcome":{"type":"interrupt","b":[1,{"y":1,"x":2}]}}`)
 	for name, f := range map[string]func(){
 		"set":                func() { SetString(event, "threadId", "another thread") },
 		"add":                func() { SetString(event, "runId", "another run") },
+		"delete":             func() { DeleteKey(event, "outcome") },
 		"nothing to delete":  func() { DeleteKey(event, "expiresAt") },
 		"nothing to be seen": func() { See(Message{ID: "m", Role: "assistant"}) },
 	} {

@@ -3,6 +3,7 @@ package agui
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -48,23 +49,35 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// What is taken as it stands is what encoding/json would have made of it.
+// It is what encoding/json makes of it, which decodes all and sorts the keys of maps.
 func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{`"text"`, `"a\nb\"c\\"`, "\"é\u2028\"", `"\/"`, "\"\xff\"", `"\ud800"`, `"a" "b"`, "\"\x7f\ufffd\""} {
+	for _, s := range []string{
+		`"text"`, `"a\nb\"c\\"`, "\"é\u2028\"", `"\/"`, "\"\xff\"", `"\ud800"`, `"a" "b"`, "\"\x7f\ufffd\"",
+		``, `x`, `1 2`, ` { } `, `[]`, `[ 1 , 2.50e+3 , -0 ]`, `{"b":1,"a":{"d":[true,null],"c":"x"}}`, `{"a":1,"a":2,"\u0061":3}`, `"\ud83d\ude00"`,
+		`"\ud800A\u0041"`, "{\"\xff\":1}", `"\u2028<&>\b\f"`, `{"":0}`, `{"a\u0000":1,"a":2}`, strings.Repeat("[", 1001) + strings.Repeat("]", 1001),
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if !isCanonicalString(raw) {
-			return
+		want := raw
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) == nil {
+			want = MustMarshal(v)
 		}
-		var v string
-		if err := json.Unmarshal(raw, &v); err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
-		if made := MustMarshal(v); !bytes.Equal(made, raw) {
-			t.Fatalf("%q would be %q", raw, made)
+		if got := Canonical(raw); !bytes.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
 		}
 	})
+}
+
+// It is made for each question of a pause and each answer, and takes what it makes.
+func TestCanonicalTakesOneAllocation(t *testing.T) {
+	question := []byte(`{"reason":"tool_call","message":"Delete?","toolCallId":"c","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}`)
+	if n := testing.AllocsPerRun(100, func() { Canonical(question) }); n != 1 {
+		t.Errorf("%v allocations", n)
+	}
 }
 
 func TestSeeingATextCostsLittle(t *testing.T) {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"time"
 
 	"holdpoint/store"
@@ -86,25 +87,34 @@ func sameSlice(a, b []*store.Result) bool {
 // count brings bytes and replayable up to date with the results of e, which were old. At most one of them is new, since
 // a step ends one pause, and Settle is kept before the step.
 func (s *Store) count(e *entry, old []*store.Result) {
-	s.bytes -= e.bytes
-	e.bytes = 0
-	live := map[string]bool{}
-	for _, r := range e.rec.Results {
-		e.bytes += size(r)
-		if r.Tombstone {
-			continue
-		}
-		live[r.PauseID] = true
-		if ref := (resultRef{e.key, r.PauseID}); !s.replayable.Contains(ref) {
-			s.replayable.Add(ref, struct{}{})
+	before := e.bytes
+	for at, r := range old {
+		if !has(e.rec.Results, r, at) {
+			e.bytes -= size(r)
+			if !r.Tombstone {
+				s.replayable.Remove(resultRef{e.key, r.PauseID})
+			}
 		}
 	}
-	for _, r := range old {
-		if !live[r.PauseID] {
-			s.replayable.Remove(resultRef{e.key, r.PauseID})
+	for at, r := range e.rec.Results {
+		if !has(old, r, at) {
+			e.bytes += size(r)
+			if !r.Tombstone {
+				s.replayable.Add(resultRef{e.key, r.PauseID}, struct{}{})
+			}
 		}
 	}
-	s.bytes += e.bytes
+	s.bytes += e.bytes - before
+}
+
+// has says whether the result is in the list, most likely near the place that it has in another one.
+func has(list []*store.Result, r *store.Result, at int) bool {
+	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {
+		if list[i] == r {
+			return true
+		}
+	}
+	return slices.Contains(list, r)
 }
 
 func (s *Store) enter(e *entry, c class) {

@@ -47,6 +47,9 @@ func contradiction(list []agui.Answer) error {
 func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if p.ID == "" && p.Dialect != Name {
 		// Nobody knows whose answers these are. Of the forms that have no other owner, this is ours.
+		if in.ResumeObject == nil {
+			return nil, nil
+		}
 		return fromItems(gjson.GetBytes(in.ResumeObject, "interrupts").Array(), p), nil
 	}
 	var own []agui.Answer
@@ -139,6 +142,9 @@ func published(p agui.Pause, id string) string {
 // known wherever it stands. Of an ended pause the answers are whatever was new then: proxy takes them out of later
 // requests, where they would be a second result of the call.
 func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
+	if len(p.Interrupts) == 0 && p.Dialect != Name {
+		return nil // nothing is asked that a message could answer
+	}
 	last := len(in.Messages)
 	for last > 0 && in.Messages[last-1].Role != "assistant" {
 		last--

@@ -105,25 +105,26 @@ func looksLikeID(id gjson.Result) bool {
 // Begin implements translate.Dialect.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return plainOut(r.Input), d.plainRun(r), nil
+		return plainOut(r.Input.Raw), d.plainRun(&r), nil
 	}
-	out, answered, err := d.resume(r)
+	out, answered, err := d.resume(&r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
 	return out, &run{d: d, r: r, answered: answered, before: keptOf(r.Pause)}, nil
 }
 
-func (d *Dialect) plainRun(r translate.Request) *run {
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return &run{d: d, r: r}
+func (d *Dialect) plainRun(r *translate.Request) *run {
+	plain := &run{d: d, r: *r}
+	plain.r.Pause, plain.r.Answers, plain.r.New = agui.Pause{}, nil, nil
+	return plain
 }
 
 // plainOut is an ordinary run: as it came, but for what adapters that predate it may choke on (pydantic models that
 // forbid extra keys).
-func plainOut(in agui.RunInput) translate.Out {
-	body := agui.DeleteKey(agui.DeleteKey(in.Raw, "protocolVersion"), "resume")
-	if len(body) == len(in.Raw) {
+func plainOut(raw []byte) translate.Out {
+	body := agui.DeleteKey(agui.DeleteKey(raw, "protocolVersion"), "resume")
+	if len(body) == len(raw) {
 		return translate.Out{}
 	}
 	return translate.Out{Body: body}

@@ -53,7 +53,7 @@ func groups(p agui.Pause, answers []agui.Answer) []group {
 }
 
 // resume is the request that carries the answers, and what it answers.
-func (d *Dialect) resume(r translate.Request) (translate.Out, []native, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) {
 	list := groups(r.Pause, r.Answers)
 	answered := make([]native, len(list))
 	count := 0
@@ -64,7 +64,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []native, error) {
 	if count != len(r.Pause.Interrupts) {
 		return translate.Out{}, nil, unreadable()
 	}
-	body := withMessages(r.Input, resumeMessages(r))
+	body := withMessages(r.Input, resumeMessages(*r))
 	body = agui.DeleteKey(body, "protocolVersion")
 	if slices.ContainsFunc(list, func(g group) bool { return g.Way == byArray }) {
 		if _, ok := r.Input.CommandResume(); ok {
@@ -73,7 +73,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []native, error) {
 		body = agui.SetKey(body, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
 		return translate.Out{Body: body, Resumes: true}, answered, nil
 	}
-	value, err := d.command(r, list)
+	value, err := d.command(*r, list)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}

@@ -148,7 +148,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	natives = run.withoutStale(natives)
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
-		next := run.d.plainRun(run.r)
+		next := run.d.plainRun(&run.r)
 		next.again, next.stale, next.first, next.before, next.beside = &res, run.answered, run.first, run.before, run.r.New
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
@@ -235,7 +235,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
 		r := run.r
 		r.New = run.beside
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(r), Run: run.d.plainRun(r)}}
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(r), Run: run.d.plainRun(&r)}}
 	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
@@ -249,7 +249,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	}
 	res := translate.Result{Finish: finish}
 	if len(run.r.New) > 0 {
-		res.Next = &translate.Exchange{Out: translate.NewMessages(run.r), Run: run.d.plainRun(run.r)}
+		res.Next = &translate.Exchange{Out: translate.NewMessages(run.r), Run: run.d.plainRun(&run.r)}
 	}
 	return res
 }

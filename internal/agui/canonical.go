@@ -1,0 +1,122 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. Text that is
+// no JSON is returned as it is. Nobody writes into what it returns: it may be raw.
+func Canonical(raw []byte) []byte {
+	if isCanonicalString(raw) {
+		return raw
+	}
+	if ValidJSON(raw) {
+		return appendCanonical(make([]byte, 0, len(raw)), View(raw))
+	}
+	// It is nested deeper than is looked into here, no JSON, or not JSON alone.
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return raw
+	}
+	return MustMarshal(v)
+}
+
+// isCanonicalString says whether raw is one string just as Marshal writes it, as most texts of a history are: all are
+// looked at when a thread waits for something, and there is no need to read them and write them again.
+func isCanonicalString(raw []byte) bool {
+	if len(raw) < 2 || raw[0] != '"' {
+		return false
+	}
+	ascii := true
+	for i := 1; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			return i == len(raw)-1 && (ascii || isCanonicalUTF8(raw))
+		case c < ' ':
+			return false
+		case c == '\\':
+			i++
+			if i == len(raw) || bytes.IndexByte([]byte(`"\nrt`), raw[i]) < 0 {
+				return false // encoding/json may write it otherwise
+			}
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return false
+}
+
+// isCanonicalUTF8: encoding/json replaces what is no UTF-8, and escapes the two line separators that JavaScript has.
+func isCanonicalUTF8(text []byte) bool {
+	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))
+}
+
+func appendCanonical(dst []byte, v gjson.Result) []byte {
+	switch {
+	case v.Type == gjson.String:
+		return AppendString(dst, text(v))
+	case v.IsObject():
+		return appendMembers(dst, v)
+	case !v.IsArray():
+		return append(dst, v.Raw...)
+	}
+	dst = append(dst, '[')
+	first := len(dst)
+	v.ForEach(func(_, one gjson.Result) bool {
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		dst = appendCanonical(dst, one)
+		return true
+	})
+	return append(dst, ']')
+}
+
+// appendMembers appends an object, its keys in order. Of equal keys the last one counts.
+func appendMembers(dst []byte, v gjson.Result) []byte {
+	type member struct {
+		key   string
+		value gjson.Result
+	}
+	var few [8]member
+	list := few[:0]
+	v.ForEach(func(k, value gjson.Result) bool {
+		list = append(list, member{text(k), value})
+		return true
+	})
+	slices.SortStableFunc(list, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	dst = append(dst, '{')
+	first := len(dst)
+	for n, m := range list {
+		if n+1 < len(list) && list[n+1].key == m.key {
+			continue
+		}
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		dst = append(AppendString(dst, m.key), ':')
+		dst = appendCanonical(dst, m.value)
+	}
+	return append(dst, '}')
+}
+
+// text is a string as encoding/json reads it, which of half a surrogate pair makes something else than gjson does, and a
+// character of each byte that is no UTF-8.
+func text(v gjson.Result) string {
+	if !strings.Contains(v.Raw, `\u`) && utf8.ValidString(v.Str) {
+		return v.Str
+	}
+	var s string
+	if json.Unmarshal([]byte(v.Raw), &s) != nil {
+		return v.Str
+	}
+	return s
+}
