@@ -63,8 +63,29 @@ func BenchmarkRunWithRequests(b *testing.B) {
 }
 
 // BenchmarkRunWithTurns: an agent at work for long, a message, a call, its result, and again.
-func BenchmarkRunWithTurns(b *testing.B) {
-	const turns = 400
+func BenchmarkRunWithTurns(b *testing.B) { benchmarkRun(b, 400*27, someTurns(400)) }
+
+// BenchmarkFold is what it costs to tell what came of such a run.
+func BenchmarkFold(b *testing.B) {
+	var events []agui.Event
+	for one := range strings.SplitSeq(strings.TrimSpace(someTurns(400)), "\n\n") {
+		events = append(events, framed(strings.TrimPrefix(one, dataPrefix)))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		t := newTranscript(defaultTranscriptBytes, nil, nil)
+		for _, ev := range events {
+			t.add(ev)
+		}
+		t.fold()
+		if len(t.calls) != 400 {
+			b.Fatalf("%d calls", len(t.calls))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/frame")
+}
+
+func someTurns(turns int) string {
 	var block strings.Builder
 	for n := range turns {
 		id := strconv.Itoa(n)
@@ -79,7 +100,7 @@ func BenchmarkRunWithTurns(b *testing.B) {
 			`{"type":"TOOL_CALL_RESULT","messageId":"r-`+id+`","toolCallId":"c-`+id+`","content":"nothing found","role":"tool"}`,
 		))
 	}
-	benchmarkRun(b, turns*27, block.String())
+	return block.String()
 }
 
 // benchmarkRun measures a run under auto with so many frames inside its message.

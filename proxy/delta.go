@@ -3,8 +3,6 @@ package proxy
 import (
 	"bytes"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 )
 
@@ -29,6 +27,9 @@ type delta struct {
 
 // head is the event up to its text.
 func (d *delta) head() []byte { return d.frame[len(dataPrefix):] }
+
+// begins says whether b begins with a frame of it, as far as its text.
+func (d *delta) begins(b []byte) bool { return len(d.frame) > 0 && bytes.HasPrefix(b, d.frame) }
 
 // text is the text of an event that differs in nothing else from the ones before, as it stands in the JSON.
 func (d *delta) text(json []byte) (text []byte, ok bool) {
@@ -72,14 +73,14 @@ func (d *delta) learn(ev agui.Event) (text []byte, ok bool) {
 	}
 	*d = delta{frame: d.frame[:0], typ: ev.Type, misses: d.misses, wait: 1<<d.misses - 1}
 	at := 0
-	agui.View(ev.JSON).ForEach(func(k, v gjson.Result) bool {
+	m := agui.MembersOf(ev.JSON)
+	for m.Next() {
 		at = 0
-		if k.Str == "delta" && v.Type == gjson.String {
-			at = v.Index + 1
+		if m.Name() == "delta" && m.Value[0] == '"' {
+			at = m.Index() + 1
 		}
-		return true
-	})
-	if at == 0 || at > maxHead || string(ev.JSON[at+max(closing(ev.JSON[at:]), 0):]) != deltaTail {
+	}
+	if !m.Whole() || at == 0 || at > maxHead || string(ev.JSON[at+max(closing(ev.JSON[at:]), 0):]) != deltaTail {
 		return nil, false
 	}
 	d.frame = append(append(d.frame, dataPrefix...), ev.JSON[:at]...)

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/tidwall/gjson"
@@ -12,18 +14,31 @@ import (
 
 // apply folds one event into messages, calls, state and what is open.
 func (t *transcript) apply(ev agui.Event) {
-	if ev.Type == agui.TextContent || ev.Type == agui.CallArgs {
+	valid := false
+	switch ev.Type {
+	case agui.TextContent, agui.CallArgs:
 		if !t.tooLarge {
 			t.applyDelta(ev)
 		}
 		return
+	case agui.TextStart, agui.TextEnd, agui.TextChunk:
+		valid = t.applyText(ev)
+	case agui.CallStart, agui.CallEnd, agui.CallChunk, agui.CallResult:
+		valid = t.applyCall(ev)
+	default:
+		if valid = ev.Valid(); valid {
+			t.applyOther(ev)
+		}
 	}
-	if !ev.Valid() {
+	if !valid {
 		// Opaque: it was passed on, and what a client makes of it is not known.
 		t.forget()
 		t.state, t.stateLost = nil, true
-		return
 	}
+}
+
+// applyOther folds an event that is of no text and of no call.
+func (t *transcript) applyOther(ev agui.Event) {
 	switch ev.Type {
 	case agui.StepStarted:
 		t.begin(agui.StepFinished, ev.Get("stepName").Str)
@@ -45,10 +60,6 @@ func (t *transcript) apply(ev agui.Event) {
 		t.end(agui.SubagentFinished, ev.Get("subagentRunId").Str)
 	case agui.ReasoningEncrypted:
 		t.applyEncrypted(ev)
-	case agui.TextStart, agui.TextEnd, agui.TextChunk:
-		t.applyText(ev)
-	case agui.CallStart, agui.CallEnd, agui.CallChunk, agui.CallResult:
-		t.applyCall(ev)
 	case agui.MessagesSnapshot:
 		t.applyMessages(ev)
 	case agui.StateSnapshot:
@@ -59,46 +70,6 @@ func (t *transcript) apply(ev agui.Event) {
 	case agui.StateDelta:
 		t.stateSent, t.stateSeen = false, true
 		t.patchState(ev.Get("delta").Raw)
-	}
-}
-
-func (t *transcript) begin(end agui.Type, key string) {
-	o := opened{end, key}
-	if t.openAt == nil {
-		t.openAt = map[opened][]int{}
-	}
-	if len(t.open) > 2*t.living+64 {
-		t.closeUp()
-	}
-	t.openAt[o] = append(t.openAt[o], len(t.open))
-	t.open = append(t.open, o)
-	t.living++
-}
-
-// closeUp takes the empty places out of the list of what is open.
-func (t *transcript) closeUp() {
-	t.open = slices.DeleteFunc(t.open, func(o opened) bool { return o == opened{} })
-	clear(t.openAt)
-	for n, o := range t.open {
-		t.openAt[o] = append(t.openAt[o], n)
-	}
-}
-
-// end closes what was begun last under the key. Its place stays empty until nothing behind it is open, so that a stream
-// of many that end in the order in which they began costs no more than one of few.
-func (t *transcript) end(end agui.Type, key string) {
-	o := opened{end, key}
-	places := t.openAt[o]
-	if len(places) == 0 {
-		return
-	}
-	t.open[places[len(places)-1]] = opened{}
-	t.living--
-	if t.openAt[o] = places[:len(places)-1]; len(places) == 1 {
-		delete(t.openAt, o)
-	}
-	for n := len(t.open); n > 0 && t.open[n-1] == (opened{}); n-- {
-		t.open = t.open[:n-1]
 	}
 }
 
@@ -206,17 +177,23 @@ func (t *transcript) appendText(m *message, delta string) {
 	t.grow(len(delta))
 }
 
-func (t *transcript) applyText(ev agui.Event) {
-	id := ev.Get("messageId").Str
+// applyText folds an event of a text that is no piece of it. It returns whether the event is valid.
+func (t *transcript) applyText(ev agui.Event) bool {
+	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
+	var v [keys]string
+	if !ev.Read(v[:], "messageId", "role", "name", "subagentRunId", "metadata", "delta") {
+		return false
+	}
+	id := textOf(v[messageID])
 	switch ev.Type {
 	case agui.TextStart:
 		t.begin(agui.TextEnd, id)
 	case agui.TextEnd:
 		t.end(agui.TextEnd, id)
 		if m := t.byID[id]; m != nil {
-			m.meta.merge(ev.Get("metadata"))
+			m.meta.merge(gjson.Parse(v[meta]))
 		}
-		return
+		return true
 	case agui.TextChunk:
 		if id == "" {
 			id = t.lastText
@@ -226,52 +203,71 @@ func (t *transcript) applyText(ev agui.Event) {
 	t.messageSent = false
 	m := t.byID[id]
 	if m == nil {
-		role := ev.Get("role").Str
-		if role == "" {
-			role = "assistant"
-		}
-		m = &message{id: id, role: role, name: ev.Get("name").Str, subagent: ev.Get("subagentRunId").Str, streamed: true}
+		m = &message{id: id, role: cmp.Or(textOf(v[role]), "assistant"), name: textOf(v[name]), subagent: textOf(v[subagent]), streamed: true}
 		t.messages = append(t.messages, m)
 		t.byID[id] = m
 	}
-	m.meta.merge(ev.Get("metadata"))
-	t.appendText(m, ev.Get("delta").Str)
+	m.meta.merge(gjson.Parse(v[meta]))
+	t.appendText(m, agui.Text(v[delta]))
+	return true
 }
 
-func (t *transcript) applyCall(ev agui.Event) {
-	id := ev.Get("toolCallId").Str
+// textOf is the text of JSON that lives in an event, which goes.
+func textOf(raw string) string { return strings.Clone(agui.Text(raw)) }
+
+// Values of a call's event.
+const (
+	callID = iota
+	callName
+	callParent
+	callSubagent
+	callMeta
+	callDelta
+	resultID
+	resultContent
+	callKeys
+)
+
+// applyCall folds an event of a call that is no piece of its arguments. It returns whether the event is valid.
+func (t *transcript) applyCall(ev agui.Event) bool {
+	var v [callKeys]string
+	if !ev.Read(v[:], "toolCallId", "toolCallName", "parentMessageId", "subagentRunId", "metadata", "delta", "messageId", "content") {
+		return false
+	}
+	id := textOf(v[callID])
 	switch ev.Type {
 	case agui.CallStart:
 		t.begin(agui.CallEnd, id)
-		t.startCall(id, ev)
+		t.startCall(id, &v)
 	case agui.CallEnd:
 		t.end(agui.CallEnd, id)
 		if c := t.callByID[id]; c != nil {
 			c.Ended = true
-			c.meta.merge(ev.Get("metadata"))
+			c.meta.merge(gjson.Parse(v[callMeta]))
 		}
-		return
+		return true
 	case agui.CallChunk:
 		if id == "" {
 			id = t.lastCall
 		}
 		t.lastCall = id
 		if t.callByID[id] == nil {
-			t.startCall(id, ev)
+			t.startCall(id, &v)
 		}
 		if c := t.callByID[id]; c != nil {
-			t.appendArgs(c, ev.Get("delta").Str)
+			t.appendArgs(c, agui.Text(v[callDelta]))
 			c.Ended = true // a chunk needs no end
 		}
 	case agui.CallResult:
-		content := slices.Clone([]byte(ev.Get("content").Raw))
-		m := &message{id: ev.Get("messageId").Str, role: "tool", callID: id, result: content, subagent: ev.Get("subagentRunId").Str, streamed: true}
-		m.meta.merge(ev.Get("metadata"))
+		content := []byte(v[resultContent])
+		m := &message{id: textOf(v[resultID]), role: "tool", callID: id, result: content, subagent: textOf(v[callSubagent]), streamed: true}
+		m.meta.merge(gjson.Parse(v[callMeta]))
 		t.insertResult(m)
 		t.answered(id)
 		t.grow(len(content))
 	}
 	t.messageSent = false
+	return true
 }
 
 // insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
@@ -298,12 +294,13 @@ func (t *transcript) insertResult(m *message) {
 }
 
 // startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
-func (t *transcript) startCall(id string, ev agui.Event) {
+func (t *transcript) startCall(id string, v *[callKeys]string) {
+	meta := gjson.Parse(v[callMeta])
 	if c := t.callByID[id]; c != nil {
-		c.meta.merge(ev.Get("metadata"))
+		c.meta.merge(meta)
 		return
 	}
-	parent := ev.Get("parentMessageId").Str
+	parent := textOf(v[callParent])
 	m := t.byID[parent]
 	if parent == "" || m != nil && m.role != "assistant" {
 		// A message that is not the assistant's cannot have calls: the client makes one under the call's own id.
@@ -311,12 +308,12 @@ func (t *transcript) startCall(id string, ev agui.Event) {
 		m = t.byID[parent]
 	}
 	if m == nil || m.role != "assistant" {
-		m = &message{id: parent, role: "assistant", subagent: ev.Get("subagentRunId").Str, streamed: true}
+		m = &message{id: parent, role: "assistant", subagent: textOf(v[callSubagent]), streamed: true}
 		t.messages = append(t.messages, m)
 		t.byID[parent] = m
 	}
-	c := &call{Call: agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: parent}}
-	c.meta.merge(ev.Get("metadata"))
+	c := &call{Call: agui.Call{ID: id, Name: textOf(v[callName]), Parent: parent}}
+	c.meta.merge(meta)
 	t.addCall(m, c)
 }
 

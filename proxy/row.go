@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"bytes"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -11,12 +9,15 @@ import (
 // event. It returns false if the next frame is none. What it does with them is what frame would have done: a test compares
 // the two.
 func (b *body) row() bool {
-	d := &b.r.transcript.delta
-	if len(d.frame) == 0 || b.terminal != agui.Unknown {
+	if b.terminal != agui.Unknown {
 		return false
 	}
 	ahead := b.frames.Ahead()
-	if !bytes.HasPrefix(ahead, d.frame) || !b.passes(d.typ) {
+	d := &b.r.transcript.texts
+	if !d.begins(ahead) {
+		d = &b.r.transcript.args
+	}
+	if !d.begins(ahead) || !b.passes(d.typ) {
 		return false
 	}
 	n := 0
@@ -25,7 +26,7 @@ func (b *body) row() bool {
 		if !ok || end > b.r.h.opts.MaxFrameBytes {
 			break
 		}
-		b.r.transcript.join(text)
+		b.r.transcript.join(d, text)
 		n += end
 	}
 	if n == 0 {

@@ -75,6 +75,7 @@ func FuzzRow(f *testing.F) {
 	for _, events := range [][]string{
 		{begin, piece(text, "a"), piece(text, "b"), piece(text, `\"c\\`), piece(text, `\\\\`), piece(text, ""), piece(text, `\u00e9`)},
 		{`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"f"}`, piece(args, `{\"a\":`), piece(args, `1}`), piece(args, ` `)},
+		{begin, piece(text, "a"), `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"f"}`, piece(args, "x"), piece(text, "b"), piece(args, "y"), piece(args, "z"), piece(text, "c"), piece(text, "d")},
 		{begin, piece(text, "a"), `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"b","x":"c"}`, piece(text, "d")},
 		{begin, piece(text, "a"), `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"b","type":"RUN_FINISHED"}`, piece(text, "d")},
 		{begin, piece(text, "a"), `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":7}`, `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":""}`},

@@ -92,18 +92,24 @@ var resultSeed = maphash.MakeSeed()
 // results of a run one id. Of two messages with one id a MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client
 // 1.0.0, src/apply/default.ts).
 func (r *run) withResultID(ev agui.Event) agui.Event {
-	object := agui.View(ev.JSON)
-	id, call := object.Get("messageId").Str, object.Get("toolCallId").Str
-	if id == "" || r.show == translate.ShowNative || !ev.Valid() {
+	var v [2]string
+	if r.show == translate.ShowNative || !ev.Read(v[:], "messageId", "toolCallId") {
+		return ev
+	}
+	id, call := agui.Text(v[0]), agui.Text(v[1])
+	if id == "" {
 		return ev
 	}
 	if r.results == nil {
 		r.results = map[uint64]bool{}
 	}
-	hash := maphash.String(resultSeed, id)
-	repeats := r.results[hash]
-	if len(r.results) < maxResults {
+	hash, known := maphash.String(resultSeed, id), len(r.results)
+	var repeats bool
+	if known < maxResults {
 		r.results[hash] = true
+		repeats = len(r.results) == known
+	} else {
+		repeats = r.results[hash]
 	}
 	if repeats || id == call && r.transcript.asked(id) {
 		id = "result-" + call

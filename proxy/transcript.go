@@ -17,7 +17,9 @@ const foldBytes = 64 << 10
 type transcript struct {
 	limit    int
 	raw      records // events not folded yet
-	delta    delta   // of the last piece of a text
+	texts    delta   // of the last piece of a text
+	args     delta   // and of a call's arguments: many a text goes on behind a call
+	joined   *delta  // whose record may get more text
 	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
 	replaced bool    // there is a snapshot of the messages among the records
 
@@ -38,41 +40,6 @@ type transcript struct {
 	stateSent   bool // the last event about the state was a whole snapshot
 	stateSeen   bool
 	messageSent bool // the last event about messages was a whole snapshot
-}
-
-// opened is something that must be closed before RUN_FINISHED: clients fail a run that ends with it open.
-type opened struct {
-	end agui.Type // the event that closes it
-	key string    // messageId, toolCallId or stepName
-}
-
-// close is the event that closes it.
-func (o opened) close() []byte {
-	switch o.end {
-	case agui.StepFinished:
-		return agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			Name string    `json:"stepName"`
-		}{o.end, o.key})
-	case agui.CallEnd:
-		return agui.MustMarshal(struct {
-			Type agui.Type `json:"type"`
-			ID   string    `json:"toolCallId"`
-		}{o.end, o.key})
-	case agui.SubagentFinished:
-		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with the answers.
-		return agui.MustMarshal(struct {
-			Type    agui.Type         `json:"type"`
-			ID      string            `json:"subagentRunId"`
-			Outcome map[string]string `json:"outcome"`
-		}{o.end, o.key, map[string]string{"type": "suspended"}})
-	case agui.ThinkingEnd, agui.ThinkingTextEnd:
-		return agui.MustMarshal(map[string]agui.Type{"type": o.end})
-	}
-	return agui.MustMarshal(struct {
-		Type agui.Type `json:"type"`
-		ID   string    `json:"messageId"`
-	}{o.end, o.key})
 }
 
 func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *transcript {
@@ -101,11 +68,11 @@ func (t *transcript) add(ev agui.Event) {
 	case !relevant(ev.Type):
 		return
 	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs:
-		if text, ok := t.delta.text(ev.JSON); ok {
-			t.join(text)
-		} else if text, ok := t.delta.learn(ev); ok && !t.tooLarge {
-			t.raw.begin(t.delta.head(), text)
-			t.text += len(text)
+		d := t.deltaOf(ev.Type)
+		if text, ok := d.text(ev.JSON); ok {
+			t.join(d, text)
+		} else if text, ok := d.learn(ev); ok && !t.tooLarge {
+			t.begins(d, text)
 		} else if !t.tooLarge {
 			t.raw.add(ev.JSON)
 		}
@@ -123,14 +90,28 @@ func (t *transcript) add(ev agui.Event) {
 	t.bound()
 }
 
+func (t *transcript) deltaOf(typ agui.Type) *delta {
+	if typ == agui.CallArgs {
+		return &t.args
+	}
+	return &t.texts
+}
+
 // join takes a piece of a text that belongs to the delta. Who joins many asks for bound behind them.
-func (t *transcript) join(text []byte) {
-	if t.tooLarge {
-		return
+func (t *transcript) join(d *delta, text []byte) {
+	switch {
+	case t.tooLarge:
+	case t.joined == d && t.raw.extend(text):
+		t.text += len(text)
+	default:
+		t.begins(d, text)
 	}
-	if !t.raw.extend(text) {
-		t.raw.begin(t.delta.head(), text)
-	}
+}
+
+// begins keeps a piece of a text that others of the delta may follow.
+func (t *transcript) begins(d *delta, text []byte) {
+	t.raw.begin(d.head(), text)
+	t.joined = d
 	t.text += len(text)
 }
 

@@ -195,12 +195,22 @@ func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, p
 
 // Valid says whether the object may be acted on: it is JSON, an object, and has one `type` only. JSON.parse takes
 // the last of two equal keys and gjson the first, so an event with two types is opaque: it passes and does nothing.
-func (ev Event) Valid() bool {
+func (ev Event) Valid() bool { return ev.Read(nil) }
+
+// Read is Valid, and reads values of the object's own keys on the way: JSON text that lives in the event, "" for a key that it
+// does not have, and of two equal ones the first. Of an event that is not valid nothing is to be believed.
+func (ev Event) Read(values []string, keys ...string) bool {
 	types := 0
 	m := MembersOf(ev.JSON)
 	for m.Next() {
-		if m.Name() == "type" {
+		name := m.Name()
+		if name == "type" {
 			types++
+		}
+		for n, key := range keys {
+			if name == key && values[n] == "" {
+				values[n] = m.Value
+			}
 		}
 	}
 	return types == 1 && m.Whole()

@@ -66,6 +66,7 @@ func TestMembersCostNoAllocation(t *testing.T) {
 func BenchmarkValid(b *testing.B) {
 	for name, event := range map[string]string{
 		"call":   `{"type":"TOOL_CALL_START","toolCallId":"call-1","toolCallName":"search","parentMessageId":"m1"}`,
+		"args":   `{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":"{\"request\":{\"approval_id\":\"call-1\",\"function_name\":\"delete_report\",\"function_arguments\":{\"path\":\"/reports/1\",\"recursive\":true},\"message\":\"Approve?\"}}"}`,
 		"text":   `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`,
 		"nested": `{"type":"RAW","event":{"event":"on_chain_stream","data":{"chunk":{"messages":[{"type":"ai","content":"` + strings.Repeat("x", 800) + `","n":[1,2.5,true,null]}]}}},"source":"langgraph"}`,
 	} {

@@ -126,6 +126,10 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 		return -1, false, -1, -1
 	}
 	value = skipSpace(s, colon+1)
+	if value < len(s) && s[value] == '"' {
+		end, _ = stringEnd(s, value+1)
+		return behind, escaped, value, end
+	}
 	return behind, escaped, value, valueEnd(s, value, depth)
 }
 
@@ -152,10 +156,12 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 		case c == '"':
 			return i + 1, escaped
 		case c == '\\':
-			if i = escapeEnd(s, i+1); i < 0 {
+			escaped = true
+			if i++; i < len(s) && s[i] == '"' {
+				i++ // as nearly always
+			} else if i = escapeEnd(s, i); i < 0 {
 				return -1, true
 			}
-			escaped = true
 		case c < ' ':
 			return -1, escaped
 		default:

@@ -74,7 +74,13 @@ func (f Frame) AppendLF(dst []byte) []byte {
 // AppendOther appends the frame's comments and its fields other than data, each line ended by LF, without the
 // blank line: what stays in front when the frame's event is replaced.
 func (f Frame) AppendOther(dst []byte) []byte {
-	for line := range lines(f.text()) {
+	text := f.text()
+	if end := len(text) - len("\n\n"); end >= 0 && string(text[end:]) == "\n\n" && bytes.IndexByte(text, '\n') == end {
+		if _, ok := dataValue(text[:end]); ok && bytes.IndexByte(text, '\r') < 0 {
+			return dst // there is one line
+		}
+	}
+	for line := range lines(text) {
 		if _, ok := dataValue(line); ok || len(line) == 0 {
 			continue
 		}

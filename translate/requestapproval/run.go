@@ -183,15 +183,19 @@ func (run *run) hold(c *call, ev agui.Event, says said) {
 
 // let takes the frames of a call out of what is held. They are valid until it is called again.
 func (run *run) let(c *call) []frame {
-	run.gone = run.gone[:0]
-	run.held = slices.DeleteFunc(run.held, func(f frame) bool {
-		if f.call == c {
-			run.gone = append(run.gone, f)
-			run.size -= len(f.ev.JSON)
-		}
-		return f.call == c
-	})
-	run.calls = slices.DeleteFunc(run.calls, func(other *call) bool { return other == c })
+	if len(run.calls) == 1 { // all that is held is of it
+		run.calls, run.held, run.gone, run.size = run.calls[:0], run.gone[:0], run.held, 0
+	} else {
+		run.gone = run.gone[:0]
+		run.held = slices.DeleteFunc(run.held, func(f frame) bool {
+			if f.call == c {
+				run.gone = append(run.gone, f)
+				run.size -= len(f.ev.JSON)
+			}
+			return f.call == c
+		})
+		run.calls = slices.DeleteFunc(run.calls, func(other *call) bool { return other == c })
+	}
 	if cap(c.args)+cap(c.bytes) <= maxSpare {
 		run.spare = c
 	}

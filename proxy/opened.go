@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+)
+
+// opened is something that must be closed before RUN_FINISHED: clients fail a run that ends with it open.
+type opened struct {
+	end agui.Type // the event that closes it
+	key string    // messageId, toolCallId or stepName
+}
+
+// close is the event that closes it.
+func (o opened) close() []byte {
+	switch o.end {
+	case agui.StepFinished:
+		return agui.MustMarshal(struct {
+			Type agui.Type `json:"type"`
+			Name string    `json:"stepName"`
+		}{o.end, o.key})
+	case agui.CallEnd:
+		return agui.MustMarshal(struct {
+			Type agui.Type `json:"type"`
+			ID   string    `json:"toolCallId"`
+		}{o.end, o.key})
+	case agui.SubagentFinished:
+		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with the answers.
+		return agui.MustMarshal(struct {
+			Type    agui.Type         `json:"type"`
+			ID      string            `json:"subagentRunId"`
+			Outcome map[string]string `json:"outcome"`
+		}{o.end, o.key, map[string]string{"type": "suspended"}})
+	case agui.ThinkingEnd, agui.ThinkingTextEnd:
+		return agui.MustMarshal(map[string]agui.Type{"type": o.end})
+	}
+	return agui.MustMarshal(struct {
+		Type agui.Type `json:"type"`
+		ID   string    `json:"messageId"`
+	}{o.end, o.key})
+}
+
+// begin notes what was begun under the key.
+func (t *transcript) begin(end agui.Type, key string) {
+	o := opened{end, key}
+	if t.openAt == nil {
+		t.openAt = map[opened][]int{}
+	}
+	if len(t.open) > 2*t.living+64 {
+		t.closeUp()
+	}
+	t.openAt[o] = append(t.openAt[o], len(t.open))
+	t.open = append(t.open, o)
+	t.living++
+}
+
+// closeUp takes the empty places out of the list of what is open.
+func (t *transcript) closeUp() {
+	t.open = slices.DeleteFunc(t.open, func(o opened) bool { return o == opened{} })
+	clear(t.openAt)
+	for n, o := range t.open {
+		t.openAt[o] = append(t.openAt[o], n)
+	}
+}
+
+// end closes what was begun last under the key. Its place stays empty until nothing behind it is open, so that a stream
+// of many that end in the order in which they began costs no more than one of few.
+func (t *transcript) end(end agui.Type, key string) {
+	o := opened{end, key}
+	places := t.openAt[o]
+	if len(places) == 0 {
+		return
+	}
+	t.open[places[len(places)-1]] = opened{}
+	t.living--
+	if t.openAt[o] = places[:len(places)-1]; len(places) == 1 {
+		delete(t.openAt, o)
+	}
+	for n := len(t.open); n > 0 && t.open[n-1] == (opened{}); n-- {
+		t.open = t.open[:n-1]
+	}
+}
