@@ -15,7 +15,7 @@ const (
 	// burstBytes is what is read at once of a connection that has much to read.
 	burstBytes = 128 << 10
 	// plainBuffer is the buffer that net/http keeps for each connection to a backend, whether it waits or not.
-	plainBuffer = 8 << 10
+	plainBuffer = 4 << 10
 )
 
 var bursts sync.Pool // of *[burstBytes]byte
@@ -129,9 +129,9 @@ func (c *burstConn) hand(p []byte) int {
 // waited for.
 func (c *burstConn) beforeWait(do func()) { c.idle = do }
 
-// framingShare is how many bytes of a connection one byte of a body takes at the most, where it comes in chunks of one each
-// ("1\r\nx\r\n"), and some for the end of the chunk before.
-const framingShare = 8
+// framingShare is how many bytes of a connection one byte of a body takes at the most, where it comes in chunks of at least the
+// seven bytes that frame one. Smaller ones are no danger: net/http returns between two chunks, if the next has not come.
+const framingShare = 2
 
 // More is how much of a body waits here for sure, if it is worth a Read. It is less than what waits: net/http does not return
 // before a Read is full within a chunk, so that one that asks for too much waits for the rest of a chunk with whole frames in hand.

@@ -99,13 +99,6 @@ type bursting struct {
 	conn *burstConn
 }
 
-func (b *bursting) Read(p []byte) (int, error) {
-	if len(p) <= b.conn.More() {
-		return b.Reader.Read(p) // it does not wait
-	}
-	return b.watched.Read(p)
-}
-
 // More implements sse.Source.
 func (b *bursting) More() int { return b.conn.More() }
 
