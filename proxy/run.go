@@ -87,13 +87,13 @@ type attempt struct {
 	unread     *agui.RunError // it could not read them
 	fresh      []agui.Message // the messages beside the answers, see translate.Request.New
 	transcript *transcript
-	known      map[string]bool    // calls that the client knew before the resume
-	byArray    bool               // the answers came in a resume array
-	taken      bool               // the messages beside the answers went to the backend, or there were none
-	old        []agui.SeenMessage // messages by which ended pauses were answered
-	settled    []agui.SeenMessage // those of them that the record knows as the answers
-	results    map[uint64]bool    // messageIds of the results that came, by their hashes
-	busy       bool               // a run of the thread went on without its client when the record was read
+	known      map[string]bool     // calls that the client knew before the resume
+	byArray    bool                // the answers came in a resume array
+	taken      bool                // the messages beside the answers went to the backend, or there were none
+	old        []agui.SeenMessage  // messages by which ended pauses were answered
+	settled    []agui.SeenMessage  // those of them that the record knows as the answers
+	results    map[uint64]struct{} // messageIds of the results that came, by their hashes
+	busy       bool                // a run of the thread went on without its client when the record was read
 }
 
 func newAttempt(in *agui.RunInput) attempt { return attempt{in: *in, taken: true} }

@@ -101,15 +101,15 @@ func (r *run) withResultID(ev agui.Event) agui.Event {
 		return ev
 	}
 	if r.results == nil {
-		r.results = map[uint64]bool{}
+		r.results = map[uint64]struct{}{}
 	}
 	hash, known := maphash.String(resultSeed, id), len(r.results)
 	var repeats bool
 	if known < maxResults {
-		r.results[hash] = true
+		r.results[hash] = struct{}{}
 		repeats = len(r.results) == known
 	} else {
-		repeats = r.results[hash]
+		_, repeats = r.results[hash]
 	}
 	if repeats || id == call && r.transcript.asked(id) {
 		id = "result-" + call

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,53 +25,63 @@ type ask struct {
 	message    string
 }
 
+// requestKeys are what a request says.
+var requestKeys = [...]string{"approval_id", "function_name", "function_arguments", "message"}
+
+const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
+
 // readAsk reads the arguments of a call; false if they are not those of a request. A key that stands twice may be read
 // otherwise by the backend than here, so nothing is asked by it.
 func readAsk(args string) (ask, bool) {
-	var request, id, function, arguments, message named
-	m := agui.MembersIn(args)
-	for m.Next() {
-		request.see(&m, "request")
-	}
-	if !m.Whole() || !request.only() {
+	var request [1]named
+	if !readNamed(request[:], args, "request") || !request[0].only() {
 		return ask{}, false
 	}
-	m = agui.MembersIn(request.value)
-	for m.Next() {
-		_ = id.see(&m, "approval_id") || function.see(&m, "function_name") || arguments.see(&m, "function_arguments") || message.see(&m, "message")
+	var found [len(requestKeys)]named
+	if !readNamed(found[:], request[0].value, requestKeys[:]...) {
+		return ask{}, false
 	}
-	a := ask{approvalID: agui.Text(id.value), function: agui.Text(function.value), arguments: "{}", message: agui.Text(message.value)}
-	switch {
-	case !m.Whole() || !id.isText() || !function.isText() || !keeps(a.approvalID) || !utf8.ValidString(args):
+	id, function, arguments, message := &found[approvalKey], &found[functionKey], &found[argumentsKey], &found[messageKey]
+	a := ask{approvalID: agui.Text(id.value), function: agui.Text(function.value), arguments: "{}"}
+	if !id.isText() || !function.isText() || !keeps(a.approvalID) || !utf8.ValidString(args) || arguments.times > 1 {
 		return ask{}, false
-	case arguments.times > 1:
-		return ask{}, false
-	case arguments.times == 1 && arguments.value != "null":
+	}
+	if arguments.times == 1 && arguments.value != "null" {
 		a.arguments = compact(arguments.value)
 	}
-	if !message.only() {
-		a.message = ""
+	if message.only() {
+		a.message = agui.Text(message.value)
 	}
 	return a, true
 }
 
 // A named is what an object has under a name.
 type named struct {
-	value string // JSON text
+	value string // JSON text, of the first
 	times int    // in whatever spelling
-	exact bool   // it is spelled so
+	exact bool   // the first is spelled so
 }
 
-// see takes a member, if it is of the name.
-func (n *named) see(m *agui.Members, name string) bool {
-	key := m.Name()
-	if !agui.SameKey(key, name) {
-		return false
+// readNamed reads what an object has under the names. It returns false if that is no JSON object.
+func readNamed(found []named, object string, names ...string) bool {
+	m := agui.MembersIn(object)
+	for m.Next() {
+		key := m.Name()
+		at := slices.Index(names, key)
+		exact := at >= 0
+		if !exact {
+			at = slices.IndexFunc(names, func(name string) bool { return agui.SameKey(key, name) })
+		}
+		if at < 0 {
+			continue
+		}
+		if n := &found[at]; n.times == 0 {
+			*n = named{m.Value, 1, exact}
+		} else {
+			n.times++
+		}
 	}
-	if n.times++; n.times == 1 {
-		n.value, n.exact = m.Value, key == name
-	}
-	return true
+	return m.Whole()
 }
 
 func (n *named) only() bool { return n.times == 1 && n.exact }

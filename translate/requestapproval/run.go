@@ -45,9 +45,8 @@ const maxSpare = 64 << 10
 
 // A call that is named request_approval and not known yet to be a request.
 type call struct {
-	id, parent string
-	args       []byte
-	bytes      []byte // of its frames
+	id, parent, args []byte
+	bytes            []byte // of its frames
 }
 
 // An asked is a request of this run that has no answer yet.
@@ -145,7 +144,7 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 
 func (run *run) holding(id string) *call {
 	for _, c := range run.calls {
-		if c.id == id {
+		if string(c.id) == id {
 			return c
 		}
 	}
@@ -164,9 +163,17 @@ func (run *run) begin(id string) *call {
 	if c == nil {
 		c = &call{}
 	}
-	*c, run.spare = call{id: strings.Clone(id), args: c.args[:0], bytes: c.bytes[:0]}, nil
+	*c, run.spare = call{append(c.id[:0], id...), c.parent[:0], c.args[:0], c.bytes[:0]}, nil
 	run.calls = append(run.calls, c)
 	return c
+}
+
+// texts are what is kept of a call, in memory of its own.
+func (run *run) texts(c *call) (args, id, parent string) {
+	run.out = append(append(append(run.out[:0], c.args...), c.id...), c.parent...)
+	all := string(run.out)
+	behind := len(c.args) + len(c.id)
+	return all[:len(c.args)], all[len(c.args):behind], all[behind:]
 }
 
 func (run *run) hold(c *call, ev agui.Event, says said) {
@@ -174,7 +181,7 @@ func (run *run) hold(c *call, ev agui.Event, says said) {
 		c.args = agui.AppendText(c.args, says.delta)
 	}
 	if parent := agui.Text(says.parent); parent != "" {
-		c.parent = strings.Clone(parent)
+		c.parent = append(c.parent[:0], parent...)
 	}
 	run.size += len(ev.JSON)
 	ev, c.bytes = ev.CloneTo(c.bytes)
@@ -213,15 +220,15 @@ func (run *run) release(c *call, emit func(agui.Event)) {
 
 // decide says what a call is that has ended.
 func (run *run) decide(c *call, emit func(agui.Event)) {
-	args := string(c.args)
+	args, id, parent := run.texts(c)
 	a, ok := readAsk(args)
 	if !ok {
 		run.release(c, emit)
 		return
 	}
-	one := asked{ask: a, kept: kept{Call: c.id, Args: args, Approval: a.approvalID, Parent: c.parent, Repeats: run.repeats(c.id)}}
+	one := asked{ask: a, kept: kept{Call: id, Args: args, Approval: a.approvalID, Parent: parent, Repeats: run.repeats(id)}}
 	if one.Parent == "" {
-		one.Parent = c.id // as clients name the message that they make for such a call
+		one.Parent = id // as clients name the message that they make for such a call
 	}
 	frames := run.let(c)
 	switch {
@@ -235,7 +242,7 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	default:
 		run.rename(frames, a, emit)
 	}
-	run.asked, run.asks[one.Call] = append(run.asked, one), true
+	run.asked, run.asks[id] = append(run.asked, one), true
 }
 
 // repeats says whether the client's history has a call of that id, or a tool message on it.
@@ -278,7 +285,8 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 			name, args = &a.function, &a.arguments
 		}
 		run.out = f.appendRenamed(run.out[:0], name, args)
-		emit(f.ev.With(run.out))
+		f.ev.JSON, f.ev.Edited = run.out, true
+		emit(f.ev)
 	}
 	if cap(run.out) > maxSpare {
 		run.out = nil
