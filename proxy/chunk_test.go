@@ -110,3 +110,27 @@ func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http has such a connection back, and reads from it or gives it to another run,
+// before anybody here has looked at the answer. The race detector sees who touches it.
+func TestConnectionOfAnAnswerWithoutAStreamIsLetGo(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		status int
+		body   string
+	}{
+		{"text/event-stream", 200, ""},
+		{"text/plain", 200, "ok"},
+		{"text/plain", 204, ""},
+	} {
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			w.Header().Set("Content-Type", c.header)
+			w.WriteHeader(c.status)
+			io.WriteString(w, c.body)
+		})
+		for range 10 {
+			g.do(input("t", "r", ""))
+		}
+		g.front.Close()
+	}
+}
