@@ -438,6 +438,9 @@ func (b *body) isKnownCall(ev agui.Event) bool {
 // next sends the second exchange of the run and reads its stream.
 func (b *body) next() {
 	b.close()
+	if b.r.out != nil {
+		b.r.out.release() // the next answer may take its time, and nothing waits on the first one's connection any more
+	}
 	b.fault, b.end, b.terminal = nil, translate.End{}, agui.Unknown
 	if b.r.exchange.Out.None {
 		b.read(nil, translate.Unread)

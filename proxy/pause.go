@@ -22,7 +22,7 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
-	r.h.routes.Add(r.path, p.Dialect)
+	r.h.routes.Add(strings.Clone(r.path), p.Dialect) // it may lie in the request's line
 	told, refused := r.keep(p)
 	if refused != nil {
 		r.outcome, r.code = "error", refused.Code

@@ -50,6 +50,7 @@ func (w *writer) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.held && !w.closed {
+		w.setDeadline(time.Now())
 		_ = w.flush() // a client that is gone is seen at the next write
 	}
 }

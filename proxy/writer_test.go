@@ -42,9 +42,9 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 		want       []string
 	}{
 		"a frame at once":       {false, false, []string{"header 200", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush", "deadline false"}},
-		"a frame later":         {true, false, []string{"header 200", "flush", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush", "deadline false"}},
+		"a frame later":         {true, false, []string{"header 200", "deadline true", "flush", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush", "deadline false"}},
 		"the last ones at once": {false, true, []string{"header 200", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`}},
-		"the last ones later":   {true, true, []string{"header 200", "flush", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`}},
+		"the last ones later":   {true, true, []string{"header 200", "deadline true", "flush", `write "data: 1\n\n"`, `write "data: 2\n\n"`}},
 	} {
 		under := &calls{header: http.Header{"Content-Type": {"text/event-stream"}}}
 		w := newWriter(under, time.Hour)
