@@ -182,6 +182,9 @@ func (b *body) step() error {
 	if b.row() {
 		return nil
 	}
+	if b.frames.Ended() && !b.frames.Ready() {
+		b.out.settle() // what Next returned is valid no longer than this
+	}
 	frame, err := b.frames.Next()
 	if err != nil {
 		return b.ended(frame, err)
@@ -190,8 +193,9 @@ func (b *body) step() error {
 	return nil
 }
 
+// ready says that the next step waits for nothing.
 func (b *body) ready() bool {
-	return b.frames != nil && b.frames.Ready() || b.pieces != nil && b.started && b.pieces.ready()
+	return b.frames != nil && (b.frames.Ready() || b.frames.Ended()) || b.pieces != nil && b.started && b.pieces.ready()
 }
 
 // finishUnread ends a stream for which there is nothing to read.

@@ -13,6 +13,6 @@ type burstConn struct{ net.Conn }
 func burst(conn net.Conn) net.Conn { return conn }
 
 // They are never called.
-func (*burstConn) More() bool  { return false }
-func (*burstConn) Wait()       {}
-func (*burstConn) holds() bool { return false }
+func (*burstConn) More() int         { return 0 }
+func (*burstConn) Wait()             {}
+func (*burstConn) beforeWait(func()) {}

@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -14,7 +15,7 @@ const (
 	// burstBytes is what is read at once of a connection that has much to read.
 	burstBytes = 128 << 10
 	// plainBuffer is the buffer that net/http keeps for each connection to a backend, whether it waits or not.
-	plainBuffer = 8 << 10
+	plainBuffer = 4 << 10
 )
 
 var bursts sync.Pool // of *[burstBytes]byte
@@ -33,6 +34,8 @@ type burstConn struct {
 	at, end int    // buf[at:end] waits
 	much    bool   // the last read got more than net/http asks for
 	ended   bool   // tryRead met the end, or err, which is to be told
+
+	idle func() // called once, when it is waited for; for whoever has something to do before
 
 	n      int // of tryRead
 	err    error
@@ -56,7 +59,7 @@ func burst(conn net.Conn) net.Conn {
 
 // Read implements net.Conn.
 func (c *burstConn) Read(p []byte) (int, error) {
-	if c.buf == nil && !c.ended && (!c.much || len(p) >= burstBytes/2) {
+	if c.buf == nil && !c.ended && c.idle == nil && (!c.much || len(p) >= burstBytes/2) {
 		n, err := c.Conn.Read(p)
 		c.much = n == len(p)
 		return n, err
@@ -102,7 +105,14 @@ func (c *burstConn) tryRead(fd uintptr) bool {
 		return true
 	}
 	bursts.Put(array)
-	return c.err != syscall.EAGAIN //nolint:errorlint // the same
+	if c.err != syscall.EAGAIN { //nolint:errorlint // the same
+		return true
+	}
+	if do := c.idle; do != nil {
+		c.idle = nil
+		do()
+	}
+	return false
 }
 
 // hand gives p what it can take of the buffer.
@@ -115,8 +125,27 @@ func (c *burstConn) hand(p []byte) int {
 	return n
 }
 
-// holds says whether something of what was read was not handed on.
-func (c *burstConn) holds() bool { return c.buf != nil }
+// beforeWait has do called once, just before this connection is waited for the next time; not at all if nothing has to be
+// waited for.
+func (c *burstConn) beforeWait(do func()) { c.idle = do }
 
-// More says that as much waits here as net/http can take in one read, so that the next one of the body need not wait.
-func (c *burstConn) More() bool { return c.buf != nil && c.end-c.at >= plainBuffer }
+// framingShare is how many bytes of a connection one byte of a body takes at the most, where it comes in chunks of at least the
+// seven bytes that frame one. Smaller ones are no danger: net/http returns between two chunks, if the next has not come.
+const framingShare = 2
+
+// More is how much of a body waits here for sure, if it is worth a Read. It is less than what waits: net/http does not return
+// before a Read is full within a chunk, so that one that asks for too much waits for the rest of a chunk with whole frames in hand.
+func (c *burstConn) More() int {
+	if n := c.end - c.at; c.buf != nil && n >= plainBuffer {
+		return n / framingShare
+	}
+	return 0
+}
+
+// CloseWrite ends our half of a tunnel: net/http asks for it where the protocol was switched.
+func (c *burstConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}

@@ -29,12 +29,13 @@ func (r *run) forward(out *writer, req *http.Request) {
 // a system call; and its flushes come from another goroutine.
 func (r *run) pump(out *writer) {
 	defer r.body.Close()
+	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
 	for {
 		made, row, err := r.body.pull()
 		if err != nil {
 			return
 		}
-		if err := out.send(made, row); err != nil {
+		if err := out.send(made, row, r.body.over); err != nil {
 			r.log.Debug("the client is gone", "err", err)
 			if r.req.Context().Value(http.ServerContextKey) != nil {
 				panic(http.ErrAbortHandler) // as ReverseProxy does: net/http must not try to end such a stream in order
@@ -53,6 +54,7 @@ func (r *run) open(res *http.Response) *body {
 		return b
 	}
 	r.reached()
+	r.conn = nil
 	head := r.head(res) // what is cut here is cut for the client too
 	events, next := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
 	if next {
@@ -93,12 +95,14 @@ type answer struct {
 // stream is what is to be read of an answer.
 func (r *run) stream(res *http.Response) (a answer) {
 	r.reached()
+	conn := r.conn
+	r.conn = nil // behind the answer it is net/http's, and another run's
 	var reads bool
 	if a.framing, reads = r.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := decoded(res)
 		if err == nil {
-			if plain != res.Body {
-				r.conn = nil // what waits there is not what is read
+			if plain == res.Body && res.ContentLength != 0 { // else what waits there is not what is read
+				r.conn = conn
 			}
 			a.stream = plain
 			return a

@@ -128,6 +128,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case r != nil:
 		r.serve(w)
 	case passes:
+		clearDeadline(w)
 		h.reverse.ServeHTTP(w, req)
 	}
 }

@@ -53,7 +53,7 @@ type run struct {
 
 	out  *writer    // to the client
 	body *body      // what it is to get, nil if the answer passes as it is
-	conn *burstConn // that the answer is read from; nil if that is not known
+	conn *burstConn // that the stream at hand is read from; nil if that is not known
 
 	token   string      // of the claim, "" if there is none
 	holding atomic.Bool // token is set; for other goroutines' eyes

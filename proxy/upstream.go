@@ -249,7 +249,10 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if r.body = r.open(res); r.body == nil {
 		return nil
 	}
-	r.out.hold()
+	if r.conn != nil {
+		r.out.hold()
+		r.conn.beforeWait(r.out.release)
+	}
 	res.Body = http.NoBody // pump does it
 	res.StatusCode, res.Status = http.StatusOK, ""
 	streamHeader(res.Header)
@@ -330,7 +333,6 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	}
 	streamHeader(w.Header())
 	r.body = r.unreachable(req.Context(), err)
-	r.out.hold()
 	w.WriteHeader(http.StatusOK)
 }
 

@@ -99,15 +99,8 @@ type bursting struct {
 	conn *burstConn
 }
 
-func (b *bursting) Read(p []byte) (int, error) {
-	if b.conn.holds() {
-		return b.Reader.Read(p) // it waits for the rest of a chunk at the most
-	}
-	return b.watched.Read(p)
-}
-
 // More implements sse.Source.
-func (b *bursting) More() bool { return b.conn.More() }
+func (b *bursting) More() int { return b.conn.More() }
 
 // Wait implements sse.Source.
 func (b *bursting) Wait() {

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -12,9 +11,6 @@ const writeTimeout = time.Minute
 
 // heartbeat is a comment: every client ignores it, and it keeps idle connections open on the way.
 var heartbeat = []byte(": holdpoint\n\n")
-
-// headerDelay is how long a stream's header waits for the first frame, so that both go out in one write.
-const headerDelay = time.Millisecond
 
 // A writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a while, and sets
 // the deadline of writes anew, because a total one would end a healthy stream and none would keep a dead client.
@@ -27,6 +23,7 @@ type writer struct {
 	timer    *time.Timer
 	began    bool      // an event stream's header was sent
 	held     bool      // it waits for the first frame
+	unsent   bool      // something was written and not flushed
 	last     time.Time // of the last write
 	deadline time.Time
 	inside   bool    // what was written last is not the end of a frame
@@ -41,11 +38,20 @@ func newWriter(w http.ResponseWriter, every time.Duration) *writer {
 // Unwrap lets http.ResponseController find the connection.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// hold lets the header wait for the first frame, if it is not out yet. Whoever calls it sends one, or nothing more.
+// hold lets the header wait for the first frame, if it is not out yet. Whoever calls it sends one, or calls release.
 func (w *writer) hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = !w.began
+}
+
+// release lets a header go that is held: there is no frame yet.
+func (w *writer) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held && !w.closed {
+		_ = w.flush() // a client that is gone is seen at the next write
+	}
 }
 
 // WriteHeader implements http.ResponseWriter. Heartbeats start with the header of an event stream.
@@ -59,12 +65,8 @@ func (w *writer) WriteHeader(status int) {
 	if isEventStream(w.Header()) && status >= 200 {
 		w.began = true
 		w.last = time.Now()
-		if first := w.every; w.held || first > 0 {
-			if w.held {
-				first = headerDelay
-			}
-			w.timer = time.AfterFunc(math.MaxInt64, w.beat) // it looks at w.timer itself
-			w.timer.Reset(first)
+		if w.every > 0 {
+			w.timer = time.AfterFunc(w.every, w.beat)
 		}
 	}
 }
@@ -76,8 +78,9 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// send writes whole frames, in two parts of which either may be empty, and flushes.
-func (w *writer) send(made, row []byte) error {
+// send writes whole frames, in two parts of which either may be empty, and flushes. Behind the last ones that is left to
+// net/http, which sends the stream's end with them.
+func (w *writer) send(made, row []byte, last bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range [2][]byte{made, row} {
@@ -86,6 +89,9 @@ func (w *writer) send(made, row []byte) error {
 				return err
 			}
 		}
+	}
+	if last {
+		return nil
 	}
 	return w.flush()
 }
@@ -97,6 +103,7 @@ func (w *writer) write(p []byte) (int, error) {
 	if n > 0 {
 		w.remember(p[:n])
 	}
+	w.unsent = true
 	return n, err
 }
 
@@ -130,22 +137,15 @@ func (w *writer) FlushError() error {
 }
 
 func (w *writer) flush() error {
-	w.held = false
+	w.held, w.unsent = false, false
 	return w.control.Flush()
 }
 
-// beat sends a header that has waited long enough, or a heartbeat if nothing was written for long and the stream stands
-// between two frames.
+// beat writes one heartbeat, if nothing was written for long and the stream stands between two frames.
 func (w *writer) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return
-	}
-	if w.held {
-		_ = w.flush() // a client that is gone is seen at the next write
-	}
-	if w.every == 0 {
 		return
 	}
 	now := time.Now()
@@ -154,7 +154,7 @@ func (w *writer) beat() {
 		if !w.inside {
 			w.setDeadline(now)
 			w.ResponseWriter.Write(heartbeat)
-			w.control.Flush()
+			w.flush()
 		}
 		w.last, left = now, w.every
 	}
@@ -162,7 +162,7 @@ func (w *writer) beat() {
 }
 
 // close ends the heartbeats; nothing may be written after it. The deadline goes, or it would end the next request on
-// the same connection.
+// the same connection; but not while net/http has something to send: then it goes at that request, see clearDeadline.
 func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,7 +170,12 @@ func (w *writer) close() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	if !w.deadline.IsZero() {
+	if !w.deadline.IsZero() && !w.unsent {
 		_ = w.control.SetWriteDeadline(time.Time{})
 	}
+}
+
+// clearDeadline takes away what a run before on the same connection may have left. A run has deadlines of its own.
+func clearDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }

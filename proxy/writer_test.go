@@ -34,36 +34,35 @@ func (c *calls) Write(p []byte) (int, error)        { c.note("write %q", p); ret
 func (c *calls) FlushError() error                  { c.note("flush"); return nil }
 func (c *calls) SetWriteDeadline(t time.Time) error { c.note("deadline %v", !t.IsZero()); return nil }
 
-// TestHeaderGoesOutWithTheFirstFrame, in one write, or by itself if there is none for a while; and ReverseProxy's own flushes do
-// not send it before.
+// TestHeaderGoesOutWithTheFirstFrame, in one write, or by itself if there is none yet; ReverseProxy's own flushes do not send it
+// before; and the last frames go with the stream's end.
 func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	for name, c := range map[string]struct {
-		wait time.Duration
-		want []string
+		wait, last bool
+		want       []string
 	}{
-		"a frame at once": {0, []string{"header 200", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush"}},
-		"a frame later":   {time.Second, []string{"header 200", "flush", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush"}},
+		"a frame at once":       {false, false, []string{"header 200", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush", "deadline false"}},
+		"a frame later":         {true, false, []string{"header 200", "flush", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`, "flush", "deadline false"}},
+		"the last ones at once": {false, true, []string{"header 200", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`}},
+		"the last ones later":   {true, true, []string{"header 200", "flush", "deadline true", `write "data: 1\n\n"`, `write "data: 2\n\n"`}},
 	} {
-		for _, heartbeat := range []time.Duration{0, time.Hour} {
-			synctest.Test(t, func(t *testing.T) {
-				under := &calls{header: http.Header{"Content-Type": {"text/event-stream"}}}
-				w := newWriter(under, heartbeat)
-				w.hold()
-				w.WriteHeader(200)
-				if err := w.FlushError(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(c.wait)
-				if err := w.send([]byte("data: 1\n\n"), []byte("data: 2\n\n")); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Minute)
-				if under.mu.Lock(); !slices.Equal(under.list, c.want) {
-					t.Errorf("%s: %q, want %q", name, under.list, c.want)
-				}
-				under.mu.Unlock()
-				w.close()
-			})
+		under := &calls{header: http.Header{"Content-Type": {"text/event-stream"}}}
+		w := newWriter(under, time.Hour)
+		w.hold()
+		w.WriteHeader(200)
+		if err := w.FlushError(); err != nil {
+			t.Fatal(err)
+		}
+		if c.wait {
+			w.release()
+		}
+		if err := w.send([]byte("data: 1\n\n"), []byte("data: 2\n\n"), c.last); err != nil {
+			t.Fatal(err)
+		}
+		w.close()
+		w.release()
+		if !slices.Equal(under.list, c.want) {
+			t.Errorf("%s: %q, want %q", name, under.list, c.want)
 		}
 	}
 }
@@ -75,7 +74,7 @@ func TestEachWriteHasItsTime(t *testing.T) {
 		under := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 		w := newWriter(under, 0)
 		for range 100 {
-			w.send(nil, []byte("data: 1\n\n"))
+			w.send(nil, []byte("data: 1\n\n"), false)
 			if left := time.Until(under.at); left < writeTimeout {
 				t.Fatalf("%v left", left)
 			}

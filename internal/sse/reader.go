@@ -25,8 +25,9 @@ const (
 // suggest, and the Reader holds a buffer while it waits.
 type Source interface {
 	io.Reader
-	// More says that the next Read of any size returns without waiting.
-	More() bool
+	// More is how much a Read can ask for that returns without waiting: 0 if that is not known. A longer one may hold back what
+	// has come, for net/http fills a Read from a chunk before it returns.
+	More() int
 	// Wait waits as a Read would. It is called only behind a Read that got less than it asked for: all that had come was read.
 	Wait()
 }
@@ -109,6 +110,9 @@ func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
 }
 
+// Ended says that the source has ended, in whatever way: Next waits for nothing any more.
+func (r *Reader) Ended() bool { return r.err != nil }
+
 // Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after a Read.
 func (r *Reader) Pos() int { return r.start }
 
@@ -171,7 +175,7 @@ func (r *Reader) take() Frame {
 
 // fill reads once, and what is there already with it. Called when all of the buffer is searched and holds no whole frame.
 func (r *Reader) fill() {
-	if r.more != nil && r.drained && !r.more.More() {
+	if r.more != nil && r.drained && r.more.More() == 0 {
 		if r.start == r.end {
 			r.release() // it may last an hour
 		}
@@ -179,7 +183,7 @@ func (r *Reader) fill() {
 	}
 	r.makeRoom(r.size)
 	r.read()
-	for r.err == nil && r.more != nil && r.more.More() {
+	for r.err == nil && r.more != nil && r.more.More() > 0 {
 		if r.end == len(r.buf) {
 			if r.end >= maxBuffer {
 				return
@@ -223,6 +227,11 @@ func (r *Reader) makeRoom(size int) {
 // read reads once into the room that there is.
 func (r *Reader) read() {
 	space := r.buf[r.end:]
+	if r.more != nil {
+		if most := r.more.More(); most > 0 {
+			space = space[:min(len(space), most)]
+		}
+	}
 	n := 0
 	for i := 0; n == 0 && r.err == nil; i++ {
 		if i == maxEmptyReads {

@@ -30,7 +30,12 @@ func (p *packets) Read(b []byte) (int, error) {
 }
 
 // More is true in the midst of a packet of which much is left.
-func (p *packets) More() bool { return len(p.come) > 0 && len(p.come[0]) >= 1000 }
+func (p *packets) More() int {
+	if len(p.come) > 0 && len(p.come[0]) >= 1000 {
+		return len(p.come[0]) / 2
+	}
+	return 0
+}
 
 func (p *packets) Wait() {
 	if p.full {
