@@ -31,19 +31,19 @@ var requestKeys = [...]string{"approval_id", "function_name", "function_argument
 const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
 
 // readAsk reads the arguments of a call; false if they are not those of a request. A key that stands twice may be read
-// otherwise by the backend than here, so nothing is asked by it.
-func readAsk(args string) (ask, bool) {
+// otherwise by the backend than here, so nothing is asked by it. What is read lives in args.
+func readAsk(args []byte) (ask, bool) {
 	var request [1]named
-	if !readNamed(request[:], args, "request") || !request[0].only() {
+	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].only() {
 		return ask{}, false
 	}
 	var found [len(requestKeys)]named
-	if !readNamed(found[:], request[0].value, requestKeys[:]...) {
+	if !readNamed(found[:], agui.MembersIn(request[0].value), requestKeys[:]...) {
 		return ask{}, false
 	}
 	id, function, arguments, message := &found[approvalKey], &found[functionKey], &found[argumentsKey], &found[messageKey]
 	a := ask{approvalID: agui.Text(id.value), function: agui.Text(function.value), arguments: "{}"}
-	if !id.isText() || !function.isText() || !keeps(a.approvalID) || !utf8.ValidString(args) || arguments.times > 1 {
+	if !id.isText() || !function.isText() || !keeps(a.approvalID) || !utf8.Valid(args) || arguments.times > 1 {
 		return ask{}, false
 	}
 	if arguments.times == 1 && arguments.value != "null" {
@@ -62,9 +62,8 @@ type named struct {
 	exact bool   // the first is spelled so
 }
 
-// readNamed reads what an object has under the names. It returns false if that is no JSON object.
-func readNamed(found []named, object string, names ...string) bool {
-	m := agui.MembersIn(object)
+// readNamed reads what an object has under the names. It returns false if it is no JSON object.
+func readNamed(found []named, m agui.Members, names ...string) bool {
 	for m.Next() {
 		key := m.Name()
 		at := slices.Index(names, key)
@@ -112,8 +111,8 @@ func compact(raw string) string {
 	return b.String()
 }
 
-func fits(args string) bool {
-	_, ok := readAsk(args)
+func fits[T string | []byte](args T) bool {
+	_, ok := readAsk([]byte(args))
 	return ok
 }
 

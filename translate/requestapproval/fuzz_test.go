@@ -91,7 +91,7 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	pairs := 0
 	for n, m := range list {
 		for _, c := range m.Get("toolCalls").Array() {
-			a, ok := readAsk(c.Get("function.arguments").Str)
+			a, ok := readAsk([]byte(c.Get("function.arguments").Str))
 			if !ok || c.Get("function.name").Str != translate.RequestApproval {
 				continue
 			}

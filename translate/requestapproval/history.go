@@ -52,7 +52,7 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 	}
 	for _, args := range translate.Every(c, "function", "arguments") {
 		args = translate.ParseText(args)
-		if a, ok := readAsk(args.Raw); ok {
+		if a, ok := readAsk([]byte(args.Raw)); ok {
 			return a, true
 		}
 		// What is not read as a request here may be one to the backend (a key that stands twice).

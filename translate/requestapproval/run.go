@@ -25,12 +25,12 @@ type run struct {
 	r      translate.Request
 	native bool
 
-	held  []frame // in the order in which they came; of a native client's calls too
-	size  int     // of those
-	calls []*call // that are held, or looked at
-	chunk string  // the call that chunks without an id belong to, if it is one of these or asks
-	asked []asked
-	asks  map[string]bool   // by which calls
+	held  []frame           // in the order in which they came; of a native client's calls too
+	size  int               // of those
+	calls []*call           // that are held, or looked at
+	chunk string            // the call that chunks without an id belong to, if it is one of these or asks
+	asked map[string]asked  // what has no answer yet, by the call's id
+	count int               // of all that was asked
 	shown []json.RawMessage // the native frames of what is asked
 	had   map[string]bool   // ids of calls that the client's history has; nil until one is asked about
 
@@ -49,15 +49,8 @@ type call struct {
 	bytes            []byte // of its frames
 }
 
-// An asked is a request of this run that has no answer yet.
-type asked struct {
-	ask
-	kept
-	hidden bool // the client was not shown the call
-}
-
 func newRun(r translate.Request) *run {
-	return &run{r: r, native: r.Show == translate.ShowNative, asks: map[string]bool{}}
+	return &run{r: r, native: r.Show == translate.ShowNative, asked: map[string]asked{}}
 }
 
 // Event implements translate.Run.
@@ -80,10 +73,8 @@ func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallChunk:
 		return false
-	case agui.CallArgs, agui.CallEnd:
+	case agui.CallArgs, agui.CallEnd, agui.CallResult:
 		return len(run.calls) == 0 && len(run.asked) == 0
-	case agui.CallResult:
-		return len(run.calls) == 0 && len(run.asks) == 0
 	case agui.MessagesSnapshot:
 		return run.native
 	}
@@ -103,8 +94,9 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 		id = run.chunk
 	}
 	c := run.holding(id)
-	begins = c == nil && begins && !run.asks[id] && run.mayAsk(says, id)
-	ours := c != nil || begins || run.asks[id]
+	_, asks := run.asked[id]
+	begins = c == nil && begins && !asks && run.mayAsk(says, id)
+	ours := c != nil || begins || asks
 	if ev.Type == agui.CallChunk && !ours {
 		run.chunk = ""
 	} else if ev.Type == agui.CallChunk {
@@ -168,14 +160,6 @@ func (run *run) begin(id string) *call {
 	return c
 }
 
-// texts are what is kept of a call, in memory of its own.
-func (run *run) texts(c *call) (args, id, parent string) {
-	run.out = append(append(append(run.out[:0], c.args...), c.id...), c.parent...)
-	all := string(run.out)
-	behind := len(c.args) + len(c.id)
-	return all[:len(c.args)], all[len(c.args):behind], all[behind:]
-}
-
 func (run *run) hold(c *call, ev agui.Event, says said) {
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
 		c.args = agui.AppendText(c.args, says.delta)
@@ -203,10 +187,14 @@ func (run *run) let(c *call) []frame {
 		})
 		run.calls = slices.DeleteFunc(run.calls, func(other *call) bool { return other == c })
 	}
+	return run.gone
+}
+
+// free lets the memory of a call be used again.
+func (run *run) free(c *call) {
 	if cap(c.args)+cap(c.bytes) <= maxSpare {
 		run.spare = c
 	}
-	return run.gone
 }
 
 // release lets a call go that is no request: it goes out as it came.
@@ -216,21 +204,17 @@ func (run *run) release(c *call, emit func(agui.Event)) {
 			emit(f.ev)
 		}
 	}
+	run.free(c)
 }
 
 // decide says what a call is that has ended.
 func (run *run) decide(c *call, emit func(agui.Event)) {
-	args, id, parent := run.texts(c)
-	a, ok := readAsk(args)
+	a, ok := readAsk(c.args)
 	if !ok {
 		run.release(c, emit)
 		return
 	}
-	one := asked{ask: a, kept: kept{Call: id, Args: args, Approval: a.approvalID, Parent: parent, Repeats: run.repeats(id)}}
-	if one.Parent == "" {
-		one.Parent = id // as clients name the message that they make for such a call
-	}
-	frames := run.let(c)
+	frames, hidden := run.let(c), false
 	switch {
 	case run.native:
 		for _, f := range frames {
@@ -238,11 +222,15 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 		}
 	case run.r.Input.Declares(a.function):
 		// The front end would carry it out, and its result would be in the way of the answer.
-		one.hidden = true
+		hidden = true
 	default:
 		run.rename(frames, a, emit)
 	}
-	run.asked, run.asks[id] = append(run.asked, one), true
+	if cap(c.bytes) > little {
+		c.bytes = nil
+	}
+	run.count++
+	run.asked[string(c.id)] = asked{c, hidden, run.count}
 }
 
 // repeats says whether the client's history has a call of that id, or a tool message on it.
@@ -293,25 +281,6 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	}
 }
 
-// result: a call with a result waits for nothing.
-func (run *run) result(ev agui.Event, emit func(agui.Event)) {
-	if len(run.calls) == 0 && len(run.asks) == 0 {
-		return
-	}
-	says := read(ev)
-	if !says.valid {
-		return
-	}
-	id := agui.Text(says.id)
-	if c := run.holding(id); c != nil {
-		run.release(c, emit)
-	}
-	if run.asks[id] {
-		delete(run.asks, id)
-		run.asked = slices.DeleteFunc(run.asked, func(a asked) bool { return a.Call == id })
-	}
-}
-
 // snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions' calls for the synthetic
 // ones, and without their answers.
 func (run *run) snapshot(ev agui.Event) agui.Event {
@@ -323,65 +292,4 @@ func (run *run) snapshot(ev agui.Event) agui.Event {
 		list = append(list, agui.ParseMessage(json.RawMessage(m.Raw)))
 	}
 	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(told(list, run.r.Input.Declares))))
-}
-
-// End implements translate.Run.
-func (run *run) End(e translate.End) (translate.Result, error) {
-	var before []agui.Event
-	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
-	asks := e.Event.Type == agui.RunFinished && plainEnd(e.Event)
-	for _, c := range slices.Clone(run.calls) {
-		if asks && fits(string(c.args)) {
-			run.decide(c, keep) // its END never came; proxy closes what is open
-		}
-	}
-	for _, f := range run.held {
-		if !run.native {
-			keep(f.ev)
-		}
-	}
-	res := translate.Result{Before: before, Finish: e.Event}
-	switch {
-	case asks && len(run.asked) > 0:
-		run.pause(&res)
-	case e.Event.Type == agui.RunFinished && len(run.r.New) > 0 && !run.native:
-		next := run.r
-		next.Pause, next.Answers, next.New = agui.Pause{}, nil, nil
-		res.Next = &translate.Exchange{Out: newMessages(run.r), Run: newRun(next)}
-	}
-	return res, nil
-}
-
-// pause makes an interrupt of every request that is open.
-func (run *run) pause(res *translate.Result) {
-	p := agui.Pause{Dialect: Name}
-	var calls []agui.Call
-	if run.r.Transcript != nil {
-		calls = run.r.Transcript.Calls()
-	}
-	parents, ids := map[string]string{}, map[string]int{}
-	for _, c := range calls {
-		parents[c.ID] = c.Parent
-	}
-	for _, a := range run.asked {
-		ids[a.Approval]++
-	}
-	for _, a := range run.asked {
-		native, callID := a.Approval, a.Call
-		if ids[native] > 1 {
-			native = a.Call
-		}
-		if a.hidden {
-			callID = ""
-		}
-		if parent := parents[a.Call]; parent != "" {
-			a.Parent = parent
-		}
-		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: a.object(callID), Private: agui.MustMarshal(a.kept)})
-	}
-	if run.native {
-		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(res.Finish.JSON), true
-	}
-	res.Pause = p
-	res.Finish = translate.WithoutOutcome(res.Finish)
 }

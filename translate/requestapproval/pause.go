@@ -1,0 +1,101 @@
+package requestapproval
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// An asked is a request of this run that has no answer yet.
+type asked struct {
+	*call
+	hidden bool // the client was not shown the call
+	place  int  // among all
+}
+
+// result: a call with a result waits for nothing.
+func (run *run) result(ev agui.Event, emit func(agui.Event)) {
+	if len(run.calls) == 0 && len(run.asked) == 0 {
+		return
+	}
+	says := read(ev)
+	if !says.valid {
+		return
+	}
+	id := agui.Text(says.id)
+	if c := run.holding(id); c != nil {
+		run.release(c, emit)
+	}
+	if a, ok := run.asked[id]; ok {
+		delete(run.asked, id)
+		run.free(a.call)
+	}
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	var before []agui.Event
+	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
+	asks := e.Event.Type == agui.RunFinished && plainEnd(e.Event)
+	for _, c := range slices.Clone(run.calls) {
+		if asks && fits(c.args) {
+			run.decide(c, keep) // its END never came; proxy closes what is open
+		}
+	}
+	for _, f := range run.held {
+		if !run.native {
+			keep(f.ev)
+		}
+	}
+	res := translate.Result{Before: before, Finish: e.Event}
+	switch {
+	case asks && len(run.asked) > 0:
+		run.pause(&res)
+	case e.Event.Type == agui.RunFinished && len(run.r.New) > 0 && !run.native:
+		next := run.r
+		next.Pause, next.Answers, next.New = agui.Pause{}, nil, nil
+		res.Next = &translate.Exchange{Out: newMessages(run.r), Run: newRun(next)}
+	}
+	return res, nil
+}
+
+// pause makes an interrupt of every request that is open.
+func (run *run) pause(res *translate.Result) {
+	p := agui.Pause{Dialect: Name}
+	var calls []agui.Call
+	if run.r.Transcript != nil {
+		calls = run.r.Transcript.Calls()
+	}
+	parents, ids := map[string]string{}, map[string]int{}
+	for _, c := range calls {
+		parents[c.ID] = c.Parent
+	}
+	open := slices.SortedFunc(maps.Values(run.asked), func(a, b asked) int { return cmp.Compare(a.place, b.place) })
+	for _, a := range open {
+		one, _ := readAsk(a.args)
+		ids[one.approvalID]++
+	}
+	for _, a := range open {
+		one, _ := readAsk(a.args)
+		callID := string(a.id)
+		k := kept{Call: callID, Args: string(a.args), Approval: one.approvalID, Repeats: run.repeats(callID)}
+		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last: as clients name the message that they make for such a call
+		native := strings.Clone(one.approvalID)
+		if ids[native] > 1 {
+			native = callID
+		}
+		if a.hidden {
+			callID = ""
+		}
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: one.object(callID), Private: agui.MustMarshal(k)})
+	}
+	if run.native {
+		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(res.Finish.JSON), true
+	}
+	res.Pause = p
+	res.Finish = translate.WithoutOutcome(res.Finish)
+}
