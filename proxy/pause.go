@@ -60,6 +60,7 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 				i.Question = digestInterrupts(asks)
 			}
 		}
+		i.Native = strings.Clone(i.Native) // it may lie in the request's body, see agui.ParseInput, or in an event
 		i.ID = i.Native
 		// A client that is shown the backend's own form answers with the backend's own ids.
 		keep := r.h.opts.IDs == KeepIDs || r.show == translate.ShowNative
