@@ -103,7 +103,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 		if types(string(e.out)) != "RUN_FINISHED+interrupt" {
 			t.Fatalf("%s: %s", dialect, e.out)
 		}
-		const bytesOfThePause = 4
+		const bytesOfThePause = 5
 		end := framed(otherIDs)
 		record := bytesOfThePause + testing.AllocsPerRun(runs, func() {
 			e.withRunIDs(end)
