@@ -37,7 +37,7 @@ func TestRequestAllocatesLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}); n > 1 {
+	}); n > 2 { // one, and one more under the race detector
 		t.Errorf("%v allocations", n)
 	}
 }
