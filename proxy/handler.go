@@ -213,6 +213,7 @@ func (h *Handler) routeDialect(path string) string {
 }
 
 func badRequest(w http.ResponseWriter, status int, reason string) {
+	clearDeadline(w)
 	body := agui.MustMarshal(map[string]string{"error": reason})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -101,6 +101,23 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
+// TestDeadlineOfARunIsNotTheNextRequests: a kept connection may have one from the end of a run before, long past.
+func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
+	g := newRig(t, echo)
+	for name, req := range map[string]*http.Request{
+		"what passes":     httptest.NewRequest(http.MethodGet, "/", nil),
+		"what is refused": httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"threadId":`)),
+		"a path":          httptest.NewRequest(http.MethodGet, "/a/%2e%2e/b", nil),
+	} {
+		req.Header.Set("Content-Type", "application/json")
+		under := &calls{header: http.Header{}}
+		g.h.ServeHTTP(under, req)
+		if len(under.list) < 2 || under.list[0] != "deadline false" {
+			t.Errorf("%s: %q", name, under.list)
+		}
+	}
+}
+
 // TestStreamOfAClientThatIsGoneIsAborted: net/http must not try to end it in order, which may take for ever. So does ReverseProxy.
 func TestStreamOfAClientThatIsGoneIsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
