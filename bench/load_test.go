@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestScriptsArrive(t *testing.T) {
 	}
 	for name, one := range map[string]*target{
 		"direct":       direct,
-		"reverseproxy": front(t, reverse(to, nil), asSent),
+		"reverseproxy": front(t, reverse(to, &httputil.ReverseProxy{}), asSent),
 		"naive":        front(t, naive{to}, asDecoded),
 	} {
 		for script := range scripts {

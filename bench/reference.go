@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 	"time"
 )
 
@@ -20,11 +21,11 @@ func serveReference(name, upstream string) error {
 	}
 	switch name {
 	case "reverseproxy":
-		return serve(reverse(to, nil))
+		return serve(reverse(to, &httputil.ReverseProxy{}))
 	case "reverseproxy-32k":
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ReadBufferSize = 32 << 10 // as Holdpoint's
-		return serve(reverse(to, t))
+		return serve(reverse(to, &httputil.ReverseProxy{Transport: reading(32 << 10)}))
+	case "reverseproxy-128k":
+		return serve(reverse(to, &httputil.ReverseProxy{Transport: reading(bursts), BufferPool: pool{}}))
 	case "naive":
 		return serve(naive{to})
 	case "tcp":
@@ -33,10 +34,28 @@ func serveReference(name, upstream string) error {
 	return fmt.Errorf("no reference proxy %q", name)
 }
 
+// bursts is how much Holdpoint reads and writes at once where there is as much.
+const bursts = 128 << 10
+
+// reading is a transport with a buffer of so many bytes for each connection.
+func reading(buffer int) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ReadBufferSize = buffer
+	return t
+}
+
+// A pool has ReverseProxy copy in pieces of bursts.
+type pool struct{}
+
+var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
+
+func (pool) Get() []byte  { return copies.Get().(*[bursts]byte)[:] }
+func (pool) Put(b []byte) { copies.Put((*[bursts]byte)(b)) }
+
 // reverse is what one writes with the standard library. With EnableFullDuplex, without which a few in a hundred fast
 // answers to a POST are cut (golang/go#40747), and a cut stream is void here.
-func reverse(to *url.URL, t http.RoundTripper) http.Handler {
-	p := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1, Transport: t}
+func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
+	p.Rewrite, p.FlushInterval = func(r *httputil.ProxyRequest) { r.SetURL(to) }, -1
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
