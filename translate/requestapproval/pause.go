@@ -22,11 +22,11 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	if len(run.calls) == 0 && len(run.asked) == 0 {
 		return
 	}
-	says := read(ev)
-	if !says.valid {
+	var callID [1]string
+	if !ev.Read(callID[:], "toolCallId") {
 		return
 	}
-	id := agui.Text(says.id)
+	id := agui.Text(callID[0])
 	if c := run.holding(id); c != nil {
 		run.release(c, emit)
 	}
