@@ -35,7 +35,8 @@ func (r *run) pump(out *writer) {
 		if err != nil {
 			return
 		}
-		if err := out.send(made, row, r.body.over); err != nil {
+		last := r.body.over && r.paused == nil // a question does not wait for what comes behind the stream, the log's line
+		if err := out.send(made, row, last); err != nil {
 			r.log.Debug("the client is gone", "err", err)
 			if r.req.Context().Value(http.ServerContextKey) != nil {
 				panic(http.ErrAbortHandler) // as ReverseProxy does: net/http must not try to end such a stream in order
