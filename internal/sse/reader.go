@@ -117,7 +117,7 @@ func (r *Reader) Ended() bool { return r.err != nil }
 func (r *Reader) Pos() int { return r.start }
 
 // Slice is what stands between two places that Pos gave: frames that were returned, in one piece. It is valid as long as
-// they are.
+// they are, and may be written over by who needs them no more.
 func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
 
 // Ahead is what was read and not returned yet, as far as there is no CR in it.

@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/sse"
+)
+
+// TestOutputIsInOrder: whatever passes, goes, or is made in between, the client gets it in that order, and the frame at hand
+// stays as it is for who looks at it.
+func TestOutputIsInOrder(t *testing.T) {
+	inRow := 0
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 8))
+		text := func() string { return strings.Repeat("x", random.IntN([]int{5, 50, 500}[random.IntN(3)])) }
+		var in bytes.Buffer
+		frames := 2 + random.IntN(20)
+		for n := range frames {
+			fmt.Fprintf(&in, "data: {\"n\":%d,\"t\":\"%s\"}\n\n", n, text())
+		}
+		reader := sse.NewReader(&in, 0)
+		o := output{frames: reader}
+		var got, want []byte
+		write := func() {
+			made, row := o.take()
+			got = append(append(got, made...), row...)
+			o.clear()
+		}
+		for range frames {
+			frame, err := reader.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			as := slices.Clone(frame.Raw)
+			o.current = frame.Raw
+			for range random.IntN(4) {
+				if random.IntN(3) > 0 {
+					o.event(agui.Event{Frame: frame.Raw})
+					want = append(want, as...)
+					continue
+				}
+				ev := agui.Event{JSON: fmt.Appendf(nil, "{\"made\":%q}", text())}
+				if random.IntN(2) == 0 {
+					ev.Frame, ev.Edited = frame.Raw, true
+				}
+				borrowed := len(o.made)
+				o.event(ev)
+				if len(o.made) == borrowed {
+					inRow++
+				}
+				want = appendEvent(want, ev)
+				if !bytes.Equal(frame.Raw, as) {
+					t.Fatalf("seed %d: the frame at hand is %q, was %q", seed, frame.Raw, as)
+				}
+			}
+			if o.current = nil; random.IntN(20) == 0 {
+				o.bytes([]byte(": c\n\n"))
+				want = append(want, ": c\n\n"...)
+			}
+			if !reader.Ready() || random.IntN(20) == 0 {
+				write()
+			}
+			if !bytes.HasPrefix(want, got) {
+				t.Fatalf("seed %d\n%q\nwant\n%q", seed, got, want)
+			}
+		}
+		if write(); !bytes.Equal(got, want) {
+			t.Fatalf("seed %d\n%q\nwant\n%q", seed, got, want)
+		}
+	}
+	if inRow < 300 {
+		t.Errorf("%d events went into a row", inRow)
+	}
+}
