@@ -33,6 +33,15 @@ func TestOutputIsInOrder(t *testing.T) {
 			o.clear()
 		}
 		for range frames {
+			if ahead := reader.Ahead(); reader.Ready() && random.IntN(3) == 0 { // as a row takes them
+				end, from := bytes.Index(ahead, []byte("\n\n"))+2, reader.Pos()
+				want = append(want, ahead[:end]...)
+				reader.Skip(end)
+				if o.passed(from); !reader.Ready() {
+					write()
+				}
+				continue
+			}
 			frame, err := reader.Next()
 			if err != nil {
 				t.Fatal(err)
