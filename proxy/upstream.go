@@ -85,11 +85,19 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		}
 		return res, err
 	}
-	// From the moment of a connection on, bytes may have gone out.
-	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		r.conn, _ = got.Conn.(*burstConn)
-		r.reached()
-	}}
+	var conn *burstConn
+	trace := &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			conn, _ = got.Conn.(*burstConn)
+			r.conn = conn
+			r.reached() // from the moment of a connection on, bytes may have gone out
+		},
+		PutIdleConn: func(error) {
+			if conn != nil {
+				conn.beforeWait(nil) // for the next answer: the stream has come whole, and its header goes with it
+			}
+		},
+	}
 	return via.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 }
 
