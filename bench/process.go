@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -22,10 +20,8 @@ type process struct {
 	name    string
 	address string
 	cmd     *exec.Cmd
+	output  *os.File // a file, so that nobody has work with a line of the log while something is measured
 	ended   chan struct{}
-
-	mu   sync.Mutex
-	last []string // what it said last, for an error
 }
 
 // startTime is how long a process may take until it listens.
@@ -39,82 +35,71 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	if _, err := p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, in := io.Pipe()
-	p.cmd.Stdout, p.cmd.Stderr = in, in
-	p.cmd.WaitDelay = time.Second // a child of it may hold its output open
+	var err error
+	if p.output, err = os.CreateTemp("", "holdpoint-bench-"); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(p.output.Name()); err != nil { // it is there for as long as it is open
+		return nil, err
+	}
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	heard := make(chan string, 1)
-	go p.listen(out, told, heard)
 	go func() {
 		_ = p.cmd.Wait() // how it ended shows in what it said
-		in.Close()
 		close(p.ended)
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	var err error
-	if told == nil {
-		err = p.dial(ctx)
-	} else {
-		select {
-		case p.address = <-heard:
-		case <-p.ended:
-			err = errors.New("it ended")
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-	}
-	if err != nil {
-		p.stop()
+	if err := p.await(ctx, told); err != nil {
+		defer p.stop()
 		return nil, fmt.Errorf("%s does not start: %w\n%s", name, err, p.said())
 	}
 	return p, nil
 }
 
-// listen reads what the process says.
-func (p *process) listen(out io.Reader, told func(string) string, heard chan<- string) {
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		p.mu.Lock()
-		if len(p.last) == 20 {
-			p.last = p.last[1:]
-		}
-		p.last = append(p.last, lines.Text())
-		p.mu.Unlock()
-		if told == nil {
-			continue
-		}
-		if address := told(lines.Text()); address != "" {
-			heard <- address
-			told = nil
-		}
-	}
-	_, _ = io.Copy(io.Discard, out) // a line too long ends the scanner; the process must not block on it
-}
-
-func (p *process) said() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.last, "\n")
-}
-
-// dial waits until somebody listens on the address.
-func (p *process) dial(ctx context.Context) error {
+// await returns when the process listens: told finds the address in what it says, or it is that of p.
+func (p *process) await(ctx context.Context, told func(line string) string) error {
 	for {
-		conn, err := dialer.DialContext(ctx, "tcp", p.address)
-		if err == nil {
+		var err error
+		if told != nil {
+			for line := range strings.Lines(p.said()) {
+				whole, ok := strings.CutSuffix(line, "\n")
+				if !ok {
+					break // more of it comes
+				}
+				if p.address = told(whole); p.address != "" {
+					return nil
+				}
+			}
+		} else if conn, failed := dialer.DialContext(ctx, "tcp", p.address); failed == nil {
 			return conn.Close()
+		} else {
+			err = failed
 		}
 		select {
 		case <-p.ended:
 			return errors.New("it ended")
 		case <-ctx.Done():
-			return err
+			return errors.Join(ctx.Err(), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// saidBytes is how much of a process's output is looked at.
+const saidBytes = 16 << 10
+
+// said is the end of what the process said.
+func (p *process) said() string {
+	size, err := p.output.Seek(0, io.SeekCurrent) // the process writes by the same offset
+	if err != nil {
+		return err.Error()
+	}
+	said := make([]byte, min(size, saidBytes))
+	n, _ := p.output.ReadAt(said, size-int64(len(said)))
+	return string(said[:n])
 }
 
 // stop ends the process and what it started. The children first known, for they are nobody's once it has ended.
@@ -134,6 +119,7 @@ func (p *process) stop() {
 		}
 	}
 	<-p.ended
+	p.output.Close()
 }
 
 // tree is the process and those it started: nginx's work is done by its children.
