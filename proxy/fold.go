@@ -74,14 +74,13 @@ func (t *transcript) applyOther(ev agui.Event) {
 }
 
 // addMessage takes a whole message, of the request or of a snapshot.
-func (t *transcript) addMessage(raw json.RawMessage) {
-	m := agui.ParseMessage(raw)
-	msg := &message{id: m.ID, role: m.Role, json: raw, callID: m.ToolCallID}
+func (t *transcript) addMessage(m agui.Message) {
+	msg := &message{id: m.ID, role: m.Role, json: m.JSON, callID: m.ToolCallID}
 	t.messages = append(t.messages, msg)
 	if m.ID != "" {
 		t.byID[m.ID] = msg
 	}
-	for _, c := range gjson.GetBytes(raw, "toolCalls").Array() {
+	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
 		id := c.Get("id").Str
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
@@ -95,7 +94,7 @@ func (t *transcript) addMessage(raw json.RawMessage) {
 	if m.Role == "tool" {
 		t.answered(m.ToolCallID)
 	}
-	t.grow(len(raw))
+	t.grow(len(m.JSON))
 }
 
 func (t *transcript) addCall(m *message, c *call) {
@@ -121,6 +120,7 @@ func (t *transcript) grow(n int) {
 
 // forget drops the contents of the messages: they are not known whole any more.
 func (t *transcript) forget() {
+	t.seed()
 	t.tooLarge = true
 	for _, m := range t.messages {
 		if m.json != nil && m.role == "user" {
@@ -345,7 +345,7 @@ func (t *transcript) applyMessages(ev agui.Event) {
 	}
 	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
-			t.addMessage(json.RawMessage(m.Raw)) // a copy: the event's bytes go
+			t.addMessage(agui.ParseMessage([]byte(m.Raw))) // a copy: the event's bytes go
 		}
 		return true
 	})

@@ -23,6 +23,7 @@ type transcript struct {
 	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
 	replaced bool    // there is a snapshot of the messages among the records
 
+	first     []agui.Message // of the request, nil once they are among the messages; size is that of their JSON until then
 	messages  []*message
 	byID      map[string]*message
 	calls     []*call
@@ -43,14 +44,30 @@ type transcript struct {
 }
 
 func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *transcript {
-	t := &transcript{limit: limit, byID: map[string]*message{}, callByID: map[string]*call{}}
+	t := &transcript{limit: limit, first: messages}
 	for _, m := range messages {
-		t.addMessage(m.JSON)
+		t.size += len(m.JSON)
+	}
+	if t.size > limit {
+		t.seed()
 	}
 	if t.holdsState(len(state)) {
 		t.state = state
 	}
 	return t
+}
+
+// seed folds the messages of the request. Nobody asks for them in most runs, and a backend waits for none of it.
+func (t *transcript) seed() {
+	if t.byID != nil {
+		return
+	}
+	first := t.first
+	t.first, t.size = nil, 0
+	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
+	for _, m := range first {
+		t.addMessage(m)
+	}
 }
 
 // relevant says whether an event of the type changes what the transcript tells.
@@ -120,6 +137,7 @@ func (t *transcript) bound() {
 	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
+	t.seed()
 	// An escape makes at least one byte of at most six. What is too much even so need not be read to be dropped.
 	least := t.text
 	if !t.replaced {
@@ -133,6 +151,7 @@ func (t *transcript) bound() {
 
 // fold makes messages, calls and state of what was kept raw.
 func (t *transcript) fold() {
+	t.seed()
 	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
 	t.drop()
 }

@@ -163,8 +163,24 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 
 // ParseMessage reads one message, which must be a JSON object. The strings of the message lie in raw.
 func ParseMessage(raw []byte) Message {
-	m := View(raw) // not read key by key: gjson would take the escapes out of the content for that
-	return Message{ID: m.Get("id").Str, Role: m.Get("role").Str, ToolCallID: m.Get("toolCallId").Str, JSON: raw}
+	m := Message{JSON: raw}
+	var has [3]bool // the first of equal keys counts, as in a search
+	take := func(n int, text *string, value string) {
+		if !has[n] {
+			has[n], *text = true, Text(value)
+		}
+	}
+	for one := MembersOf(raw); one.Next(); {
+		switch one.Name() {
+		case "id":
+			take(0, &m.ID, one.Value)
+		case "role":
+			take(1, &m.Role, one.Value)
+		case "toolCallId":
+			take(2, &m.ToolCallID, one.Value)
+		}
+	}
+	return m
 }
 
 // first keeps the first of equal keys, as a search does.
