@@ -70,12 +70,25 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		b.watch = newWatch(b.r.h.opts.IdleTimeout, b.idled)
 	}
 	src := b.watch.over(up, b.r.conn)
+	if b.r.conn != nil {
+		b.r.conn.beforeWait(b.waits)
+	} else {
+		b.watch.arm()
+	}
 	if framing != translate.Unread {
 		b.pieces = newPieces(src, framing, b.r.h.opts.MaxFrameBytes)
 		return
 	}
 	b.frames = sse.NewReader(src, b.r.h.opts.MaxFrameBytes)
 	b.out.frames = b.frames
+}
+
+// waits is called when the stream is waited for the first time, if it ever is.
+func (b *body) waits() {
+	b.watch.arm()
+	if b.r.out != nil {
+		b.r.out.release()
+	}
 }
 
 // idled ends a silent stream. On a claimed run only the client's: the action may still be running.

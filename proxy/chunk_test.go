@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdpoint/translate"
 )
 
 // taken is the connection of a request, to be answered by hand.
@@ -66,6 +68,28 @@ func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 		}
 	}
 	t.Errorf("the client was not told: %v", came.Err())
+}
+
+// TestSilenceOfASecondExchangeIsSeen: each exchange of a run has the same time, also one of which nothing was there at first.
+func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
+	gone := make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if n == 1 {
+			io.WriteString(w, stream(started, finished))
+			return
+		}
+		w.(http.Flusher).Flush()
+		<-gone
+	}, func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
+	defer close(gone)
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		if n == 1 {
+			return translate.Result{Next: &translate.Exchange{}}, nil
+		}
+		return translate.Result{}, nil
+	}
+	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
 }
 
 // TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large the chunk is of which only the beginning has

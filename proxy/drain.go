@@ -26,7 +26,6 @@ func (h *Handler) enter(r *run, req *http.Request) bool {
 // leave ends a run for good.
 func (r *run) leave() {
 	r.renewal.stop()
-	r.report()
 	r.unfollow()
 	if r.unwatch != nil {
 		r.unwatch()
@@ -45,11 +44,25 @@ func (r *run) leave() {
 		}
 	}
 	delete(h.live, r)
-	if len(h.live) == 0 && h.ended != nil {
+	h.reports++
+	go r.reported(h.opts.Now().Sub(r.started)) // a log that is slow, or blocked, does not hold back the stream's end
+}
+
+// reported reports the run, which is over then.
+func (r *run) reported(took time.Duration) {
+	r.report(took)
+	h := r.h
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reports--
+	if h.quiet() && h.ended != nil {
 		close(h.ended)
 		h.ended = nil
 	}
 }
+
+// quiet says, under Handler.mu, that no run is left.
+func (h *Handler) quiet() bool { return len(h.live) == 0 && h.reports == 0 }
 
 // Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
 // end; a claimed run is in doubt then. New runs are refused from that moment on.
@@ -78,7 +91,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 func (h *Handler) allEnded() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.live) == 0 {
+	if h.quiet() {
 		ended := make(chan struct{})
 		close(ended)
 		return ended

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -150,13 +149,11 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 // bound gives up the exchange if its answer's header, or what stands in place of a stream, does not come within the idle
 // time. It returns what ends the watch.
 func (r *run) bound() (done func()) {
-	limit := r.h.opts.IdleTimeout
-	if limit == 0 {
-		return func() {}
-	}
-	t := time.AfterFunc(limit, func() { r.cancel(errIdle) })
-	return func() { t.Stop() }
+	r.h.silent.add(r)
+	return r.answered
 }
+
+func (r *run) answered() { r.h.silent.remove(r) }
 
 // reached notes that the backend has the exchange at hand, or a part of it.
 func (r *run) reached() {

@@ -45,13 +45,15 @@ type Handler struct {
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see newTransports
 
-	bodies bodies                     // that are being read
-	routes *lru.Cache[string, string] // path → dialect that it was seen to speak; clients choose paths
-	warned sync.Map                   // what is logged once
+	bodies overdue[*http.ResponseController] // that are being read
+	silent overdue[*run]                     // whose backend has not answered yet
+	routes *lru.Cache[string, string]        // path → dialect that it was seen to speak; clients choose paths
+	warned sync.Map                          // what is logged once
 
 	mu       sync.Mutex
 	live     map[*run]context.CancelCauseFunc
 	alone    map[store.Key]int // runs that go on without their clients
+	reports  int               // runs that are over but for their line in the log
 	draining bool
 	ended    chan struct{} // closed when live gets empty; nil while nobody waits
 }
@@ -92,6 +94,8 @@ func New(opts Options) (*Handler, error) {
 	if o.NewID == nil {
 		o.NewID = randomID
 	}
+	h.bodies.limit, h.bodies.tell = bodyTimeout, cutBody
+	h.silent.limit, h.silent.tell = o.IdleTimeout, func(r *run) { r.cancel(errIdle) }
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
 		h.transport, h.single = newTransports(o.Upstream)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"holdpoint/internal/agui"
 )
@@ -34,9 +35,9 @@ func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
 // report writes the one line that a run leaves in the log.
-func (r *run) report() {
+func (r *run) report(took time.Duration) {
 	attrs := append(make([]slog.Attr, 0, 8), runLog{r}.attrs()...)
-	attrs = append(attrs, slog.String("outcome", r.outcome), slog.Int64("duration_ms", r.h.opts.Now().Sub(r.started).Milliseconds()))
+	attrs = append(attrs, slog.String("outcome", r.outcome), slog.Int64("duration_ms", took.Milliseconds()))
 	if r.paused != nil {
 		attrs = append(attrs, slog.Int("interrupts", len(r.paused.Interrupts)), slog.String("dialect", r.paused.Dialect))
 	}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"holdpoint/internal/agui"
@@ -20,6 +21,8 @@ const (
 	peekBytes, maxPeekBytes = 512, 4 << 10
 	// eagerBytes is for how much of a declared length there is memory before it has come.
 	eagerBytes = 64 << 10
+	// bodyTimeout is for the body of a run: a slow one holds memory.
+	bodyTimeout = 5 * time.Minute
 )
 
 // A requestError is a request that is refused with an HTTP status before it is a run.
@@ -65,9 +68,23 @@ func (h *Handler) readRun(w http.ResponseWriter, req *http.Request) (in agui.Run
 	return in, isRun, err
 }
 
+// slow gives the body of a request bodyTimeout; done is called when it was read.
+func (h *Handler) slow(w http.ResponseWriter) (done func()) {
+	control := http.NewResponseController(w)
+	h.bodies.add(control)
+	return func() {
+		if h.bodies.remove(control) {
+			_ = control.SetReadDeadline(time.Time{}) // or it would end the next request on the same connection
+		}
+	}
+}
+
+// cutBody ends a read that takes too long. It fails where there is no connection, as in tests.
+func cutBody(control *http.ResponseController) { _ = control.SetReadDeadline(time.Now()) }
+
 // readBody reads the body if it may be a run's: all of it, or nil and the body as it was.
 func (h *Handler) readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
-	defer h.bodies.watch(w)()
+	defer h.slow(w)()
 	limit := h.opts.MaxRequestBytes
 	head, first, err := readHead(req.Body, limit, req.ContentLength)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -194,6 +195,7 @@ func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(200)
 		w.Write([]byte("data: half of "))
+		w.FlushError()
 		time.Sleep(4500 * time.Millisecond)
 		w.Write([]byte("a frame\n\n"))
 		time.Sleep(1500 * time.Millisecond)
@@ -351,3 +353,44 @@ func (d *downStore) Finish(ctx context.Context, key store.Key, token string, r s
 	}
 	return d.Store.Finish(ctx, key, token, r, next)
 }
+
+// A stuckLog is a log of which somebody holds up the lines that begin so.
+type stuckLog struct {
+	slog.Handler
+	message string
+	free    chan struct{}
+}
+
+func (l stuckLog) Handle(ctx context.Context, line slog.Record) error {
+	if line.Message == l.message {
+		<-l.free
+	}
+	return nil
+}
+
+// TestBlockedLogHoldsBackNoStream, but whoever waits for the end of all runs waits for their lines.
+func TestBlockedLogHoldsBackNoStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
+		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
+			_, err := io.WriteString(w, stream(started, finished))
+			return err
+		}, func(o *Options) { o.Logger = slog.New(enabled{log}) })
+		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
+		drained := make(chan error, 1)
+		go func() { drained <- b.h.Drain(t.Context()) }()
+		synctest.Wait()
+		if len(drained) > 0 {
+			t.Error("drained before the run was reported")
+		}
+		close(log.free)
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// enabled is a slog.Handler that takes every line.
+type enabled struct{ slog.Handler }
+
+func (enabled) Enabled(context.Context, slog.Level) bool { return true }

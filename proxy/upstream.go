@@ -258,8 +258,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		return nil
 	}
 	if r.conn != nil {
-		r.out.hold()
-		r.conn.beforeWait(r.out.release)
+		r.out.hold() // until its frames have come, or are waited for
 	}
 	res.Body = http.NoBody // pump does it
 	res.StatusCode, res.Status = http.StatusOK, ""
@@ -273,7 +272,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 // streamHeader makes header that of an event stream whose bytes are not the upstream's.
 func streamHeader(header http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
-		header.Del(name)
+		delete(header, name)
 	}
 	if !isEventStream(header) {
 		header.Set("Content-Type", "text/event-stream")

@@ -22,7 +22,7 @@ const (
 	stopped    = -2
 )
 
-// newWatch makes a watch that tells after limit; it runs from over on.
+// newWatch makes a watch that tells after limit; it runs from arm on.
 func newWatch(limit time.Duration, told func()) *watch {
 	return &watch{limit: limit, told: told, began: time.Now()}
 }
@@ -31,16 +31,20 @@ func newWatch(limit time.Duration, told func()) *watch {
 // is not what src gives.
 func (w *watch) over(src io.Reader, conn *burstConn) io.Reader {
 	w.since.Store(notWaiting)
+	if conn == nil {
+		return &watched{src, w}
+	}
+	return &bursting{watched{src, w}, conn}
+}
+
+// arm starts the timer, before the first wait or during it: streams that have come whole need none.
+func (w *watch) arm() {
 	if w.limit > 0 {
 		if w.timer == nil {
 			w.timer = time.AfterFunc(math.MaxInt64, w.fired) // it looks at w.timer itself
 		}
 		w.timer.Reset(w.limit)
 	}
-	if conn == nil {
-		return &watched{src, w}
-	}
-	return &bursting{watched{src, w}, conn}
 }
 
 func (w *watch) stop() {

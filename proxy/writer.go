@@ -55,7 +55,7 @@ func (w *writer) release() {
 	}
 }
 
-// WriteHeader implements http.ResponseWriter. Heartbeats start with the header of an event stream.
+// WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,9 +66,6 @@ func (w *writer) WriteHeader(status int) {
 	if isEventStream(w.Header()) && status >= 200 {
 		w.began = true
 		w.last = time.Now()
-		if w.every > 0 {
-			w.timer = time.AfterFunc(w.every, w.beat)
-		}
 	}
 }
 
@@ -137,8 +134,12 @@ func (w *writer) FlushError() error {
 	return w.flush()
 }
 
+// flush sends what there is. Heartbeats start with it: who got a whole stream at once needs none.
 func (w *writer) flush() error {
 	w.held, w.unsent = false, false
+	if w.began && w.timer == nil && w.every > 0 {
+		w.timer = time.AfterFunc(w.every, w.beat)
+	}
 	return w.control.Flush()
 }
 

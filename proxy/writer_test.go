@@ -147,6 +147,7 @@ func TestWatch(t *testing.T) {
 				time.Sleep(d)
 				return 0, errors.New("end")
 			}), nil)
+			w.arm()
 			src.Read(nil)
 		}
 		for _, step := range []struct {
