@@ -25,7 +25,7 @@ func (b *bench) cycles(threads, each int) error {
 func (b *bench) rhythm(k kind, asking string, threads, each int) error {
 	total := float64(each * threads)
 	var plain, cycle, early, late []float64
-	for range b.rounds(1) {
+	for range b.rounds(3) {
 		err := b.fresh(k, func(t *target) error {
 			cost, _, err := b.beat(t, threads, each, func(c *client, thread string) error {
 				return c.twice(b, t, thread)

@@ -22,7 +22,7 @@ func (b *bench) long(script string, cycles int) error {
 	ord := order{script: script, cycles: b.scaled(cycles, 1), per: 1}
 	frames := 0
 	first, last := map[string][]float64{}, map[string][]float64{}
-	err = b.shuffled(b.rounds(3), up, func(t *target, counts bool) error {
+	err = b.shuffled(b.rounds(9), up, func(t *target, counts bool) error {
 		part := ord
 		if !counts {
 			part.cycles = max(ord.cycles/50, 4)

@@ -63,6 +63,7 @@ type question struct {
 	readFor  string             // id of the pause that they were read for, "" if none was known
 	unread   *agui.RunError     // Dialect.Answers could not read them
 	settled  []agui.SeenMessage // messages by which ended pauses were answered
+	harmless bool               // see approvals
 	record   store.Record
 	stranger bool                                        // the record is another principal's
 	valid    func(schema, payload json.RawMessage) error // payload nil is null

@@ -21,9 +21,9 @@ func strayApprovals(in *agui.RunInput, approvals []int, answers []agui.Answer, s
 	})
 }
 
-// approvals are the places of a request's native approvals.
-func approvals(in *agui.RunInput) []int {
-	if len(in.Messages) == 0 {
+// approvals are the places of a request's native approvals. harmless says that no word in it can make one.
+func approvals(in *agui.RunInput, harmless bool) []int {
+	if harmless || len(in.Messages) == 0 {
 		return nil
 	}
 	return translate.Approvals(in.Raw)
@@ -92,7 +92,7 @@ func (q *question) onlyAnswers(m agui.Message) bool {
 // refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
 // answer to what was asked, is of another day: it is taken out, see dropStray.
 func (q *question) refuseStray() (decision, bool) {
-	all := approvals(&q.in)
+	all := approvals(&q.in, q.harmless)
 	stray := strayApprovals(&q.in, all, q.answers, q.settled)
 	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid(all) {
 		return decision{}, false
@@ -127,7 +127,7 @@ func (q *question) lastSaid(approvals []int) int {
 // those that are settled a pair of request_approval stays, for its dialect makes an ordinary exchange of it. Any other goes:
 // agent-framework-ag-ui before 1.0.0b260319 keeps nothing, and would run what was approved once more.
 func (r *run) dropStray(answers []agui.Answer) {
-	all := approvals(&r.in)
+	all := approvals(&r.in, r.harmless)
 	if len(all) == 0 && len(r.old) == 0 {
 		return
 	}

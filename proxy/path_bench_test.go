@@ -97,7 +97,7 @@ const (
 )
 
 func BenchmarkShortRun(b *testing.B) {
-	for _, messages := range []int{1, 40} {
+	for _, messages := range []int{1, 40, 1000} {
 		b.Run(fmt.Sprint(messages, " messages"), func(b *testing.B) {
 			p := newShort(b, func(int) string { return stream(started, begins, says, ends, finished) })
 			body := order("thread", 1, messages-1, "")

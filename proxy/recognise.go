@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -52,13 +53,15 @@ func (h *Handler) readRun(w http.ResponseWriter, req *http.Request) (in agui.Run
 	if agui.ObjectElsewhere(body) == agui.Elsewhere {
 		return in, false, &requestError{http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark"}
 	}
-	if !agui.ValidJSON(body) {
+	switch in, isRun, err = agui.ParseInput(body); {
+	case errors.Is(err, agui.ErrNoJSON):
+		err = nil
 		if declaresJSON(req) || agui.TooDeep(body) || runForSomebody(body) {
 			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON, or nested too deep"}
 		}
-	} else if in, isRun, err = agui.ParseInput(body); err != nil {
+	case err != nil:
 		return in, isRun, &requestError{http.StatusBadRequest, err.Error()}
-	} else if !isRun {
+	case !isRun:
 		err = approvesOutsideRun(body)
 	}
 	if !isRun {

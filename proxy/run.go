@@ -36,10 +36,11 @@ type run struct {
 	path string
 	key  store.Key
 
-	record  store.Record
-	readFor string // id of the pause that the answers were read for at first
-	judged  bool
-	show    translate.Show
+	record   store.Record
+	harmless bool   // what came has no word that native approvals have; what is made of it has none either
+	readFor  string // id of the pause that the answers were read for at first
+	judged   bool
+	show     translate.Show
 	attempt
 
 	exchange  translate.Exchange // the one at hand
@@ -107,6 +108,7 @@ func (r *run) anew() {
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
 	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now(), key: recordKey(route, in.ThreadID)}
+	r.harmless = len(in.Messages) == 0 || !translate.MayApprove(in.Raw)
 	r.log = slog.New(runLog{r})
 	return r
 }

@@ -34,7 +34,7 @@ func RequestApprovals(body []byte) []int {
 
 // approvals are the places of the native approvals of which wanted says so by the name.
 func approvals(body []byte, wanted func(name string) bool) []int {
-	if !mayApprove(body) {
+	if !MayApprove(body) {
 		return nil
 	}
 	root := gjson.ParseBytes(body)
@@ -100,9 +100,9 @@ func decides(m gjson.Result) bool {
 	})
 }
 
-// mayApprove is quick where the answer is no, for histories are long: every form has one of these words in a key or a
-// name, unless one of its letters is written as an escape.
-func mayApprove(body []byte) bool {
+// MayApprove is quick where the answer is no, for histories are long: every form of a native approval has one of these words
+// in a key or a name, unless one of its letters is written as an escape.
+func MayApprove(body []byte) bool {
 	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
 }
 

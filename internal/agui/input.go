@@ -2,9 +2,11 @@ package agui
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -49,14 +51,21 @@ func badInput(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// ParseInput reads body, which must be valid JSON and belongs to what it returns: nobody writes into it any more. ok is
-// false if it is no run: it is none of Holdpoint's business then. An error is an *InputError: it is a run, but one that
-// must not be guessed at.
+// ErrNoJSON says that a body is no JSON of no more than MaxDepth.
+var ErrNoJSON = errors.New("no JSON, or nested too deep")
+
+// ParseInput reads body, which belongs to what it returns: nobody writes into it any more. ok is false if it is no run: it
+// is none of Holdpoint's business then. An error is ErrNoJSON, which says nothing of whether it is a run, or an *InputError:
+// it is a run, but one that must not be guessed at.
 //
 // The input's strings and raw values lie in body. Who keeps one for longer than the run clones it, or keeps the whole.
 func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	var root rootValues
-	if is := root.read(View(body)); !is {
+	is, valid := root.read(unsafe.String(unsafe.SliceData(body), len(body)))
+	if !valid {
+		return RunInput{}, false, ErrNoJSON
+	}
+	if !is {
 		return RunInput{}, false, nil
 	}
 	if !utf8.Valid(body) {
@@ -78,10 +87,10 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	if err := in.readProps(root.keys[propsKey]); err != nil {
 		return RunInput{}, true, err
 	}
-	if present(root.state) {
-		in.State = bytesOf(root.state)
+	if state := gjson.Parse(root.state); present(state) {
+		in.State = bytesOf(state)
 	}
-	for _, t := range root.tools.Array() {
+	for _, t := range gjson.Parse(root.tools).Array() {
 		in.Tools = append(in.Tools, t.Get("name").Str)
 	}
 	return in, true, nil
@@ -91,31 +100,33 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 type rootValues struct {
 	keys         [len(rootKeys)]gjson.Result
 	err          error // what is wrong with the keys, if it is a run
-	state, tools gjson.Result
+	state, tools string
 }
 
-// read says whether the object is a run input in any spelling that a backend could read as one.
-func (v *rootValues) read(root gjson.Result) (isRun bool) {
-	if !root.IsObject() {
-		return false
+// read says whether the body is a run input in any spelling that a backend could read as one, and whether it is JSON.
+func (v *rootValues) read(body string) (isRun, valid bool) {
+	if at := skipSpace(body, 0); at == len(body) || body[at] != '{' {
+		return false, ValidText(body)
 	}
 	var has [len(rootKeys)]bool
-	root.ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
+	root := MembersIn(body)
+	for root.Next() {
+		name := root.Name()
+		switch name {
 		case "state":
-			first(&v.state, value)
+			first(&v.state, root.Value)
 		case "tools":
-			first(&v.tools, value)
+			first(&v.tools, root.Value)
 		}
-		if n := spelled(rootKeys[:], key.Str); n >= 0 {
+		if n := spelled(rootKeys[:], name); n >= 0 {
 			has[n] = true
 			if v.err == nil {
-				v.err = take(v.keys[:], rootKeys[:], n, key, value, place{})
+				key := gjson.Result{Type: gjson.String, Str: name, Raw: root.Key}
+				v.err = take(v.keys[:], rootKeys[:], n, key, gjson.Parse(root.Value), place{})
 			}
 		}
-		return true
-	})
-	return has[threadKey] && (has[runKey] || has[resumeKey]) || has[messagesKey] && (has[resumeKey] || has[propsKey])
+	}
+	return has[threadKey] && (has[runKey] || has[resumeKey]) || has[messagesKey] && (has[resumeKey] || has[propsKey]), root.Whole()
 }
 
 func present(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
@@ -149,43 +160,53 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 	if !list.IsArray() {
 		return badInput("messages must be an array")
 	}
-	var err error
-	list.ForEach(func(_, m gjson.Result) bool {
-		if !m.IsObject() {
-			err = badInput("messages[%d] must be an object", len(in.Messages))
-			return false
+	raw := bytesOf(list)
+	at := skipSpace(list.Raw, 1) // behind the bracket
+	for list.Raw[at] != ']' {
+		if list.Raw[at] != '{' {
+			return badInput("messages[%d] must be an object", len(in.Messages))
 		}
-		in.Messages = append(in.Messages, ParseMessage(bytesOf(m)))
-		return true
-	})
-	return err
+		m, n := readMessage(raw[at:])
+		if n == 0 {
+			return ErrNoJSON // it was read as JSON before
+		}
+		in.Messages = append(in.Messages, m)
+		at = skipSpace(list.Raw, at+n)
+		if list.Raw[at] == ',' {
+			at = skipSpace(list.Raw, at+1)
+		}
+	}
+	return nil
 }
 
 // ParseMessage reads one message, which must be a JSON object. The strings of the message lie in raw.
 func ParseMessage(raw []byte) Message {
-	m := Message{JSON: raw}
-	var has [3]bool // the first of equal keys counts, as in a search
-	take := func(n int, text *string, value string) {
-		if !has[n] {
-			has[n], *text = true, Text(value)
-		}
-	}
-	for one := MembersOf(raw); one.Next(); {
-		switch one.Name() {
-		case "id":
-			take(0, &m.ID, one.Value)
-		case "role":
-			take(1, &m.Role, one.Value)
-		case "toolCallId":
-			take(2, &m.ToolCallID, one.Value)
-		}
-	}
+	m, _ := readMessage(raw)
+	m.JSON = raw
 	return m
 }
 
-// first keeps the first of equal keys, as a search does.
-func first(kept *gjson.Result, value gjson.Result) {
-	if !kept.Exists() {
+// readMessage reads the message that text begins with and that is a JSON object, and returns its length.
+func readMessage(text []byte) (m Message, length int) {
+	var id, role, call string
+	one := MembersOf(text)
+	for one.Next() {
+		switch one.Name() {
+		case "id":
+			first(&id, one.Value)
+		case "role":
+			first(&role, one.Value)
+		case "toolCallId":
+			first(&call, one.Value)
+		}
+	}
+	n := one.End()
+	return Message{ID: Text(id), Role: Text(role), ToolCallID: Text(call), JSON: text[:n:n]}, n
+}
+
+// first keeps the first of equal keys' values, as a search does.
+func first(kept *string, value string) {
+	if *kept == "" {
 		*kept = value
 	}
 }

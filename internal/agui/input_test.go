@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/tidwall/gjson"
 )
 
 const whole = `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"hi"}],` +
@@ -171,14 +173,17 @@ func TestObjectElsewhere(t *testing.T) {
 // FuzzParseInput: never a panic; what is taken has the keys that are acted on once, in the one spelling, and says the same
 // to encoding/json, which takes the last of two equal keys and folds case.
 func FuzzParseInput(f *testing.F) {
-	for _, s := range []string{whole, `{"threadId":"t","thread_id":"u","runId":"r"}`, `{"threadId":"t","runId":"r","resume":[{}]}`, `{"messages":[],"Resume":1}`, "{\"threadId\":\"\\ud800\",\"runId\":\"r\"}"} {
+	for _, s := range []string{whole, `{"threadId":"t","thread_id":"u","runId":"r"}`, `{"threadId":"t","runId":"r","resume":[{}]}`, `{"messages":[],"Resume":1}`, "{\"threadId\":\"\\ud800\",\"runId\":\"r\"}",
+		"\x01{\"threadId\":\"t\",\"runId\":\"r\"}", ` {"threadId":"t","runId":"r","messages":[ {"\u0069d":"a","id":"b","role":1} , {} ],"state":null,"tools":[{"name":"x"}]} `, `[{"threadId":"t"}]`, `{"threadId":"t","runId":"","resume":{}}`, `{"threadId":"t","runId":"r","messages":[{"id":"a"} {}]}`, `"`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if !ValidJSON(body) {
+		in, ok, err := ParseInput(body)
+		if valid := ValidJSON(body); valid == errors.Is(err, ErrNoJSON) {
+			t.Fatalf("valid %v, and %v", valid, err)
+		} else if !valid {
 			return
 		}
-		in, ok, err := ParseInput(body)
 		var refused *InputError
 		if err != nil {
 			if !errors.As(err, &refused) || !ok {
@@ -193,20 +198,32 @@ func FuzzParseInput(f *testing.F) {
 			ThreadID string            `json:"threadId"`
 			RunID    string            `json:"runId"`
 			Messages []json.RawMessage `json:"messages"`
-			Resume   []struct {
-				InterruptID string `json:"interruptId"`
-				Status      string `json:"status"`
-			} `json:"resume"`
+			Resume   json.RawMessage   `json:"resume"`
+		}
+		var entries []struct {
+			InterruptID string `json:"interruptId"`
+			Status      string `json:"status"`
 		}
 		if err := json.Unmarshal(body, &other); err != nil {
 			t.Fatalf("taken, and encoding/json does not: %v", err)
 		}
-		if other.ThreadID != in.ThreadID || other.RunID != in.RunID || len(other.Messages) != len(in.Messages) || len(other.Resume) != len(in.Resume) {
+		if in.ResumeObject == nil && other.Resume != nil {
+			if err := json.Unmarshal(other.Resume, &entries); err != nil {
+				t.Fatalf("taken, and encoding/json does not: %v", err)
+			}
+		}
+		if other.ThreadID != in.ThreadID || other.RunID != in.RunID || len(other.Messages) != len(in.Messages) || len(entries) != len(in.Resume) || in.ResumeObject != nil && !bytes.Equal(in.ResumeObject, other.Resume) {
 			t.Fatalf("read %+v, encoding/json reads %+v", in, other)
 		}
+		for i, m := range in.Messages {
+			search := gjson.ParseBytes(other.Messages[i])
+			if !bytes.Equal(m.JSON, other.Messages[i]) || m.ID != search.Get("id").Str || m.Role != search.Get("role").Str || m.ToolCallID != search.Get("toolCallId").Str {
+				t.Fatalf("message %d: %+v of %s", i, m, other.Messages[i])
+			}
+		}
 		for i, e := range in.Resume {
-			if other.Resume[i].InterruptID != e.InterruptID || other.Resume[i].Status != string(e.Status) {
-				t.Fatalf("entry %d: %+v and %+v", i, e, other.Resume[i])
+			if entries[i].InterruptID != e.InterruptID || entries[i].Status != string(e.Status) {
+				t.Fatalf("entry %d: %+v and %+v", i, e, entries[i])
 			}
 		}
 		for _, edited := range []RunInput{in.WithoutResume(), in.WithoutCommand(), in.WithMessages(nil)} {

@@ -65,9 +65,12 @@ func (m *Members) Next() bool {
 // end ends the reading behind the object's last brace, or at a mistake.
 func (m *Members) end(i int) bool {
 	m.whole = i >= 0 && skipSpace(m.text, i) == len(m.text)
-	m.Key, m.Value, m.text = "", "", ""
+	m.Key, m.Value, m.text, m.at = "", "", "", max(i, 0)
 	return false
 }
+
+// End is where the object ends, behind its last brace; 0 if there was a mistake. Something else may follow.
+func (m *Members) End() int { return m.at }
 
 // Whole says whether the object was read to its end, and nothing stands behind it.
 func (m *Members) Whole() bool { return m.whole }

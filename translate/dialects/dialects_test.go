@@ -61,8 +61,8 @@ func TestOrder(t *testing.T) {
 // TestFieldReaders: who says that answers come in fields only finds none in a message, whatever the messages look like; auto says
 // it of those that do.
 func TestFieldReaders(t *testing.T) {
-	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\\"request\\":{\\"approval_id\\":\\"c\\",\\"function_name\\":\\"f\\"},\\"function_call_id\\":\\"c\\"}"}}]}`
-	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\\"approval_id\\":\\"c\\",\\"approved\\":true,\\"accepted\\":true,\\"status\\":\\"resolved\\"}"}`
+	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
+	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`
 	const props = `"forwardedProps":{"command":{"resume":true}}`
 	const entry = `"resume":[{"interruptId":"c~1","status":"resolved","payload":{"approved":true}}]`
 	all := map[string]int{}
