@@ -1,9 +1,11 @@
 package main
 
+import "fmt"
+
 // shortRuns is how many runs a round of first-byte has.
 const shortRuns = 400
 
-func (b *bench) firstByte() error {
+func (b *bench) firstByte(history int) error {
 	list, err := b.targets(kinds())
 	if err != nil {
 		return err
@@ -16,7 +18,7 @@ func (b *bench) firstByte() error {
 		var waits []float64
 		cpu, err := b.spent(t, func() error {
 			for range n {
-				r, err := c.stream(b.ctx, t, order{script: "short"}, "", nil)
+				r, err := c.stream(b.ctx, t, order{script: "short", history: history}, "", nil)
 				if err != nil {
 					return err
 				}
@@ -36,7 +38,11 @@ func (b *bench) firstByte() error {
 	if err != nil {
 		return err
 	}
-	b.report.title("First byte: runs of %d frames, one after the other", 5)
+	title := fmt.Sprintf("First byte: runs of %d frames, one after the other", 5)
+	if history > 0 {
+		title += fmt.Sprintf(", each with %d messages of 1 KB of history", history)
+	}
+	b.report.title("%s", title)
 	var rows [][]string
 	for _, t := range list {
 		rows = append(rows, []string{
@@ -44,7 +50,7 @@ func (b *bench) firstByte() error {
 		})
 	}
 	b.report.table([]string{"target", "p50 µs", "× reverseproxy", "p99 µs", "CPU µs / run"}, rows)
-	if list := ratios(half["holdpoint"], half["reverseproxy"]); len(list) > 0 {
+	if list := ratios(half["holdpoint"], half["reverseproxy"]); len(list) > 0 && history == 0 {
 		b.report.atMost(4, median(list), 1.15, "first byte: p50, × reverseproxy's")
 	}
 	return nil

@@ -48,14 +48,21 @@ func (c *client) order(o order) order {
 	return o
 }
 
-// input is the body of a run with one message of the user's.
+// input is the body of a run with one new message of the user's.
 func (o order) input(more string) []byte {
 	message := o.message
 	if message == "" {
 		message = o.run
 	}
-	return fmt.Appendf(nil, `{"threadId":"%s","runId":"%s","state":{},"messages":[{"id":"u-%s","role":"user","content":"Clean up the reports"}],"tools":[],"context":[],"forwardedProps":{}%s}`, o.thread, o.run, message, more)
+	body := fmt.Appendf(nil, `{"threadId":"%s","runId":"%s","state":{},"messages":[`, o.thread, o.run)
+	for n := range o.history {
+		body = fmt.Appendf(body, `{"id":"h-%d","role":"%s","content":"%s"},`, n, [...]string{"user", "assistant"}[n%2], paragraph)
+	}
+	return fmt.Appendf(body, `{"id":"u-%s","role":"user","content":"Clean up the reports"}],"tools":[],"context":[],"forwardedProps":{}%s}`, message, more)
 }
+
+// paragraph is what a message of the history says, as JSON has it: a paragraph of a person's, or of a model's.
+var paragraph = strings.Repeat(`The reports of \"Q3\" lie in two folders; the drafts among them are older than a month.\n\n`, 11)
 
 // post sends a run and returns the body of its answer, which must be an event stream.
 func (c *client) post(ctx context.Context, address, path string, body []byte) (io.ReadCloser, error) {
@@ -93,8 +100,9 @@ func (c *client) stream(ctx context.Context, t *target, ord order, more string, 
 		return result{}, err
 	}
 	check := newChecker(s, t.kind.form)
+	input := ord.input(more)
 	begin := time.Now()
-	body, err := c.post(ctx, t.address, ord.path(), ord.input(more))
+	body, err := c.post(ctx, t.address, ord.path(), input)
 	if err != nil {
 		return result{}, voided(t, ord, err)
 	}

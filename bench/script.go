@@ -137,6 +137,7 @@ type order struct {
 	bursts      int // in which the cycles come, where the origin holds the stream at its gate
 	thread, run string
 	message     string // id of the user's message; the run's if it is empty
+	history     int    // messages before it
 }
 
 func (o order) path() string {

@@ -21,7 +21,7 @@ func strayApprovals(in *agui.RunInput, approvals []int, answers []agui.Answer, s
 	})
 }
 
-// approvals are the places of a request's native approvals. harmless says that no word in it can make one.
+// approvals are the places of a request's native approvals. harmless says that there are none, see translate.MayApprove.
 func approvals(in *agui.RunInput, harmless bool) []int {
 	if harmless || len(in.Messages) == 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +38,7 @@ type run struct {
 	key  store.Key
 
 	record   store.Record
-	harmless bool   // what came has no word that native approvals have; what is made of it has none either
+	harmless bool   // no message that came can be a part of a native approval, nor what is made of them
 	readFor  string // id of the pause that the answers were read for at first
 	judged   bool
 	show     translate.Show
@@ -108,7 +109,7 @@ func (r *run) anew() {
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
 	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now(), key: recordKey(route, in.ThreadID)}
-	r.harmless = len(in.Messages) == 0 || !translate.MayApprove(in.Raw)
+	r.harmless = !slices.ContainsFunc(in.Messages, translate.MayApprove)
 	r.log = slog.New(runLog{r})
 	return r
 }

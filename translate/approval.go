@@ -34,7 +34,7 @@ func RequestApprovals(body []byte) []int {
 
 // approvals are the places of the native approvals of which wanted says so by the name.
 func approvals(body []byte, wanted func(name string) bool) []int {
-	if !MayApprove(body) {
+	if !mayApprove(body) {
 		return nil
 	}
 	root := gjson.ParseBytes(body)
@@ -100,9 +100,25 @@ func decides(m gjson.Result) bool {
 	})
 }
 
-// MayApprove is quick where the answer is no, for histories are long: every form of a native approval has one of these words
-// in a key or a name, unless one of its letters is written as an escape.
-func MayApprove(body []byte) bool {
+// MayApprove says whether a message may be a part of a native approval, and is quick where the answer is no: histories are
+// long, and most of them is text and the results of tools.
+func MayApprove(m agui.Message) bool {
+	if m.Plain {
+		return false
+	}
+	for one := agui.MembersOf(m.JSON); one.Next(); {
+		switch name := one.Name(); {
+		case agui.SameKey(name, FunctionApprovals):
+			return true
+		case agui.SameKey(name, "toolCalls") && mayApprove([]byte(one.Value)):
+			return true
+		}
+	}
+	return false
+}
+
+// mayApprove looks for the words that every form has in a key or a name, unless one of their letters is written as an escape.
+func mayApprove(body []byte) bool {
 	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
 }
 

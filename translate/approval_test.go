@@ -165,6 +165,9 @@ func FuzzApprovals(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
+		if len(list) > 0 && !slices.ContainsFunc(in.Messages, MayApprove) {
+			t.Fatalf("%d, of which none may be", len(list))
+		}
 		for _, at := range list {
 			if at < 0 || at >= len(in.Messages) {
 				t.Fatalf("message %d of %d", at, len(in.Messages))

@@ -33,6 +33,7 @@ type RunInput struct {
 type Message struct {
 	ID, Role, ToolCallID string
 	JSON                 json.RawMessage
+	Plain                bool // it is known to have nothing but id, role, content, name and toolCallId
 }
 
 // A ResumeEntry is one entry of the resume array.
@@ -189,6 +190,7 @@ func ParseMessage(raw []byte) Message {
 // readMessage reads the message that text begins with and that is a JSON object, and returns its length.
 func readMessage(text []byte) (m Message, length int) {
 	var id, role, call string
+	m.Plain = true
 	one := MembersOf(text)
 	for one.Next() {
 		switch one.Name() {
@@ -198,10 +200,14 @@ func readMessage(text []byte) (m Message, length int) {
 			first(&role, one.Value)
 		case "toolCallId":
 			first(&call, one.Value)
+		case "content", "name":
+		default:
+			m.Plain = false
 		}
 	}
 	n := one.End()
-	return Message{ID: Text(id), Role: Text(role), ToolCallID: Text(call), JSON: text[:n:n]}, n
+	m.ID, m.Role, m.ToolCallID, m.JSON = Text(id), Text(role), Text(call), text[:n:n]
+	return m, n
 }
 
 // first keeps the first of equal keys' values, as a search does.
