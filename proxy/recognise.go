@@ -21,7 +21,7 @@ const (
 	// peekBytes is how much of a body is looked at to see how it begins, up to maxPeekBytes of one that declares its length.
 	peekBytes, maxPeekBytes = 512, 4 << 10
 	// eagerBytes is for how much of a declared length there is memory before it has come.
-	eagerBytes = 64 << 10
+	eagerBytes = 128 << 10
 	// bodyTimeout is for the body of a run: a slow one holds memory.
 	bodyTimeout = 5 * time.Minute
 )
