@@ -41,6 +41,7 @@ type body struct {
 	over      bool           // nothing follows what is in out
 	asked     bool           // Run.End was called for the exchange at hand
 	exchanges int            // how many were begun
+	due       bool           // the next one is to be sent, when what there is has gone out
 
 	watch  *watch
 	silent chan struct{} // gets a value from watch on a claimed run
@@ -104,10 +105,11 @@ func (b *body) idled() {
 }
 
 // pull gives what the client is to have next: whole frames, as many as are in memory, in two parts of which either may be
-// empty. They are valid until the following call. The error is io.EOF.
-func (b *body) pull() (made, row []byte, err error) {
+// empty. They are valid until the following call. last says that they go out with the stream's end. The
+// error is io.EOF.
+func (b *body) pull() (made, row []byte, last bool, err error) {
 	if b.left {
-		return nil, nil, io.EOF
+		return nil, nil, false, io.EOF
 	}
 	b.out.clear()
 	if cap(b.lf) > readAhead {
@@ -116,16 +118,16 @@ func (b *body) pull() (made, row []byte, err error) {
 	for b.out.empty() {
 		switch {
 		case b.over:
-			return nil, nil, io.EOF
+			return nil, nil, false, io.EOF
 		case !b.r.claimedNow():
 			b.guarded()
 		case !b.fillApart():
 			b.left = true
-			return appendEvent(nil, fault(b.r.ctx, errIdle).Event()), nil, nil // out is the fill's still
+			return appendEvent(nil, fault(b.r.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
 		}
 	}
 	made, row = b.out.take()
-	return made, row, nil
+	return made, row, b.over, nil
 }
 
 // guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine of its own, where
@@ -173,6 +175,14 @@ func (b *body) fillApart() bool {
 // fill gathers output: at least one frame unless the stream is over.
 func (b *body) fill() {
 	for !b.over {
+		if b.due {
+			if !b.out.empty() {
+				return // its answer may take its time
+			}
+			b.due = false
+			b.next()
+			continue
+		}
 		if b.up == nil { // also where the next exchange of the run got no stream
 			b.finishUnread()
 			return
@@ -249,7 +259,7 @@ func (b *body) settle(end translate.End, broken *agui.RunError) {
 	b.tell(events)
 	switch {
 	case next:
-		b.next()
+		b.due = true
 	case b.up == nil || end.Event.Type == agui.Unknown || b.pieces != nil:
 		b.over = true // behind the end of a stream that is not AG-UI there is no second run
 	}
@@ -259,10 +269,9 @@ func (b *body) settle(end translate.End, broken *agui.RunError) {
 func (b *body) ended(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
-		reading := b.frames
 		b.event(agui.NewEvent(bytes.Clone(data)))
-		if b.frames != reading {
-			return nil // it ended the exchange, and another one is read now
+		if b.due {
+			return nil // it ended the exchange, and another one is read next
 		}
 	}
 	return err
@@ -481,6 +490,9 @@ func (b *body) close() {
 	}
 }
 
+// settled says that the run has ended: nothing is to be read, and nothing to be sent.
+func (b *body) settled() bool { return b.asked && !b.due }
+
 // Close is called at the end, or when the client has left.
 func (b *body) Close() {
 	if !b.busy && b.over {
@@ -488,7 +500,7 @@ func (b *body) Close() {
 		b.endFills()
 		return
 	}
-	if b.busy || b.r.lasting.Load() && !b.asked || b.r.claimedNow() {
+	if b.busy || b.r.lasting.Load() && !b.settled() || b.r.claimedNow() {
 		b.r.detach(b)
 		return
 	}
@@ -496,7 +508,7 @@ func (b *body) Close() {
 	b.r.cancel(context.Canceled)
 	b.close()
 	b.endFills()
-	if !b.asked {
+	if !b.settled() {
 		b.r.outcome = "client left"
 		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/internal/agui"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -90,6 +93,89 @@ func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 		return translate.Result{}, nil
 	}
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
+}
+
+// A heldStore opens no pause and ends no claim before it may.
+type heldStore struct {
+	store.Store
+	free chan struct{}
+}
+
+func (s heldStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+	}
+	return s.Store.Open(ctx, key, owner, p)
+}
+
+func (s heldStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+	}
+	return s.Store.Finish(ctx, key, token, r, next)
+}
+
+// begun sends a run and reads the first line of its answer that is one.
+func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found bool, rest func() string) {
+	t.Helper()
+	client := http.Client{Timeout: 10 * time.Second}
+	res, err := client.Post(g.front.URL+"/", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	lines := bufio.NewScanner(res.Body)
+	for !found && lines.Scan() {
+		found = is(lines.Text())
+	}
+	return found, func() string {
+		var all []string
+		for lines.Scan() {
+			all = append(all, lines.Text())
+		}
+		return strings.Join(all, "\n")
+	}
+}
+
+// TestHeartbeatsGoOnWhileTheStoreIsSlow, also where the stream has come whole and its header goes with the frames.
+func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
+	free := make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, hello, asks)) },
+		func(o *Options) { o.Heartbeat, o.Store = 20*time.Millisecond, heldStore{o.Store, free} })
+	for _, more := range []string{"", resumeWith(yes("n1~id1"))} {
+		found, rest := begun(t, g, input("t", "r"+more[:min(1, len(more))], more), func(line string) bool { return strings.HasPrefix(line, ":") })
+		if !found {
+			t.Errorf("%q: no heartbeat", more)
+		}
+		free <- struct{}{}
+		if got := rest(); !strings.Contains(got, `"interrupt"`) {
+			t.Errorf("%q: %s", more, got)
+		}
+	}
+}
+
+// TestFramesDoNotWaitForASecondExchange: what the first one sent goes out, also if all of it came at once.
+func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
+	free := make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n == 2 {
+			<-free
+		}
+		sendStream(w, stream(started, hello, finished))
+	})
+	g.dialect.end = func(n int, _ translate.End) (translate.Result, error) {
+		if n == 1 {
+			return translate.Result{Next: &translate.Exchange{}}, nil
+		}
+		return translate.Result{}, nil
+	}
+	found, rest := begun(t, g, input("t", "r", ""), func(line string) bool { return strings.Contains(line, "TEXT_MESSAGE_CHUNK") })
+	close(free)
+	if got := rest(); !found || !strings.Contains(got, "RUN_FINISHED") {
+		t.Errorf("found %v, then %s", found, got)
+	}
 }
 
 // TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large the chunk is of which only the beginning has

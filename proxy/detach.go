@@ -22,7 +22,7 @@ func (r *run) detach(b *body) {
 			b.busy = false
 		}
 		b.endFills()
-		for !b.over && !b.asked {
+		for !b.over && !b.settled() {
 			b.out.clear()
 			b.guarded()
 		}

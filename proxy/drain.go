@@ -35,7 +35,16 @@ func (r *run) leave() {
 	if r.transcript != nil {
 		r.transcript.drop()
 	}
-	h := r.h
+	line := r.lastLine()
+	if r.h.forget(r) {
+		go r.h.report(line) // a log that is slow does not hold back the stream's end
+	} else {
+		r.h.report(line)
+	}
+}
+
+// forget takes the run out of the books. few says that not many lines wait for the log.
+func (h *Handler) forget(r *run) (few bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r.left {
@@ -45,20 +54,7 @@ func (r *run) leave() {
 	}
 	delete(h.live, r)
 	h.reports++
-	go r.reported(h.opts.Now().Sub(r.started)) // a log that is slow, or blocked, does not hold back the stream's end
-}
-
-// reported reports the run, which is over then.
-func (r *run) reported(took time.Duration) {
-	r.report(took)
-	h := r.h
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.reports--
-	if h.quiet() && h.ended != nil {
-		close(h.ended)
-		h.ended = nil
-	}
+	return h.reports <= maxReports
 }
 
 // quiet says, under Handler.mu, that no run is left.

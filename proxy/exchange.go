@@ -30,11 +30,10 @@ func (r *run) pump(out *writer) {
 	defer r.body.Close()
 	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
 	for {
-		made, row, err := r.body.pull()
+		made, row, last, err := r.body.pull()
 		if err != nil {
 			return
 		}
-		last := r.body.over && r.paused == nil // a question does not wait for what comes behind the stream, the log's line
 		if err := out.send(made, row, last); err != nil {
 			r.log.Debug("the client is gone", "err", err)
 			if r.req.Context().Value(http.ServerContextKey) != nil {

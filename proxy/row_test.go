@@ -41,7 +41,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	b.started = true
 	var out bytes.Buffer
 	for {
-		made, row, err := b.pull()
+		made, row, _, err := b.pull()
 		out.Write(made)
 		out.Write(row)
 		if err != nil {

@@ -195,5 +195,8 @@ func storeDown() decision {
 }
 
 func (r *run) storeContext() (context.Context, context.CancelFunc) {
+	if r.out != nil {
+		r.out.alive()
+	}
 	return withPatience(r.ctx, storeTimeout)
 }

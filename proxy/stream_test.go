@@ -137,6 +137,6 @@ func TestUnreachableBackend(t *testing.T) {
 
 // readFrom pulls once, and says how many bytes came.
 func readFrom(b *body) (int, error) {
-	made, row, err := b.pull()
+	made, row, _, err := b.pull()
 	return len(made) + len(row), err
 }

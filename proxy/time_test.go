@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -394,3 +395,77 @@ func TestBlockedLogHoldsBackNoStream(t *testing.T) {
 type enabled struct{ slog.Handler }
 
 func (enabled) Enabled(context.Context, slog.Level) bool { return true }
+
+// TestBlockedLogKeepsNoRequests: what waits for the log is a line, not the run with the body of its request.
+func TestBlockedLogKeepsNoRequests(t *testing.T) {
+	free := make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) },
+		func(o *Options) { o.Logger = slog.New(enabled{stuckLog{slog.DiscardHandler, "run ended", free}}) })
+	defer close(free)
+	heap := func() int {
+		runtime.GC()
+		runtime.GC() // what pools held
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	const runs, size = 32, 1 << 20
+	run := func() {
+		g.do(input("t", "r", `,"state":{"x":"`+strings.Repeat("x", size)+`"}`))
+		g.mu.Lock()
+		g.calls = nil
+		g.mu.Unlock()
+	}
+	run()
+	before := heap()
+	for range runs {
+		run()
+	}
+	if more := heap() - before; more > runs*size/4 {
+		t.Errorf("%d runs that have ended hold %d bytes", runs, more)
+	}
+}
+
+// TestLogThatIsStuckStopsRuns in the end: lines must not pile up.
+func TestLogThatIsStuckStopsRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
+		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
+			_, err := io.WriteString(w, stream(started, finished))
+			return err
+		}, func(o *Options) { o.Logger = slog.New(enabled{log}) })
+		ended := 0
+		go func() {
+			for ; ended < maxReports+10; ended++ {
+				b.post(input("t", "r", ""))
+			}
+		}()
+		synctest.Wait()
+		if ended != maxReports {
+			t.Errorf("%d runs have ended", ended)
+		}
+		close(log.free)
+		synctest.Wait()
+		if ended != maxReports+10 {
+			t.Errorf("%d runs have ended then", ended)
+		}
+	})
+}
+
+// panics is a log that does.
+type panics struct{ slog.Handler }
+
+func (panics) Handle(context.Context, slog.Record) error { panic("a log") }
+
+func TestLogThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
+			_, err := io.WriteString(w, stream(started, finished))
+			return err
+		}, func(o *Options) { o.Logger = slog.New(enabled{panics{slog.DiscardHandler}}) })
+		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
+		if err := b.h.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

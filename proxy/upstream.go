@@ -98,7 +98,11 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			}
 		},
 	}
-	return via.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	res, err := via.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	if err != nil {
+		r.conn = nil
+	}
+	return res, err
 }
 
 // rewrite makes the request to the backend. Rewrite and not Director: hop-by-hop headers are gone before it runs, so

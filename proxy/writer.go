@@ -134,13 +134,25 @@ func (w *writer) FlushError() error {
 	return w.flush()
 }
 
-// flush sends what there is. Heartbeats start with it: who got a whole stream at once needs none.
+// flush sends what there is. Heartbeats start with it, or with alive: a stream that goes out in one piece needs none.
 func (w *writer) flush() error {
 	w.held, w.unsent = false, false
-	if w.began && w.timer == nil && w.every > 0 {
+	w.beats()
+	return w.control.Flush()
+}
+
+// alive starts the heartbeats of a stream, if it has begun: what follows may take its time. The first one takes a header along
+// that is held.
+func (w *writer) alive() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.beats()
+}
+
+func (w *writer) beats() {
+	if w.began && !w.closed && w.timer == nil && w.every > 0 {
 		w.timer = time.AfterFunc(w.every, w.beat)
 	}
-	return w.control.Flush()
 }
 
 // beat writes one heartbeat, if nothing was written for long and the stream stands between two frames.

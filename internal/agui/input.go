@@ -169,7 +169,7 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		}
 		m, n := readMessage(raw[at:])
 		if n == 0 {
-			return ErrNoJSON // it was read as JSON before
+			return badInput("messages[%d] is no JSON", len(in.Messages)) // it was read as JSON before
 		}
 		in.Messages = append(in.Messages, m)
 		at = skipSpace(list.Raw, at+n)
