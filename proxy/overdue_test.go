@@ -40,10 +40,7 @@ func (c *slowClient) SetReadDeadline(t time.Time) error {
 
 func TestSlowBodyIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
-			_, err := io.WriteString(w, stream(started, finished))
-			return err
-		})
+		b := newBubble(t, endsAtOnce)
 		begun := time.Now()
 		late := map[string]*slowClient{}
 		done := make(chan struct{})

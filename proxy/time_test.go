@@ -51,6 +51,12 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	return b
 }
 
+// endsAtOnce is a backend that has nothing to say.
+func endsAtOnce(_ context.Context, _ int, w io.Writer) error {
+	_, err := io.WriteString(w, stream(started, finished))
+	return err
+}
+
 // asksFirst is a backend whose first run asks; then serves the others.
 func asksFirst(then func(ctx context.Context, n int, w io.Writer) error) func(ctx context.Context, n int, w io.Writer) error {
 	return func(ctx context.Context, n int, w io.Writer) error {
@@ -373,10 +379,7 @@ func (l stuckLog) Handle(ctx context.Context, line slog.Record) error {
 func TestBlockedLogHoldsBackNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
-		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
-			_, err := io.WriteString(w, stream(started, finished))
-			return err
-		}, func(o *Options) { o.Logger = slog.New(enabled{log}) })
+		b := newBubble(t, endsAtOnce, func(o *Options) { o.Logger = slog.New(enabled{log}) })
 		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 		drained := make(chan error, 1)
 		go func() { drained <- b.h.Drain(t.Context()) }()
@@ -430,10 +433,7 @@ func TestBlockedLogKeepsNoRequests(t *testing.T) {
 func TestLogThatIsStuckStopsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
-		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
-			_, err := io.WriteString(w, stream(started, finished))
-			return err
-		}, func(o *Options) { o.Logger = slog.New(enabled{log}) })
+		b := newBubble(t, endsAtOnce, func(o *Options) { o.Logger = slog.New(enabled{log}) })
 		ended := 0
 		go func() {
 			for ; ended < maxReports+10; ended++ {
@@ -459,10 +459,7 @@ func (panics) Handle(context.Context, slog.Record) error { panic("a log") }
 
 func TestLogThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, func(_ context.Context, _ int, w io.Writer) error {
-			_, err := io.WriteString(w, stream(started, finished))
-			return err
-		}, func(o *Options) { o.Logger = slog.New(enabled{panics{slog.DiscardHandler}}) })
+		b := newBubble(t, endsAtOnce, func(o *Options) { o.Logger = slog.New(enabled{panics{slog.DiscardHandler}}) })
 		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 		if err := b.h.Drain(t.Context()); err != nil {
 			t.Error(err)
