@@ -35,30 +35,31 @@ func (r *run) leave() {
 	if r.transcript != nil {
 		r.transcript.drop()
 	}
-	line := r.lastLine()
-	if r.h.forget(r) {
-		go r.h.report(line) // a log that is slow does not hold back the stream's end
-	} else {
-		r.h.report(line)
-	}
-}
-
-// forget takes the run out of the books. few says that not many lines wait for the log.
-func (h *Handler) forget(r *run) (few bool) {
+	h, line := r.h, r.lastLine()
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if r.left {
 		if h.alone[r.key]--; h.alone[r.key] == 0 {
 			delete(h.alone, r.key)
 		}
 	}
 	delete(h.live, r)
-	h.reports++
-	return h.reports <= maxReports
+	taken := h.reports.add(line)
+	h.mu.Unlock()
+	if !taken {
+		h.quiet()
+		h.reports.write(line) // this stream's end waits for the log
+	}
 }
 
-// quiet says, under Handler.mu, that no run is left.
-func (h *Handler) quiet() bool { return len(h.live) == 0 && h.reports == 0 }
+// quiet tells who waits for the end of all runs, if it has come.
+func (h *Handler) quiet() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended != nil && len(h.live) == 0 && h.reports.empty() {
+		close(h.ended)
+		h.ended = nil
+	}
+}
 
 // Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
 // end; a claimed run is in doubt then. New runs are refused from that moment on.
@@ -87,7 +88,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 func (h *Handler) allEnded() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.quiet() {
+	if len(h.live) == 0 && h.reports.empty() {
 		ended := make(chan struct{})
 		close(ended)
 		return ended

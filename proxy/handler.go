@@ -50,10 +50,11 @@ type Handler struct {
 	routes *lru.Cache[string, string]        // path → dialect that it was seen to speak; clients choose paths
 	warned sync.Map                          // what is logged once
 
+	reports reporter
+
 	mu       sync.Mutex
 	live     map[*run]context.CancelCauseFunc
 	alone    map[store.Key]int // runs that go on without their clients
-	reports  int               // runs that are over but for their line in the log
 	draining bool
 	ended    chan struct{} // closed when live gets empty; nil while nobody waits
 }
@@ -96,6 +97,7 @@ func New(opts Options) (*Handler, error) {
 	}
 	h.bodies.limit, h.bodies.tell = bodyTimeout, cutBody
 	h.silent.limit, h.silent.tell = o.IdleTimeout, func(r *run) { r.cancel(errIdle) }
+	h.reports.log, h.reports.quiet = h.log, h.quiet
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
 		h.transport, h.single = newTransports(o.Upstream)

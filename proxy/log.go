@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"holdpoint/internal/agui"
 )
@@ -34,9 +35,6 @@ func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
-// maxReports is how many lines may wait for the log, before the ends of streams wait for it too.
-const maxReports = 1024
-
 // lastLine is what is said of a run in the one line that it leaves in the log. Nothing of it lies in the request or in an event.
 func (r *run) lastLine() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 8)
@@ -56,20 +54,62 @@ func (r *run) lastLine() []slog.Attr {
 	return attrs
 }
 
-// report writes the line of a run that is over, and says so to who waits for the end of all.
-func (h *Handler) report(line []slog.Attr) {
-	defer h.reported()
-	h.log.LogAttrs(context.Background(), slog.LevelInfo, "run ended", line...)
+// maxReports is how many lines may wait for the log, before the ends of streams wait for it too.
+const maxReports = 1024
+
+// A reporter writes the last lines of runs behind their streams' ends, one after the other: a log that is slow, or blocked,
+// holds back nobody. It has a goroutine while there is something to write.
+type reporter struct {
+	log   *slog.Logger
+	quiet func() // called when all is written
+
+	mu      sync.Mutex
+	lines   [][]slog.Attr
+	writing bool
 }
 
-// reported is called behind report. A log that panics ends the process no more than it did where net/http recovers.
-func (h *Handler) reported() {
-	_ = recover()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.reports--
-	if h.quiet() && h.ended != nil {
-		close(h.ended)
-		h.ended = nil
+// add takes a line, unless too many wait.
+func (r *reporter) add(line []slog.Attr) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lines) >= maxReports {
+		return false
 	}
+	r.lines = append(r.lines, line)
+	if !r.writing {
+		r.writing = true
+		go r.run()
+	}
+	return true
+}
+
+// run writes until nothing waits.
+func (r *reporter) run() {
+	for {
+		r.mu.Lock()
+		lines := r.lines
+		r.lines, r.writing = nil, len(lines) > 0
+		r.mu.Unlock()
+		if len(lines) == 0 {
+			r.quiet()
+			return
+		}
+		for _, line := range lines {
+			r.write(line)
+		}
+	}
+}
+
+// empty says that all is written.
+func (r *reporter) empty() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.writing
+}
+
+// write writes the line of a run that is over. A log that panics ends the process no more than in a handler, where net/http
+// recovers.
+func (r *reporter) write(line []slog.Attr) {
+	defer func() { _ = recover() }()
+	r.log.LogAttrs(context.Background(), slog.LevelInfo, "run ended", line...)
 }

@@ -441,7 +441,7 @@ func TestLogThatIsStuckStopsRuns(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if ended != maxReports {
+		if ended < maxReports || ended > maxReports+1 { // one is being written
 			t.Errorf("%d runs have ended", ended)
 		}
 		close(log.free)
