@@ -16,7 +16,7 @@ func (r *run) detach(b *body) {
 	b.left = true
 	r.goOnAlone()
 	go func() {
-		defer r.leave()
+		defer r.leave(nil)
 		if b.busy {
 			<-b.filled
 			b.busy = false

@@ -23,8 +23,8 @@ func (h *Handler) enter(r *run, req *http.Request) bool {
 	return true
 }
 
-// leave ends a run for good.
-func (r *run) leave() {
+// leave ends a run for good. out is nil if its client has left.
+func (r *run) leave(out *writer) {
 	r.renewal.stop()
 	r.unfollow()
 	if r.unwatch != nil {
@@ -47,7 +47,10 @@ func (r *run) leave() {
 	h.mu.Unlock()
 	if !taken {
 		h.quiet()
-		h.reports.write(line) // this stream's end waits for the log
+		if out != nil {
+			_ = out.send(nil, nil, false)
+		}
+		h.reports.write(line) // the stream's end waits for the log, what there is to see does not
 	}
 }
 

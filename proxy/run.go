@@ -124,7 +124,7 @@ func (r *run) serve(w http.ResponseWriter) {
 		r.turnAway(out)
 		return
 	}
-	defer r.returned()
+	defer r.returned(out)
 	if r.decide(out) {
 		r.forward(out, r.req)
 	}
@@ -136,9 +136,9 @@ func (r *run) serve(w http.ResponseWriter) {
 func (r *run) turnAway(out *writer) { r.refuse(out, decision{err: fault(r.ctx, errDraining)}) }
 
 // returned is called when the handler is done with the run.
-func (r *run) returned() {
+func (r *run) returned(out *writer) {
 	if !r.detached.Load() {
-		r.leave()
+		r.leave(out)
 	}
 }
 

@@ -45,9 +45,12 @@ func (w *writer) hold() {
 	w.held = !w.began
 }
 
-// release lets a header go that is held: there is no frame yet.
+// release lets a header go that is held: there is no frame yet. It does not wait for a client that reads nothing, for who calls
+// it may have a claim to end; what is being written to it takes the header along.
 func (w *writer) release() {
-	w.mu.Lock()
+	if !w.mu.TryLock() {
+		return
+	}
 	defer w.mu.Unlock()
 	if w.held && !w.closed {
 		w.setDeadline(time.Now())
@@ -142,9 +145,11 @@ func (w *writer) flush() error {
 }
 
 // alive starts the heartbeats of a stream, if it has begun: what follows may take its time. The first one takes a header along
-// that is held.
+// that is held. It waits for nobody, as release; who writes has them started.
 func (w *writer) alive() {
-	w.mu.Lock()
+	if !w.mu.TryLock() {
+		return
+	}
 	defer w.mu.Unlock()
 	w.beats()
 }

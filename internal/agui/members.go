@@ -38,7 +38,7 @@ func (m *Members) Next() bool {
 	s := m.text
 	i := skipSpace(s, m.at)
 	if i >= len(s) {
-		return false
+		return s != "" && m.end(-1)
 	}
 	switch first := m.at == 0; {
 	case first && s[i] == '{':

@@ -1,0 +1,91 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// A notedStore tells when a claim was ended.
+type notedStore struct {
+	store.Store
+	finished chan struct{}
+}
+
+func (s notedStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	defer close(s.finished)
+	return s.Store.Finish(ctx, key, token, r, next)
+}
+
+// A stalledClient reads nothing any more: the first heartbeat waits for it.
+type stalledClient struct {
+	*recorder
+	once  *sync.Once
+	waits chan struct{}
+	free  chan struct{}
+}
+
+func (s stalledClient) Write(p []byte) (int, error) {
+	if strings.HasPrefix(string(p), ":") {
+		s.once.Do(func() { close(s.waits) })
+		<-s.free
+		return 0, io.ErrClosedPipe
+	}
+	return s.recorder.Write(p)
+}
+
+// TestStalledClientDoesNotHoldBackTheRecord: that the action has run is recorded when the backend says so, whatever is being
+// written to the client: a claim that nobody renews is in doubt after leaseTime, and a write may take writeTimeout.
+func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
+	acted, ended := make(chan struct{}), make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, stream(started, asks))
+			return
+		}
+		sendStream(w, stream(started))
+		w.(http.Flusher).Flush()
+		<-acted
+		sendStream(w, stream(hello, finished))
+	}, func(o *Options) { o.Heartbeat, o.Store = 10*time.Millisecond, notedStore{o.Store, ended} })
+	g.do(input("t", "r1", ""))
+	client := stalledClient{&recorder{ResponseRecorder: httptest.NewRecorder()}, new(sync.Once), make(chan struct{}), make(chan struct{})}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		g.h.ServeHTTP(client, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~id1"))))))
+	}()
+	<-client.waits
+	close(acted)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the claim's end waits for the client")
+	}
+	close(client.free)
+	<-over
+}
+
+// TestQuestionDoesNotWaitForTheLog, even where so many lines wait for it that the stream's end does.
+func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
+	free := make(chan struct{})
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, hello, asks)) },
+		func(o *Options) { o.Logger = slog.New(enabled{stuckLog{slog.DiscardHandler, "run ended", free}}) })
+	g.h.reports.lines, g.h.reports.writing = make([][]slog.Attr, maxReports), true
+	found, rest := begun(t, g, input("t", "r", ""), func(line string) bool { return strings.Contains(line, `"interrupt"`) })
+	if !found {
+		t.Error("no question")
+	}
+	close(free)
+	rest()
+	go g.h.reports.run()
+}
