@@ -111,6 +111,28 @@ type pacing struct {
 	cpu        []float64 // µs for a frame
 }
 
+// pace measures one target once.
+func (b *bench) pace(t *target, frames int, p *pacing) error {
+	c := b.client(readBuffer)
+	defer c.close()
+	if _, err := c.pace(b.ctx, t, 200); err != nil { // the first ones wait for much that is made once
+		return err
+	}
+	var delays []float64
+	cpu, err := b.spent(t, func() (err error) {
+		delays, err = c.pace(b.ctx, t, frames)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.half, p.tail = append(p.half, quantile(delays, 0.5)), append(p.tail, quantile(delays, 0.99))
+	if t.process != nil {
+		p.cpu = append(p.cpu, float64(cpu.Microseconds())/float64(frames))
+	}
+	return nil
+}
+
 func (b *bench) pacing() error {
 	list, err := b.targets(kinds())
 	if err != nil {
@@ -121,26 +143,12 @@ func (b *bench) pacing() error {
 		got[t.name] = &pacing{}
 	}
 	frames := b.scaled(paceFrames, 1)
-	err = b.shuffled(b.rounds(7), list, func(t *target, counts bool) error {
-		c := b.client(readBuffer)
-		defer c.close()
-		var delays []float64
-		n := frames
+	err = b.shuffled(b.rounds(9), list, func(t *target, counts bool) error {
 		if !counts {
-			n = 200
+			return nil
 		}
-		cpu, err := b.spent(t, func() (err error) {
-			delays, err = c.pace(b.ctx, t, n)
-			return err
-		})
-		if err == nil && counts {
-			p := got[t.name]
-			p.half, p.tail = append(p.half, quantile(delays, 0.5)), append(p.tail, quantile(delays, 0.99))
-			if t.process != nil {
-				p.cpu = append(p.cpu, float64(cpu.Microseconds())/float64(n))
-			}
-		}
-		return err
+		// In a process of its own each time: which processor its threads come to lie on decides more than what they do.
+		return b.fresh(t.kind, func(t *target) error { return b.pace(t, frames, got[t.name]) })
 	})
 	if err != nil {
 		return err
