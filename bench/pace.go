@@ -12,7 +12,7 @@ import (
 
 const (
 	paceRate   = 1000 // frames a second
-	paceFrames = 2000 // of a round
+	paceFrames = 800 // of a round
 )
 
 // stampDigits is how many the time of a frame has, in nanoseconds.
@@ -143,7 +143,7 @@ func (b *bench) pacing() error {
 		got[t.name] = &pacing{}
 	}
 	frames := b.scaled(paceFrames, 1)
-	err = b.shuffled(b.rounds(9), list, func(t *target, counts bool) error {
+	err = b.shuffled(b.rounds(20), list, func(t *target, counts bool) error {
 		if !counts {
 			return nil
 		}
