@@ -12,7 +12,7 @@ import (
 
 const (
 	paceRate   = 1000 // frames a second
-	paceFrames = 800 // of a round
+	paceFrames = 800  // of a round
 )
 
 // stampDigits is how many the time of a frame has, in nanoseconds.
