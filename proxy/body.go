@@ -105,8 +105,8 @@ func (b *body) idled() {
 }
 
 // pull gives what the client is to have next: whole frames, as many as are in memory, in two parts of which either may be
-// empty. They are valid until the following call. last says that they go out with the stream's end. The
-// error is io.EOF.
+// empty. They are valid until the following call. last says that they go out with the stream's end. The error is
+// io.EOF.
 func (b *body) pull() (made, row []byte, last bool, err error) {
 	if b.left {
 		return nil, nil, false, io.EOF

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,20 @@ func (p *short) post(body string) []byte {
 	return p.got.Bytes()
 }
 
+// cycle is the n-th run that pauses and the run that answers it.
+func (p *short) cycle(thread string, n int) {
+	got := p.post(order(thread, n, 0, ""))
+	last := got[bytes.LastIndex(got, []byte("data: "))+len("data: "):]
+	id := gjson.GetBytes(last, "outcome.interrupts.0.id").Str
+	if id == "" {
+		p.b.Fatalf("%s", got)
+	}
+	got = p.post(order(thread, n, 0, resumeWith(fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":{"approved":true}}`, id))))
+	if p.runs != 2*n || !bytes.HasSuffix(got, []byte("\n\n")) {
+		p.b.Fatalf("%s", got)
+	}
+}
+
 // order is the body of a run whose history has so many messages.
 func order(thread string, run, history int, more string) string {
 	var list []string
@@ -127,16 +142,7 @@ func BenchmarkCycle(b *testing.B) {
 			n := 0
 			cycle := func() {
 				n++
-				got := p.post(order("thread", n, 0, ""))
-				last := got[bytes.LastIndex(got, []byte("data: "))+len("data: "):]
-				id := gjson.GetBytes(last, "outcome.interrupts.0.id").Str
-				if id == "" {
-					b.Fatalf("%s", got)
-				}
-				got = p.post(order("thread", n, 0, resumeWith(fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":{"approved":true}}`, id))))
-				if p.runs != 2*n || !bytes.HasSuffix(got, []byte("\n\n")) {
-					b.Fatalf("%s", got)
-				}
+				p.cycle("thread", n)
 			}
 			for range 100 { // more than the record keeps
 				cycle()
@@ -144,6 +150,45 @@ func BenchmarkCycle(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				cycle()
+			}
+		})
+	}
+}
+
+// BenchmarkTombstone is what the record of a thread grows by with each pause that cannot be replayed any more.
+func BenchmarkTombstone(b *testing.B) {
+	heap := func() int {
+		runtime.GC()
+		runtime.GC() // what pools held
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	for _, asking := range []struct{ name, stream string }{
+		{"outcome", stream(started, begins, says, ends, asks)},
+		{"langgraph", stream(started, begins, says, ends, tellsOf, finished)},
+	} {
+		b.Run(asking.name, func(b *testing.B) {
+			const threads, before, more = 100, 10, 40 // before: more than can be replayed
+			for b.Loop() {
+				p := newShort(b, func(run int) string {
+					if run%2 == 1 {
+						return asking.stream
+					}
+					return stream(started, begins, says, ends, finished)
+				})
+				n, from := 0, 0
+				for range before + more {
+					if n == before*threads {
+						from = heap()
+					}
+					for t := range threads {
+						n++
+						p.cycle(fmt.Sprint("thread-", t), n)
+					}
+				}
+				b.ReportMetric(float64(heap()-from)/(threads*more), "B/tombstone")
+				runtime.KeepAlive(p)
 			}
 		})
 	}
