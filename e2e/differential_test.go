@@ -474,7 +474,7 @@ var mutators = []struct {
 
 func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 	t.Parallel()
-	real, err := startProcess("verdict", exec.Command(shared.python[stack{"langgraph", "0.0.43"}], filepath.Join("langgraph", "verdict.py")))
+	real, err := startProcess("verdict", exec.Command(interpreter(stack{"langgraph", "0.0.43"}), filepath.Join("langgraph", "verdict.py")))
 	if err != nil {
 		t.Fatal(err)
 	}

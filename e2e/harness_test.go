@@ -33,7 +33,8 @@ const patience = 90 * time.Second
 // and every test has threads of its own.
 var shared struct {
 	binary    string
-	python    map[stack]string // its interpreter, or its node
+	dir       string   // for what the processes write; it goes at the end
+	python    sync.Map // stack to its interpreter, or its node
 	backends  []*backend
 	proxies   map[string]*holdpoint // by backend.name
 	agents    []*backend            // of agent-framework, every version in every mode
@@ -56,7 +57,10 @@ var stacks = []stack{
 }
 
 // node: the server is one for node, and the packages are those of the folder's package-lock.json.
-func (s stack) node() bool { return s.framework == "strands-ts" }
+func (s stack) node() bool {
+	_, err := os.Stat(filepath.Join(s.framework, "package-lock.json"))
+	return err == nil
+}
 
 func TestMain(m *testing.M) {
 	code := 1
@@ -88,6 +92,7 @@ func setUp() error {
 		return err
 	}
 	atEnd(func() { os.RemoveAll(dir) })
+	shared.dir = dir
 	shared.binary = filepath.Join(dir, "holdpoint")
 	build := func() error { return buildBinary(shared.binary) }
 	if ready := os.Getenv("E2E_BINARY"); ready != "" {
@@ -111,9 +116,8 @@ func setUp() error {
 	if err != nil {
 		return err
 	}
-	shared.python = map[stack]string{}
 	for i, s := range stacks {
-		shared.python[s] = interpreters[i]
+		shared.python.Store(s, interpreters[i])
 	}
 	if err := inParallel(start...); err != nil {
 		return err
@@ -136,6 +140,7 @@ func setUp() error {
 	if err := setUpAgents(servers); err != nil {
 		return err
 	}
+	installAhead()
 	shared.strandsPy = slices.DeleteFunc(slices.Clone(servers), func(s *server) bool { return s.framework != "strands" })
 	return setUpStrandsTS(servers)
 }
@@ -412,6 +417,13 @@ type server struct {
 	modes  []string // that it serves
 }
 
+// interpreter is what runs the servers of an installed stack.
+func interpreter(s stack) string {
+	found, _ := shared.python.Load(s)
+	name, _ := found.(string)
+	return name
+}
+
 func startServer(s stack, ledger string) (*server, error) {
 	one := &server{stack: s, ledger: ledger}
 	return one, one.start()
@@ -426,7 +438,7 @@ func (s *server) start() error {
 	if s.ledger != "" {
 		args = append(args, "--ledger", s.ledger)
 	}
-	cmd := exec.Command(shared.python[s.stack], args...)
+	cmd := exec.Command(interpreter(s.stack), args...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
 	p, err := startProcess("backend "+s.framework+" "+s.version, cmd)
 	if err != nil {

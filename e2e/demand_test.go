@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"flag"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// onDemand are stacks that few tests need. The first test that asks for one installs and starts it, so that who runs other
+// tests waits for none of them. A run of all tests installs them in the background.
+var onDemand = map[stack]*demand{}
+
+// A demand is one such stack: once it was asked for, its server or why there is none.
+type demand struct {
+	installed, started sync.Once
+	server             *server
+	err                error
+}
+
+// need is the server of a stack in onDemand. The tests share it, and each has threads of its own. It is given --ledger, a folder
+// for what it writes.
+func need(t *testing.T, framework, version string) *server {
+	t.Helper()
+	s := stack{framework, version}
+	d := onDemand[s]
+	if d == nil {
+		t.Fatalf("%v is not in onDemand", s)
+	}
+	d.install(s)
+	d.started.Do(func() {
+		if d.err == nil {
+			d.server, d.err = startServer(s, filepath.Join(shared.dir, s.framework+"-"+s.version))
+		}
+	})
+	if d.err != nil {
+		t.Fatal(d.err)
+	}
+	return d.server
+}
+
+func (d *demand) install(s stack) {
+	d.installed.Do(func() {
+		var python string
+		if python, d.err = requireTools(); d.err != nil {
+			return
+		}
+		unlock, err := lockCache()
+		if err != nil {
+			d.err = err
+			return
+		}
+		defer unlock()
+		found, err := environment(python, s)
+		if d.err = err; err == nil {
+			shared.python.Store(s, found)
+		}
+	})
+}
+
+// installAhead installs what the tests will ask for later, if all of them run.
+func installAhead() {
+	if f := flag.Lookup("test.run"); f != nil && f.Value.String() != "" {
+		return
+	}
+	go func() {
+		for s, d := range onDemand {
+			d.install(s)
+		}
+	}()
+}
