@@ -20,6 +20,19 @@ type Interrupt struct {
 	// Question is equal for the same question asked again. A dialect may set it; else proxy makes it of Native and
 	// Object.
 	Question string `json:"question,omitempty"`
+	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets them where they are not
+	// the one that Object names: a question about several calls, or a call that is not in the stream. Else proxy takes that
+	// one from the transcript. Empty: not known, as in a record of before.
+	Calls []AskedCall `json:"calls,omitempty"`
+}
+
+// An AskedCall is a tool call as a person was asked about it.
+type AskedCall struct {
+	ID   string `json:"id,omitempty"` // "" where the backend tells none
+	Name string `json:"name,omitempty"`
+	Args string `json:"args,omitempty"` // the arguments' JSON text as it came
+	// Unknown says that its arguments, and maybe its name, are not known in full: nobody can say what a yes would run.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // Reason of the interrupt.

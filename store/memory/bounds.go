@@ -215,6 +215,9 @@ func size(r *store.Result) int {
 		n += rest + len(p.Private) + len(p.NativeFinish) + len(p.Finish)
 		for _, i := range p.Interrupts {
 			n += len(i.ID) + len(i.Native) + len(i.Object) + len(i.Private) + 80
+			for _, c := range i.Calls {
+				n += len(c.ID) + len(c.Name) + len(c.Args) + 56
+			}
 		}
 		for _, ev := range p.Native {
 			n += len(ev) + 24

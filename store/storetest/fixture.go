@@ -163,7 +163,7 @@ func pause(id string) agui.Pause {
 		ID:      id,
 		Dialect: "langgraph",
 		Interrupts: []agui.Interrupt{
-			interrupt(id+"~1", `{"reason":"tool_call","toolCallId":"c1"}`),
+			asking(interrupt(id+"~1", `{"reason":"tool_call","toolCallId":"c1"}`)),
 			interrupt(id+"~2", `{"reason":"input"}`),
 		},
 		Private:      json.RawMessage(`{"run":"r1"}`),
@@ -179,6 +179,12 @@ func pause(id string) agui.Pause {
 
 func interrupt(id, object string) agui.Interrupt {
 	return agui.Interrupt{ID: id, Native: "native", Object: json.RawMessage(object), Private: json.RawMessage(`{"k":1}`)}
+}
+
+// asking is an interrupt that asks about calls.
+func asking(i agui.Interrupt) agui.Interrupt {
+	i.Calls = []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{ "path":"<&>" , "n":1.0}`}, {ID: "c2", Name: "ls", Unknown: true}}
+	return i
 }
 
 // expiring is a pause with one interrupt for each time.

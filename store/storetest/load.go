@@ -246,6 +246,7 @@ func copyCases() []testCase {
 func scribble(p *agui.Pause) {
 	p.ID = "scribbled"
 	p.Interrupts[0].ID = "scribbled"
+	p.Interrupts[0].Calls[0].Args = "scribbled"
 	p.Native[0] = json.RawMessage(`"scribbled"`)
 	p.Seen[0].ID = "scribbled"
 }

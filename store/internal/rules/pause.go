@@ -56,6 +56,9 @@ func clonePause(p *agui.Pause) *agui.Pause {
 	}
 	c := *p
 	c.Interrupts = slices.Clone(p.Interrupts)
+	for n := range c.Interrupts {
+		c.Interrupts[n].Calls = slices.Clone(c.Interrupts[n].Calls)
+	}
 	c.Native = slices.Clone(p.Native)
 	c.Seen = slices.Clone(p.Seen)
 	return &c
