@@ -11,7 +11,9 @@ import (
 
 // onDemand are stacks that few tests need. The first test that asks for one installs and starts it, so that who runs other
 // tests waits for none of them. A run of all tests installs them in the background.
-var onDemand = map[stack]*demand{}
+var onDemand = map[stack]*demand{
+	{"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
+}
 
 // A demand is one such stack: once it was asked for, its server or why there is none.
 type demand struct {

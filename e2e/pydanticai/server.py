@@ -1,0 +1,170 @@
+"""Serves an agent of pydantic-ai over its AG-UI adapter: POST /<mode>/agent. No model is called.
+
+It binds a free port of 127.0.0.1, prints one JSON line {"port":..,"modes":[..],"versions":{..}} on stdout and ends when its
+standard input ends, so that it never outlives the test that started it.
+
+Modes: "stateless" is AGUIAdapter.dispatch_request as documented, which takes the conversation from the request; "store"
+keeps it in a conversation store (versions that have one).
+
+A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes, turn by
+turn: "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next.
+
+Beside the agent:
+  GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[..]}: what the tools really did,
+                          the requests, and the results that the model was shown
+"""
+
+import argparse
+import contextvars
+import importlib.metadata
+import json
+import os
+import socket
+import sys
+import threading
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import uvicorn
+from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, RetryPromptPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+THREAD: contextvars.ContextVar[str] = contextvars.ContextVar("thread", default="")
+PACKAGES = ("pydantic-ai-slim", "ag-ui-protocol")
+
+
+class Ledger:
+    """What really happened, per thread."""
+
+    KINDS = ("effects", "nodes", "runs", "seen")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: dict[str, dict[str, list]] = {}
+
+    def add(self, kind: str, what: Any) -> None:
+        with self._lock:
+            self._threads.setdefault(THREAD.get(), {k: [] for k in self.KINDS})[kind].append(what)
+
+    def of(self, name: str) -> dict[str, Any]:
+        with self._lock:
+            kept = self._threads.get(name, {k: [] for k in self.KINDS})
+            counts: dict[str, int] = {}
+            for effect in kept["effects"]:
+                counts[effect["name"]] = counts.get(effect["name"], 0) + 1
+            return {"counts": counts, **{k: list(v) for k, v in kept.items()}}
+
+
+LEDGER = Ledger()
+
+
+def said(part: UserPromptPart) -> str:
+    if isinstance(part.content, str):
+        return part.content
+    return " ".join(text for text in part.content if isinstance(text, str))
+
+
+async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    """Answers the last user message: the turn is the number of its own answers behind it."""
+    order, turn, results = "", 0, []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            turn += 1
+            continue
+        for part in message.parts if isinstance(message, ModelRequest) else []:
+            if isinstance(part, UserPromptPart):
+                order, turn, results = said(part), 0, []
+            elif isinstance(part, (ToolReturnPart, RetryPromptPart)):
+                results.append(str(part.content))
+    LEDGER.add("seen", {"order": order, "results": results})
+    if order.startswith("plain"):
+        yield "echo: " + order
+        return
+    turns = [one for one in order.split(";") if one.strip()]
+    if turn >= len(turns):
+        yield "done"
+        return
+    for n, call in enumerate(turns[turn].split(",")):
+        verb, _, what = call.strip().partition(" ")
+        name, key = {"delete": ("delete_file", "path"), "wipe": ("wipe_disk", "path"), "search": ("search", "query")}[verb]
+        yield {n: DeltaToolCall(name=name, json_args=json.dumps({key: what}), tool_call_id="call_" + uuid.uuid4().hex[:12])}
+
+
+agent = Agent(FunctionModel(stream_function=model), output_type=[str, DeferredToolRequests])
+
+
+@agent.tool_plain(requires_approval=True)
+def delete_file(path: str) -> str:
+    LEDGER.add("effects", {"name": "delete_file", "args": {"path": path}})
+    return f"deleted {path}"
+
+
+@agent.tool_plain(requires_approval=True)
+def wipe_disk(path: str) -> str:
+    LEDGER.add("effects", {"name": "wipe_disk", "args": {"path": path}})
+    return f"wiped {path}"
+
+
+@agent.tool_plain
+def search(query: str) -> str:
+    LEDGER.add("effects", {"name": "search", "args": {"query": query}})
+    return f"found {query}"
+
+
+MODES: dict[str, dict[str, Any]] = {"stateless": {}}
+try:
+    from pydantic_ai.conversation_store import InMemoryConversationStore
+
+    MODES["store"] = {"manage_message_history": "server", "conversation_store": InMemoryConversationStore()}
+except ImportError:
+    pass
+
+
+def endpoint(options: dict[str, Any]):
+    async def run(request: Request):
+        try:
+            body = json.loads(await request.body())
+            THREAD.set(str(body.get("threadId") or ""))
+        except (ValueError, AttributeError):
+            pass
+        LEDGER.add("runs", {"path": request.url.path})
+        return await AGUIAdapter.dispatch_request(request, agent=agent, **options)
+
+    return run
+
+
+async def effects(request: Request) -> JSONResponse:
+    return JSONResponse(LEDGER.of(request.path_params["thread"]))
+
+
+def end_with_stdin() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ledger", help="not used: what is kept is kept in memory")
+    parser.add_argument("--port", type=int, default=0)
+    options = parser.parse_args()
+    routes = [Route(f"/{mode}/agent", endpoint(how), methods=["POST"]) for mode, how in MODES.items()]
+    app = Starlette(routes=[*routes, Route("/effects/{thread}", effects)])
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(("127.0.0.1", options.port))
+    sock.listen(128)
+    versions = {p: importlib.metadata.version(p) for p in PACKAGES}
+    print(json.dumps({"port": sock.getsockname()[1], "modes": list(MODES), "versions": versions}), flush=True)
+    threading.Thread(target=end_with_stdin, daemon=True).start()
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[sock])
+
+
+if __name__ == "__main__":
+    main()
