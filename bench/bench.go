@@ -26,7 +26,7 @@ type scenario struct {
 // scenarios are all, in the order in which they are measured. A group has one word in front of its names, by which it is
 // asked for as a whole.
 func scenarios() []scenario {
-	return []scenario{
+	list := []scenario{
 		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunked(1, true)) }},
 		{"blast-20", "twenty in a chunk", func(b *bench) error { return b.blast("20 in a chunk", b.chunked(20, true)) }},
 		{"blast-usual", "runs of a usual length", func(b *bench) error { return b.blast("runs of a usual length", b.usual(true)) }},
@@ -47,6 +47,10 @@ func scenarios() []scenario {
 		{"cycles-1", "10,000 pauses and resumes on one thread", func(b *bench) error { return b.cycles(1, 10000) }},
 		{"cycles-200", "200 threads with 50 each", func(b *bench) error { return b.cycles(200, 50) }},
 	}
+	for _, one := range worsts() {
+		list = append(list, scenario{"worst-" + one.name, one.what, func(b *bench) error { return b.worst(one) }})
+	}
+	return list
 }
 
 // A bench is one measurement with all its processes.
@@ -63,6 +67,7 @@ type bench struct {
 	started []*process
 	up      map[string]*target
 	missing map[string]bool
+	headed  bool         // the table of the worst inputs has its head
 	runs    atomic.Int64 // how many were ordered: each has ids of its own
 }
 

@@ -29,6 +29,7 @@ func newOrigin() *origin {
 	o.mux.HandleFunc("POST /held/", o.hold)
 	o.mux.HandleFunc("POST /gate/{command}", o.open)
 	o.mux.HandleFunc("GET /gate", o.count)
+	o.mux.HandleFunc("POST /worst/{name}", o.worst)
 	return o
 }
 

@@ -67,6 +67,14 @@ func afterListening(line string) string {
 
 // holdpoint starts the binary with nothing configured but the upstream, and the dialect where a scenario is about one.
 func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
+	if dialect == "" {
+		return holdpointWith()
+	}
+	return holdpointWith("HOLDPOINT_DIALECT=" + dialect)
+}
+
+// holdpointWith starts the binary with further variables.
+func holdpointWith(more ...string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	return func(b *bench, ctx context.Context, name string) (*process, error) {
 		binary := b.settings.binary
 		if name == "against" {
@@ -79,10 +87,7 @@ func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) 
 			}
 		}
 		env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_LOG_FORMAT=json")
-		if dialect != "" {
-			env = append(env, "HOLDPOINT_DIALECT="+dialect)
-		}
-		return start(ctx, name, "", env, listeningInLog, binary)
+		return start(ctx, name, "", append(env, more...), listeningInLog, binary)
 	}
 }
 
