@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -92,6 +93,9 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 			r.fresh, r.taken = res.Untaken, false
 		}
 		return r.concludePause(res), false
+	}
+	if res.Spoke != "" {
+		r.h.routes.Add(strings.Clone(r.path), res.Spoke)
 	}
 	finish := res.Finish
 	if finish.Type == agui.Unknown {

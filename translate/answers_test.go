@@ -7,17 +7,19 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// On a thread that waits for nothing, command.resume answers nothing that is open, but Mastra's is none of Holdpoint's.
+// On a thread that waits for nothing, command.resume answers nothing that is open. Mastra's is none of Holdpoint's, but the client
+// writes the echo: it passes only where Mastra was heard.
 func TestAnswersWithoutAPause(t *testing.T) {
 	mastra := `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"r\"}"`
 	for name, c := range map[string]struct {
 		event, dialect string
 		want           int
 	}{
-		"a value":                          {"", "", 1},
-		"Mastra's":                         {`,"interruptEvent":` + mastra, "", 0},
-		"Mastra's on a route of LangGraph": {`,"interruptEvent":` + mastra, "langgraph", 1},
-		"Mastra's on another route":        {`,"interruptEvent":` + mastra, "draft", 0},
+		"a value":                                {"", "", 1},
+		"Mastra's, on a route that nobody knows": {`,"interruptEvent":` + mastra, "", 1},
+		"Mastra's on a route of Mastra's":        {`,"interruptEvent":` + mastra, MastraSpeaks, 0},
+		"Mastra's on a route of LangGraph":       {`,"interruptEvent":` + mastra, "langgraph", 1},
+		"Mastra's on another route":              {`,"interruptEvent":` + mastra, "draft", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","forwardedProps":{"command":{"resume":true` + c.event + `}}}`))

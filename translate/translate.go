@@ -148,6 +148,8 @@ type Result struct {
 	Lost  bool // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT
 	// Doubt: the stream does not tell whether what was approved was carried out. The run ends in RESUME_IN_DOUBT.
 	Doubt bool
+	// Spoke is the dialect that the stream was seen to speak though it did not pause: its route is known by that from then on.
+	Spoke string
 	// Announced says that Pause.Native was emitted in its place already; it is told again only to who asks again.
 	Announced bool
 	// Untaken are messages of a run without answers that the backend did not take, since it was waiting already: they are

@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -46,11 +47,7 @@ func contradiction(list []agui.Answer) error {
 // formal are the answers outside of the messages.
 func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if p.ID == "" && p.Dialect != Name {
-		// Nobody knows whose answers these are. Of the forms that have no other owner, this is ours.
-		if in.ResumeObject == nil {
-			return nil, nil
-		}
-		return fromItems(gjson.GetBytes(in.ResumeObject, "interrupts").Array(), p), nil
+		return unclaimed(&in, p), nil
 	}
 	var own []agui.Answer
 	if in.ResumeObject != nil {
@@ -76,6 +73,18 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		entries[n] = alias(p, entries[n])
 	}
 	return translate.OneSet(entries, own)
+}
+
+// unclaimed are the answers where nobody knows whose they are: those in the forms that have no other owner than this framework.
+func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
+	var items []gjson.Result
+	if in.ResumeObject != nil {
+		items = gjson.GetBytes(in.ResumeObject, "interrupts").Array()
+	}
+	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // in any other spelling it is no input
+		items = append(items, propsItems(*in)...)
+	}
+	return fromItems(items, p)
 }
 
 // propsItems are the answers in forwardedProps.resume, nil if it holds something else.

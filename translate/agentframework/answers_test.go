@@ -139,7 +139,10 @@ func TestAnswersToNothing(t *testing.T) {
 		{"of a route that nobody knows", agui.Pause{}, "", stray, ``},
 		{"an object of ours", agui.Pause{}, `"resume":{"interrupts":[{"id":"a","value":true}]}`, nil, `a resolved true`},
 		{"an object of others", agui.Pause{}, `"resume":{"id":"a","value":true}`, nil, ``},
-		{"a list in the properties", agui.Pause{}, `"forwardedProps":{"resume":[{"id":"a"}]}`, nil, ``},
+		{"a list in the properties", agui.Pause{}, `"forwardedProps":{"resume":[{"id":"a"}]}`, nil, `a resolved`},
+		{"an object in the properties", agui.Pause{}, `"forwardedProps":{"resume":{"interrupts":[{"id":"a","value":true}]}}`, nil, `a resolved true`},
+		{"other things in the properties", agui.Pause{}, `"forwardedProps":{"resume":"my life","config":{"id":"a"}}`, nil, ``},
+		{"a list in the properties, of another route", agui.Pause{Dialect: "langgraph"}, `"forwardedProps":{"resume":[{"id":"a"}]}`, nil, `a resolved`},
 		{"the same, of a route that speaks it", agui.Pause{Dialect: Name}, `"forwardedProps":{"resume":[{"id":"a"}]}`, nil, `a resolved`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

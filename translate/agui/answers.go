@@ -14,7 +14,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		if i := mastraInterrupt(in, p); i != nil {
 			return answersOfMastra(in, i)
 		}
-		if p.Dialect != "langgraph" {
+		if p.Dialect == Name {
 			return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
 		}
 	}

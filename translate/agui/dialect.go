@@ -18,7 +18,7 @@ import (
 )
 
 // Name of the dialect.
-const Name = "agui"
+const Name = translate.MastraSpeaks
 
 // reasonDefault is the reason of an interrupt that came without one: a client fails without.
 const reasonDefault = "agui:interrupt"

@@ -208,7 +208,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		"no answer":                          {``, agui.Pause{}, ``},
 		"no pause: the first that finds any": {`"forwardedProps":{"command":{"resume":1}}`, agui.Pause{}, `[: 1]`},
-		"Mastra's, nobody's":                 {mastra, agui.Pause{}, ``},
+		"Mastra's, nobody's":                 {mastra, agui.Pause{}, `[: 1]`},
 		"Mastra's on a route of LangGraph":   {mastra, agui.Pause{Dialect: "langgraph"}, `[: 1]`},
 		"Mastra's on a route of agui":        {mastra, agui.Pause{Dialect: "agui"}, ``},
 		"the pause's dialect":                {`"resume":[{"interruptId":"a","status":"resolved","payload":true}]`, as("langgraph"), `[a: {"approved":true}]`},

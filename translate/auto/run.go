@@ -352,9 +352,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res.Before = append(before, res.Before...)
 	if len(res.Pause.Interrupts) > 0 {
 		res.Pause.Dialect = run.name
-	} else {
-		run.warn(e)
+		return res, err
 	}
+	if run.foreign == translate.Mastra {
+		res.Spoke = run.name // the answer to its announcement will have to pass
+	}
+	run.warn(e)
 	return res, err
 }
 

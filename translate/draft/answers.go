@@ -13,9 +13,6 @@ import (
 // Answers implements translate.Dialect: the entries of resume and command.resume, as from any client; a resume object, as
 // from a client of the first draft; and for a pause that was asked by tool calls the tool messages at the end.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
-		return translate.Entries(in), nil // not ours; passes untouched, as the announcement did
-	}
 	others := in
 	others.ResumeObject = nil
 	list, err := translate.Answers(others, p)

@@ -43,7 +43,7 @@ func TestAnswers(t *testing.T) {
 		"two forms that say the same":        {one, object(`"payload":{"x":1}`) + `,` + command(`{"x": 1}`), `a~r1 resolved {"x": 1} *`, ""},
 		"two forms that do not":              {one, object(`"payload":false`) + `,` + command(`true`), ``, agui.ResumeConflict},
 		"two forms, nothing open":            {none, object(`"payload":false`) + `,` + command(`true`), ` resolved true *;  resolved false *`, ""},
-		"Mastra's echo of another day":       {none, `"forwardedProps":{"command":{"resume":1,"interruptEvent":"{\"type\":\"mastra_suspend\"}"}}`, ``, ""},
+		"Mastra's echo of another day":       {none, `"forwardedProps":{"command":{"resume":1,"interruptEvent":"{\"type\":\"mastra_suspend\"}"}}`, ` resolved 1 *`, ""},
 		"one twice in a map":                 {two, command(`{"a":1,"a~r1":1}`), ``, agui.InvalidPayload},
 	} {
 		t.Run(name, func(t *testing.T) {

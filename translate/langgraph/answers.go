@@ -18,9 +18,6 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if !native {
 		return entries(in, p), nil
 	}
-	if p.Dialect != Name && translate.EchoOf(in) == translate.Mastra {
-		return entries(in, p), nil // not ours; passes untouched, as the announcement did
-	}
 	if err := translate.NoObject(in); err != nil {
 		return nil, err
 	}

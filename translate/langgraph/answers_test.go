@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 		"none: a value":                          {agui.Pause{}, command(`1`), unknownAnswer, ""},
 		"none: an id map":                        {agui.Pause{}, command(`{"` + idB + `":2,"` + A + `":1}`), A + ` resolved 1 *; ` + idB + ` resolved 2 *`, ""},
 		"none: an empty map":                     {agui.Pause{}, command(`{}`), ` resolved {} *`, ""},
-		"none: Mastra's":                         {agui.Pause{}, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), "", ""},
+		"none: Mastra's":                         {agui.Pause{}, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
 		"none: Mastra's on a route of LangGraph": {agui.Pause{Dialect: Name}, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
 		"none: both forms (the array may be dropped, the command must not pass)": {agui.Pause{}, resumeArray(entry("x", "")) + "," + command(`1`), `x cancelled ; ` + unknownAnswer[0:], ""},
 
