@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -258,6 +259,9 @@ func (q *question) forOpen() decision {
 		}
 		if err := q.valid(i.Schema(), a.Payload); err != nil {
 			d := refuse(agui.InvalidPayload, "payload for interrupt %q does not fit its responseSchema: %v", i.ID, err)
+			if unjudged := (*unjudgedError)(nil); errors.As(err, &unjudged) {
+				d = refuse(agui.InvalidPayload, "payload for interrupt %q cannot be judged by its responseSchema: %v; send a smaller one, or cancelled", i.ID, unjudged.why)
+			}
 			d.reask = true
 			return d
 		}

@@ -61,7 +61,10 @@ func (r *run) readAnswers() error {
 
 // valid judges a payload. A schema that cannot be used must not lock the question up.
 func (r *run) valid(schema, payload json.RawMessage) error {
-	err := validate(schema, payload)
+	if r.validator == nil {
+		r.validator = newValidator(r.ctx)
+	}
+	err := r.validator.validate(schema, payload)
 	if errors.Is(err, errSchema) {
 		r.log.Warn("payload taken unchecked", "err", err)
 		return nil

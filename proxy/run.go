@@ -84,6 +84,7 @@ type run struct {
 // attempt before is left then.
 type attempt struct {
 	in         agui.RunInput  // as it goes to the dialect
+	validator  *validator     // of its payloads, nil while there was none
 	verdict    decision       // what is to be done
 	answers    []agui.Answer  // what Dialect.Answers read; nil if the request has none
 	unread     *agui.RunError // it could not read them

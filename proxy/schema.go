@@ -1,54 +1,148 @@
 package proxy
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"holdpoint/internal/agui"
 )
 
-// maxSchemaBytes bounds a backend's responseSchema: it is input from outside, compiled at every answer.
-const maxSchemaBytes = 64 << 10
+// Bounds of a backend's responseSchema: it is input from outside, and compiled at every answer. Compiling takes time with the
+// square of most of what a schema has; within these it is some 50 ms at most.
+const (
+	maxSchemaBytes   = 64 << 10
+	maxSchemaValues  = 64 << 10 // an enum may have very many
+	maxSchemaDepth   = 64
+	maxSubschemas    = 2000
+	maxStrangeRefs   = 100   // references to what is no known place of a schema
+	maxPatternStates = 20000 // of all patterns: Go's regular expressions take a step per state and byte
+)
 
 // errSchema marks a schema that cannot be used: too large, not valid, or with a reference to elsewhere.
 var errSchema = errors.New("proxy: responseSchema cannot be used")
 
-// validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another. The error is nil,
-// wraps errSchema, or says where the payload does not fit, without quoting any of its values.
-func validate(schema, payload json.RawMessage) error {
-	if len(schema) > maxSchemaBytes {
-		return fmt.Errorf("%w: %d bytes, at most %d are read", errSchema, len(schema), maxSchemaBytes)
+// A schema is a responseSchema that can judge.
+type schema struct {
+	// whole tells where a payload fails. inverse fits what the schema does not: behind a `not` the library stops at the first
+	// mistake and keeps no list of them, each with its place.
+	whole, inverse *jsonschema.Schema
+	size           int // how many schemas it consists of
+	digits         int // of the longest number in it
+}
+
+const (
+	schemaURL  = "urn:holdpoint:schema"
+	inverseURL = "urn:holdpoint:inverse"
+)
+
+// compile makes a schema that does its work under the meter. An error wraps errSchema.
+func compile(text json.RawMessage, m *meter) (s *schema, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, fmt.Errorf("%w: the validator failed: %v", errSchema, p)
+		}
+		if err != nil && !errors.Is(err, errSchema) {
+			s, err = nil, fmt.Errorf("%w: %s", errSchema, agui.Cut(err.Error())) // the library's may quote all of the schema
+		}
+	}()
+	if len(text) > maxSchemaBytes {
+		return nil, fmt.Errorf("%d bytes, at most %d are read", len(text), maxSchemaBytes)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	doc, err := agui.ParseValue(text, maxSchemaValues)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errSchema, err)
+		return nil, err
+	}
+	if err := boundSchema(doc); err != nil {
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	if err := c.AddResource("urn:holdpoint:schema", doc); err != nil {
-		return fmt.Errorf("%w: %w", errSchema, err)
+	patterns := patterns{known: map[string]pattern{}}
+	c.UseRegexpEngine(patterns.compile)
+	all := listed{}
+	c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "urn:holdpoint:meter", Compile: all.add})
+	c.AssertVocabs()
+	if err := c.AddResource(schemaURL, doc.Any); err != nil {
+		return nil, err
 	}
-	compiled, err := c.Compile("urn:holdpoint:schema")
-	if err != nil {
-		return fmt.Errorf("%w: %w", errSchema, err)
+	if err := c.AddResource(inverseURL, map[string]any{"not": map[string]any{"$ref": schemaURL}}); err != nil {
+		return nil, err
 	}
-	if len(payload) == 0 {
-		payload = json.RawMessage("null")
+	s = &schema{}
+	if s.whole, err = c.Compile(schemaURL); err != nil {
+		return nil, err
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(payload))
-	if err != nil {
-		return errors.New("not valid JSON")
+	if s.inverse, err = c.Compile(inverseURL); err != nil {
+		return nil, err
 	}
-	var invalid *jsonschema.ValidationError
-	if err := compiled.Validate(value); errors.As(err, &invalid) {
-		return errors.New(firstCause(invalid))
-	} else if err != nil {
-		return err
+	patterns.known = nil // what comes now is texts of payloads
+	m.gauge(all.schemas)
+	s.size, s.digits = len(all.schemas), doc.Digits
+	return s, nil
+}
+
+// boundSchema refuses a schema that would take long to compile.
+func boundSchema(doc agui.Value) error {
+	if doc.Depth > maxSchemaDepth {
+		return fmt.Errorf("nested %d deep, at most %d are read", doc.Depth, maxSchemaDepth)
+	}
+	subschemas, strange := countSchemas(doc.Any)
+	if subschemas > maxSubschemas {
+		return fmt.Errorf("%d objects and booleans, at most %d are read", subschemas, maxSubschemas)
+	}
+	if strange > maxStrangeRefs {
+		return fmt.Errorf("%d references to other places than #, $defs and definitions, at most %d are followed", strange, maxStrangeRefs)
 	}
 	return nil
+}
+
+// countSchemas counts what may be a schema, and references for which the library copies all that it knows of the document.
+func countSchemas(v any) (subschemas, strange int) {
+	add := func(v any) {
+		a, b := countSchemas(v)
+		subschemas, strange = subschemas+a, strange+b
+	}
+	switch v := v.(type) {
+	case bool:
+		subschemas = 1
+	case map[string]any:
+		subschemas = 1
+		for key, value := range v {
+			if ref, ok := value.(string); ok && key == "$ref" && isStrange(ref) {
+				strange++
+			}
+			add(value)
+		}
+	case []any:
+		for _, value := range v {
+			add(value)
+		}
+	}
+	return subschemas, strange
+}
+
+func isStrange(ref string) bool {
+	for _, usual := range []string{"#/$defs/", "#/definitions/"} {
+		if name, ok := strings.CutPrefix(ref, usual); ok {
+			return strings.Contains(name, "/")
+		}
+	}
+	return strings.Contains(ref, "/")
+}
+
+// listed is a vocabulary without words: the library tells it of every schema that it compiles, also of those that no exported
+// field leads to.
+type listed struct{ schemas []*jsonschema.Schema }
+
+func (l *listed) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
+	l.schemas = append(l.schemas, ctx.Enqueue(nil)) // the one that is being compiled
+	return nil, nil
 }
 
 // noLoader refuses every reference out of the schema: a backend must not make the proxy fetch anything.
@@ -56,6 +150,52 @@ type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New("references to other documents are not followed")
+}
+
+// A pattern is a regular expression that knows how many states it has.
+type pattern struct {
+	*regexp.Regexp
+	states int
+}
+
+// patterns compiles the regular expressions of one schema, for which the library asks more than once; and then those that a
+// payload's texts are where the schema wants such a text.
+type patterns struct {
+	known  map[string]pattern // nil once the schema is compiled
+	states int                // of all that are known
+}
+
+func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
+	if re, ok := p.known[text]; ok {
+		return re, nil
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	states := countStates(tree)
+	if states+p.states > maxPatternStates {
+		return nil, fmt.Errorf("the patterns have more than %d states", maxPatternStates)
+	}
+	re, err := regexp.Compile(text)
+	if err == nil && p.known != nil {
+		p.known[text] = pattern{re, states}
+		p.states += states
+	}
+	return pattern{re, states}, err
+}
+
+// countStates is about how many states a regular expression has once its repetitions are written out. The parser sees to it
+// that they are not very many in one another.
+func countStates(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += countStates(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return n
 }
 
 // firstCause says where and by which keyword the payload fails; the library's own text quotes values.
@@ -67,5 +207,5 @@ func firstCause(e *jsonschema.ValidationError) string {
 	if len(e.InstanceLocation) == 0 {
 		where = "the payload"
 	}
-	return fmt.Sprintf("%s fails %q", where, strings.Join(e.ErrorKind.KeywordPath(), "/"))
+	return fmt.Sprintf("%s fails %q", agui.Cut(where), strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }

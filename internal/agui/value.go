@@ -1,0 +1,177 @@
+package agui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unsafe"
+)
+
+// Bounds of a number that is computed with: as digits and as a power of ten, more than a float64 has. Exact arithmetic, which
+// JSON Schema wants, writes all the noughts of 1e999999 out; and what is longer than a number of any use is no number for a
+// person to send.
+const (
+	MaxDigits   = 400
+	MaxExponent = 400
+)
+
+// A Value is JSON taken apart, and what was counted on the way.
+type Value struct {
+	Any    any // what encoding/json makes of it with UseNumber; its texts lie in the JSON
+	Count  int // of all values in it and of their keys
+	Depth  int // 1: no other value is in it
+	Digits int // that the longest number has when it is written out
+}
+
+// ParseValue takes JSON apart, in one pass. The error says that it is none, or which bound it exceeds: more than most values
+// and keys, deeper than MaxDepth, a number that is out of bounds.
+func ParseValue(raw []byte, most int) (Value, error) {
+	p := valueParser{s: unsafe.String(unsafe.SliceData(raw), len(raw)), most: most}
+	p.Any = p.value(1)
+	if p.err == nil && skipSpace(p.s, p.i) != len(p.s) {
+		p.err = ErrNoJSON
+	}
+	return p.Value, p.err
+}
+
+// A valueParser stands at i, and does not move on behind its first error.
+type valueParser struct {
+	Value
+	s    string
+	i    int
+	most int
+	err  error
+}
+
+func (p *valueParser) fail(err error) any {
+	if p.err == nil {
+		p.err = err
+	}
+	p.i = len(p.s)
+	return nil
+}
+
+// peek is the next byte that is not white space, 0 if there is none.
+func (p *valueParser) peek() byte {
+	if p.i = skipSpace(p.s, p.i); p.i < len(p.s) {
+		return p.s[p.i]
+	}
+	return 0
+}
+
+func (p *valueParser) value(depth int) any {
+	first := p.peek()
+	p.Depth = max(p.Depth, depth)
+	if p.Count++; p.Count > p.most {
+		return p.fail(fmt.Errorf("more than %d values and keys are in it", p.most))
+	}
+	switch {
+	case depth > MaxDepth && (first == '{' || first == '['):
+		return p.fail(ErrNoJSON)
+	case first == '{':
+		return p.object(depth)
+	case first == '[':
+		return p.array(depth)
+	case first == '-' || isDigit(first):
+		return p.number()
+	}
+	raw := p.token(valueEnd(p.s, p.i, 0))
+	switch raw {
+	case "true":
+		return true
+	case "false":
+		return false
+	case "null", "":
+		return nil
+	}
+	return Text(raw)
+}
+
+// token is the text up to end, which is -1 where there is no token.
+func (p *valueParser) token(end int) string {
+	if end < 0 {
+		p.fail(ErrNoJSON)
+		return ""
+	}
+	raw := p.s[p.i:end]
+	p.i = end
+	return raw
+}
+
+// object: of equal keys the last one counts.
+func (p *valueParser) object(depth int) any {
+	object := map[string]any{}
+	for more := p.open('}'); more; more = p.more('}') {
+		if p.peek() != '"' {
+			return p.fail(ErrNoJSON)
+		}
+		end, _ := stringEnd(p.s, p.i+1)
+		key := Text(p.token(end))
+		p.Count++
+		if p.peek() != ':' {
+			return p.fail(ErrNoJSON)
+		}
+		p.i++
+		object[key] = p.value(depth + 1)
+	}
+	return object
+}
+
+func (p *valueParser) array(depth int) any {
+	list := []any{}
+	for more := p.open(']'); more; more = p.more(']') {
+		list = append(list, p.value(depth+1))
+	}
+	return list
+}
+
+// open reads the bracket and says whether anything is in it.
+func (p *valueParser) open(closing byte) bool {
+	p.i++
+	if p.peek() == closing {
+		p.i++
+		return false
+	}
+	return true
+}
+
+// more says whether there is another one behind a member or an element.
+func (p *valueParser) more(closing byte) bool {
+	switch c := p.peek(); {
+	case c == ',':
+		p.i++
+		return true
+	case c == closing && c != 0:
+		p.i++
+	default:
+		p.fail(ErrNoJSON)
+	}
+	return false
+}
+
+func (p *valueParser) number() any {
+	raw := p.token(numberEnd(p.s, p.i))
+	digits, exponent := numberSize(raw)
+	if digits > MaxDigits || exponent > MaxExponent || exponent < -MaxExponent {
+		return p.fail(fmt.Errorf("a number in it has more than %d digits, or an exponent beyond %d", MaxDigits, MaxExponent))
+	}
+	p.Digits = max(p.Digits, digits+max(exponent, -exponent))
+	return json.Number(raw)
+}
+
+// numberSize is how many digits stand before a number's exponent, and the exponent: MaxExponent+1 for any that is out of bounds.
+func numberSize(raw string) (digits, exponent int) {
+	for i := range len(raw) {
+		switch c := raw[i]; {
+		case isDigit(c):
+			digits++
+		case c|0x20 == 'e':
+			e, err := strconv.Atoi(raw[i+1:])
+			if err != nil || e > MaxExponent || e < -MaxExponent {
+				e = MaxExponent + 1
+			}
+			return digits, e
+		}
+	}
+	return digits, 0
+}

@@ -1,0 +1,302 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// What judging the payloads of one request may take. The work is an estimate in nanoseconds, so that the same request gets the
+// same answer on a busy machine; the time is for what the estimate does not know.
+const (
+	workOfRequest = int64(100 * time.Millisecond)
+	workOfPayload = int64(50 * time.Microsecond)
+	workOfByte    = 100
+	workToExplain = int64(2 * time.Millisecond)
+	timeOfRequest = 5 * time.Second
+)
+
+// Estimates of the library's single steps.
+const (
+	workOfSchema = 400    // one schema is asked about one value
+	workOfKey    = 100    // one key, or one value compared with another
+	workOfChar   = 20     // one byte of a text is looked at
+	workOfState  = 3      // and is shown to one state of a pattern
+	workOfRegexp = 50_000 // one byte of a text is compiled: seven may be a thousand states
+	workOfNumber = 800    // one becomes an exact number, up to cheapDigits of them
+	cheapDigits  = 40
+)
+
+var errTooDear = errors.New("it takes too many steps")
+
+// A meter counts the work of a schema while it is done, and ends it by a panic at the bound, when its time is over, or when
+// the request has ended: the library has no other way to be stopped.
+type meter struct {
+	ctx   context.Context
+	until time.Time
+	left  int64
+	tick  int64 // until the clock is looked at again
+	// times is by how much all of it is dearer, for numbers are long.
+	times int64
+}
+
+// A stop is what ends the work.
+type stop struct{ err error }
+
+func (m *meter) spend(work int64) {
+	work *= m.times
+	if m.left -= work; m.left < 0 {
+		panic(stop{errTooDear})
+	}
+	if m.tick -= work; m.tick < 0 {
+		m.tick = int64(time.Millisecond)
+		if err := m.ctx.Err(); err != nil {
+			panic(stop{err})
+		}
+		if time.Now().After(m.until) {
+			panic(stop{errTooDear})
+		}
+	}
+}
+
+// run has a schema judge a value.
+func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case stop:
+			err = p.err
+		default:
+			err = errors.New("the validator failed at it")
+		}
+	}()
+	return s.Validate(value)
+}
+
+// gauge puts a gauge into each schema: its format is asked before anything that goes deeper.
+func (m *meter) gauge(all []*jsonschema.Schema) {
+	w := &gauges{m: m, asked: make(map[*jsonschema.Schema]int64, len(all)), step: workOfSchema + int64(len(all))}
+	for _, s := range all {
+		w.asked[s] = w.ask(s)
+		w.dearest = max(w.dearest, w.asked[s])
+		w.unevaluated = w.unevaluated || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
+	}
+	for _, s := range all {
+		w.add(s)
+	}
+}
+
+// gauges are those of the schemas of one document.
+type gauges struct {
+	m           *meter
+	step        int64 // to ask one schema; the library looks for circles among those that ask it
+	asked       map[*jsonschema.Schema]int64
+	dearest     int64
+	unevaluated bool // the library keeps lists of the members that nobody asked about yet
+}
+
+// ask is what the library does in a schema before it asks for the format: the type, const and enum.
+func (w *gauges) ask(s *jsonschema.Schema) int64 {
+	work := w.step
+	if s.Const != nil {
+		work += w.compare(*s.Const)
+	}
+	if s.Enum != nil {
+		work += w.compare(s.Enum.Values)
+	}
+	return work
+}
+
+// compare is the work to compare something with the value, at most.
+func (w *gauges) compare(value any) int64 {
+	work := int64(workOfKey)
+	switch v := value.(type) {
+	case json.Number:
+		work += workOfNumber
+	case []any:
+		for _, one := range v {
+			work += w.compare(one)
+		}
+	case map[string]any:
+		for _, one := range v {
+			work += w.compare(one)
+		}
+	}
+	return work
+}
+
+// of is the work to ask other schemas about a value.
+func (w *gauges) of(schemas ...*jsonschema.Schema) (work int64) {
+	for _, s := range schemas {
+		switch known, ok := w.asked[s]; {
+		case s == nil:
+		case ok:
+			work += known
+		default:
+			work += w.step // true, false or {}
+		}
+	}
+	return work
+}
+
+// A gauge knows what its schema asks of a value.
+type gauge struct {
+	*gauges
+	s             *jsonschema.Schema
+	format        *jsonschema.Format // the schema's own
+	here          int64              // all that is asked about the value itself
+	schemas       int64              // how many schemas are
+	key, item     int64              // what is asked about each key and member, about each item
+	keys, pattern int64              // what the patterns take for each byte of a key and of a text
+}
+
+func (w *gauges) add(s *jsonschema.Schema) {
+	one := &gauge{gauges: w, s: s, format: s.Format}
+	one.aboutItself()
+	one.aboutMembers()
+	one.aboutItems()
+	one.pattern = workOfPattern(s.Pattern)
+	name := ""
+	if s.Format != nil {
+		name = s.Format.Name
+	}
+	s.Format = &jsonschema.Format{Name: name, Validate: one.validate}
+}
+
+func (w *gauge) aboutItself() {
+	s := w.s
+	here := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
+		here = append(here, list...)
+	}
+	for _, one := range s.DependentSchemas {
+		here = append(here, one)
+	}
+	for _, one := range s.Dependencies {
+		if one, ok := one.(*jsonschema.Schema); ok {
+			here = append(here, one)
+		}
+	}
+	w.schemas = int64(len(here))
+	w.here = w.of(here...) + workOfKey*int64(len(s.Required)+len(s.Dependencies)+len(s.DependentRequired))
+	for _, names := range s.DependentRequired {
+		w.here += workOfKey * int64(len(names))
+	}
+	for _, one := range s.Dependencies {
+		if names, ok := one.([]string); ok {
+			w.here += workOfKey * int64(len(names))
+		}
+	}
+	if s.DynamicRef != nil || s.RecursiveRef != nil { // it may lead to any schema
+		w.here += w.dearest
+	}
+}
+
+func (w *gauge) aboutMembers() {
+	s := w.s
+	w.key = workOfKey + w.of(s.PropertyNames, s.UnevaluatedProperties)
+	if one, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+		w.key += w.of(one)
+	}
+	for re, one := range s.PatternProperties {
+		w.key += w.of(one)
+		w.keys += workOfPattern(re)
+	}
+}
+
+func (w *gauge) aboutItems() {
+	s := w.s
+	w.item = w.of(s.Items2020, s.Contains, s.UnevaluatedItems)
+	for _, list := range []any{s.Items, s.AdditionalItems} {
+		if one, ok := list.(*jsonschema.Schema); ok {
+			w.item += w.of(one)
+		}
+	}
+	if list, ok := s.Items.([]*jsonschema.Schema); ok {
+		w.here += w.of(list...)
+	}
+	w.here += w.of(s.PrefixItems...)
+}
+
+// validate is the format's: it spends what the schema is about to do with the value.
+func (w *gauge) validate(value any) error {
+	w.m.spend(w.here)
+	switch v := value.(type) {
+	case map[string]any:
+		w.object(v)
+	case []any:
+		w.array(v)
+	case string:
+		w.m.spend(int64(len(v)) * (1 + w.pattern))
+	case json.Number:
+		w.m.spend(3 * workOfNumber) // made, compared, divided
+	}
+	if w.format == nil {
+		return nil
+	}
+	if text, ok := value.(string); ok {
+		work := int64(workOfChar)
+		if w.format.Name == "regex" {
+			work = workOfRegexp
+		}
+		w.m.spend(int64(len(text)) * work)
+	}
+	return w.format.Validate(value)
+}
+
+// workOfPattern is that for each byte of a text.
+func workOfPattern(re jsonschema.Regexp) int64 {
+	if p, ok := re.(pattern); ok {
+		return workOfChar + workOfState*int64(p.states)
+	}
+	return 0
+}
+
+func (w *gauge) object(object map[string]any) {
+	if w.unevaluated {
+		w.m.spend(w.schemas * workOfKey * int64(len(object)))
+	}
+	for key := range object {
+		w.m.spend(w.key + w.of(w.s.Properties[key]) + w.keys*int64(len(key)+1))
+	}
+}
+
+func (w *gauge) array(list []any) {
+	n := int64(len(list))
+	w.m.spend(w.item * n)
+	if w.unevaluated {
+		w.m.spend(w.schemas * workOfKey * n)
+	}
+	if w.s.UniqueItems {
+		times := int64(2)
+		if n <= 20 { // then each is compared with each
+			times = n
+		}
+		for _, one := range list {
+			w.m.weigh(one, times)
+		}
+	}
+}
+
+// weigh spends the work to look at all of a value so many times.
+func (m *meter) weigh(value any, times int64) {
+	m.spend(times * workOfKey)
+	switch v := value.(type) {
+	case string:
+		m.spend(times * int64(len(v)))
+	case json.Number:
+		m.spend(times * workOfNumber)
+	case []any:
+		for _, one := range v {
+			m.weigh(one, times)
+		}
+	case map[string]any:
+		for key, one := range v {
+			m.spend(times * int64(len(key)))
+			m.weigh(one, times)
+		}
+	}
+}

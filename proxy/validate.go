@@ -1,0 +1,102 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"holdpoint/internal/agui"
+)
+
+const (
+	// maxValues is how many values and keys a payload may have that a schema judges: each takes some 150 bytes then.
+	maxValues = 200_000
+	// maxNesting bounds how many calls of the library are in one another: the schemas times the payload's depth.
+	maxNesting = 50_000
+)
+
+// A validator judges the payloads of one request, see meter for what that may take. It is the request's, and used by one
+// goroutine.
+type validator struct {
+	meter
+	schemas map[string]compiled // by their text: many questions have the same
+}
+
+type compiled struct {
+	*schema
+	err error
+}
+
+func newValidator(ctx context.Context) *validator {
+	return &validator{
+		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), left: workOfRequest},
+		schemas: map[string]compiled{},
+	}
+}
+
+// validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another. The error is nil,
+// wraps errSchema, or says where the payload does not fit, or why it cannot be judged, without quoting any of its values.
+//
+// A payload that cannot be judged within the bounds is refused, also where the schema alone is to blame: whoever answers chooses
+// the payload, and must not get past the schema by it. The question can be cancelled all the same.
+func (v *validator) validate(text, payload json.RawMessage) error {
+	s := v.compile(text)
+	if s.err != nil {
+		return s.err
+	}
+	if len(payload) == 0 {
+		payload = json.RawMessage("null")
+	}
+	value, err := agui.ParseValue(payload, maxValues)
+	switch {
+	case errors.Is(err, agui.ErrNoJSON):
+		return errors.New("not valid JSON, or nested too deep")
+	case err != nil:
+		return &unjudgedError{err}
+	case value.Depth*s.size > maxNesting:
+		return &unjudgedError{fmt.Errorf("it is nested %d deep, which is too much for a schema of %d parts", value.Depth, s.size)}
+	}
+	v.left += workOfPayload + workOfByte*int64(len(payload))
+	v.times = 1 + int64(max(value.Digits, s.digits))/cheapDigits
+	err = v.run(s.inverse, value.Any)
+	var fits *jsonschema.ValidationError // the inverse
+	switch {
+	case err == nil:
+		return v.explain(s.whole, value.Any)
+	case errors.As(err, &fits):
+		return nil
+	}
+	return &unjudgedError{err}
+}
+
+// An unjudgedError is why a payload cannot be judged. It says nothing of whether it fits.
+type unjudgedError struct{ why error }
+
+func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.why.Error() }
+
+func (e *unjudgedError) Unwrap() error { return e.why }
+
+func (v *validator) compile(text json.RawMessage) compiled {
+	s, known := v.schemas[string(text)]
+	if !known {
+		s.schema, s.err = compile(text, &v.meter)
+		v.schemas[string(text)] = s
+	}
+	return s
+}
+
+// explain says where a payload that does not fit fails. That takes more memory than to know it, so it is not always told.
+func (v *validator) explain(s *jsonschema.Schema, value any) error {
+	left := v.left
+	defer func() { v.left = left }()
+	v.left = workToExplain
+	var invalid *jsonschema.ValidationError
+	if err := v.run(s, value); errors.As(err, &invalid) {
+		return errors.New(firstCause(invalid))
+	}
+	return errors.New("the payload fails, and is too large to say where")
+}

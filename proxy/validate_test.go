@@ -1,0 +1,318 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// validate judges one payload, as that of a request of its own.
+func validate(schema, payload json.RawMessage) error {
+	return newValidator(context.Background()).validate(schema, payload)
+}
+
+// doubling is a schema of which each level refers to the next one twice.
+func doubling(levels int, keyword, leaf string) string {
+	return `{"$ref":"#/$defs/0","$defs":{` + many(levels, func(i int) string {
+		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
+	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
+}
+
+// hardPayloads are schemas and payloads that cost the library alone seconds, gigabytes or a panic.
+var hardPayloads = []struct{ name, schema, payload string }{
+	{"a number of which no exact one is made", `{"properties":{"amount":{"minimum":1}}}`, `{"amount":1e9999999}`},
+	{"the same against maximum", `{"maximum":1}`, `1e9999999`},
+	{"the same against exclusiveMinimum", `{"exclusiveMinimum":1}`, `1e9999999`},
+	{"the same against multipleOf", `{"multipleOf":2}`, `-1e-9999999`},
+	{"the same among unique items", `{"uniqueItems":true}`, `[` + many(30, same("1e9999999")) + `]`},
+	{"an exponent that does not fit an int", `{"minimum":1}`, `1e99999999999999999999`},
+	{"numbers of a million noughts", `{"items":{"type":"integer"}}`, `[` + many(400, same("1e999999")) + `]`},
+	{"a number of two million digits", `{"type":"integer"}`, strings.Repeat("7", 2<<20)},
+	{"a fraction of a million digits", `{"type":"integer"}`, "0." + strings.Repeat("7", 1<<20)},
+	{"anyOf that doubles", doubling(24, "anyOf", `{"type":"string"}`), `1`},
+	{"allOf that doubles", doubling(24, "allOf", `{"minimum":0}`), `1`},
+	{"oneOf that doubles", doubling(24, "oneOf", `{"minimum":0}`), `1`},
+	{"not of what doubles", strings.Replace(doubling(24, "anyOf", `{"type":"string"}`), `{"$ref":"#/$defs/0"`, `{"not":{"$ref":"#/$defs/0"}`, 1), `1`},
+	{"a recursion that doubles with the payload's depth",
+		`{"anyOf":[{"items":{"$ref":"#"},"maxItems":0},{"items":{"$ref":"#"},"maxItems":0},{"type":"string"}]}`,
+		strings.Repeat("[", 40) + strings.Repeat("]", 40)},
+	{"a dynamic recursion that doubles with the payload's depth",
+		`{"$dynamicAnchor":"a","anyOf":[{"items":{"$dynamicRef":"#a"},"maxItems":0},{"items":{"$dynamicRef":"#a"},"maxItems":0}]}`,
+		strings.Repeat("[", 40) + strings.Repeat("]", 40)},
+	{"an anchor that only a dynamic reference finds",
+		`{"$dynamicRef":"#a","$defs":{"x":` + strings.Replace(doubling(24, "anyOf", `{"type":"string"}`), `{"$ref":"#/$defs/0"`, `{"$id":"urn:x","$dynamicAnchor":"a","$ref":"#/$defs/0"`, 1) + `,"y":{"$dynamicAnchor":"a","$ref":"urn:x"}}}`, `1`},
+	{"a long pattern over a long text", `{"pattern":"(x?){500}x{500}y"}`, `"` + strings.Repeat("x", 1<<20) + `"`},
+	{"patterns for very many keys", `{"patternProperties":{` + many(300, func(i int) string { return fmt.Sprintf(`"(x?){10}%dy":{}`, i) }) + `}}`,
+		`{` + many(50_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
+	{"a long enum for very many items", `{"items":{"enum":[` + many(10_000, func(i int) string { return fmt.Sprint(i) }) + `]}}`, `[` + many(50_000, same("-1")) + `]`},
+	{"unique items of few but large arrays", `{"uniqueItems":true}`, `[` + many(20, func(i int) string { return `[` + many(5_000, same("1.5")) + fmt.Sprintf(",%d]", i) }) + `]`},
+	{"lists of what nobody asked about yet", `{"unevaluatedItems":false,"anyOf":[` + many(900, same(`{"minItems":1}`)) + `]}`, `[` + many(100_000, same("0")) + `]`},
+	{"very many mistakes, each in a deep place", `{"anyOf":[{"items":{"$ref":"#"}},{"type":"string"}]}`,
+		strings.Repeat("[", 900) + many(90_000, same("0")) + strings.Repeat("]", 900)},
+	{"very many mistakes", `{"items":{"type":"string"}}`, `[` + many(190_000, same("0")) + `]`},
+	{"very many small objects", `{"items":{"type":"object"}}`, `[` + many(2_000_000, same("{}")) + `]`},
+	{"very many members", `{"type":"object"}`, `{` + many(300_000, same(`"":0`)) + `}`},
+	{"a chain of references for each of very many items", `{"items":{"$ref":"#/$defs/0"},"$defs":{` + many(800, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1) }) + `,"800":true}}`,
+		`[` + many(100_000, same("0")) + `]`},
+	{"a chain of references for each level", `{"$ref":"#/$defs/0","$defs":{` + many(800, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1) }) + `,"800":{"items":{"$ref":"#"}}}}`,
+		strings.Repeat("[", 999) + strings.Repeat("]", 999)},
+	{"a text that is a regular expression", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat("(x{1000})", 3000) + `"`},
+	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
+}
+
+// What is too much to judge is refused, soon and in little memory. A schema that is fine may take the payload.
+func TestPayloadsThatAreHardToJudge(t *testing.T) {
+	for _, tt := range hardPayloads {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.schema != "" && len(tt.schema) > maxSchemaBytes {
+				t.Fatalf("the schema has %d bytes", len(tt.schema))
+			}
+			var err error
+			cpu, bytes := spent(t, func() { err = validate(json.RawMessage(tt.schema), json.RawMessage(tt.payload)) })
+			t.Logf("%d ms of CPU, %d MB: %v", cpu.Milliseconds(), bytes>>20, err)
+			switch {
+			case err == nil:
+				t.Error("it was taken")
+			case errors.Is(err, errSchema):
+				t.Errorf("the schema was given up: %v", err)
+			}
+			mega := float64(len(tt.schema)+len(tt.payload)) / (1 << 20)
+			if most := slower() * (0.4 + 0.4*mega); cpu.Seconds() > most {
+				t.Errorf("took %v of CPU for %.1f MB, at most %.1f s", cpu, mega, most)
+			}
+			if most := 128 + 128*mega; float64(bytes>>20) > most {
+				t.Errorf("took %d MB in all, at most %.0f", bytes>>20, most)
+			}
+		})
+	}
+}
+
+// hardSchemas cost the library alone a second or more, whatever the payload is.
+var hardSchemas = []struct{ name, schema string }{
+	{"a number of which no exact one is made", `{"minimum":1e9999999}`},
+	{"a number of a million noughts", `{"multipleOf":1e999999}`},
+	{"a pattern of very many states", `{"pattern":"` + strings.Repeat(`x{1000}`, 3000) + `"}`},
+	{"very many patterns", `{"patternProperties":{` + many(3000, func(i int) string { return fmt.Sprintf(`"%xx{1000}":true`, i) }) + `}}`},
+	{"very many subschemas", `{"allOf":[` + many(20_000, same(`{}`)) + `]}`},
+	{"subschemas in one another", strings.Repeat(`{"not":`, 900) + `{}` + strings.Repeat(`}`, 900)},
+	{"references to what is no subschema", `{"x":{` + many(900, func(i int) string { return fmt.Sprintf(`"%d":{}`, i) }) + `},"allOf":[` + many(900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`},
+}
+
+func TestSchemasThatAreHardToCompile(t *testing.T) {
+	for _, tt := range hardSchemas {
+		t.Run(tt.name, func(t *testing.T) {
+			var err error
+			cpu, _ := spent(t, func() { err = validate(json.RawMessage(tt.schema), json.RawMessage(`{}`)) })
+			t.Logf("%d ms of CPU: %v", cpu.Milliseconds(), err)
+			if !errors.Is(err, errSchema) {
+				t.Errorf("it was used: %v", err)
+			}
+			if cpu.Seconds() > slower()*0.3 {
+				t.Errorf("took %v of CPU", cpu)
+			}
+		})
+	}
+}
+
+// A payload that cannot be judged is never taken, and its question stays open: the right answer is taken afterwards, and where
+// the schema lets none through, a cancelled one.
+func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
+	for _, tt := range []struct{ name, schema, payload, right string }{
+		{"a number that the library dies of", `{"type":"object","properties":{"amount":{"type":"number","minimum":1}}}`, `{"amount":1e9999999}`, `{"amount":7}`},
+		{"numbers that take it minutes", `{"items":{"type":"integer"}}`, `[` + many(2000, same("1e999999")) + `]`, `[1]`},
+		{"a schema that takes it gigabytes", doubling(24, "anyOf", `{"type":"string"}`), `1`, ""},
+		{"a recursion on which the payload decides", `{"anyOf":[{"items":{"$ref":"#"},"maxItems":0},{"items":{"$ref":"#"},"maxItems":0},{"type":"string"}]}`,
+			strings.Repeat("[", 60) + strings.Repeat("]", 60), `"x"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, stream(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":`+tt.schema+`}]}}`))
+					return
+				}
+				sendStream(w, stream(started, finished))
+			})
+			entry := func(payload string) string {
+				return `{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}`
+			}
+			g.do(input("t", "r1", ""))
+			got := g.do(input("t", "r2", resumeWith(entry(tt.payload))))
+			wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INVALID_PAYLOAD")
+			if !strings.Contains(got, `payload for interrupt \"n1~id1\" cannot be judged by its responseSchema: `) {
+				t.Error(lastData(got))
+			}
+			if g.called() != 1 {
+				t.Fatal("it reached the backend")
+			}
+			last := no("n1~id1")
+			if tt.right != "" {
+				last = entry(tt.right)
+			}
+			wantTypes(t, g.do(input("t", "r3", resumeWith(last))), "RUN_STARTED RUN_FINISHED")
+			if g.called() != 2 {
+				t.Error("the right answer did not reach the backend")
+			}
+		})
+	}
+}
+
+// FuzzValidate: whatever schema and payload, the library never panics and never does more than the meter allows; and where
+// neither is large, the verdict is the library's own.
+func FuzzValidate(f *testing.F) {
+	for _, tt := range hardPayloads {
+		if len(tt.payload) < 4<<10 {
+			f.Add(tt.schema, tt.payload)
+		}
+	}
+	for _, tt := range hardSchemas {
+		f.Add(tt.schema, `{}`)
+	}
+	f.Add(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`, `{"approved":true}`)
+	f.Add(`{"oneOf":[{"const":1.0},{"enum":[1,"a"]}],"$ref":"#/$defs/a","$defs":{"a":{"multipleOf":0.5}}}`, `1`)
+	f.Add(`{"prefixItems":[{"const":1}],"contains":{"type":"string"},"unevaluatedItems":{"minLength":2},"uniqueItems":true}`, `[1,"a","bc"]`)
+	f.Fuzz(func(t *testing.T, schema, payload string) {
+		if len(schema)+len(payload) > 64<<10 {
+			return
+		}
+		v := newValidator(t.Context())
+		var got error
+		cpu, bytes := spent(t, func() { got = v.validate(json.RawMessage(schema), json.RawMessage(payload)) })
+		if cpu > time.Duration(slower())*2*time.Second || bytes > 512<<20 {
+			t.Fatalf("%v of CPU, %d MB", cpu, bytes>>20)
+		}
+		if unjudged := (*unjudgedError)(nil); errors.As(got, &unjudged) || errors.Is(got, errSchema) || len(payload) == 0 {
+			return
+		}
+		if want := bare(schema, payload); got == nil && want != nil || got != nil && want == nil {
+			t.Errorf("%v, and the library alone says %v", got, want)
+		}
+	})
+}
+
+// bare is the library's verdict without a meter.
+func bare(schema, payload string) error {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	value, err2 := jsonschema.UnmarshalJSON(strings.NewReader(payload))
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return err
+	}
+	s, err := c.Compile(schemaURL)
+	if err != nil {
+		return err
+	}
+	return s.Validate(value)
+}
+
+// What people send is judged as before.
+func TestHonestPayloads(t *testing.T) {
+	rows := func(n int, row string) string { return `{"rows":[` + many(n, same(row)) + `]}` }
+	table := `{"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/$defs/Row"}}},"$defs":{"Row":{"type":"object","required":["id","name"],"additionalProperties":false,
+		"properties":{"id":{"type":"integer","minimum":0},"name":{"type":"string","maxLength":100},"price":{"anyOf":[{"type":"number"},{"type":"null"}]},"kind":{"enum":["a","b","c"]}}}}}`
+	tree := `{"$defs":{"Node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}}}},"$ref":"#/$defs/Node"}`
+	form := `{"type":"object","properties":{` + many(300, func(i int) string {
+		return fmt.Sprintf(`"field%d":{"title":"Field %d","anyOf":[{"type":"string","minLength":1,"pattern":"^[a-z0-9 -]{1,63}$"},{"type":"null"}]}`, i, i)
+	}) + `}}`
+	for _, tt := range []struct {
+		name, schema, payload, want string
+	}{
+		{"a yes", `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`, `{"approved":true}`, ""},
+		{"a word for a yes", `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`, `{"approved":"yes"}`, `/approved fails "type"`},
+		{"the largest number of a float64", `{"type":"number","minimum":0}`, `1.7976931348623157e308`, ""},
+		{"the smallest", `{"type":"number","minimum":0}`, `5e-324`, ""},
+		{"an integer of 300 digits", `{"type":"integer","minimum":0}`, strings.Repeat("9", 300), ""},
+		{"an integer as a float", `{"type":"integer"}`, `1e3`, ""},
+		{"a fraction of cents", `{"multipleOf":0.01}`, `19.99`, ""},
+		{"a table of 5,000 rows", table, rows(5000, `{"id":7,"name":"a thing","price":1.5,"kind":"c"}`), ""},
+		{"a mistake in a table of 5,000 rows", table, rows(5000, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), "the payload fails, and is too large to say where"},
+		{"a mistake in a table of 50 rows", table, rows(50, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), `fails "minimum"`},
+		{"a tree of 100 levels", tree, strings.Repeat(`{"name":"x","children":[`, 50) + strings.Repeat(`]}`, 50), ""},
+		{"a form of 300 fields", form, `{` + many(300, func(i int) string { return fmt.Sprintf(`"field%d":"some text %d"`, i, i) }) + `}`, ""},
+		{"a file of 8 MB", `{"type":"object","properties":{"file":{"type":"string","contentEncoding":"base64"},"name":{"type":"string","format":"uri"}}}`, `{"file":"` + strings.Repeat("QUJD", 2<<20) + `"}`, ""},
+		{"a picture of 1 MB that is looked at", `{"type":"string","pattern":"^data:image/(png|jpeg);base64,[A-Za-z0-9+/]+=*$"}`, `"data:image/png;base64,` + strings.Repeat("QUJD", 1<<18) + `"`, ""},
+		{"a country of 250", `{"items":{"enum":[` + many(250, func(i int) string { return fmt.Sprintf(`"c%d"`, i) }) + `]}}`, `[` + many(200, same(`"c249"`)) + `]`, ""},
+		{"draft 7 with a format", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me@example.org"`, ""},
+		{"draft 7 with another", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me"`, `the payload fails "format"`},
+		{"draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","maximum":3,"exclusiveMaximum":true}`, `3`, `the payload fails "exclusiveMaximum"`},
+		{"a schema for schemas", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, `{"type":"objekt"}`, `/type fails "enum"`},
+		{"nothing beside what is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `/b fails ""`},
+		{"everything that is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1}`, ""},
+		{"a dynamic reference", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[[]]]`, ""},
+		{"a dynamic reference to what it is not", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[1]]`, `/1/0 fails "type"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := validate(json.RawMessage(tt.schema), json.RawMessage(tt.payload))
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Judging ends with its request.
+func TestJudgingEndsWithItsRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v := newValidator(ctx)
+	v.left = 1 << 60
+	err := v.validate(json.RawMessage(doubling(20, "anyOf", `{"type":"string"}`)), json.RawMessage(`1`))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The payloads of one request have one bound together, and what each may take of it grows with its size.
+func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
+	v := newValidator(t.Context())
+	schema, payload := json.RawMessage(doubling(13, "allOf", `{"minimum":0}`)), json.RawMessage(`1`)
+	taken := 0
+	for ; taken < 1000; taken++ {
+		if err := v.validate(schema, payload); err != nil {
+			if !errors.Is(err, errTooDear) {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if taken == 0 || taken == 1000 {
+		t.Errorf("%d payloads were judged", taken)
+	}
+	v = newValidator(t.Context())
+	for range 60_000 {
+		if err := v.validate(json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}}}`), json.RawMessage(`{"approved":true}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// spent is the processor's time and the bytes that do takes.
+func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := processorTime(t)
+	do()
+	cpu = processorTime(t) - start
+	runtime.ReadMemStats(&after)
+	return cpu, after.TotalAlloc - before.TotalAlloc
+}
+
+// slower is by how much the race detector makes everything slower.
+func slower() float64 {
+	if raceDetector {
+		return 20
+	}
+	return 1
+}
