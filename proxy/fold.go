@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -33,7 +32,7 @@ func (t *transcript) apply(ev agui.Event) {
 	if !valid {
 		// Opaque: it was passed on, and what a client makes of it is not known.
 		t.forget()
-		t.state, t.stateLost = nil, true
+		t.loseState()
 	}
 }
 
@@ -351,36 +350,43 @@ func (t *transcript) applyMessages(ev agui.Event) {
 	})
 }
 
-// holdsState says whether a state of n bytes is kept. One that is not is not known any more.
+// holdsState says whether a state of n bytes, which takes the place of the one before, is kept.
 func (t *transcript) holdsState(n int) bool {
+	t.patches.drop()
 	if t.stateLost = n > t.limit; t.stateLost {
 		t.state = nil
 	}
 	return !t.stateLost
 }
 
-// patchState applies an RFC 6902 patch. One that does not apply leaves the state unknown, as a state that was never
-// sent does.
-func (t *transcript) patchState(delta string) {
+// patchState keeps an RFC 6902 patch until somebody asks for the state, or there are more bytes of patches than of it.
+func (t *transcript) patchState(patch string) {
 	if t.stateLost {
 		return
 	}
-	patch, err := jsonpatch.DecodePatch([]byte(delta))
-	if err == nil {
-		base := t.state
-		if base == nil {
-			base = json.RawMessage("{}")
-		}
-		options := jsonpatch.NewApplyOptions()
-		options.EscapeHTML = false
-		options.AccumulatedCopySizeLimit = int64(t.limit) // some copies of copies are gigabytes
-		var next []byte
-		if next, err = patch.ApplyWithOptions(base, options); err == nil {
-			if t.holdsState(len(next)) {
-				t.state = next
-			}
-			return
-		}
+	t.patches.add([]byte(patch))
+	if t.patches.size > len(t.state)+foldBytes {
+		t.applyPatches()
 	}
+}
+
+// applyPatches makes one state of it and its patches. One that does not apply leaves the state unknown, as a state that was
+// never sent does.
+func (t *transcript) applyPatches() {
+	if len(t.patches.slabs) == 0 {
+		return
+	}
+	state, err := patched(t.state, t.patches.size, t.limit, func(show func(string)) {
+		t.patches.each(func(patch []byte) { show(agui.View(patch).Raw) })
+	})
+	t.patches.drop()
+	if t.state = state; err != nil {
+		t.loseState()
+	}
+}
+
+// loseState forgets the state: it is not known what the client makes of it.
+func (t *transcript) loseState() {
+	t.patches.drop()
 	t.state, t.stateLost = nil, true
 }

@@ -31,6 +31,7 @@ type transcript struct {
 	size      int // of what is folded, by estimate
 	tooLarge  bool
 	state     json.RawMessage
+	patches   records // of the state, not applied yet
 	stateLost bool
 
 	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
@@ -153,13 +154,14 @@ func (t *transcript) bound() {
 func (t *transcript) fold() {
 	t.seed()
 	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
-	t.drop()
+	t.raw.drop()
+	t.text, t.replaced = 0, false
 }
 
 // drop gives back what is kept raw. At the end of a run nobody asks for it any more.
 func (t *transcript) drop() {
 	t.raw.drop()
-	t.text, t.replaced = 0, false
+	t.patches.drop()
 }
 
 // Calls implements agui.Transcript.
@@ -189,6 +191,7 @@ func (t *transcript) Messages() ([]json.RawMessage, bool) {
 // State implements agui.Transcript.
 func (t *transcript) State() (json.RawMessage, bool) {
 	t.fold()
+	t.applyPatches()
 	return t.state, !t.stateLost
 }
 
