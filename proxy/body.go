@@ -475,6 +475,7 @@ func (b *body) next() {
 		b.fault = b.r.unanswered(b.r.ctx, err)
 		return
 	}
+	b.r.h.heard(b.r.req, res)
 	a := b.r.stream(res)
 	b.read(a.stream, a.framing)
 	b.fault, b.end = a.fault, a.end

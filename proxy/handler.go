@@ -21,6 +21,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/rs/cors"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -49,6 +50,9 @@ type Handler struct {
 	silent overdue[*run]                     // whose backend has not answered yet
 	routes *lru.Cache[string, string]        // path → dialect that it was seen to speak; clients choose paths
 	warned sync.Map                          // what is logged once
+
+	fixed      *cors.Cors // whose pages may read the answers, if the operator says so; else nil
+	allowances *allowances
 
 	reports reporter
 
@@ -95,6 +99,7 @@ func New(opts Options) (*Handler, error) {
 	if o.NewID == nil {
 		o.NewID = randomID
 	}
+	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
 	h.bodies.limit, h.bodies.tell = bodyTimeout, cutBody
 	h.silent.limit, h.silent.tell = o.IdleTimeout, func(r *run) { r.cancel(errIdle) }
 	h.reports.log, h.reports.quiet = h.log, h.quiet
@@ -130,12 +135,18 @@ func random128() string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if h.fixed != nil && isPreflight(req) {
+		clearDeadline(w)
+		h.allowFixed(w.Header(), req)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	switch r, passes := h.recognise(w, req); {
 	case r != nil:
 		r.serve(w)
 	case passes:
 		clearDeadline(w)
-		h.reverse.ServeHTTP(w, req)
+		h.reverse.ServeHTTP(w, h.withClient(req))
 	}
 }
 
@@ -143,7 +154,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, passes bool) {
 	if misleading(req.URL.EscapedPath()) {
 		// The backend would take it for another path, whose record nobody asked.
-		badRequest(w, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
+		h.badRequest(w, req, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
 		return nil, false
 	}
 	if isLangGraphServerCall(req.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
@@ -164,13 +175,13 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 	switch {
 	case errors.As(err, &refused):
 		h.log.Info("request refused", "status", refused.status, "reason", refused.reason)
-		badRequest(w, refused.status, refused.reason)
+		h.badRequest(w, req, refused.status, refused.reason)
 	case err != nil:
 		h.log.Debug("request body not read", "err", err)
-		badRequest(w, http.StatusBadRequest, "the body could not be read")
+		h.badRequest(w, req, http.StatusBadRequest, "the body could not be read")
 	case !isRun && h.foreign != nil:
 		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
-		badRequest(w, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
+		h.badRequest(w, req, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
 	case !isRun:
 		return nil, true
 	default:
@@ -218,8 +229,9 @@ func (h *Handler) routeDialect(path string) string {
 	return name
 }
 
-func badRequest(w http.ResponseWriter, status int, reason string) {
+func (h *Handler) badRequest(w http.ResponseWriter, req *http.Request, status int, reason string) {
 	clearDeadline(w)
+	h.allowOwn(w.Header(), req)
 	body := agui.MustMarshal(map[string]string{"error": reason})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -66,6 +66,10 @@ type Options struct {
 	UpstreamHeaders http.Header // set on every request to the backend
 	PreserveHost    bool        // the client's Host goes to the backend
 
+	// AllowOrigins are the origins whose pages may read every answer: scheme://host[:port], the host's first label may be "*"; or "*"
+	// alone. Nil: what the backend says to an origin holds, and is repeated on Holdpoint's own answers.
+	AllowOrigins []string
+
 	Logger    *slog.Logger      // nil: discarded
 	Transport http.RoundTripper // nil: made for the purpose. Another than *http.Transport must fail with a "dial" net.OpError where nothing was sent
 

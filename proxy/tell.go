@@ -35,6 +35,7 @@ func (r *run) beginStream(out *writer) {
 	}
 	r.began = true
 	streamHeader(out.Header())
+	r.h.allowOwn(out.Header(), r.req)
 	out.WriteHeader(http.StatusOK)
 	_ = out.FlushError()
 }

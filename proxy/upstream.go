@@ -247,6 +247,7 @@ func mediaType(header http.Header) string {
 // modifyResponse puts the translation into the answer.
 func (h *Handler) modifyResponse(res *http.Response) error {
 	h.relocate(res)
+	h.heard(clientOf(res.Request.Context()), res)
 	r := runOf(res.Request.Context())
 	if r == nil {
 		return nil
@@ -260,6 +261,9 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	}
 	if r.body = r.open(res); r.body == nil {
 		return nil
+	}
+	if r.status/100 != 2 {
+		h.allowOwn(res.Header, r.req) // the stream is ours, and the error may not be from where the backend allows
 	}
 	if r.conn != nil {
 		r.out.hold() // until its frames have come, or are waited for
@@ -339,11 +343,13 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		if !errors.Is(err, context.Canceled) {
 			h.log.Warn("request not answered by the backend", "path", req.URL.Path, "err", err)
 		}
+		h.allowOwn(w.Header(), clientOf(req.Context()))
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
 	streamHeader(w.Header())
 	r.body = r.unreachable(req.Context(), err)
+	h.allowOwn(w.Header(), r.req)
 	w.WriteHeader(http.StatusOK)
 }
 

@@ -32,6 +32,8 @@ type config struct {
 	PreserveHost        bool     `env:"PRESERVE_HOST" envDefault:"false" doc:"give the client's Host header to the backend instead of the upstream's"`
 	Listen              string   `env:"LISTEN" envDefault:":7080" doc:"address to listen on; port 0 takes a free one, which the log names"`
 
+	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers, origin;origin, such as https://app.example.com or https://*.example.com, or * for all and without credentials; Holdpoint then answers preflights and sets the headers in the backend's place, any request header is allowed; none: what the backend says to an origin holds (docs/browser.md)"`
+
 	Dialect string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses; auto finds it in the stream"`
 	Client  proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it (both) or in the backend's own form (native); auto looks at the request"`
 	Refusal proxy.Refusal `env:"REFUSAL" envDefault:"both" values:"both|error|reask" doc:"how a run is refused while something is open: the outcome again and then RUN_ERROR (both), RUN_ERROR alone (error) or the outcome alone (reask)"`
@@ -181,6 +183,7 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 		Heartbeat:       c.Heartbeat,
 		UpstreamHeaders: c.headers,
 		PreserveHost:    c.PreserveHost,
+		AllowOrigins:    c.CORSOrigins,
 		Logger:          logger,
 	})
 }

@@ -57,6 +57,10 @@ func TestValues(t *testing.T) {
 		{"a JSON string for cancel", `LANGGRAPH_CANCEL="no"`, `"no"`},
 		{"null for cancel", `LANGGRAPH_CANCEL=null`, `null`},
 		{"a switch", "LANGGRAPH_NS_IDS=1", "true"},
+		{"an origin", "CORS_ORIGINS=https://app.example.com", "https://app.example.com"},
+		{"an origin with capitals, which a browser does not send", "CORS_ORIGINS=https://App.example.com", "https://app.example.com"},
+		{"several origins", "CORS_ORIGINS=http://localhost:3000; http://[::1]:3000;https://*.example.com;capacitor://localhost", "http://localhost:3000;http://[::1]:3000;https://*.example.com;capacitor://localhost"},
+		{"all origins", "CORS_ORIGINS=*", "*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := load([]string{upstream, prefix + tt.set})
@@ -107,6 +111,8 @@ func TestBadValues(t *testing.T) {
 		{"HEARTBEAT=500ms", `HOLDPOINT_HEARTBEAT "500ms": want at least 1s, or 0 for none`},
 		{"HEARTBEAT=15", `HOLDPOINT_HEARTBEAT "15": no duration, want a number with a unit, such as 15s, 1h30m or 0`},
 		{"PRESERVE_HOST=yes", `HOLDPOINT_PRESERVE_HOST "yes": want true or false`},
+		{"CORS_ORIGINS=app.example.com", `HOLDPOINT_CORS_ORIGINS "app.example.com": scheme missing, want something like https://app.example.com`},
+		{"CORS_ORIGINS=https://me:hush@app.example.com", `HOLDPOINT_CORS_ORIGINS "https://xxxxx@app.example.com": an origin has no path, query or user, leave out what begins at "@"`},
 		{"LOG_LEVEL=loud", `HOLDPOINT_LOG_LEVEL "loud": want one of debug, info, warn, error`},
 		{"LANGGRAPH_CANCEL={no", `HOLDPOINT_LANGGRAPH_CANCEL "{no": `},
 		{`DRAFT_CANCEL={"approved":true}`, `HOLDPOINT_DRAFT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},

@@ -20,6 +20,10 @@
 //     line Name: value each; read at start
 //   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
+//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers, origin;origin, such as
+//     https://app.example.com or https://*.example.com, or * for all and without credentials; Holdpoint then
+//     answers preflights and sets the headers in the backend's place, any request header is allowed; none: what the
+//     backend says to an origin holds (docs/browser.md)
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
 //     agui, aws-strands, draft, langgraph, phrases, request-approval, strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it

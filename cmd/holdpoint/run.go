@@ -70,6 +70,9 @@ func logStart(c config, logger *slog.Logger) {
 	if w := c.LangGraph.Warning(); w != "" {
 		logger.Warn(w, "variable", "HOLDPOINT_LANGGRAPH_CANCEL")
 	}
+	if c.CORSOrigins.everybody() {
+		logger.Warn("pages of every origin may read answers: whoever opens one anywhere, from where Holdpoint can be reached, lends it that reach", "variable", "HOLDPOINT_CORS_ORIGINS")
+	}
 	logger.Warn("threads belong to nobody, for no principal is read: whoever knows a thread id can see and answer its open questions")
 }
 

@@ -55,6 +55,7 @@ var confined = []struct {
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"proxy"}, false, "payloads are judged in one place, with remote references off"},
 	{"github.com/evanphx/json-patch/", []string{"proxy"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},
+	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"pgregory.net/rapid/", []string{"store/storetest"}, true, "it is for tests; storetest is a test that engines import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},

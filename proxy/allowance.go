@@ -1,0 +1,328 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	maxAllowances     = 4096
+	maxAllowanceBytes = 1 << 20
+	allowanceBytes    = 256     // of one, without its texts
+	maxOrigin         = 512     // a host has 253 letters at most; a longer Origin is nobody's
+	maxExpose         = 1 << 10 // of Access-Control-Expose-Headers; a longer one is left out
+
+	// allowanceAge is for how long the backend's word holds without being said again. Who sends requests without preflights would
+	// otherwise never see that it was taken back.
+	allowanceAge = 10 * time.Minute
+	// askTimeout bounds a question to the backend, askPause is how long one is not put again that got no answer.
+	askTimeout, askPause = 2 * time.Second, 5 * time.Second
+	// maxAsking questions are under way at most; who comes on top of them is answered by what is known.
+	maxAsking, maxUnanswered = 64, 256
+)
+
+// An allowance is what the backend said to one origin, by an answer or by a preflight's.
+type allowance struct {
+	origin      string // Access-Control-Allow-Origin: that origin or "*"; "" if it allowed nothing
+	credentials bool
+	expose      string    // Access-Control-Expose-Headers
+	at          time.Time // zero: it is to be asked for again
+	order       uint64    // of what was said later this is larger
+}
+
+// An allowanceKey is the hash of all that a backend may go by: clients choose these texts, and they cost nothing that way.
+type allowanceKey [sha256.Size]byte
+
+// allowances are what the backend last said to the origins of pages, so that it can be said again. It is kept by the address
+// (path, query, host), the method and the origin: nothing that was said to one origin or at one address is said to another. What
+// an answer said is kept by the request's credentials too, for a backend may go by those; a preflight has none, and what it was
+// told holds for the requests behind it.
+//
+// After a restart nothing is known, while browsers go on without preflights for as long as the backend told them to (Starlette:
+// ten minutes). Therefore what is not known is asked: by a preflight like the browser's own, once for all who wait for it.
+type allowances struct {
+	now func() time.Time
+
+	mu         sync.Mutex
+	known      *simplelru.LRU[allowanceKey, allowance]
+	bytes      int
+	order      uint64
+	asking     map[allowanceKey]chan struct{} // closed when the answer is there
+	unanswered *simplelru.LRU[allowanceKey, time.Time]
+}
+
+func newAllowances(now func() time.Time) *allowances {
+	a := &allowances{now: now, asking: map[allowanceKey]chan struct{}{}}
+	// Both fail for a size of 0 only.
+	a.known, _ = simplelru.NewLRU(maxAllowances, func(_ allowanceKey, gone allowance) { a.bytes -= gone.size() })
+	a.unanswered, _ = simplelru.NewLRU[allowanceKey, time.Time](maxUnanswered, nil)
+	return a
+}
+
+func (a allowance) size() int { return allowanceBytes + len(a.origin) + len(a.expose) }
+
+// originOf is the origin of the page that sent a request, "" if there is none or if no browser would write it so.
+func originOf(req *http.Request) string {
+	list := req.Header["Origin"]
+	if len(list) != 1 || len(list[0]) > maxOrigin || list[0] == "*" {
+		return ""
+	}
+	if strings.ContainsFunc(list[0], func(c rune) bool { return c <= ' ' || c == ',' || c >= 0x7f }) {
+		return ""
+	}
+	return list[0]
+}
+
+// keyOf is for what is said to requests of a method. credentials are those that the answer may depend on, none for a preflight's.
+func keyOf(req *http.Request, origin, method string, credentials ...string) allowanceKey {
+	parts := make([]byte, 0, 256)
+	add := func(list ...string) {
+		parts = binary.AppendUvarint(parts, uint64(len(list)))
+		for _, text := range list {
+			parts = binary.AppendUvarint(parts, uint64(len(text)))
+			parts = append(parts, text...)
+		}
+	}
+	add(origin, method, req.Host, req.URL.EscapedPath(), req.URL.RawQuery)
+	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
+		add(req.Header[name]...)
+	}
+	for _, name := range credentials {
+		add(name)
+		add(req.Header[name]...)
+	}
+	return sha256.Sum256(parts)
+}
+
+func answerKey(req *http.Request, origin string) allowanceKey {
+	return keyOf(req, origin, req.Method, "Authorization", "Cookie")
+}
+
+func preflightKey(req *http.Request, origin string) allowanceKey {
+	return keyOf(req, origin, req.Method)
+}
+
+// hear notes what an answer of the backend says to the origin of the request.
+func (a *allowances) hear(req *http.Request, res *http.Response) {
+	origin := originOf(req)
+	switch {
+	case origin == "" || req.Method == http.MethodGet || req.Method == http.MethodHead: // a page's pictures; no run is asked for so
+	case isPreflight(req):
+		method := req.Header.Get("Access-Control-Request-Method")
+		if !dependsOn(req, res.Header, "Authorization", "Cookie") { // else it is no browser's
+			a.hearPreflight(keyOf(req, origin, method), origin, method, res, false)
+		}
+	default:
+		a.hearAnswer(req, origin, res)
+	}
+}
+
+// hearAnswer notes what an answer says that was no preflight's.
+func (a *allowances) hearAnswer(req *http.Request, origin string, res *http.Response) {
+	said := read(res.Header, origin)
+	if said.origin == "" && res.StatusCode >= http.StatusInternalServerError {
+		return // whoever failed there may stand before, or around, who allows: Starlette's 500, an ingress's 502
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := answerKey(req, origin)
+	if said.origin == "" {
+		a.keep(preflightKey(req, origin), allowance{}, false) // what was said before, to whomever of that origin, holds no more
+	}
+	if said.origin == "" && res.StatusCode >= http.StatusBadRequest || dependsOn(req, res.Header) {
+		a.known.Remove(key)
+		return
+	}
+	a.keep(key, said, true)
+}
+
+// hearPreflight notes what a preflight's answer says; asked: to one of ours.
+func (a *allowances) hearPreflight(key allowanceKey, origin, method string, res *http.Response, asked bool) {
+	var said allowance
+	if res.StatusCode/100 == 2 && allowsMethod(res.Header, method) { // a browser takes no other
+		said = read(res.Header, origin)
+		said.expose = "" // it is said by answers
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case res.StatusCode >= http.StatusInternalServerError: // it said nothing
+	case res.StatusCode >= http.StatusBadRequest && !asked:
+		a.keep(key, allowance{}, false) // it may be for a header that this page wanted to send
+	default:
+		a.keep(key, said, true)
+	}
+}
+
+// allowsMethod says whether a preflight's answer lets the method pass; some need no leave.
+func allowsMethod(header http.Header, method string) bool {
+	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
+		return true
+	}
+	for _, line := range header["Access-Control-Allow-Methods"] {
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimSpace(one); one == "*" || one == method {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dependsOn says whether the answer may be another one for a request that is equal in what it is kept by: it names in Vary what
+// the request has and the key has not, or the request has a header that it should not have.
+func dependsOn(req *http.Request, answer http.Header, not ...string) bool {
+	for _, name := range not {
+		if req.Header[name] != nil {
+			return true
+		}
+	}
+	for _, line := range answer["Vary"] {
+		for name := range strings.SplitSeq(line, ",") {
+			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if name == "*" || req.Header[name] != nil && !slices.Contains(harmless, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// harmless in a Vary: part of the key, or nothing that decides who may read.
+var harmless = []string{
+	"Origin", "Host", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Authorization", "Cookie",
+	"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent",
+	"Access-Control-Request-Method", "Access-Control-Request-Headers", "Access-Control-Request-Private-Network",
+}
+
+// read is what a header says to an origin, as a browser reads it.
+func read(header http.Header, origin string) (said allowance) {
+	allow := header["Access-Control-Allow-Origin"]
+	if len(allow) != 1 || allow[0] != "*" && allow[0] != origin {
+		return allowance{}
+	}
+	said.origin = strings.Clone(allow[0])
+	credentials := header["Access-Control-Allow-Credentials"]
+	said.credentials = len(credentials) == 1 && credentials[0] == "true"
+	if expose := strings.Join(header["Access-Control-Expose-Headers"], ", "); len(expose) <= maxExpose {
+		said.expose = strings.Clone(expose)
+	}
+	return said
+}
+
+// keep is called under mu. sure says that it need not be asked for again soon.
+func (a *allowances) keep(key allowanceKey, said allowance, sure bool) {
+	a.order++
+	said.order = a.order
+	if sure {
+		said.at = a.now()
+	}
+	a.known.Remove(key)
+	a.known.Add(key, said)
+	a.bytes += said.size()
+	for a.bytes > maxAllowanceBytes {
+		a.known.RemoveOldest()
+	}
+}
+
+// of is what the backend says to the origin of a request that Holdpoint answers itself.
+func (a *allowances) of(h *Handler, req *http.Request) allowance {
+	origin := originOf(req)
+	if origin == "" {
+		return allowance{}
+	}
+	said, fresh := a.recall(req, origin)
+	if fresh || !mayAsk(req) {
+		return said
+	}
+	a.ask(h, req, origin)
+	said, _ = a.recall(req, origin) // where nobody answered: what was said last, however long ago
+	return said
+}
+
+// recall is what was said last, and whether that is not too long ago.
+func (a *allowances) recall(req *http.Request, origin string) (said allowance, fresh bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range [2]allowanceKey{answerKey(req, origin), preflightKey(req, origin)} {
+		if one, ok := a.known.Get(key); ok && one.order > said.order {
+			said = one
+		}
+	}
+	return said, said.order > 0 && a.now().Sub(said.at) < allowanceAge
+}
+
+// mayAsk says whether the backend can be asked for what a request's page may read. A page of our own origin needs no leave, and a
+// path that some backends take for another one goes to none.
+func mayAsk(req *http.Request) bool {
+	return req.Method != http.MethodOptions && req.Header.Get("Sec-Fetch-Site") != "same-origin" && !misleading(req.URL.EscapedPath())
+}
+
+// ask has the answer to a preflight among what is known, unless the backend gives none in time.
+func (a *allowances) ask(h *Handler, req *http.Request, origin string) {
+	key := preflightKey(req, origin)
+	answered, other := a.mine(key)
+	if other != nil {
+		<-other // it is bounded as this one
+	}
+	if answered == nil {
+		return
+	}
+	defer a.answered(key, answered)
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	res, err := h.transport.RoundTrip(h.preflight(ctx, req, origin))
+	if err != nil {
+		h.log.Debug("the backend did not answer a preflight", "err", err)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.unanswered.Add(key, a.now())
+		return
+	}
+	io.CopyN(io.Discard, res.Body, 4<<10) //nolint:errcheck // it is for the connection, which can then be used again
+	res.Body.Close()
+	a.hearPreflight(key, origin, req.Method, res, true)
+}
+
+func (a *allowances) answered(key allowanceKey, answered chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.asking, key)
+	close(answered)
+}
+
+// mine says whether the question is the caller's to put, and to close answered then; else whose answer it may wait for.
+func (a *allowances) mine(key allowanceKey) (answered chan struct{}, other <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if other := a.asking[key]; other != nil {
+		return nil, other
+	}
+	last, unanswered := a.unanswered.Get(key)
+	if unanswered && a.now().Sub(last) < askPause || len(a.asking) >= maxAsking {
+		return nil, nil
+	}
+	answered = make(chan struct{})
+	a.asking[key] = answered
+	return answered, nil
+}
+
+// preflight is the request by which a browser would ask whether pages of an origin may send such a request at all. It has nothing
+// of the client's but what that would have, and names no headers: those are judged where the browser asks for them.
+func (h *Handler) preflight(ctx context.Context, req *http.Request, origin string) *http.Request {
+	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{
+		"Accept": {"*/*"}, "Origin": {origin}, "Access-Control-Request-Method": {req.Method}, "User-Agent": {req.UserAgent()},
+	}}).WithContext(ctx)
+	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out}) // a run in req's own context would make it a run
+	return out
+}

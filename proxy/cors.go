@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/rs/cors"
+)
+
+// Cross-origin answers. What passes has the backend's Access-Control-* headers. What Holdpoint says itself (refusals, replays,
+// pauses told again, errors) has what the backend last said to that origin, see allowances; and with Options.AllowOrigins every
+// answer has what the operator said. Specification: the Fetch standard, section "CORS protocol".
+
+// fixedMaxAge is for how many seconds a browser keeps a preflight's answer where Options.AllowOrigins decides.
+const fixedMaxAge = 600
+
+// newFixed is what answers preflights and allows where the operator says whom. Pages of listed origins may send credentials; "*"
+// admits anybody's page, so it gets none.
+func newFixed(origins []string) *cors.Cors {
+	if len(origins) == 0 {
+		return nil
+	}
+	listed := !(len(origins) == 1 && origins[0] == "*")
+	return cors.New(cors.Options{
+		AllowedOrigins:      origins,
+		AllowedMethods:      []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+		AllowedHeaders:      []string{"*"}, // those that are asked for, by name: the backend judges what stands in them
+		AllowCredentials:    listed,
+		AllowPrivateNetwork: listed,
+		MaxAge:              fixedMaxAge,
+	})
+}
+
+// fixedHeaders are those of a backend's answer that are the operator's word where there is one. Access-Control-Expose-Headers
+// stays the backend's: it allows nobody anything, and only the backend knows what its headers are for.
+var fixedHeaders = []string{
+	"Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+	"Access-Control-Allow-Private-Network", "Access-Control-Max-Age",
+}
+
+// headerOnly has rs/cors write into a header that is not sent yet.
+type headerOnly http.Header
+
+func (h headerOnly) Header() http.Header         { return http.Header(h) }
+func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+func (h headerOnly) WriteHeader(int)             {}
+
+// isPreflight says whether a browser asks what a page may send.
+func isPreflight(req *http.Request) bool {
+	return req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// allowOwn puts into the header of an answer of our own whether the page that asked may read it; req is nil if no page did. It may
+// ask the backend, for no longer than askTimeout.
+func (h *Handler) allowOwn(header http.Header, req *http.Request) {
+	if h.fixed != nil {
+		h.allowFixed(header, req)
+		return
+	}
+	if header.Get("Access-Control-Allow-Origin") != "" {
+		return // the backend's, of an answer in whose place this one stands
+	}
+	addVary(header, "Origin") // what a cache keeps for one origin must not go to another
+	if req == nil {
+		return
+	}
+	said := h.allowances.of(h, req)
+	if said.origin == "" {
+		return
+	}
+	header.Set("Access-Control-Allow-Origin", said.origin)
+	if said.credentials {
+		header.Set("Access-Control-Allow-Credentials", "true")
+	}
+	if said.expose != "" {
+		header.Set("Access-Control-Expose-Headers", said.expose)
+	}
+}
+
+// allowFixed puts the operator's word in the place of the backend's.
+func (h *Handler) allowFixed(header http.Header, req *http.Request) {
+	for _, name := range fixedHeaders {
+		delete(header, name)
+	}
+	if len(req.Header["Origin"]) > 1 {
+		addVary(header, "Origin")
+		return // no browser sends two, and rs/cors would write both back
+	}
+	h.fixed.HandlerFunc(headerOnly(header), req)
+}
+
+// heard looks at the header of a backend's answer to a client's request, before it goes on.
+func (h *Handler) heard(client *http.Request, res *http.Response) {
+	switch {
+	case client == nil || res.StatusCode < http.StatusOK:
+	case h.fixed != nil:
+		h.allowFixed(res.Header, client)
+	default:
+		h.allowances.hear(client, res)
+	}
+}
+
+type clientKey struct{}
+
+// withClient lets modifyResponse find the request as the client sent it, where that says from which origin's page.
+func (h *Handler) withClient(req *http.Request) *http.Request {
+	if h.fixed == nil && req.Header["Origin"] == nil {
+		return req
+	}
+	return req.WithContext(context.WithValue(req.Context(), clientKey{}, req))
+}
+
+// clientOf is the client's request of a backend's answer, nil if that is of no concern.
+func clientOf(ctx context.Context) *http.Request {
+	if r := runOf(ctx); r != nil {
+		return r.req
+	}
+	req, _ := ctx.Value(clientKey{}).(*http.Request)
+	return req
+}
+
+func addVary(header http.Header, name string) {
+	for _, line := range header["Vary"] {
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.EqualFold(one, name) {
+				return
+			}
+		}
+	}
+	header.Add("Vary", name)
+}
