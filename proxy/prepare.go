@@ -108,8 +108,15 @@ func (r *run) begin(resumed *agui.Pause) bool {
 		return false
 	}
 	r.exchange = translate.Exchange{Out: out, Run: translation}
-	r.taken = r.taken || out.TakesNew
+	r.takes(&out)
 	return true
+}
+
+// takes notes which of the messages beside the answers travel in an exchange.
+func (r *run) takes(out *translate.Out) {
+	if out.TakesNew && !r.taken {
+		r.fresh, r.taken = out.Left, len(out.Left) == 0
+	}
 }
 
 func (r *run) request(resumed *agui.Pause) *translate.Request {

@@ -83,7 +83,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	}
 	if res.Next != nil {
 		r.exchange, r.second = *res.Next, true
-		r.taken = r.taken || res.Next.Out.TakesNew
+		r.takes(&res.Next.Out)
 		r.earlier = r.carried.Load()
 		r.wrote.Store(false)
 		return res.Before, true

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -47,8 +48,8 @@ func AppendText(object []byte, key, value string) []byte {
 }
 
 // ResumeArray is the resume array for a backend that reads one: the client's entries with the backend's own ids, every
-// other byte of them as it was; made of the answers where they came in another form or from admit (an expired pause
-// is cancelled). answers cover p in its order. What is cancelled has no payload: some backends (AGUI.Server) never look at
+// other byte of them as it was but for a payload that the dialect says in other words; made of the answers where they came in
+// another form or from admit (an expired pause is cancelled). answers cover p in its order. What is cancelled has no payload: some backends (AGUI.Server) never look at
 // the status, and a payload is an answer to them.
 func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
 	if list := clientsArray(in, p, answers); list != nil {
@@ -76,17 +77,17 @@ func clientsArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Ra
 	if len(entries) != len(answers) || len(in.Resume) != len(answers) {
 		return nil
 	}
-	status := make(map[string]agui.Status, len(answers))
+	given := make(map[string]agui.Answer, len(answers))
 	for _, a := range answers {
 		if a.Native {
 			return nil
 		}
-		status[a.ID] = a.Status
+		given[a.ID] = a
 	}
 	list := []byte{'['}
 	for n, e := range entries {
 		i := p.Interrupt(in.Resume[n].InterruptID)
-		if i == nil || status[i.ID] != in.Resume[n].Status {
+		if i == nil || given[i.ID].Status != in.Resume[n].Status {
 			return nil
 		}
 		if n > 0 {
@@ -95,6 +96,8 @@ func clientsArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Ra
 		entry := agui.SetString([]byte(e.Raw), "interruptId", i.Native)
 		if in.Resume[n].Status == agui.Cancelled {
 			entry = agui.DeleteKey(entry, "payload")
+		} else if said := given[i.ID].Payload; len(said) > 0 && !bytes.Equal(said, in.Resume[n].Payload) {
+			entry = agui.SetKey(entry, "payload", said)
 		}
 		list = append(list, entry...)
 	}

@@ -84,8 +84,10 @@ type Out struct {
 	Header  map[string][]string // canonical names; set on top of the client's
 	Body    []byte              // nil: the client's
 	Resumes bool                // it carries the answers: only such an exchange can be in doubt
-	// TakesNew says that Request.New travel in it. Else proxy tells MESSAGES_NOT_TAKEN if the run pauses again.
+	// TakesNew says that Request.New travel in it, all but Left. Of what did not travel proxy tells MESSAGES_NOT_TAKEN if the run
+	// pauses again.
 	TakesNew bool
+	Left     []agui.Message
 	// ReadOn says that the answer is read to its end though the client has left, as that of an exchange with answers always
 	// is: the backend pauses all the same, and what it asks must be kept; or it takes a hang-up badly.
 	ReadOn bool

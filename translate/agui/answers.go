@@ -10,6 +10,17 @@ import (
 // Answers implements translate.Dialect: the entries of resume; and command.resume of clients that know the CUSTOM form
 // only and were shown the event that Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	answers, err := given(in, p)
+	for n, a := range answers {
+		if i := p.Interrupt(a.ID); i != nil {
+			answers[n] = profileOfInterrupt(i).heard(a)
+		}
+	}
+	return answers, err
+}
+
+// given are the answers in the client's words.
+func given(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if translate.EchoOf(in) == translate.Mastra {
 		if i := mastraInterrupt(in, p); i != nil {
 			return answersOfMastra(in, i)

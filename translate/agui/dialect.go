@@ -2,14 +2,16 @@
 // for the contract only: one set of ids that never repeat, claims, replays, refusals.
 //
 // It changes what it must: the ids, null members (fatal to clients from 0.0.54 on) and a missing reason. A malformed
-// value stays as it is, so that the client reports it. It knows no framework; what Mastra's own announcement looks like
-// it knows because that one is sent beside the outcome and may be what a client answers.
+// value stays as it is, so that the client reports it. What is peculiar to one backend's answers stands in profiles.go and nowhere
+// else; what Mastra's own announcement looks like is known because that one is sent beside the outcome and may be what a
+// client answers.
 //
 // Specification: AG-UI 1.0, basic/patterns/interrupt-resume, and its page on interrupts.
 package agui
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -64,12 +66,36 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
 		}
 	}
+	answers := slices.Clone(r.Answers)
+	for n := range answers {
+		said, err := profileOfInterrupt(&r.Pause.Interrupts[n]).said(answers[n])
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		answers[n] = said
+	}
 	in := r.Input
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
 	}
-	body := agui.SetKey(in.Raw, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
-	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{resumes: true}, nil
+	body := agui.SetKey(in.Raw, "resume", translate.ResumeArray(r.Input, r.Pause, answers))
+	cut, later := behind(r)
+	if len(cut) > 0 {
+		body = agui.SetKey(body, "messages", agui.MessageList(translate.WithoutMessages(in.Messages, cut)))
+	}
+	r.New = later
+	return translate.Out{Body: body, Resumes: true, TakesNew: true, Left: later}, &run{resumes: true, r: r}, nil
+}
+
+// afterwards is the run that brings the messages which did not go with the answers. The state is what has become of it: the request's
+// own would undo what the resumed run has changed.
+func afterwards(r translate.Request) *translate.Exchange {
+	body := translate.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
+	body = agui.SetKey(body, "messages", agui.MessageList(translate.WithNewMessages(r)))
+	if state, known := r.Transcript.State(); known && state != nil {
+		body = agui.SetKey(body, "state", state)
+	}
+	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: &run{}}
 }
 
 // forges says whether an answer to a question that is about no tool call names one: AGUI.Server, whose free questions look

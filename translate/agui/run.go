@@ -18,7 +18,8 @@ const maxHeld = 1 << 20
 // and what follows it too, for the order is the backend's.
 type run struct {
 	resumes  bool
-	streamed bool // anything but RUN_STARTED was seen
+	r        translate.Request // of a resume: New are the messages that did not go with the answers
+	streamed bool              // anything but RUN_STARTED was seen
 
 	held []agui.Event // from the first announcement on
 	size int
@@ -62,6 +63,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = paused(e.Event)
 			break
 		}
+		if len(run.r.New) > 0 && len(res.Pause.Interrupts) == 0 {
+			res.Next = afterwards(run.r)
+		}
 	case agui.RunErrored:
 		res = run.failed(e.Event)
 	}
@@ -101,7 +105,11 @@ func (run *run) failed(ev agui.Event) translate.Result {
 func paused(finish agui.Event) translate.Result {
 	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
 	for i := range translate.Interrupts(agui.NewEvent(p.NativeFinish)) {
-		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: object(i)})
+		native, o := i.Get("id").Str, object(i)
+		if schema := profileOf(native, i).schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
+			o = agui.SetKey(o, "responseSchema", []byte(schema))
+		}
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: o})
 	}
 	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p}
 }
