@@ -189,7 +189,10 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
 	}
-	for _, body := range sent {
+	for n, body := range sent {
+		if n == 1 { // the run before it may have changed the state
+			more = append(slices.Clone(more), "state")
+		}
 		in, out := gjson.ParseBytes(request), gjson.ParseBytes(body)
 		kept := func(in, out gjson.Result, but ...string) {
 			in.ForEach(func(k, v gjson.Result) bool {

@@ -35,7 +35,8 @@ type Dialect interface {
 // A Verdict is a dialect's word on an event, see Dialect.Sign.
 type Verdict int
 
-// No: not mine. Hold: wait for the end of this tool call. Mine: the stream is this dialect's from here on.
+// No: not mine. Hold: wait for the end of this tool call; at its END, for the event that directly follows; at that one, for the end of
+// the run, and all that comes until then waits too. Mine: the stream is this dialect's from here on.
 const (
 	No Verdict = iota
 	Hold

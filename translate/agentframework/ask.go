@@ -112,11 +112,19 @@ func readCall(c agui.Call) (ask, bool) {
 	}
 	args := parsed(c.Args)
 	call, name := args.Get("function_call_id"), args.Get("function_name")
-	bare := c.Name == translate.ConfirmChanges && len(args.Map()) == 0 && (c.Args == "" || args.IsObject())
-	if !bare && (call.Type != gjson.String || name.Type != gjson.String) {
+	if !isBare(c) && (call.Type != gjson.String || name.Type != gjson.String) {
 		return ask{}, false
 	}
 	return ask{Kind: confirm, ID: c.ID, Confirm: c.ID, Call: call.Str, Name: name.Str, Args: raw(args.Get("function_arguments"))}, true
+}
+
+// isBare says whether a call is a confirm_changes that says nothing of what it confirms.
+func isBare(c agui.Call) bool {
+	if c.Name != translate.ConfirmChanges {
+		return false
+	}
+	args := parsed(c.Args)
+	return c.Args == "" || args.IsObject() && len(args.Map()) == 0
 }
 
 func parsed(text string) gjson.Result {

@@ -30,6 +30,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -71,6 +72,9 @@ func (*Dialect) Name() string { return Name }
 // END without START, which one of those CUSTOM events has to follow; the list in RUN_FINISHED.interrupt and an outcome with
 // metadata of the framework's own.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if isBare(held) && held.Ended && ev.Type != agui.CallEnd {
+		return signBehindBare(ev, held)
+	}
 	if held.ID != "" && (ev.Type == agui.Custom || ev.Type.Terminal()) {
 		return translate.No // the same was asked without a call
 	}
@@ -111,10 +115,40 @@ func signHeld(ev agui.Event, held agui.Call) translate.Verdict {
 	case !held.Ended:
 		return translate.Hold
 	}
-	if _, ok := readCall(held); ok {
+	switch _, ok := readCall(held); {
+	case ok && isBare(held):
+		return translate.Hold
+	case ok:
 		return translate.Mine
 	}
 	return translate.No
+}
+
+// signBehindBare says what it was that had no arguments: ag-ui-adk and others have such a call too. 1.0.0b251105 sends a snapshot with
+// it and with the call that it is about directly behind it, and its run ends without a word; an outcome is somebody else's.
+func signBehindBare(ev agui.Event, held agui.Call) translate.Verdict {
+	switch {
+	case ev.Type == agui.MessagesSnapshot && shows(ev, held.ID):
+		return translate.Hold
+	case ev.Type == agui.RunFinished && ev.Valid() && !ev.Get("outcome").Exists():
+		return translate.Mine
+	}
+	return translate.No
+}
+
+// shows says whether a snapshot has the call beside another one, in one message.
+func shows(snapshot agui.Event, call string) bool {
+	if !snapshot.Valid() {
+		return false
+	}
+	list, _ := parsedMessages(snapshot.Get("messages"))
+	for _, m := range list {
+		calls := callsOf(m)
+		if len(calls) > 1 && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == call }) {
+			return true
+		}
+	}
+	return false
 }
 
 // speaksOutcome says whether an interrupt outcome is of this framework.

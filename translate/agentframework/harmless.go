@@ -2,6 +2,7 @@ package agentframework
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 		in = in.WithoutCommand()
 	}
 	in.Raw = withoutProps(in, in.Raw)
-	if messages := asResults(in.Messages); messages != nil {
+	if messages := asResults(in.Messages, in); messages != nil {
 		in = in.WithMessages(messages)
 	}
 	return in
@@ -46,12 +47,19 @@ func withoutProps(in agui.RunInput, body []byte) []byte {
 	return agui.DeleteKey(body, "forwardedProps.resume")
 }
 
-// asResults is the list with each of those tool messages as what it says it is, the result of a tool: its text is a list
-// with the object in it. nil if there is none.
-func asResults(list []agui.Message) []agui.Message {
+// asResults is a list of a request's messages with each of those tool messages as what it says it is, the result of a tool: its text
+// is a list with the object in it. nil if there is none.
+func asResults(list []agui.Message, in agui.RunInput) []agui.Message {
 	var out []agui.Message
+	var own map[string]bool
 	for n, m := range list {
 		if !decides(m) {
+			continue
+		}
+		if own == nil {
+			own = ownConfirms(list, in)
+		}
+		if own[confirmedBy(m)] {
 			continue
 		}
 		if out == nil {
@@ -74,6 +82,57 @@ func asResults(list []agui.Message) []agui.Message {
 	}
 	return out
 }
+
+// ownConfirms are the calls of a confirm_changes that the request declares itself: the person's answer to it is the client's own. It
+// names no other call that could run, by its arguments or by its id.
+func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
+	own := map[string]bool{}
+	if !in.Declares(translate.ConfirmChanges) {
+		return own
+	}
+	all := map[string]int{}
+	for _, m := range list {
+		for _, c := range translate.Calls(gjson.ParseBytes(m.JSON)) {
+			ids, names, args := translate.Texts(c, "id"), translate.Texts(c, "function", "name"), translate.Texts(c, "function", "arguments")
+			for _, id := range ids {
+				all[id]++
+			}
+			if len(ids) == 1 && len(names) == 1 && len(args) == 1 && isBare(agui.Call{Name: names[0], Args: args[0]}) {
+				own[ids[0]] = true
+			}
+		}
+	}
+	for id, n := range all {
+		if n > 1 {
+			delete(own, id)
+		}
+	}
+	return own
+}
+
+// confirmedBy is the call that a message answers with a yes or a no and nothing else, "" if it says more, or says it in another spelling.
+func confirmedBy(m agui.Message) string {
+	call, content := "", ""
+	plain := true
+	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case k.Raw == `"id"` || k.Raw == `"role"`:
+		case k.Raw == `"toolCallId"` && call == "":
+			call = v.Str
+		case k.Raw == `"content"` && content == "":
+			content = v.Str
+		default:
+			plain = false
+		}
+		return plain
+	})
+	if !plain || !yesOrNo.MatchString(content) {
+		return ""
+	}
+	return call
+}
+
+var yesOrNo = regexp.MustCompile(`^\s*\{\s*"accepted"\s*:\s*(true|false)\s*\}\s*$`)
 
 // decides says whether the adapter would take the message for a decision. Its keys may stand twice: Python takes the last.
 func decides(m agui.Message) bool {

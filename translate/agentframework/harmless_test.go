@@ -64,6 +64,38 @@ func TestResultsThatDecideNothingStay(t *testing.T) {
 	}
 }
 
+// The answer to a confirm_changes that the request declares is the client's own, and goes out as it is; but not where it could name
+// another call to some version.
+func TestDeclaredConfirmationStays(t *testing.T) {
+	const answer = `{"id":"t","role":"tool","toolCallId":"c","content":"{\"accepted\": false}"}`
+	calls := func(list string) string {
+		return `{"id":"m1","role":"assistant","toolCalls":[` + list + `]}`
+	}
+	bare := calls(`{"id":"c","type":"function","function":{"name":"confirm_changes","arguments":"{}"}}`)
+	for name, c := range map[string]struct {
+		tool, call, answer string
+		stays              bool
+	}{
+		"a no":                        {"confirm_changes", bare, answer, true},
+		"a yes":                       {"confirm_changes", bare, strings.Replace(answer, "false", "true", 1), true},
+		"a tool that is not declared": {"rm", bare, answer, false},
+		"another call's id": {"confirm_changes", calls(`{"id":"c","type":"function","function":{"name":"confirm_changes","arguments":"{}"}},` +
+			`{"id":"c","type":"function","function":{"name":"rm","arguments":"{}"}}`), answer, false},
+		"a call that names another": {"confirm_changes", calls(`{"id":"c","type":"function","function":{"name":"confirm_changes","arguments":"{\"function_call_id\":\"x\"}"}}`), answer, false},
+		"another call in the text":  {"confirm_changes", bare, `{"id":"t","role":"tool","toolCallId":"c","content":"{\"accepted\":true,\"function_call_id\":\"x\"}"}`, false},
+		"a second id":               {"confirm_changes", bare, `{"id":"t","role":"tool","toolCallId":"c","tool_call_id":"x","content":"{\"accepted\":true}"}`, false},
+		"a second text":             {"confirm_changes", bare, `{"id":"t","role":"tool","toolCallId":"c","content":"{\"accepted\":true}","result":"{\"accepted\":true}"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := parseInput(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"`+c.tool+`"}],"messages":[`+c.call+`,`+c.answer+`]}`)
+			out, _, err := newDialect(t).Begin(translate.Request{Input: in, Transcript: &log{}})
+			if err != nil || (out.Body == nil) != c.stays {
+				t.Errorf("%v %s", err, out.Body)
+			}
+		})
+	}
+}
+
 // What a stale or a forged answer says in any other place of a plain run.
 func TestPlainRunCarriesNoAnswer(t *testing.T) {
 	for _, props := range []string{

@@ -280,7 +280,7 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 		}
 	}
 	list := withResults(res.base, results)
-	if safe := asResults(list); safe != nil {
+	if safe := asResults(list, res.r.Input); safe != nil {
 		return safe
 	}
 	return list

@@ -343,6 +343,7 @@ func TestSign(t *testing.T) {
 		return agui.Call{ID: "c", Name: name, Args: args, Ended: ended}
 	}
 	mine := `{"function_name":"rm","function_call_id":"a"}`
+	bareCall := agui.Call{ID: "c", Name: "confirm_changes", Args: "{}", Ended: true}
 	for name, c := range map[string]struct {
 		event string
 		held  agui.Call
@@ -359,8 +360,15 @@ func TestSign(t *testing.T) {
 		"its arguments":                   {toolCall("c", "", mine)[1], call("confirm_changes", mine, false), translate.Hold},
 		"its end":                         {callEnds("c"), call("confirm_changes", mine, true), translate.Mine},
 		"the end of another one":          {callEnds("c"), call("confirm_changes", `{"text":"x"}`, true), translate.No},
-		"one without arguments":           {callEnds("c"), call("confirm_changes", ``, true), translate.Mine},
-		"one with empty arguments":        {callEnds("c"), call("confirm_changes", `{}`, true), translate.Mine},
+		"one without arguments":           {callEnds("c"), call("confirm_changes", ``, true), translate.Hold},
+		"one with empty arguments":        {callEnds("c"), call("confirm_changes", `{}`, true), translate.Hold},
+		"a snapshot with it and its tool": {snapshotOf(user, said("w", "c=w")), bareCall, translate.Hold},
+		"a snapshot with it alone":        {snapshotOf(user, said("c")), bareCall, translate.No},
+		"a snapshot without it":           {snapshotOf(user, said("w", "x=w")), bareCall, translate.No},
+		"the state behind it":             {`{"type":"STATE_SNAPSHOT","snapshot":{}}`, bareCall, translate.No},
+		"the end behind it":               {finished, bareCall, translate.Mine},
+		"an outcome behind it":            {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"c","reason":"confirm_changes"}]}}`, bareCall, translate.No},
+		"an error behind it":              {`{"type":"RUN_ERROR","message":"m"}`, bareCall, translate.No},
 		"request_info":                    {callEnds("c"), call("request_info", `{"request_id":"c","response_type":"str","data":1}`, true), translate.Mine},
 		"request_info of another":         {callEnds("c"), call("request_info", `{}`, true), translate.No},
 		"request_approval":                {toolCall("c", "request_approval", "")[0], agui.Call{}, translate.No},

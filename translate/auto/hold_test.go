@@ -8,6 +8,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/agentframework"
+	agent "holdpoint/translate/agui"
 	"holdpoint/translate/auto"
 )
 
@@ -231,4 +233,76 @@ func TestHolding(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A call whose END does not tell is let go by what directly follows it, or waits for the end of the run with all that comes behind
+// it. Either way the order is the backend's, and nothing is changed of what nobody claims.
+func TestWaitingForTheEndOfTheRun(t *testing.T) {
+	begins, args, ends := `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c"}`
+	call := []string{begins, args, ends}
+	state, result := `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"c","content":"ok"}`
+	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[{"id":"w","type":"function","function":{"name":"w","arguments":"{}"}},{"id":"c","type":"function","function":{"name":"confirm_changes","arguments":"{}"}}]}]}`
+	approval := `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"w","function_call":{"call_id":"w","name":"w","arguments":{}}}}`
+	adk := outcome(`{"id":"c","reason":"confirm_changes","toolCallId":"c","metadata":{"predict_state":[]}}`)
+	for name, c := range map[string]struct {
+		behind  []string // the call
+		dialect string
+		early   int // what of it was told before the end
+		dropped bool
+	}{
+		"ADK with the outcome":                 {[]string{state, adk}, "agui", 4, false},
+		"ADK in its default mode":              {[]string{state, finished}, "", 4, false},
+		"nothing behind it":                    {[]string{finished}, "", 0, false},
+		"an outcome directly behind it":        {[]string{adk}, "agui", 0, false},
+		"1.0.0b251105":                         {[]string{snapshot, finished}, "agent-framework", 0, true},
+		"its like with somebody's outcome":     {[]string{snapshot, state, adk}, "agui", 0, false},
+		"its like, and a result":               {[]string{snapshot, result, finished}, "", 5, false},
+		"its like, failed":                     {[]string{snapshot, failed}, "", 0, false},
+		"its like, broken off":                 {[]string{snapshot, state}, "", 0, false},
+		"an approval behind it":                {[]string{approval, finished}, "agent-framework", 0, true},
+		"an approval behind its like":          {[]string{snapshot, approval, finished}, "agent-framework", 0, true},
+		"a second one behind it":               {append(slices.Clone(call), state, finished), "", 7, false},
+		"another call without arguments after": {[]string{state, strings.Replace(begins, `"c"`, `"d"`, 1), strings.Replace(ends, `"c"`, `"d"`, 1), finished}, "", 4, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := slices.Concat([]string{started}, call, c.behind)
+			af, err := agentframework.New(agentframework.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := auto.New([]translate.Dialect{af, agent.New()}, auto.Options{})
+			_, run, err := d.Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var shown []string
+			end := translate.End{}
+			for _, s := range stream {
+				ev := agui.NewEvent([]byte(s))
+				if ev.Type.Terminal() {
+					end.Event = ev
+					break
+				}
+				if err := run.Event(ev, func(ev agui.Event) { shown = append(shown, string(ev.JSON)) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := len(shown) - 1; got != c.early && !c.dropped {
+				t.Errorf("told %d before the end: %q", got, shown)
+			}
+			res, err := run.End(end)
+			if err != nil || res.Pause.Dialect != c.dialect {
+				t.Fatalf("found %q %v", res.Pause.Dialect, err)
+			}
+			for _, ev := range res.Before {
+				shown = append(shown, string(ev.JSON))
+			}
+			if end.Event.Type.Terminal() {
+				stream = stream[:len(stream)-1]
+			}
+			if !c.dropped && !slices.Equal(shown, stream) || c.dropped && slices.Contains(shown, begins) {
+				t.Errorf("told\n%s", strings.Join(shown, "\n"))
+			}
+		})
+	}
 }

@@ -20,9 +20,11 @@ func (c called) Calls() []agui.Call { return c.calls }
 // A run that ends as those of an adapter that loses its interrupts is told of once, and passes untouched.
 func TestLostInterruptIsLogged(t *testing.T) {
 	stream := []string{
-		started, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files"}`, `{"type":"TOOL_CALL_END","toolCallId":"A"}`,
-		`{"type":"STATE_SNAPSHOT","snapshot":{}}`, finished,
+		started, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files","parentMessageId":"m"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"A"}`, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, finished,
 	}
+	with := func(at int, event string) []string { return slices.Insert(slices.Clone(stream), at, event) }
+	adk := strings.Replace(started, `}`, `,"protocolVersion":"1.0"}`, 1)
 	dead := `{"type":"RUN_ERROR","message":"prompt_type=<class 'NoneType'> | must resume from interrupt with list of interruptResponse's","code":"STRANDS_ERROR"}`
 	for name, c := range map[string]struct {
 		more   string
@@ -34,14 +36,23 @@ func TestLostInterruptIsLogged(t *testing.T) {
 		"a tool of the client":              {`"tools":[{"name":"delete_files"}]`, "", stream, false},
 		"a route of another dialect":        {``, "langgraph", stream, false},
 		"the thread that was lost":          {``, "", []string{started, dead}, true},
-		"another end":                       {``, "", slices.Concat(stream[:3], []string{finished}), false},
-		"an outcome, which is somebody's":   {``, "", slices.Concat(stream[:4], []string{outcome(`{"id":"x","reason":"r"}`)}), false},
-		"an outcome that says it went well": {``, "", slices.Concat(stream[:4], []string{`{"type":"RUN_FINISHED","outcome":{"type":"success"}}`}), false},
+		"another end":                       {``, "", slices.Concat(stream[:4], []string{finished}), false},
+		"agno":                              {``, "", with(2, `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`), false},
+		"agno, a RAW event behind the call": {``, "", with(4, `{"type":"RAW","event":{"event":"RunPaused"},"source":"agno"}`), false},
+		"ag-ui-adk":                         {``, "", slices.Concat([]string{adk}, stream[1:]), false},
+		"Mastra, which sends chunks":        {``, "", with(2, `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"x"}`), false},
+		"no state at the start":             {``, "", slices.Concat(stream[:1], stream[2:]), false},
+		"a request without a state":         {`"state":null`, "", slices.Concat(stream[:1], stream[2:]), true},
+		"an outcome, which is somebody's":   {``, "", slices.Concat(stream[:5], []string{outcome(`{"id":"x","reason":"r"}`)}), false},
+		"an outcome that says it went well": {``, "", slices.Concat(stream[:5], []string{`{"type":"RUN_FINISHED","outcome":{"type":"success"}}`}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []string
 			d := both(t, func(msg string, _ ...any) { told = append(told, msg) })
 			for range 2 {
+				if c.more == "" {
+					c.more = `"state":{}`
+				}
 				r := translate.Request{Input: parse(t, c.more), Transcript: called{calls: []agui.Call{{ID: "A", Name: "delete_files", Ended: true}}}, Pause: agui.Pause{Dialect: c.route}}
 				_, run, err := d.Begin(r)
 				if err != nil {

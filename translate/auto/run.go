@@ -41,6 +41,10 @@ type run struct {
 	held  []*held
 	chunk *held // the held call that a chunk without an id belongs to
 	lone  *held // an END without START: the next event says what it is
+	// last is a call whose END did not tell. The event that directly follows may say that the end of the run will tell (waits), and
+	// all that comes until then waits with it, for the order is the backend's.
+	last  *held
+	waits bool
 	turn  int
 	size  int // of what is held
 }
@@ -62,6 +66,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		run.release(run.lone, emit)
 	}
 	run.lost.See(ev)
+	if run.last != nil {
+		if behind, err := run.behind(ev, emit); behind {
+			return err
+		}
+	}
 	switch ev.Type {
 	case agui.RunStarted:
 		run.began = append(run.began, ev.Clone())
@@ -105,7 +114,7 @@ func (run *run) Passes(t agui.Type) bool {
 		found, ok := run.found.(translate.Passer)
 		return ok && found.Passes(t)
 	}
-	if run.lone != nil || !run.lost.Passes(t) {
+	if run.lone != nil || run.last != nil || !run.lost.Passes(t) {
 		return false
 	}
 	switch t {
@@ -239,10 +248,38 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 		return run.take(one, ev, emit)
 	}
 	run.add(h, ev)
-	if v == translate.No || ev.Type == agui.CallEnd || run.size > maxHeld {
+	switch {
+	case v == translate.No || run.size > maxHeld || ev.Type == agui.CallEnd && run.last != nil:
 		run.release(h, emit)
+	case ev.Type == agui.CallEnd:
+		run.last = h
 	}
 	return nil
+}
+
+// behind takes an event behind a call whose END did not tell; false if the call was let go, and the event is one like any other.
+func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err error) {
+	h := run.last
+	v, one := run.askOf(ev, h.call)
+	if v != translate.Mine && ev.Type == agui.Custom {
+		v, one = run.askOf(ev, agui.Call{})
+	}
+	if v == translate.Mine {
+		return true, run.take(one, ev, emit)
+	}
+	answered := ev.Type == agui.CallResult && ev.Get("toolCallId").Str == h.call.ID
+	if run.waits = v == translate.Hold || run.waits && !answered; !run.waits {
+		run.release(h, emit)
+		return false, nil
+	}
+	if ev.Type == agui.MessagesSnapshot && run.sent != nil {
+		ev = run.sent.Restored(ev)
+	}
+	run.add(h, ev)
+	if run.size > maxHeld {
+		run.release(h, emit)
+	}
+	return true, nil
 }
 
 // add keeps an event of a held call.
@@ -263,7 +300,7 @@ func (run *run) waiting() []agui.Event {
 			at[h.turns[i]] = ev
 		}
 	}
-	run.held, run.lone, run.chunk, run.size = nil, nil, nil, 0
+	run.held, run.lone, run.last, run.chunk, run.size = nil, nil, nil, nil, 0
 	var list []agui.Event
 	for _, turn := range slices.Sorted(maps.Keys(at)) {
 		list = append(list, at[turn])
@@ -286,6 +323,9 @@ func (run *run) release(h *held, emit func(agui.Event)) {
 	}
 	if run.lone == h {
 		run.lone = nil
+	}
+	if run.last == h {
+		run.last, run.waits = nil, false
 	}
 }
 
@@ -335,16 +375,19 @@ func (run *run) give(one translate.Dialect) error {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
+	if run.last != nil && !run.waits {
+		run.release(run.last, func(ev agui.Event) { before = append(before, ev) })
+	}
 	if run.found == nil && e.Event.Type.Terminal() {
 		if v, one := run.ask(e.Event); v == translate.Mine {
-			var err error
-			if before, err = run.takeEnd(one); err != nil {
+			held, err := run.takeEnd(one)
+			if before = append(before, held...); err != nil {
 				return translate.Result{}, err
 			}
 		}
 	}
 	if run.found == nil {
-		before = run.waiting()
+		before = append(before, run.waiting()...)
 		run.warn(e)
 		return translate.Result{Before: before, Finish: e.Event}, nil
 	}

@@ -43,7 +43,8 @@ func TestPassesIsTrue(t *testing.T) {
 	}
 }
 
-// TestWhatPasses: the types of a stream's bulk, in an ordinary run that has begun to speak. Asking costs nothing.
+// TestWhatPasses: the types of a stream's bulk, in an ordinary run that has begun to speak, and to send RAW events if it does. Asking
+// costs nothing.
 func TestWhatPasses(t *testing.T) {
 	bulk := []agui.Type{agui.TextContent, agui.CallArgs, agui.Raw, agui.StateDelta, agui.Unknown}
 	for _, name := range Names() {
@@ -55,7 +56,7 @@ func TestWhatPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, json := range []string{started, callStart, textContent} {
+		for _, json := range []string{started, callStart, textContent, `{"type":"RAW","event":{}}`} {
 			if err := run.Event(agui.NewEvent([]byte(json)), func(agui.Event) {}); err != nil {
 				t.Fatal(err)
 			}
