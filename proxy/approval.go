@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"net/http"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -189,13 +188,4 @@ func stillIn(list, some []agui.Message) []agui.Message {
 		}
 	}
 	return left
-}
-
-// approvesOutsideRun says whether a body that is no run holds a native approval: some endpoint behind Holdpoint may take it
-// for a run all the same.
-func approvesOutsideRun(body []byte) error {
-	if len(translate.Approvals(body)) == 0 {
-		return nil
-	}
-	return &requestError{http.StatusBadRequest, "the messages hold an approval, and the body is no run (RunAgentInput)"}
 }

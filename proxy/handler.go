@@ -152,6 +152,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // recognise makes a run of a request that is one. passes says that it goes on untouched; one that does neither was refused.
 func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, passes bool) {
+	if req.Method == http.MethodConnect {
+		h.badRequest(w, req, http.StatusNotImplemented, "CONNECT is not taken: behind it a client would talk to the backend itself")
+		return nil, false
+	}
 	if misleading(req.URL.EscapedPath()) {
 		// The backend would take it for another path, whose record nobody asked.
 		h.badRequest(w, req, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
@@ -163,23 +167,25 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 				"path", req.URL.Path, "dialect", h.opts.Dialect.Name())
 		})
 	}
-	if !strings.EqualFold(req.Method, http.MethodPost) { // post is a POST to some backends (werkzeug's)
-		return nil, true
-	}
 	route, ok := h.route(req.URL.Path)
 	if !ok {
 		return nil, true
 	}
 	in, isRun, err := h.readRun(w, req)
 	var refused *requestError
+	posted := strings.EqualFold(req.Method, http.MethodPost) // post is a POST to some backends (werkzeug's)
 	switch {
+	case isRun && err == nil && !posted, err == nil && h.foreign != nil && !posted && !asksOnly(req):
+		h.log.Info("request refused", "status", http.StatusMethodNotAllowed, "method", req.Method)
+		w.Header().Set("Allow", http.MethodPost)
+		h.badRequest(w, req, http.StatusMethodNotAllowed, "a run is taken by POST only")
 	case errors.As(err, &refused):
 		h.log.Info("request refused", "status", refused.status, "reason", refused.reason)
 		h.badRequest(w, req, refused.status, refused.reason)
 	case err != nil:
 		h.log.Debug("request body not read", "err", err)
 		h.badRequest(w, req, http.StatusBadRequest, "the body could not be read")
-	case !isRun && h.foreign != nil:
+	case !isRun && h.foreign != nil && posted:
 		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
 		h.badRequest(w, req, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
 	case !isRun:
@@ -188,6 +194,15 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 		return h.newRun(req, route, &in), false
 	}
 	return nil, false
+}
+
+// asksOnly says whether a request cannot bring anything to a backend: it has no body, and its method is none that changes a thing.
+func asksOnly(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return !hasBody(req)
+	}
+	return false
 }
 
 // route is the path as records are kept for it. ok is false where no run can be: at a backend that does not speak AG-UI,

@@ -91,7 +91,7 @@ func TestReadingABody(t *testing.T) {
 			for name, reader := range map[string]func(io.Reader) io.Reader{"at once": func(r io.Reader) io.Reader { return r }, "in halves": iotest.HalfReader, "with its end": iotest.DataErrReader} {
 				req := httptest.NewRequest(http.MethodPost, "/", reader(bytes.NewReader(whole)))
 				req.ContentLength = int64(declared)
-				body, err := h.readBody(httptest.NewRecorder(), req)
+				body, _, err := h.readBody(httptest.NewRecorder(), req, bodyType{})
 				if size > limit {
 					if err == nil || err.Error() != tooLarge().Error() {
 						t.Errorf("%d of %d bytes %s: %v", size, declared, name, err)

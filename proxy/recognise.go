@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,6 +14,7 @@ import (
 	"unicode"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 const (
@@ -34,41 +34,87 @@ type requestError struct {
 
 func (e *requestError) Error() string { return e.reason }
 
-// readRun reads a POST as far as it takes to know whether it is a run. The body counts, not its declared type, since
-// many backends do not look at that either. What is no run is left in req.Body whole.
+// readRun reads a request as far as it takes to know whether it is a run. The body counts, and neither its method nor its
+// declared type, since many backends do not look at those either. What is no run is left in req.Body whole.
 func (h *Handler) readRun(w http.ResponseWriter, req *http.Request) (in agui.RunInput, isRun bool, err error) {
-	if enc := req.Header.Get("Content-Encoding"); enc != "" {
-		return in, false, &requestError{http.StatusUnsupportedMediaType, "a request body with a Content-Encoding is not taken"}
-	}
-	if req.Body == nil || req.Body == http.NoBody {
+	if !hasBody(req) {
 		return in, false, nil
 	}
-	if charset := declaredCharset(req); charset != "" {
-		return in, false, &requestError{http.StatusUnsupportedMediaType, "a JSON body must be UTF-8"}
+	for _, enc := range req.Header["Content-Encoding"] {
+		if enc != "" {
+			return in, false, unsupported("a request body with a Content-Encoding is not taken")
+		}
 	}
-	body, err := h.readBody(w, req)
+	t, err := readBodyType(req.Header)
+	if err == nil && (t.charset == hidden || t.json && t.charset == otherText) {
+		err = unsupported("a body in this charset is not taken: JSON must be UTF-8")
+	}
+	if err != nil {
+		return in, false, err
+	}
+	body, object, err := h.readBody(w, req, t)
 	if err != nil || body == nil {
 		return in, false, err
 	}
-	if agui.ObjectElsewhere(body) == agui.Elsewhere {
-		return in, false, &requestError{http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark"}
+	if object {
+		in, isRun, err = h.readObject(req, body, t)
 	}
-	switch in, isRun, err = agui.ParseInput(body); {
-	case errors.Is(err, agui.ErrNoJSON):
-		err = nil
-		if declaresJSON(req) || agui.TooDeep(body) || runForSomebody(body) {
-			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON, or nested too deep"}
-		}
-	case err != nil:
-		return in, isRun, &requestError{http.StatusBadRequest, err.Error()}
-	case !isRun:
-		err = approvesOutsideRun(body)
+	if !isRun && err == nil && (t.form && runInForm(body) || t.parts && runInParts(body)) {
+		err = errForm
 	}
 	if !isRun {
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
 	}
 	return in, isRun, err
+}
+
+func hasBody(req *http.Request) bool {
+	return req.Body != nil && req.Body != http.NoBody && req.ContentLength != 0
+}
+
+// readObject reads a body that begins as a JSON object.
+func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agui.RunInput, isRun bool, err error) {
+	switch {
+	case agui.ObjectElsewhere(body) == agui.Elsewhere:
+		return in, false, &requestError{http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark"}
+	case !t.charset.takes(body):
+		return in, false, unsupported("a JSON body must be UTF-8")
+	}
+	object := body
+	in, isRun, err = agui.ParseInput(body)
+	if errors.Is(err, agui.ErrNoJSON) {
+		object, err = objectForSomebody(body), nil
+		if object != nil {
+			_, isRun, _ = agui.ParseInput(object)
+		}
+		if t.json || isRun || agui.TooDeep(body) {
+			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON, or nested too deep"}
+		}
+	}
+	switch {
+	case err != nil:
+		return in, isRun, &requestError{http.StatusBadRequest, err.Error()}
+	case !isRun && object != nil:
+		err = h.takenOutsideRun(object, req.URL.Path)
+	}
+	return in, isRun, err
+}
+
+// takenOutsideRun says why an object that is no run must not pass all the same: it holds a native approval, which some endpoint
+// behind Holdpoint may take, or is less than a run to us and enough of one to the backend.
+func (h *Handler) takenOutsideRun(object []byte, path string) error {
+	if len(translate.Approvals(object)) > 0 {
+		return &requestError{http.StatusBadRequest, "the messages hold an approval, and the body is no run (RunAgentInput)"}
+	}
+	taker, ok := h.opts.Dialect.(translate.Taker)
+	if !ok {
+		return nil
+	}
+	if why := taker.Takes(object, h.routeDialect(recordPath(path))); why != "" {
+		return &requestError{http.StatusBadRequest, why}
+	}
+	return nil
 }
 
 // slow gives the body of a request bodyTimeout; done is called when it was read.
@@ -85,22 +131,28 @@ func (h *Handler) slow(w http.ResponseWriter) (done func()) {
 // cutBody ends a read that takes too long. It fails where there is no connection, as in tests.
 func cutBody(control *http.ResponseController) { _ = control.SetReadDeadline(time.Now()) }
 
-// readBody reads the body if it may be a run's: all of it, or nil and the body as it was.
-func (h *Handler) readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+// readBody reads the body if it may be a run's, or a form's that could be one: all of it, or nil and the body as it was. object
+// says that it begins as a JSON object, or may.
+func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType) (body []byte, object bool, err error) {
 	defer h.slow(w)()
 	limit := h.opts.MaxRequestBytes
 	head, first, err := readHead(req.Body, limit, req.ContentLength)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if agui.ObjectElsewhere(head) == agui.Plain && first != '{' {
-		req.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(head), req.Body), req.Body}
-		return nil, nil
+	object = first == '{' || agui.ObjectElsewhere(head) != agui.Plain
+	if object || t.form {
+		body, err = readRest(head, req.Body, limit, req.ContentLength)
+		return body, object, err
 	}
-	return readRest(head, req.Body, limit, req.ContentLength)
+	req.Body = replay(head, req.Body)
+	if t.parts {
+		if runInParts(head) {
+			return nil, false, errForm
+		}
+		req.Body = &formParts{ReadCloser: req.Body}
+	}
+	return nil, false, nil
 }
 
 // readHead reads until a byte that is not white space is there, and gives that byte; 0 if there is none. length is the
@@ -160,44 +212,15 @@ func tooLarge() error {
 	return &requestError{http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)"}
 }
 
-// declaresJSON says whether the request says that its body is JSON.
-func declaresJSON(r *http.Request) bool {
-	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		t, _, _ = strings.Cut(r.Header.Get("Content-Type"), ";")
-		t = strings.ToLower(strings.TrimSpace(t))
-	}
-	return t == "application/json" || strings.HasSuffix(t, "+json")
-}
-
-// declaredCharset is the charset that a JSON body is said to have, "" if none or one in which UTF-8 reads the same.
-// express decodes UTF-7 and Spring EBCDIC when it is asked to; nothing of a run could be seen in either here.
-func declaredCharset(r *http.Request) string {
-	if !strings.Contains(r.Header.Get("Content-Type"), ";") {
-		return "" // there is no parameter
-	}
-	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	charset := strings.ToLower(params["charset"])
-	switch charset {
-	case "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1":
-		return ""
-	}
-	if err != nil || !declaresJSON(r) {
-		return ""
-	}
-	return charset
-}
-
-// runForSomebody says whether body, which is no JSON, is a run for some backend all the same: Python's json.loads takes
-// NaN, Infinity and -Infinity for numbers, and Go's json.Decoder reads the first value and leaves the rest. It is
-// refused then like other input that must not be guessed at.
-func runForSomebody(body []byte) bool {
+// objectForSomebody is the object that some backend finds in a body that is no JSON, nil if none does: Python's json.loads takes
+// NaN, Infinity and -Infinity for numbers, and Go's json.Decoder reads the first value and leaves the rest. A run in such a body
+// is refused then like other input that must not be guessed at.
+func objectForSomebody(body []byte) []byte {
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(withoutNaN(body))).Decode(&first) != nil {
-		return false
+		return nil
 	}
-	_, isRun, _ := agui.ParseInput(first)
-	return isRun
+	return first
 }
 
 // withoutNaN has a 0 for each of Python's words for numbers.

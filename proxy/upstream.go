@@ -122,8 +122,8 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 			out.Header[name] = v // an outer proxy knows better
 		}
 	}
-	if up := out.Header.Get("Upgrade"); up != "" && !strings.EqualFold(up, "websocket") {
-		// Behind an upgrade to HTTP/2 a client would talk to the backend itself.
+	if up := out.Header.Get("Upgrade"); up != "" && !(strings.EqualFold(up, "websocket") && in.Method == http.MethodGet) {
+		// Behind an upgrade to HTTP/2 a client would talk to the backend itself. A WebSocket is opened by GET (RFC 6455).
 		out.Header.Del("Upgrade")
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
@@ -340,6 +340,11 @@ func doubledPath(p string) string {
 func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err error) {
 	r := runOf(req.Context())
 	if r == nil {
+		if errors.Is(err, errForm) {
+			h.log.Info("request refused", "status", errForm.status, "reason", errForm.reason)
+			h.badRequest(w, req, errForm.status, errForm.reason)
+			return
+		}
 		if !errors.Is(err, context.Canceled) {
 			h.log.Warn("request not answered by the backend", "path", req.URL.Path, "err", err)
 		}

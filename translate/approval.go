@@ -72,7 +72,7 @@ func approving(m gjson.Result, asked map[string]string) string {
 		return FunctionApprovals
 	}
 	name := ""
-	for _, id := range idsOf(m, "toolCallId") {
+	for _, id := range idsOf(m, "toolCallId", "actionExecutionId") {
 		if n := asked[id]; n != "" && name != ConfirmChanges {
 			name = n
 		}
@@ -194,12 +194,17 @@ func Texts(object gjson.Result, path ...string) []string {
 	return out
 }
 
-// idsOf are the ids in a member of an object, "" where it has none.
-func idsOf(object gjson.Result, name string) []string {
-	if ids := Texts(object, name); len(ids) > 0 {
-		return ids
+// idsOf are the ids in the named members of an object, "" where it has none. agent-framework-ag-ui reads the call of a tool
+// message from actionExecutionId too.
+func idsOf(object gjson.Result, names ...string) []string {
+	var ids []string
+	for _, name := range names {
+		ids = append(ids, Texts(object, name)...)
 	}
-	return []string{""}
+	if len(ids) == 0 {
+		return []string{""}
+	}
+	return ids
 }
 
 // IsTool says whether a message is one of a tool, in any spelling.
@@ -267,8 +272,8 @@ func WithoutApprovals(in agui.RunInput, gone []int) agui.RunInput {
 	answers, asked := map[int]bool{}, map[string]bool{}
 	for _, at := range gone {
 		answers[at] = true
-		for _, id := range Texts(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId") {
-			asked[id] = true
+		for _, id := range idsOf(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId", "actionExecutionId") {
+			asked[id] = id != ""
 		}
 	}
 	var kept []agui.Message

@@ -56,6 +56,7 @@ func TestApprovals(t *testing.T) {
 		"messages in another spelling":           {strings.Replace(body("", call("request_approval", request), answer), "messages", "Messages", 1), "1"},
 		"a pair of confirm_changes":              {body("", call("confirm_changes", confirm), tool(`{\"accepted\":true}`)), "1"},
 		"confirm_changes of a predicted state":   {body("", call("confirm_changes", `{}`), tool(`{\"accepted\":true}`)), "1"},
+		"confirm_changes, by actionExecutionId":  {body("", call("confirm_changes", confirm), strings.Replace(tool(`{\"accepted\":true}`), "toolCallId", "actionExecutionId", 1)), "1"},
 		"another confirm_changes":                {body("", call("confirm_changes", `{\"text\":\"ok?\"}`), tool(`{\"accepted\":true}`)), ""},
 		"function_approvals":                     {body("", `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x","call_id":"y","approved":true},{"id":"z"}]}`), "0"},
 		"functionApprovals":                      {body("", `{"id":"u2","role":"user","functionApprovals":[{"id":"x","callId":"y"}]}`), "0"},

@@ -112,6 +112,14 @@ type Restorer interface {
 	Restored(ev agui.Event) agui.Event
 }
 
+// A Taker is a Dialect whose backends take less than RunAgentInput for a run or an answer: a body that Holdpoint would let pass
+// as somebody else's.
+type Taker interface {
+	// Takes says why a JSON object that is no run must not reach a backend of the dialect, "" if it may. spoken is the dialect
+	// that its path was seen to speak, "" if nobody knows.
+	Takes(object []byte, spoken string) (why string)
+}
+
 // A FieldReader is a Dialect that finds answers in fields of a request only. One that is none may find them in messages too, and
 // is asked at each run which of a history's messages have answered the pauses that ended.
 type FieldReader interface {

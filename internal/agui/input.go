@@ -109,7 +109,7 @@ func (v *rootValues) read(body string) (isRun, valid bool) {
 	if at := skipSpace(body, 0); at == len(body) || body[at] != '{' {
 		return false, ValidText(body)
 	}
-	var has [len(rootKeys)]bool
+	var has RunKeys
 	root := MembersIn(body)
 	for root.Next() {
 		name := root.Name()
@@ -119,15 +119,15 @@ func (v *rootValues) read(body string) (isRun, valid bool) {
 		case "tools":
 			first(&v.tools, root.Value)
 		}
-		if n := spelled(rootKeys[:], name); n >= 0 {
-			has[n] = true
+		if n := has.See(name); n >= 0 {
+			isRun = isRun || answers(n, root.Value)
 			if v.err == nil {
 				key := gjson.Result{Type: gjson.String, Str: name, Raw: root.Key}
 				v.err = take(v.keys[:], rootKeys[:], n, key, gjson.Parse(root.Value), place{})
 			}
 		}
 	}
-	return has[threadKey] && (has[runKey] || has[resumeKey]) || has[messagesKey] && (has[resumeKey] || has[propsKey]), root.Whole()
+	return isRun || has.Run(), root.Whole()
 }
 
 func present(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }

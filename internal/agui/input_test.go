@@ -97,6 +97,24 @@ func TestWhatIsARun(t *testing.T) {
 		`{"messages":[],"resume":[]}`:            true,
 		`{"messages":[],"forwarded_props":{}}`:   true,
 		`{"threadId":"t","resume":[]}`:           true,
+		`{"threadId":"t","messages":[]}`:         true,
+		`{"run_id":"r","messages":[]}`:           true,
+		`{"protocolVersion":"1","messages":[]}`:  true,
+		`{"runId":"r","resume":"x"}`:             true,
+		`{"threadId":"t","forwardedProps":{}}`:   true,
+		`{"resume":{},"forwardedProps":{}}`:      true,
+		`{"resume":[1,{"Interrupt_Id":"x"}]}`:    true,
+		`{"resume":[[],{}, {"interruptId":1}]}`:  true,
+		`{"Resume":{"interrupts":[]}}`:           true,
+		`{"forwarded_props":{"Command":{}}}`:     true,
+		`{"forwardedProps":{"resume":[]}}`:       true,
+		`{"resume":"my life"}`:                   false,
+		`{"resume":{"id":1,"jobs":["cook"]}}`:    false,
+		`{"resume":[{"from":1990},{}]}`:          false,
+		`{"resume":[]}`:                          false,
+		`{"forwardedProps":{"config":{}}}`:       false,
+		`{"forwardedProps":7}`:                   false,
+		`{"protocolVersion":1,"runId":"r"}`:      false,
 		`{"messages":[],"model":"m"}`:            false,
 		`{"threadId":"t"}`:                       false,
 		`{"input":{"threadId":"t","runId":"r"}}`: false,
@@ -230,6 +248,23 @@ func FuzzParseInput(f *testing.F) {
 			if !json.Valid(edited.Raw) {
 				t.Fatalf("an edit made %s", edited.Raw)
 			}
+		}
+	})
+}
+
+// FuzzWhatIsARun: the answer does not hang on the order of the keys, and what is no JSON has none.
+func FuzzWhatIsARun(f *testing.F) {
+	for _, s := range []string{`"threadId":"t","messages":[]`, `"resume":[{"interruptId":1}]`, `"forwardedProps":{"command":1}`, `"resume":[[[]],{`, `"a":1`} {
+		f.Add(s, `"b":2`)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		_, one, err := ParseInput([]byte("{" + a + "," + b + "}"))
+		_, other, otherErr := ParseInput([]byte("{" + b + "," + a + "}"))
+		if errors.Is(err, ErrNoJSON) || errors.Is(otherErr, ErrNoJSON) || !json.Valid([]byte("{"+a+"}")) || !json.Valid([]byte("{"+b+"}")) {
+			return
+		}
+		if one != other {
+			t.Errorf("%s, %s: %v and %v", a, b, one, other)
 		}
 	})
 }

@@ -15,6 +15,7 @@ var (
 	rootKeys    = [...]string{"threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion"}
 	entryKeys   = [...]string{"interruptId", "status", "payload"}
 	objectKeys  = [...]string{"interruptId", "payload", "interrupts"}
+	answerKeys  = [...]string{"interruptId", "interrupts", "interrupt"}
 	propKeys    = [...]string{"command", "resume"}
 	commandKeys = [...]string{"resume", "interruptEvent"}
 )

@@ -83,6 +83,20 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
+// Takes implements translate.Taker.
+func (d *Dialect) Takes(object []byte, spoken string) string {
+	for _, one := range d.list {
+		taker, ok := one.(translate.Taker)
+		if !ok || spoken != "" && one.Name() != spoken {
+			continue
+		}
+		if why := taker.Takes(object, spoken); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
 // FieldsOnly implements translate.FieldReader.
 func (d *Dialect) FieldsOnly(dialect string) bool {
 	one, ok := d.byName(dialect).(translate.FieldReader)

@@ -1,0 +1,80 @@
+package agui
+
+import "math/bits"
+
+// RunKeys are those of the keys that Holdpoint acts on that stand at the root of a body, in any spelling: by them it is known
+// whether some backend could take it for a run or an answer. The zero value has none.
+type RunKeys uint8
+
+// See takes a key into account. It returns which one it is a spelling of, -1 for any other.
+func (k *RunKeys) See(name string) int {
+	n := spelled(rootKeys[:], name)
+	if n >= 0 {
+		*k |= 1 << n
+	}
+	return n
+}
+
+func (k RunKeys) has(n int) bool { return k&(1<<n) != 0 }
+
+// Run says whether a body with these keys is a run: it has two that only runs have together. Which ones a backend insists on
+// differs: messages is all that agent-framework-ag-ui requires, and a server that validates nothing finds its thread by one and
+// reads an answer from another. protocolVersion is a word of other protocols too.
+func (k RunKeys) Run() bool {
+	const version = 1 << versionKey
+	return bits.OnesCount8(uint8(k&^version)) >= 2 || k.has(messagesKey) && k.has(versionKey)
+}
+
+// inside are the keys that make the value of the n-th root key an answer by itself, whatever stands beside it.
+func inside(n int) []string {
+	switch n {
+	case resumeKey:
+		return answerKeys[:]
+	case propsKey:
+		return propKeys[:]
+	}
+	return nil
+}
+
+// Answering says whether a key inside the value of a root key, of which See gave the place, makes that an answer by itself.
+func Answering(n int, key string) bool { return spelled(inside(n), key) >= 0 }
+
+// answers says whether the value of the n-th root key, which is JSON, is an answer by itself.
+func answers(n int, value string) bool {
+	names := inside(n)
+	if names == nil || value[0] != '[' {
+		return names != nil && hasKey(value, names)
+	}
+	for at := skipSpace(value, 1); value[at] != ']'; {
+		end := valueEnd(value, at, 2)
+		if end < 0 || hasKey(value[at:end], names) {
+			return end >= 0
+		}
+		if at = skipSpace(value, end); value[at] == ',' {
+			at = skipSpace(value, at+1)
+		}
+	}
+	return false
+}
+
+// hasKey says whether a value is an object with one of the keys, in any spelling.
+func hasKey(value string, names []string) bool {
+	if value[0] != '{' {
+		return false
+	}
+	for m := MembersIn(value); m.Next(); {
+		if spelled(names, m.Name()) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// HasMessages says whether a JSON object has the key messages, in any spelling.
+func HasMessages(object []byte) bool {
+	var keys RunKeys
+	for m := MembersOf(object); m.Next(); {
+		keys.See(m.Name())
+	}
+	return keys.has(messagesKey)
+}

@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// A bodyType is what a request says of its body, as far as it decides who reads it, and how.
+type bodyType struct {
+	json, form, parts bool // JSON; an urlencoded form; a body of several parts
+	charset           charset
+}
+
+// A charset is how far a body can be read here that is said to be in it.
+type charset int
+
+const (
+	utf8Text  charset = iota // as it is. So is a body of which nothing is said
+	asciiText                // if it is ASCII: a backend would read other threads' names in it
+	otherText                // JSON in it must not pass, for it would be read as something else; what begins like no JSON may
+	hidden                   // nothing can be seen in it: { is not {
+)
+
+// readBodyType reads Content-Type. It refuses what servers read differently: npm's content-type takes the last of two charsets
+// up to 1.x and the first from 2.0 on, Go's mime package neither, and each of them stops at other mistakes; Node hands on the
+// first of two Content-Type lines, others the last or both.
+func readBodyType(h http.Header) (t bodyType, err error) {
+	lines := h["Content-Type"]
+	if len(lines) > 1 {
+		return t, unsupported("more than one Content-Type is not taken")
+	}
+	if len(lines) == 0 {
+		return t, nil
+	}
+	line := strings.ToLower(lines[0])
+	name, _, _ := strings.Cut(line, ";")
+	name = strings.TrimSpace(name)
+	t.json = name == "application/json" || strings.HasSuffix(name, "+json")
+	t.form = strings.Contains(line, "urlencoded") || strings.Contains(line, "x-url-encoded")
+	t.parts = strings.Contains(line, "multipart/")
+	switch strings.Count(line, "charset") {
+	case 0:
+		return t, nil
+	case 1:
+		_, params, err := mime.ParseMediaType(line)
+		_, behind, _ := strings.Cut(line, "charset")
+		named, ok := params["charset"]
+		if err == nil && ok && strings.HasPrefix(strings.TrimLeft(behind, " \t"), "=") { // and not charset*
+			t.charset = charsetOf(named)
+			return t, nil
+		}
+	}
+	return t, unsupported("a Content-Type must have one charset that can be read")
+}
+
+func unsupported(reason string) *requestError {
+	return &requestError{http.StatusUnsupportedMediaType, reason}
+}
+
+// charsetOf knows a charset by its name in lower case. express.json() decodes all of iconv-lite that begin with "utf-", which are
+// UTF-7 too, and express.text() all that it knows; Spring decodes what Java knows, which is EBCDIC too.
+func charsetOf(name string) charset {
+	switch name {
+	case "", "utf-8", "utf8":
+		return utf8Text
+	case "us-ascii", "ascii", "iso-8859-1", "latin1":
+		return asciiText
+	case "utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be": // see agui.ObjectElsewhere
+		return otherText
+	}
+	for _, family := range []string{"iso-8859-", "windows-125", "koi8-", "gb2312", "gbk", "gb18030", "big5", "euc-", "shift_jis", "macintosh"} {
+		if strings.HasPrefix(name, family) {
+			return otherText
+		}
+	}
+	return hidden
+}
+
+// takes says whether a JSON object may pass, or be judged, in the charset.
+func (c charset) takes(object []byte) bool {
+	switch c {
+	case utf8Text:
+		return true
+	case asciiText:
+		for _, b := range object {
+			if b >= 0x80 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

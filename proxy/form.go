@@ -1,0 +1,248 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+
+	"holdpoint/internal/agui"
+)
+
+// Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form: resume[0][interruptId]=.. A
+// form needs no preflight, so that any page could send one. A run is JSON, and a form that could be one is refused.
+
+var errForm = unsupported("a run, or an answer, must be JSON: a form is not taken")
+
+// A form is what is known of a form by the names of its fields.
+type form struct{ keys agui.RunKeys }
+
+// field takes a field's name into account, such as a[b][c] or a.b.c, and says whether the form is a run or an answer by now.
+func (f *form) field(name []byte) bool {
+	root, rest := segment(name)
+	n := f.keys.See(string(root))
+	if n < 0 {
+		return false
+	}
+	if f.keys.Run() {
+		return true
+	}
+	for len(rest) > 0 {
+		var inner []byte
+		if inner, rest = segment(rest); agui.Answering(n, string(inner)) {
+			return true
+		}
+	}
+	return false
+}
+
+// segment is the first part of a field's name, and what follows it.
+func segment(name []byte) (first, rest []byte) {
+	const marks = "[]."
+	name = bytes.TrimLeft(name, marks)
+	end := bytes.IndexAny(name, marks)
+	if end < 0 {
+		return name, nil
+	}
+	return name[:end], name[end:]
+}
+
+// runInForm says whether an urlencoded form is a run or an answer to who makes an object of it.
+func runInForm(body []byte) bool {
+	var f form
+	var plain []byte
+	for len(body) > 0 {
+		end := bytes.IndexAny(body, "&;") // some servers end a field at either
+		pair := body
+		if end < 0 {
+			body = nil
+		} else {
+			pair, body = body[:end], body[end+1:]
+		}
+		name, _, _ := bytes.Cut(pair, []byte("="))
+		if plain = appendPlain(plain[:0], name); f.field(plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendPlain appends the text without its percent-encoding. What is none stays, as with most servers.
+func appendPlain(dst, text []byte) []byte {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			high, low := hexDigit(text[i+1]), hexDigit(text[i+2])
+			if high < 16 && low < 16 {
+				dst = append(dst, high<<4|low)
+				i += 2
+				continue
+			}
+		}
+		dst = append(dst, text[i])
+	}
+	return dst
+}
+
+// hexDigit is the value of a digit, 16 or more of any other byte.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return (c | 0x20) - 'a' + 10
+	}
+	return 16
+}
+
+// maxPartHeader is how long a part's Content-Disposition may be. Servers allow some kilobytes for a part's whole header.
+const maxPartHeader = 8 << 10
+
+var disposition = []byte("content-disposition")
+
+// formParts is a body of several parts on its way to the backend, in which the names are looked at as they pass: files are large, and
+// nothing is held back for them. Where the parts end is not asked, for servers differ in that. Read fails with errForm at the
+// name that makes it a run; no server takes a body that breaks off.
+type formParts struct {
+	io.ReadCloser
+	form  form
+	kept  []byte // the end of what was read, where a header may have begun
+	found bool
+}
+
+func (p *formParts) Read(b []byte) (int, error) {
+	if p.found {
+		return 0, errForm
+	}
+	n, err := p.ReadCloser.Read(b)
+	if n > 0 && p.look(b[:n]) {
+		p.found = true
+		return 0, errForm
+	}
+	if err == io.EOF && p.rest() {
+		p.found = true
+		return 0, errForm
+	}
+	return n, err
+}
+
+// look reads on, and says whether a run was found.
+func (p *formParts) look(more []byte) bool {
+	left := append(p.kept, more...)
+	for {
+		at := dispositionIn(left)
+		if at < 0 {
+			left = left[max(0, len(left)-len(disposition)+1):]
+			break
+		}
+		header, whole := headerFrom(left[at:])
+		if len(header) > maxPartHeader || whole && p.header(header) {
+			return true
+		}
+		if !whole {
+			left = left[at:]
+			break
+		}
+		left = left[at+len(disposition):]
+	}
+	p.kept = append(p.kept[:0], left...)
+	return false
+}
+
+// rest looks at a header that the body ended in.
+func (p *formParts) rest() bool {
+	at := dispositionIn(p.kept)
+	return at >= 0 && p.header(p.kept[at:])
+}
+
+// headerFrom is the header that b begins with, continued lines included, and whether it is all there.
+func headerFrom(b []byte) (header []byte, whole bool) {
+	for at := 0; ; {
+		end := bytes.IndexAny(b[at:], "\r\n")
+		if end < 0 {
+			return b, false
+		}
+		at += end
+		next := at + 1
+		if b[at] == '\r' && next < len(b) && b[next] == '\n' {
+			next++
+		}
+		switch {
+		case next >= len(b):
+			return b[:at], false // the next line may go on with it
+		case b[next] != ' ' && b[next] != '\t':
+			return b[:at], true
+		}
+		at = next
+	}
+}
+
+// header reads the names in a Content-Disposition. Browsers write name="..." and nothing else; what is written in another way
+// that some server decodes is not guessed at.
+func (p *formParts) header(h []byte) bool {
+	const word = "name"
+	for at := len(disposition); at+len(word) <= len(h); at++ {
+		if !bytes.EqualFold(h[at:at+len(word)], []byte(word)) || isToken(h[at-1]) { // as in filename
+			continue
+		}
+		rest := bytes.TrimLeft(h[at+len(word):], blanks)
+		switch {
+		case len(rest) == 0:
+		case rest[0] == '*':
+			return true
+		case rest[0] == '=':
+			name := paramValue(bytes.TrimLeft(rest[1:], blanks))
+			plain := appendPlain(nil, bytes.ReplaceAll(name, []byte(`\`), nil))
+			if bytes.Contains(name, []byte("=?")) || p.form.field(plain) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+const blanks = " \t\r\n"
+
+// paramValue is the value of a parameter that b begins with, without its quotes.
+func paramValue(b []byte) []byte {
+	if len(b) == 0 || b[0] != '"' {
+		end := bytes.IndexAny(b, ";"+blanks)
+		if end < 0 {
+			end = len(b)
+		}
+		return b[:end]
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return b[1:i]
+		}
+	}
+	return b[1:]
+}
+
+func isToken(c byte) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// dispositionIn is where the name of that header stands, in any case; -1 if it does not. It looks for the one sign in it that is no
+// letter.
+func dispositionIn(b []byte) int {
+	before := bytes.IndexByte(disposition, '-')
+	for from := before; from < len(b); from++ {
+		next := bytes.IndexByte(b[from:], '-')
+		if next < 0 {
+			break
+		}
+		from += next
+		if begin := from - before; len(b)-begin >= len(disposition) && bytes.EqualFold(b[begin:begin+len(disposition)], disposition) {
+			return begin
+		}
+	}
+	return -1
+}
+
+// runInParts says whether a body of several parts, or the beginning of one, is a run or an answer.
+func runInParts(body []byte) bool {
+	var p formParts
+	return p.look(body) || p.rest()
+}
