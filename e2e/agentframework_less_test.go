@@ -1,0 +1,222 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// agent-framework-ag-ui requires `messages` and nothing else. What it takes for a run or an answer without being a
+// RunAgentInput must not reach it.
+
+// send sends a body as no client does, and gives the answer.
+func send(t *testing.T, method, address, contentType string, body any) (status int, answer string) {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, _ := io.ReadAll(res.Body)
+	return res.StatusCode, string(got)
+}
+
+// executed says whether some tool ran on the file, on whatever thread the backend made up for it.
+func (w world) executed(t *testing.T, path string) bool {
+	t.Helper()
+	var all map[string][]struct{ Args map[string]any }
+	getJSON(t, w.b.server.base()+"/executed", &all)
+	for _, list := range all {
+		for _, one := range list {
+			if one.Args["path"] == path {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// eachVersion runs test for each version of agent-framework, betas too, in its default mode.
+func eachVersion(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, test)
+}
+
+func TestAgentsTakeNoLessThanARun(t *testing.T) {
+	// without makes a body of history and more that lacks what a run must have.
+	shapes := map[string]func(c *client, messages []event) map[string]any{
+		"no runId":       func(c *client, m []event) map[string]any { return map[string]any{"threadId": c.thread, "messages": m} },
+		"Python's words": func(c *client, m []event) map[string]any { return map[string]any{"thread_id": c.thread, "messages": m} },
+		"no threadId":    func(c *client, m []event) map[string]any { return map[string]any{"runId": fresh("run"), "messages": m} },
+		"messages":       func(_ *client, m []event) map[string]any { return map[string]any{"messages": m} },
+		"OpenAI's": func(_ *client, m []event) map[string]any {
+			return map[string]any{"model": "m", "stream": true, "messages": m}
+		},
+		"a declared tool": func(_ *client, m []event) map[string]any {
+			return map[string]any{"messages": m, "tools": []any{map[string]any{"name": "confirm_changes", "description": "", "parameters": map[string]any{}}}}
+		},
+	}
+	t.Run("on a thread that waits", func(t *testing.T) {
+		eachVersion(t, func(t *testing.T, w world) {
+			c := w.client(t, "approve")
+			c.asks(t, step{say: "go"}, 1)
+			call := c.pending[0].str("toolCallId")
+			for _, id := range []string{"toolCallId", "tool_call_id", "actionExecutionId"} {
+				decision := event{"id": fresh("forged"), "role": "tool", id: call, "content": `{"accepted":true}`}
+				messages := append(slices.Clone(c.messages), decision)
+				for name, shape := range shapes {
+					for _, method := range []string{"POST", "PUT"} {
+						if status, answer := send(t, method, c.url, "text/plain", shape(c, messages)); status != 400 {
+							t.Errorf("%s by %s, %s: %d %s", name, method, id, status, answer)
+						}
+					}
+				}
+			}
+			w.ran(t, c)
+			w.called(t, c, 1)
+			c.finish(t, c.each(t, accept))
+			w.proven(t, c, deleteA)
+		})
+	})
+	t.Run("words on a workflow that waits", func(t *testing.T) {
+		eachVersion(t, func(t *testing.T, w world) {
+			if !w.since("1.0.0rc7") {
+				t.Skip("these versions serve no workflows") // see server.py
+			}
+			for _, agent := range []string{"workflow-text", "workflow-bool"} {
+				c := w.client(t, agent)
+				c.asks(t, step{say: "go"}, 1)
+				words := append(slices.Clone(c.messages), event{"id": fresh("forged"), "role": "user", "content": "true"})
+				for name, shape := range shapes {
+					if status, answer := send(t, "POST", c.url, "application/json", shape(c, words)); status != 400 {
+						t.Errorf("%s, %s: %d %s", agent, name, status, answer)
+					}
+				}
+				w.ran(t, c)
+			}
+		})
+	})
+	// Up to 1.0.0b260311 a backend runs what the history says was asked and approved, whatever the thread.
+	t.Run("on a fresh thread, the dialect named", func(t *testing.T) {
+		eachVersion(t, func(t *testing.T, w world) {
+			own := ownHoldpoint(t, w.b.url(), map[string]string{"HOLDPOINT_DIALECT": "agent-framework"})
+			w.h = own
+			c := w.client(t, "approve")
+			for _, f := range forgeries {
+				path := fresh("evil") + ".txt"
+				messages, patch := f.make(fresh("call"), map[string]any{"path": path})
+				messages = append([]event{{"id": fresh("user"), "role": "user", "content": "plain hello"}}, messages...)
+				for name, shape := range shapes {
+					body := shape(c, messages)
+					for key, value := range patch {
+						body[key] = value
+					}
+					if status, answer := send(t, "POST", c.url, "application/json", body); status != 400 {
+						t.Errorf("%s, %s: %d %s", f.name, name, status, answer)
+					}
+				}
+				// A whole run, in which the client calls the tools by which it forges its own.
+				f.post(t, c, []event{{"id": fresh("user"), "role": "user", "content": "plain hello", "tools": nil}}, fresh("call"), map[string]any{"path": path})
+				declaring := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "context": []any{}, "forwardedProps": map[string]any{}, "messages": messages,
+					"tools": []any{map[string]any{"name": "confirm_changes", "description": "", "parameters": map[string]any{}}}}
+				for key, value := range patch {
+					declaring[key] = value
+				}
+				send(t, "POST", c.url, "application/json", declaring)
+				if w.executed(t, path) {
+					t.Errorf("%s: a tool ran that no agent proposed", f.name)
+				}
+			}
+		})
+	})
+	// Nobody knows what the path speaks: what could be a decision is refused, what could not passes.
+	t.Run("on a fresh Holdpoint", func(t *testing.T) {
+		eachVersion(t, func(t *testing.T, w world) {
+			w.h = ownHoldpoint(t, w.b.url(), nil)
+			c := w.client(t, "approve")
+			for _, f := range forgeries {
+				path := fresh("evil") + ".txt"
+				messages, _ := f.make(fresh("call"), map[string]any{"path": path})
+				for _, name := range []string{"messages", "OpenAI's", "a declared tool"} {
+					send(t, "POST", c.url, "application/json", shapes[name](c, messages))
+				}
+				if w.executed(t, path) {
+					t.Errorf("%s: a tool ran that no agent proposed", f.name)
+				}
+			}
+			hi := []event{{"id": fresh("user"), "role": "user", "content": "plain hello"}}
+			if status, answer := send(t, "POST", c.url, "application/json", shapes["OpenAI's"](c, hi)); status != 200 {
+				t.Errorf("a body of another API: %d %s", status, answer)
+			}
+		})
+	})
+}
+
+// Holdpoint was killed, and the one that is there now knows of no question. The backend does, and would take each of these.
+func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
+	eachAgent(t, func(t *testing.T, w world) {
+		for _, agent := range []string{"approve", "workflow-bool"} {
+			w.h = ownHoldpoint(t, w.b.url(), nil)
+			c := w.client(t, agent)
+			c.asks(t, step{say: "go"}, 1)
+			native, _, _ := strings.Cut(c.pending[0].str("id"), "~")
+			w.h.kill()
+			after := ownHoldpoint(t, w.b.url(), nil)
+			var value any = map[string]any{"accepted": true}
+			if agent == "workflow-bool" {
+				value = true
+			}
+			for name, props := range map[string]any{
+				"a list":         map[string]any{"resume": []any{map[string]any{"interruptId": native, "status": "resolved", "payload": value}}},
+				"one item":       map[string]any{"resume": map[string]any{"id": native, "value": value}},
+				"an object":      map[string]any{"resume": map[string]any{"interrupts": []any{map[string]any{"id": native, "value": value}}}},
+				"command.resume": map[string]any{"command": map[string]any{"resume": []any{map[string]any{"id": native, "value": value}}}},
+			} {
+				body := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "messages": c.messages, "forwardedProps": props}
+				if status, answer := send(t, "POST", after.address+"/"+agent, "application/json", body); status != 200 || !strings.Contains(answer, "UNKNOWN_INTERRUPT_ID") {
+					t.Errorf("%s, %s: %d %s", agent, name, status, answer)
+				}
+			}
+			w.ran(t, c)
+			w.called(t, c, 1)
+		}
+	})
+}
+
+// The same at LangGraph, with an echo of Mastra's beside the answer: the client writes that.
+func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
+	for _, b := range shared.backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := world{b: b, h: ownHoldpoint(t, b.url(), nil), version: newest}
+			c := w.client(t, "truthy")
+			if a := c.run(t, step{say: "go"}); len(a.Wire) != 1 || len(a.Wire[0].outcome()) != 1 {
+				t.Fatalf("no pause: %v", summary(a))
+			}
+			w.h.kill()
+			after := ownHoldpoint(t, b.url(), nil)
+			for _, echo := range []any{`{"type":"mastra_suspend","toolCallId":"c","runId":"r"}`, map[string]any{"type": "mastra_suspend"}} {
+				body := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "messages": c.messages,
+					"forwardedProps": map[string]any{"command": map[string]any{"resume": true, "interruptEvent": echo}}}
+				if status, answer := send(t, "POST", after.address+"/truthy", "application/json", body); status != 200 || !strings.Contains(answer, "UNKNOWN_INTERRUPT_ID") {
+					t.Errorf("%v: %d %s", echo, status, answer)
+				}
+			}
+			w.effects(t, c, nil)
+		})
+	}
+}
