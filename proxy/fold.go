@@ -16,7 +16,7 @@ func (t *transcript) apply(ev agui.Event) {
 	valid := false
 	switch ev.Type {
 	case agui.TextContent, agui.CallArgs:
-		if !t.tooLarge {
+		if t.keeps(ev.Type) {
 			t.applyDelta(ev)
 		}
 		return
@@ -32,6 +32,7 @@ func (t *transcript) apply(ev agui.Event) {
 	if !valid {
 		// Opaque: it was passed on, and what a client makes of it is not known.
 		t.forget()
+		t.loseCalls()
 		t.loseState()
 	}
 }
@@ -83,8 +84,9 @@ func (t *transcript) addMessage(m agui.Message) {
 		id := c.Get("id").Str
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
-			if known.in == nil {
-				known.in = msg
+			if known.in == nil { // of a snapshot: what the client has of it from here on
+				known.in, known.lost, known.from, known.latest = msg, false, 0, ""
+				known.Name, known.args = c.Get("function.name").Str, []byte(c.Get("function.arguments").Str)
 			}
 			continue
 		}
@@ -104,8 +106,14 @@ func (t *transcript) addCall(m *message, c *call) {
 }
 
 func (t *transcript) answered(callID string) {
-	if c := t.callByID[callID]; c != nil {
-		c.Answered = true
+	c := t.callByID[callID]
+	if c == nil {
+		return
+	}
+	c.Answered = true
+	if t.tooLarge && !c.lost {
+		t.held -= len(c.args)
+		c.lose()
 	}
 }
 
@@ -127,8 +135,42 @@ func (t *transcript) forget() {
 		}
 		m.json, m.content, m.result = nil, nil, nil
 	}
+	t.held = 0
 	for _, c := range t.calls {
-		c.args = nil
+		if t.held += len(c.args); c.Answered || t.held > t.limit/callShare {
+			t.held -= len(c.args)
+			c.lose()
+		}
+	}
+}
+
+// callShare is the part of the bound that is kept of calls without a result when the messages are too large: it is these that
+// a person may be asked about, and a long conversation must not take that from him.
+const callShare = 4
+
+// keeps says whether pieces of such a text are kept.
+func (t *transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
+
+// lose forgets the arguments: who was asked about the call since cannot be told what a yes would run.
+func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
+
+func (t *transcript) loseCalls() {
+	for _, c := range t.calls {
+		c.lose()
+	}
+	t.held, t.full = 0, true
+}
+
+// hold counts arguments that are kept though the messages are too large, and gives up those that still grow if it is too much.
+func (t *transcript) hold(n int) {
+	if t.held += n; t.held <= t.limit/callShare {
+		return
+	}
+	t.full = true
+	for _, c := range t.calls {
+		if !c.Ended {
+			c.lose()
+		}
 	}
 }
 
@@ -158,6 +200,7 @@ func (t *transcript) applyDelta(ev agui.Event) {
 	})
 	if types != 1 {
 		t.forget() // opaque
+		t.loseCalls()
 	} else if ev.Type == agui.CallArgs {
 		if c := t.callByID[id]; c != nil {
 			t.appendArgs(c, delta)
@@ -295,8 +338,10 @@ func (t *transcript) insertResult(m *message) {
 // startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
 func (t *transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
+	name := textOf(v[callName])
 	if c := t.callByID[id]; c != nil {
 		c.meta.merge(meta)
+		c.from, c.latest = len(c.args), name
 		return
 	}
 	parent := textOf(v[callParent])
@@ -311,7 +356,7 @@ func (t *transcript) startCall(id string, v *[callKeys]string) {
 		t.messages = append(t.messages, m)
 		t.byID[parent] = m
 	}
-	c := &call{Call: agui.Call{ID: id, Name: textOf(v[callName]), Parent: parent}}
+	c := &call{Call: agui.Call{ID: id, Name: name, Parent: parent}, lost: t.full}
 	c.meta.merge(meta)
 	t.addCall(m, c)
 }
@@ -320,8 +365,12 @@ func (t *transcript) appendArgs(c *call, delta string) {
 	if c == nil {
 		return
 	}
-	if !t.tooLarge {
+	switch {
+	case !t.tooLarge:
 		c.args = append(c.args, delta...)
+	case !c.lost:
+		c.args = append(c.args, delta...)
+		t.hold(len(delta))
 	}
 	t.grow(len(delta))
 }
@@ -339,6 +388,7 @@ func (t *transcript) applyEncrypted(ev agui.Event) {
 // applyMessages replaces the messages, as the client does; the calls stay known.
 func (t *transcript) applyMessages(ev agui.Event) {
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
+	t.held, t.full = 0, false
 	for _, c := range t.calls {
 		c.in = nil
 	}

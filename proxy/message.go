@@ -27,6 +27,9 @@ type call struct {
 	agui.Call
 	in        *message // the first message that has it; nil if none of those that are known does
 	args      []byte
+	lost      bool   // they are not known in full
+	from      int    // where those of its last announcement begin: ids of some models repeat
+	latest    string // its name there, if it was announced again
 	encrypted string
 	meta      metadata
 }

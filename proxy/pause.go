@@ -44,6 +44,7 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 func (r *run) mint(res translate.Result) *agui.Pause {
 	p := res.Pause
 	p.ID = random128()
+	r.noteCalls(p.Interrupts)
 	p.Digest = digestInterrupts(p.Interrupts...)
 	r.opened = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
@@ -92,7 +93,11 @@ func digestInterrupts(list ...agui.Interrupt) string {
 	for _, i := range list {
 		b = append(agui.AppendString(append(b, '['), i.Native), ',')
 		object := agui.Canonical(agui.DeleteKey(i.Object, "id"))
-		b = append(agui.AppendString(b, agui.View(object).Raw), ']')
+		b = agui.AppendString(b, agui.View(object).Raw)
+		for _, c := range i.Calls {
+			b = agui.AppendString(agui.AppendString(append(b, ','), c.Name), c.Args)
+		}
+		b = append(b, ']')
 	}
 	sum := sha256.Sum256(b)
 	return hexOf(sum[:])

@@ -22,8 +22,9 @@ func (r *run) prepare() {
 		}
 	case actResume:
 		answers := r.verdict.answers
-		r.readyResume()
-		if r.begin(r.record.Pause) {
+		if refused := r.readyResume(); refused != nil {
+			r.verdict = decision{do: actRefuse, err: refused, reask: true}
+		} else if r.begin(r.record.Pause) {
 			r.claim()
 		} else if allCancelled(answers) {
 			r.cancelUnsaid()
@@ -65,12 +66,15 @@ func (r *run) readyToReadOn() {
 	}
 }
 
-// readyResume makes out what of the input goes to the dialect in a resume.
-func (r *run) readyResume() {
+// readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
+func (r *run) readyResume() *agui.RunError {
 	p, answers := r.record.Pause, r.verdict.answers
 	dropRepeatedAnswers(&r.in, p)
 	r.dropStray(answers)
 	dropCarriers(&r.in, append(r.unsettled(r.verdict.gone), answers...))
+	if refused := r.asAsked(p, answers); refused != nil {
+		return refused
+	}
 	r.byArray = r.in.HasResume
 	r.transcript = r.resumeTranscript(p)
 	r.known = map[string]bool{}
@@ -86,6 +90,7 @@ func (r *run) readyResume() {
 	}
 	r.fresh = stillIn(r.in.Messages, r.verdict.fresh)
 	r.taken = len(r.fresh) == 0
+	return nil
 }
 
 // cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes on.

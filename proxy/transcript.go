@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"holdpoint/internal/agui"
 )
@@ -30,6 +32,8 @@ type transcript struct {
 	callByID  map[string]*call
 	size      int // of what is folded, by estimate
 	tooLarge  bool
+	held      int  // bytes of arguments that are kept though it is too large
+	full      bool // that was too much, too
 	state     json.RawMessage
 	patches   records // of the state, not applied yet
 	stateLost bool
@@ -89,9 +93,9 @@ func (t *transcript) add(ev agui.Event) {
 		d := t.deltaOf(ev.Type)
 		if text, ok := d.text(ev.JSON); ok {
 			t.join(d, text)
-		} else if text, ok := d.learn(ev); ok && !t.tooLarge {
+		} else if text, ok := d.learn(ev); ok && t.keeps(ev.Type) {
 			t.begins(d, text)
-		} else if !t.tooLarge {
+		} else if t.keeps(ev.Type) {
 			t.raw.add(ev.JSON)
 		}
 	case len(ev.JSON) > t.limit, t.tooLarge && ev.Type == agui.MessagesSnapshot:
@@ -118,7 +122,7 @@ func (t *transcript) deltaOf(typ agui.Type) *delta {
 // join takes a piece of a text that belongs to the delta. Who joins many asks for bound behind them.
 func (t *transcript) join(d *delta, text []byte) {
 	switch {
-	case t.tooLarge:
+	case !t.keeps(d.typ):
 	case t.joined == d && t.raw.extend(text):
 		t.text += len(text)
 	default:
@@ -170,7 +174,9 @@ func (t *transcript) Calls() []agui.Call {
 	list := make([]agui.Call, len(t.calls))
 	for i, c := range t.calls {
 		list[i] = c.Call
-		list[i].Args = string(c.args)
+		if !t.tooLarge { // what is known then depends on when it was folded
+			list[i].Args = string(c.args)
+		}
 	}
 	return list
 }
@@ -193,6 +199,20 @@ func (t *transcript) State() (json.RawMessage, bool) {
 	t.fold()
 	t.applyPatches()
 	return t.state, !t.stateLost
+}
+
+// askedCall is the call with that id as the client has it: what a person is asked about. false if it has none.
+func (t *transcript) askedCall(id string) (agui.AskedCall, bool) {
+	t.fold()
+	c := t.callByID[id]
+	if c == nil {
+		return agui.AskedCall{}, false
+	}
+	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), Unknown: c.lost}
+	if !c.lost {
+		asked.Args = string(c.args[c.from:])
+	}
+	return asked, true
 }
 
 // asked says whether a message of that id has calls.

@@ -18,6 +18,7 @@ const (
 	ResumeInProgress     Code = "RESUME_IN_PROGRESS"
 	ResumeInDoubt        Code = "RESUME_IN_DOUBT"
 	InvalidPayload       Code = "INVALID_PAYLOAD"
+	ApprovalUncertain    Code = "APPROVAL_UNCERTAIN"
 	InterruptExpired     Code = "INTERRUPT_EXPIRED"
 	BackendLostInterrupt Code = "BACKEND_LOST_INTERRUPT"
 	ThreadBusy           Code = "THREAD_BUSY"

@@ -38,9 +38,24 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 	}
 	var open []agui.Interrupt
 	for _, a := range run.asks {
-		open = append(open, agui.Interrupt{Native: a.ID, Object: a.object(run.knows(a.Call)), Private: agui.MustMarshal(a)})
+		open = append(open, agui.Interrupt{Native: a.ID, Object: a.object(run.knows(a.Call)), Private: agui.MustMarshal(a), Calls: run.askedCalls(&a)})
 	}
 	return open, k
+}
+
+// askedCalls is the call that a question is about, as the backend tells it; nil if it does not.
+func (run *run) askedCalls(a *ask) []agui.AskedCall {
+	if a.Name == "" {
+		return nil
+	}
+	c := agui.AskedCall{Name: a.Name, Args: string(a.Args)}
+	if args := gjson.ParseBytes(a.Args); args.Type == gjson.String {
+		c.Args = args.Str
+	}
+	if run.knows(a.Call) {
+		c.ID = a.Call
+	}
+	return []agui.AskedCall{c}
 }
 
 // stateless says whether the backend runs what the answers say without having kept the question: all did before
@@ -97,7 +112,7 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 		if call := gjson.GetBytes(object, "toolCallId"); call.Exists() && !run.knows(call.Str) {
 			object = agui.DeleteKey(object, "toolCallId")
 		}
-		open = append(open, agui.Interrupt{Native: id, Object: object, Private: agui.MustMarshal(a)})
+		open = append(open, agui.Interrupt{Native: id, Object: object, Private: agui.MustMarshal(a), Calls: run.askedCalls(a)})
 	}
 	return open
 }

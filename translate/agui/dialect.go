@@ -10,6 +10,7 @@
 package agui
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -62,7 +63,7 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 		return translate.Out{}, &run{}, nil
 	}
 	for n, a := range r.Answers {
-		if i := r.Pause.Interrupts[n]; i.ToolCallID() == "" && forges(i.Schema(), a.Payload) {
+		if forges(r.Pause.Interrupts[n], a.Payload) {
 			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
 		}
 	}
@@ -98,18 +99,42 @@ func afterwards(r translate.Request) *translate.Exchange {
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: &run{}}
 }
 
-// forges says whether an answer to a question that is about no tool call names one: AGUI.Server, whose free questions look
-// like anybody's, takes such an answer for the approval of whatever it names (RunAgentInputExtensions). A schema that asks
-// for the key is the backend's own word for it.
-func forges(schema, payload json.RawMessage) bool {
+// forges says whether an answer names another tool call than the one that its question is about: AGUI.Server takes an answer
+// for the approval of whatever it names (RunAgentInputExtensions), and its free questions look like anybody's. A schema that
+// asks for the key where no call is asked about is the backend's own word for it.
+func forges(i agui.Interrupt, payload json.RawMessage) bool {
 	object := gjson.ParseBytes(payload)
-	if !object.IsObject() || gjson.GetBytes(schema, "properties.toolCall").Exists() {
+	if i.ToolCallID() == "" && gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
 		return false
 	}
-	found := false
-	object.ForEach(func(k, v gjson.Result) bool {
-		found = agui.SameKey(k.Str, "toolCall") && v.IsObject()
-		return !found
-	})
-	return found
+	for _, call := range translate.Members(object, "toolCall") {
+		if !call.IsObject() {
+			continue
+		}
+		if i.ToolCallID() == "" || len(i.Calls) == 1 && !names(call, i.Calls[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// names says whether a call of the host's is the one that was asked about, however its keys are read.
+func names(call gjson.Result, asked agui.AskedCall) bool {
+	args := "null"
+	if asked.Args != "" {
+		args = asked.Args
+	}
+	given := translate.Members(call, "arguments")
+	for _, a := range given {
+		if !agui.ValidJSON([]byte(args)) || !bytes.Equal(agui.Canonical([]byte(a.Raw)), agui.Canonical([]byte(args))) {
+			return false
+		}
+	}
+	for _, key := range []string{"name", "callId"} {
+		want := map[string]string{"name": asked.Name, "callId": asked.ID}[key]
+		if slices.ContainsFunc(translate.Members(call, key), func(v gjson.Result) bool { return v.Str != want }) {
+			return false
+		}
+	}
+	return len(given) > 0 || args == "null" || args == "{}"
 }

@@ -91,11 +91,21 @@ func (run *run) pause(res *translate.Result) {
 		if a.hidden {
 			callID = ""
 		}
-		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: one.object(callID), Private: agui.MustMarshal(k)})
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{
+			Native: native, Object: one.object(callID), Private: agui.MustMarshal(k), Calls: run.askedCalls(callID, &one, a.args),
+		})
 	}
 	if run.native {
 		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(res.Finish.JSON), true
 	}
 	res.Pause = p
 	res.Finish = translate.WithoutOutcome(res.Finish)
+}
+
+// askedCalls is the call that a request asks about, as the client was shown it; id is "" if it was not.
+func (run *run) askedCalls(id string, one *ask, args []byte) []agui.AskedCall {
+	if run.native {
+		return []agui.AskedCall{{ID: id, Name: translate.RequestApproval, Args: string(args)}}
+	}
+	return []agui.AskedCall{{ID: id, Name: strings.Clone(one.function), Args: strings.Clone(one.arguments)}}
 }

@@ -1,0 +1,152 @@
+package agui
+
+import (
+	"slices"
+	"strings"
+)
+
+// A CallCopy is a place in JSON text where an object stands that some parser may take for a tool call of a given id.
+type CallCopy struct {
+	ID            string
+	Begin, End    int // of the object
+	FunctionBegin int // of the value that has name and arguments
+	FunctionEnd   int
+	// Sure says that every parser that takes it for a call takes it for this one: one id, one function, no other copy within.
+	Sure bool
+}
+
+// CallCopies finds the copies of some calls in text, which is valid JSON: objects with an id and a function, wherever they
+// stand and however the keys are spelled. pydantic-ai reads messages within an activity too, .NET keys in any case and
+// Python tool_calls. They come in the order in which they begin. The cost is linear in the text.
+func CallCopies(text string, wanted func(id string) bool) []CallCopy {
+	w := copies{text: text, wanted: wanted}
+	w.value(skipSpace(text, 0))
+	slices.SortStableFunc(w.found, func(a, b CallCopy) int { return a.Begin - b.Begin })
+	last := -1
+	for n := range w.found {
+		if c := &w.found[n]; last >= 0 && c.Begin < w.found[last].End {
+			c.Sure, w.found[last].Sure = false, false
+		} else {
+			last = n
+		}
+	}
+	return w.found
+}
+
+type copies struct {
+	text   string
+	wanted func(id string) bool
+	found  []CallCopy
+}
+
+// value reads the value at i and returns its end.
+func (w *copies) value(i int) int {
+	switch w.text[i] {
+	case '{':
+		return w.object(i)
+	case '[':
+		for i = skipSpace(w.text, i+1); w.text[i] != ']'; {
+			if i = skipSpace(w.text, w.value(i)); w.text[i] == ',' {
+				i = skipSpace(w.text, i+1)
+			}
+		}
+		return i + 1
+	}
+	return valueEnd(w.text, i, 0)
+}
+
+func (w *copies) object(begin int) int {
+	s := w.text
+	c := CallCopy{Begin: begin, Sure: true}
+	ids, functions, is := 0, 0, false
+	i := skipSpace(s, begin+1)
+	for s[i] != '}' {
+		behind, escaped := stringEnd(s, i+1)
+		key := s[i+1 : behind-1]
+		if escaped {
+			key = Text(s[i:behind])
+		}
+		value := skipSpace(s, skipSpace(s, behind)+1)
+		end := w.value(value)
+		switch {
+		case SameKey(key, "id"):
+			ids++
+			if id, text := idIn(s[value:end]); w.wanted(id) {
+				c.Sure = c.Sure && text && (!is || c.ID == id)
+				c.ID, is = id, true
+			}
+		case SameKey(key, "function"):
+			functions++
+			c.FunctionBegin, c.FunctionEnd = value, end
+		}
+		if i = skipSpace(s, end); s[i] == ',' {
+			i = skipSpace(s, i+1)
+		}
+	}
+	if c.End = i + 1; is && functions > 0 {
+		c.Sure = c.Sure && ids == 1 && functions == 1
+		c.ID = strings.Clone(c.ID)
+		w.found = append(w.found, c)
+	}
+	return c.End
+}
+
+// idIn is the id that a value is. JavaScript takes a number for a key too.
+func idIn(raw string) (id string, text bool) {
+	if raw[0] == '"' {
+		return Text(raw), true
+	}
+	return raw, false
+}
+
+// isFunction says whether JSON text that is a call's function says just this: in these keys, each once, and in these words.
+func (c AskedCall) isFunction(raw []byte) bool {
+	var name, args string
+	names, arguments := 0, 0
+	m := MembersOf(raw)
+	for m.Next() {
+		switch key := m.Name(); {
+		case SameKey(key, "name"):
+			names++
+			if m.Key == `"name"` {
+				name = m.Value
+			}
+		case SameKey(key, "arguments"):
+			arguments++
+			if m.Key == `"arguments"` {
+				args = m.Value
+			}
+		}
+	}
+	return m.Whole() && names == 1 && arguments == 1 && isText(name, c.Name) && isText(args, c.Args)
+}
+
+// isText says whether raw is a JSON string of that text.
+func isText(raw, text string) bool { return raw != "" && raw[0] == '"' && Text(raw) == text }
+
+// WithCalls is JSON text with the functions of the copies, which are sure, as those calls have them, and the ids of those that
+// were otherwise. Text without one is returned as it is.
+func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []byte, changed []string) {
+	done := 0
+	for _, c := range list {
+		call := calls[c.ID]
+		if call.isFunction(text[c.FunctionBegin:c.FunctionEnd]) {
+			continue
+		}
+		changed = append(changed, c.ID)
+		out = append(append(out, text[done:c.FunctionBegin]...), call.function()...)
+		done = c.FunctionEnd
+	}
+	if changed == nil {
+		return text, nil
+	}
+	return append(out, text[done:]...), changed
+}
+
+// function is the call's, as an assistant message has it.
+func (c AskedCall) function() []byte {
+	return MustMarshal(struct {
+		Name string `json:"name"`
+		Args string `json:"arguments"`
+	}{c.Name, c.Args})
+}

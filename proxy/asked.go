@@ -1,0 +1,128 @@
+package proxy
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A yes is for the call that a person was shown. Backends that keep nothing (pydantic-ai without a store) take that call out
+// of the request's messages, so that whoever writes those would decide what runs: other arguments, or another tool. The
+// record has the call as it was shown, and a resume brings that one, in every dialect.
+
+// noteCalls notes with each question the call that it names. What the client has of a call holds before what the dialect
+// knows of it; that stands where the transcript was too large.
+func (r *run) noteCalls(list []agui.Interrupt) {
+	for n := range list {
+		i := &list[n]
+		if i.Calls == nil {
+			if call, known := r.transcript.askedCall(i.ToolCallID()); known {
+				i.Calls = []agui.AskedCall{call}
+			}
+			continue
+		}
+		for n, c := range i.Calls {
+			if call, known := r.transcript.askedCall(c.ID); known && !call.Unknown {
+				i.Calls[n] = call
+			}
+		}
+	}
+}
+
+// asAsked puts the calls that the pause asks about back into the messages of a resume as the record has them. A yes is refused
+// where it cannot be said what it would run: the record does not know the call in full, or the messages hold it more often than
+// they did, or in a form that parsers read in more than one way. A clear no is none of these.
+func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
+	calls := map[string]agui.AskedCall{} // by their ids
+	approved := map[string]string{}      // the interrupt that a yes is for
+	for n, i := range p.Interrupts {
+		for _, c := range i.Calls {
+			yes := !translate.Denies(answers[n])
+			if yes && c.Unknown {
+				return agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
+			}
+			if c.ID == "" {
+				continue
+			}
+			calls[c.ID] = c
+			if yes {
+				approved[c.ID] = i.ID
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	wanted := func(id string) bool { _, is := calls[id]; return is }
+	var list []agui.Message
+	var differ []string
+	found := map[string]int{}
+	for at, m := range r.in.Messages {
+		if m.Plain {
+			continue
+		}
+		copies := agui.CallCopies(string(m.JSON), wanted)
+		for _, c := range copies {
+			found[c.ID]++
+			if id := approved[c.ID]; id != "" && !c.Sure {
+				return uncertainCopy(id)
+			}
+		}
+		copies = slices.DeleteFunc(copies, func(c agui.CallCopy) bool { return !c.Sure || calls[c.ID].Unknown })
+		text, ids := agui.WithCalls(m.JSON, copies, calls)
+		if ids == nil {
+			continue
+		}
+		if list == nil {
+			list = slices.Clone(r.in.Messages)
+		}
+		list[at] = agui.ParseMessage(text)
+		differ = append(differ, ids...)
+	}
+	if id := r.moreThanOnce(p, found, approved); id != "" {
+		return uncertainCopy(id)
+	}
+	if list != nil {
+		r.in = r.in.WithMessages(list)
+		r.log.Warn("calls in the messages are not as they were asked about: the backend gets them as they were", "calls", len(differ), "call_ids", cutAll(differ))
+	}
+	return nil
+}
+
+// moreThanOnce is the interrupt of an approved call that the messages hold more often than the client was shown it, "" if
+// there is none: a backend that runs what it finds would run it twice. (Of two calls with one id there may be two.)
+func (r *run) moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]string) string {
+	var known map[string]int
+	for id, interrupt := range approved {
+		if found[id] < 2 {
+			continue
+		}
+		if known == nil {
+			known = map[string]int{}
+			if p.Messages != nil {
+				for _, c := range agui.CallCopies(string(p.Messages), func(id string) bool { return approved[id] != "" }) {
+					known[c.ID]++
+				}
+			}
+		}
+		if found[id] > max(known[id], 1) {
+			return interrupt
+		}
+	}
+	return ""
+}
+
+func uncertainCopy(id string) *agui.RunError {
+	return agui.Errorf(agui.ApprovalUncertain, "the messages hold the call that interrupt %q asks about more than once, or in a form that is read in more than one way: an approval needs it once, as it was shown, or not at all", id)
+}
+
+// cutAll are ids as they may stand in a log line.
+func cutAll(ids []string) []string {
+	const most = 20
+	list := make([]string, 0, most)
+	for _, id := range ids[:min(len(ids), most)] {
+		list = append(list, agui.Cut(id))
+	}
+	return list
+}

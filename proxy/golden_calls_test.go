@@ -1,0 +1,147 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate/auto"
+	"holdpoint/translate/dialects"
+)
+
+// otherCalls are ways to say in the messages of a resume that another call waits than the one that was shown. call is the JSON
+// of one that the open pause asks about.
+var otherCalls = map[string]func(call string) string{
+	"other arguments": func(call string) string { return set(call, "function.arguments", `"{\"path\":\"/etc/passwd\"}"`) },
+	"another tool":    func(call string) string { return set(call, "function.name", `"wipe_disk"`) },
+	"in other spellings beside": func(call string) string {
+		return set(set(call, "function.Arguments", `"{\"path\":\"/etc/passwd\"}"`), "function.NA_ME", `"wipe_disk"`)
+	},
+	"with duplicates": func(call string) string {
+		return strings.Replace(call, `"function":`, `"function":{"name":"wipe_disk","arguments":"{}","arguments":"{\"path\":\"/etc/passwd\"}"},"was":`, 1)
+	},
+	"the keys in escapes": func(call string) string {
+		return strings.Replace(set(call, "function.name", `"wipe_disk"`), `"name"`, `"n\u0061me"`, 1)
+	},
+}
+
+func set(json, path, value string) string {
+	out, err := sjson.SetRaw(json, path, value)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// TestGoldenCallsAreAsAsked: every resume of every scenario, with the calls that its pause asks about changed in the messages.
+// The backend gets what it gets of the honest client, and the client is told the same.
+func TestGoldenCallsAreAsAsked(t *testing.T) {
+	failing := knownFailing(t)
+	tried := map[string]int{}
+	for _, s := range scenarios(t) {
+		if _, known := failing[s.name]; known {
+			continue
+		}
+		for name, other := range otherCalls {
+			n := playOther(t, s, name, other)
+			tried[strings.SplitN(s.name, "/", 2)[0]] += n
+		}
+	}
+	t.Log("resumes with other calls, by folder:", tried)
+	for _, name := range dialects.Names() {
+		// Of what phrases and superagent ask, and strands' servers tell, no message of a client has the call.
+		if name != auto.Name && tried[name] == 0 && !slices.Contains([]string{"phrases", "superagent"}, name) {
+			t.Errorf("%s: no resume of its scenarios has a call in its messages", name)
+		}
+	}
+}
+
+// playOther plays a scenario beside itself, with other calls in its resumes, and says how many those were.
+func playOther(t *testing.T, s scenario, name string, other func(string) string) (changed int) {
+	t.Helper()
+	honest, hostile := newStage(t, s, delivery{}), newStage(t, s, delivery{})
+	for turn := 1; turn <= s.turns; turn++ {
+		body := s.request(turn)
+		changes := 0
+		instead := body
+		if asked := hostile.asked(); len(asked) > 0 {
+			instead, changes = withOther(body, asked, other)
+		}
+		honest.begin(turn)
+		hostile.begin(turn)
+		want, got := honest.post(body), hostile.post(instead)
+		if changes == 0 || len(honest.backend.sent) == 0 {
+			if !bytes.Equal(got, want) {
+				return changed // it goes on from what was told before
+			}
+			continue
+		}
+		changed++
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s, turn %d, %s: told otherwise\n%s", s.name, turn, name, firstDifference(string(got), string(want)))
+		}
+		if !slices.EqualFunc(hostile.backend.sent, honest.backend.sent, sameJSON) {
+			t.Errorf("%s, turn %d, %s: the backend gets\n%s\nand of the honest client\n%s", s.name, turn, name, hostile.backend.sent, honest.backend.sent)
+		}
+	}
+	return changed
+}
+
+// asked are the ids of the calls that the open pause asks about.
+func (st *stage) asked() map[string]bool {
+	ids := map[string]bool{}
+	if st.kept.key == "" {
+		return ids
+	}
+	rec, err := st.kept.Store.Load(context.Background(), st.kept.key, "")
+	if err != nil || rec.State != store.Open {
+		return ids
+	}
+	for _, i := range rec.Pause.Interrupts {
+		for _, c := range i.Calls {
+			if c.ID != "" && !c.Unknown {
+				ids[c.ID] = true
+			}
+		}
+	}
+	return ids
+}
+
+// withOther is a request with other calls in place of those with the ids.
+func withOther(body []byte, ids map[string]bool, other func(string) string) (out []byte, changes int) {
+	var compact bytes.Buffer
+	if json.Compact(&compact, body) != nil {
+		return body, 0
+	}
+	text := compact.String()
+	list := agui.CallCopies(text, func(id string) bool { return ids[id] })
+	for _, c := range slices.Backward(list) {
+		text = text[:c.Begin] + other(text[c.Begin:c.End]) + text[c.End:]
+	}
+	return []byte(text), len(list)
+}
+
+// sameJSON says whether two bodies say the same to every parser: the calls in them without what no parser looks at.
+func sameJSON(a, b []byte) bool {
+	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
+}
+
+// withoutMade is a body without the member that "with duplicates" makes beside the function.
+func withoutMade(body []byte) []byte {
+	text := string(body)
+	for n, m := range gjson.Get(text, "messages").Array() {
+		for c := range m.Get("toolCalls").Array() {
+			text, _ = sjson.Delete(text, "messages."+strconv.Itoa(n)+".toolCalls."+strconv.Itoa(c)+".was")
+		}
+	}
+	return []byte(text)
+}

@@ -1,0 +1,28 @@
+package translate
+
+import (
+	"encoding/json"
+	"testing"
+
+	"holdpoint/internal/agui"
+)
+
+func TestDenies(t *testing.T) {
+	for payload, want := range map[string]bool{
+		``: false, `null`: false, `true`: false, `false`: true, `0`: false, `""`: false, `"yes"`: false, `"always"`: false, `[]`: false, `{}`: false,
+		`"No"`: true, `"n"`: true, `"deny"`: true, `"reject it, no"`: false,
+		`{"approved":false}`: true, `{"approved":true}`: false, `{"accepted":false}`: true, `{"confirmed":false,"reason":"x"}`: true,
+		`{"approved":"false"}`: false, `{"approved":0}`: false, `{"approved":null}`: false,
+		`{"approved":false,"Approved":true}`: false, `{"approved":false,"approved":true}`: false, `{"approved":false,"accepted":true}`: false,
+		`{"type":"reject"}`: true, `{"type":"approve"}`: false, `{"type":"edit"}`: false,
+		`{"decisions":[{"type":"reject"},{"type":"reject"}]}`: true, `{"decisions":[{"type":"reject"},{"type":"approve"}]}`: false, `{"decisions":[]}`: false,
+		`{"decisions":[{"type":"approve"}],"type":"reject"}`: false, `{"decisions":[{"type":"approve"}],"approved":false}`: false,
+	} {
+		if got := Denies(agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(payload)}); got != want {
+			t.Errorf("%s: %v", payload, got)
+		}
+	}
+	if !Denies(agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}) {
+		t.Error("a cancelled answer is none")
+	}
+}
