@@ -14,8 +14,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,12 +82,16 @@ func judge(address string, r request) verdict {
 		var e struct {
 			Name  string
 			Value struct {
+				Ran             *bool // of readers that tell it for every request
 				Thread          string
 				Resume, Command bool
 			}
 		}
 		data, ok := strings.CutPrefix(frame, "data: ")
 		if ok && json.Unmarshal([]byte(data), &e) == nil && e.Name == "verdict" {
+			if e.Value.Ran != nil && !*e.Value.Ran {
+				return verdict{}
+			}
 			thread, _ := hex.DecodeString(e.Value.Thread)
 			return verdict{true, string(thread), e.Value.Resume, e.Value.Command}
 		}
@@ -129,6 +131,15 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event(map[string]any{"type": "STATE_SNAPSHOT", "snapshot": map[string]any{}})
 		event(map[string]any{"type": "MESSAGES_SNAPSHOT", "messages": []any{map[string]any{"id": "u1", "role": "user", "content": "please pause"}}})
 		event(map[string]any{"type": "CUSTOM", "rawEvent": map[string]any{"value": value, "id": strings.Repeat("ab", 16)}, "name": "on_interrupt", "value": text(value)})
+	}
+	if bytes.Contains(body, []byte("please approve")) { // as agent-framework does, twice: no answer below is one to both
+		for _, call := range []string{"c1", "c2"} {
+			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
+			event(map[string]any{"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": "{}"})
+			event(map[string]any{"type": "TOOL_CALL_END", "toolCallId": call})
+			event(map[string]any{"type": "CUSTOM", "name": "function_approval_request", "value": map[string]any{"id": call,
+				"function_call": map[string]any{"call_id": call, "name": "rm", "arguments": map[string]any{}}}})
+		}
 	}
 	event(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
 }
@@ -253,7 +264,7 @@ var targets = []string{
 	"http://other/agent", "http://other/%61gent", "/agent%", "/agent%zz", "/%41gent", "/agent\\", "/\\agent", "/agent%5c", "agent", "/%u0061gent", "/%EF%BD%81gent", "*",
 }
 
-var methods = []string{"post", "Post", "PUT", "PATCH", "GET", "DELETE", "QUERY"}
+var methods = []string{"post", "Post", "PUT", "PATCH", "GET", "DELETE", "QUERY", "OPTIONS", "REPORT", "SEARCH", "LOCK", "HEAD", "TRACE", "CONNECT"}
 
 func utf16Bytes(text string, big, mark bool) []byte {
 	units := utf16.Encode([]rune(text))
@@ -472,43 +483,17 @@ var mutators = []struct {
 
 // ---- the test ------------------------------------------------------------------------------------------------------
 
-func TestNothingIsSteeredAroundTheContract(t *testing.T) {
-	t.Parallel()
-	real, err := startProcess("verdict", exec.Command(interpreter(stack{"langgraph", "0.0.43"}), filepath.Join("langgraph", "verdict.py")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(real.kill)
-	var ready struct{ Port int }
-	line, err := real.out.ReadBytes('\n')
-	if err != nil || json.Unmarshal(line, &ready) != nil {
-		t.Fatalf("verdict.py did not start: %v\n%s", err, real.log.tail(20))
-	}
-	adapter := fmt.Sprintf("127.0.0.1:%d", ready.Port)
-
-	up := &catcher{}
-	up.Server = httptest.NewServer(up)
-	t.Cleanup(up.Close)
-	h := ownHoldpoint(t, up.URL, nil)
-	proxy := strings.TrimPrefix(h.address, "http://")
-
-	seed := uint64(1)
-	if s := os.Getenv("E2E_SEED"); s != "" {
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const random = 1200
-	r := rand.New(rand.NewPCG(seed, 0))
-	var attempts []*attempt
+// attempts are every odd thing once by itself, and then mixtures.
+func attempts(r *rand.Rand, random int) []*attempt {
+	var list []*attempt
 	add := func(do ...func(*attempt)) {
-		a := newAttempt(fmt.Sprintf("thread-%d", len(attempts)))
+		a := newAttempt(fmt.Sprintf("thread-%d", len(list)))
 		for _, d := range do {
 			d(a)
 		}
-		attempts = append(attempts, a)
+		list = append(list, a)
 	}
-	// Every odd thing once by itself, and then mixtures.
+	answered := func(a *attempt) { canonical().on(a) }
 	for _, one := range rootKeys {
 		for _, spelling := range spellings(one) {
 			add(func(a *attempt) {
@@ -526,6 +511,7 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 	}
 	for _, method := range methods {
 		add(func(a *attempt) { a.method = method })
+		add(answered, func(a *attempt) { a.method = method })
 	}
 	for _, line := range headers {
 		add(func(a *attempt) { a.header = append(a.header, line) })
@@ -544,6 +530,18 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		add(func(a *attempt) { a.body = a.body.set("state", value) })
 		add(func(a *attempt) { a.body = a.body.set("extra", value) })
 	}
+	for n, f := range formats {
+		for _, contentType := range f.types {
+			add(func(a *attempt) { withFormat(a, n, contentType) })
+			add(answered, func(a *attempt) { withFormat(a, n, contentType) })
+		}
+	}
+	for _, keep := range lesses {
+		add(func(a *attempt) { less(a, keep...) })
+		add(answered, func(a *attempt) { less(a, keep...) })
+		add(answered, func(a *attempt) { less(a, keep...); withFormat(a, 0, formType) })
+		add(func(a *attempt) { a.body = a.body.set("messages", decided(r, "c1")); less(a, keep...) })
+	}
 	for range random {
 		n := 1 + r.IntN(3)
 		add(func(a *attempt) {
@@ -554,21 +552,88 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 			}
 		})
 	}
+	return list
+}
 
-	ranDirectly, arrived, steered := 0, 0, 0
-	for n, a := range attempts {
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(1)
+	if s := os.Getenv("E2E_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// onAnother is the attempt for another thread, of which nobody knows.
+func (a *attempt) onAnother() request {
+	other := strings.ReplaceAll(a.thread, "thread-", "thr3ad-")
+	b := *a
+	b.body = slices.Clone(a.body)
+	for i := range b.body {
+		b.body[i].value = strings.ReplaceAll(b.body[i].value, a.thread, other)
+	}
+	return b.finish()
+}
+
+// A course is one Holdpoint with the readers of what arrives behind it.
+type course struct {
+	readers []runtime
+	env     map[string]string
+	asks    string // of the catcher: how it pauses
+	bare    bool   // a run of no thread is a run too many
+	every   int    // of the attempts with a whole answer in them, which all look alike to the reader, one in so many
+}
+
+func TestNothingIsSteeredAroundTheContract(t *testing.T) {
+	t.Parallel()
+	t.Run("whoever reads RunAgentInput or any JSON", func(t *testing.T) {
+		t.Parallel()
+		course{readers: readers(t), asks: "please pause", every: 1}.run(t)
+	})
+	// These need messages only, and read decisions in them.
+	t.Run("agent-framework", func(t *testing.T) {
+		t.Parallel()
+		course{readers: agentReaders(t), env: map[string]string{"HOLDPOINT_DIALECT": "agent-framework"}, asks: "please approve", bare: true, every: 4}.run(t)
+	})
+}
+
+func (c course) run(t *testing.T) {
+	up := &catcher{}
+	up.Server = httptest.NewServer(up)
+	t.Cleanup(up.Close)
+	h := ownHoldpoint(t, up.URL, c.env)
+	proxy := strings.TrimPrefix(h.address, "http://")
+	list := attempts(seeded(t), 1200)
+
+	direct, asked, arrived, steered := map[string]int{}, map[string]int{}, 0, 0
+	judged := func(got request, bad func(v verdict) bool, why string, n int, a *attempt, status int, sent request) {
+		for _, one := range c.readers {
+			if v := judge(one.address, got); bad(v) {
+				steered++
+				t.Errorf("case %d %v: %s (%s; Holdpoint said %d)\n%.2000s\narrived as\n%.2000s", n, a.notes, why, one.name, status, sent, got)
+			}
+		}
+	}
+	for n, a := range list {
 		if steered >= 20 {
 			t.Fatal("and so on")
 		}
+		if slices.Equal(a.notes, []string{"answer"}) && n%c.every != 0 {
+			continue
+		}
 		probe := a.finish()
-		direct := judge(adapter, probe)
-		if direct.ran {
-			ranDirectly++
+		sample := c.readers[n%len(c.readers)]
+		asked[sample.name]++
+		if judge(sample.address, probe).ran {
+			direct[sample.name]++
 		}
 
 		// paused
 		first := newAttempt(a.thread)
-		first.body = first.body.set("messages", `[{"id":"u1","role":"user","content":"please pause"}]`)
+		first.body = first.body.set("messages", `[{"id":"u1","role":"user","content":"`+c.asks+`"}]`)
 		first.body = first.body.set("runId", `"r1"`)
 		if status, body := first.finish().send(proxy); status != 200 || !bytes.Contains(body, []byte(`"interrupts"`)) {
 			t.Fatalf("no pause to begin with: %d %s", status, body)
@@ -577,36 +642,25 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		status, _ := probe.send(proxy)
 		for _, got := range up.take() {
 			arrived++
-			if v := judge(adapter, got); v.ran && v.thread == a.thread {
-				steered++
-				t.Errorf("case %d %v: a run reached a thread that waits for an answer (Holdpoint said %d)\n%s\narrived as\n%s", n, a.notes, status, probe, got)
-			}
+			judged(got, func(v verdict) bool {
+				return v.ran && (v.thread == a.thread || c.bare && v.thread == "") || v.resume || v.command
+			}, "a run, or an answer, reached a thread that waits", n, a, status, probe)
 		}
 
 		// unknown
-		fresh := strings.ReplaceAll(a.thread, "thread-", "thr3ad-")
-		other := probe
-		if a.encode == nil {
-			other.body = bytes.ReplaceAll(probe.body, []byte(a.thread), []byte(fresh))
-		} else {
-			b := *a
-			b.body = slices.Clone(a.body)
-			for i := range b.body {
-				b.body[i].value = strings.ReplaceAll(b.body[i].value, a.thread, fresh)
-			}
-			other = b.finish()
-		}
+		other := a.onAnother()
 		status, _ = other.send(proxy)
 		for _, got := range up.take() {
-			if v := judge(adapter, got); v.ran && (v.resume || v.command) {
-				steered++
-				t.Errorf("case %d %v: an answer reached a thread that nobody knows (Holdpoint said %d)\n%s\narrived as\n%s", n, a.notes, status, other, got)
-			}
+			judged(got, func(v verdict) bool {
+				return v.resume || v.command || c.bare && v.ran && v.thread == ""
+			}, "an answer reached a thread that nobody knows", n, a, status, other)
 		}
 	}
-	t.Logf("%d requests, %d of which the adapter runs if it gets them; %d went on through Holdpoint", len(attempts), ranDirectly, arrived)
-	if ranDirectly < len(attempts)/5 {
-		t.Errorf("only %d of %d requests begin a run at the adapter: the cases no longer say much", ranDirectly, len(attempts))
+	t.Logf("%d requests, %d went on through Holdpoint; of those that each reader was shown it runs %v of %v", len(list), arrived, direct, asked)
+	for name, n := range asked {
+		if direct[name] < n/8 {
+			t.Errorf("only %d of %d requests begin a run at %s: the cases no longer say much", direct[name], n, name)
+		}
 	}
 }
 
@@ -650,5 +704,47 @@ func TestHonestBodiesPass(t *testing.T) {
 				t.Errorf("did not pass: %d %s", status, body)
 			}
 		})
+	}
+	// What is neither a run nor an answer arrives byte for byte, under every method that has a body.
+	upload := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"resume.pdf\"\r\nContent-Type: application/pdf\r\n\r\n" + strings.Repeat("%PDF-\x00\xff\r\n", 50_000) +
+		"\r\n--x\r\nContent-Disposition: form-data; name=\"threadId\"\r\n\r\nt\r\n--x--\r\n"
+	for name, c := range map[string]struct{ contentType, body string }{
+		"an upload":                   {partType, upload},
+		"a large file":                {"Content-Type: application/octet-stream", strings.Repeat("\x7b\x00binary", 100_000)[1:]},
+		"a picture":                   {"Content-Type: image/png", "\x89PNG\r\n\x1a\n{\"threadId\":"},
+		"a JSON API":                  {jsonType, `{"name":"A","threadId":"t","tags":["resume"],"nested":{"runId":"r","messages":[]}}`},
+		"a JSON list":                 {jsonType, `[{"threadId":"t","runId":"r","messages":[]}]`},
+		"a merge patch":               {"Content-Type: application/merge-patch+json", `{"title":null,"messages":3}`},
+		"a JSON patch":                {"Content-Type: application/json-patch+json", `[{"op":"add","path":"/resume","value":1}]`},
+		"GraphQL":                     {jsonType, `{"query":"mutation($input: RunInput!) { run(input: $input) { threadId messages { id } } }","variables":{"input":{"threadId":"t","runId":"r","messages":[]}}}`},
+		"OpenAI's chat completions":   {jsonType, `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"stream":true}`},
+		"OpenAI's, with a tool":       {jsonType, `{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"{\"ok\":true}"}]}`},
+		"OpenAI's responses":          {jsonType, `{"model":"m","input":[{"role":"user","content":"hi"}],"previous_response_id":"r"}`},
+		"Anthropic's messages":        {jsonType, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`},
+		"the AI SDK's chat":           {jsonType, `{"id":"c1","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}],"trigger":"submit-message"}`},
+		"MCP":                         {jsonType, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}`},
+		"a life":                      {jsonType, `{"resume":{"basics":{"name":"A"},"work":[{"name":"W"}]}}`},
+		"a form":                      {formType, "threadId=t&comment=messages%5B0%5D%3D1&name=text"},
+		"a form of a legacy page":     {formType + "; charset=windows-1252", "name=%E9t%E9"},
+		"lines of JSON":               {"Content-Type: application/x-ndjson", "{\"index\":{}}\n{\"threadId\":\"t\",\"text\":\"x\"}\n"},
+		"text":                        {"Content-Type: text/plain; charset=iso-8859-2", "\xb1 threadId runId messages"},
+		"UTF-16":                      {"Content-Type: text/csv; charset=utf-16", "\xff\xfea\x00,\x00b\x00"},
+		"a template":                  {"Content-Type: text/plain", "{% block threadId %}"},
+		"XML":                         {"Content-Type: application/xml; charset=utf-8", "<?xml version=\"1.0\"?><threadId runId='r'/>"},
+		"a telemetry batch":           {jsonType + "; charset=UTF-8", `{"resourceSpans":[{"resource":{"attributes":[]}}]}`},
+		"nothing declared":            {"Accept: */*", "threadId=t&runId=r"},
+		"LangGraph's own resume":      {jsonType, `{"assistant_id":"a","command":{"resume":true},"input":null}`},
+		"white space and an object":   {jsonType, " \r\n\t{ \"a\" : 1.0 }\n"},
+		"an object with an odd spelt": {jsonType, `{"THREAD_ID":"t","other":[1,2,{"run_id":1}]}`},
+	} {
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "QUERY"} {
+			t.Run(name+" by "+method, func(t *testing.T) {
+				status, body := request{method: method, target: "/v1/things", header: []string{c.contentType}, body: []byte(c.body)}.send(proxy)
+				got := up.take()
+				if status != 200 || len(got) != 1 || got[0].method != method || string(got[0].body) != c.body {
+					t.Errorf("did not pass as it was: %d %.300s\n%.300q", status, body, got)
+				}
+			})
+		}
 	}
 }

@@ -1,0 +1,202 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Bodies in the formats and charsets that lenient servers read beside plain JSON.
+
+// fields are the names and values of a form that says what an object says, as qs and append-field read them.
+func fields(text string) []field {
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		return nil
+	}
+	var list []field
+	var add func(name string, value any)
+	add = func(name string, value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			for key, inner := range v {
+				add(name+"["+key+"]", inner)
+			}
+		case []any:
+			for n, inner := range v {
+				add(fmt.Sprintf("%s[%d]", name, n), inner)
+			}
+		default:
+			list = append(list, field{name, fmt.Sprint(v)})
+		}
+	}
+	for key, value := range object {
+		add(key, value)
+	}
+	slices.SortFunc(list, func(a, b field) int { return strings.Compare(a.key, b.key) })
+	return list
+}
+
+func urlencoded(text string) []byte {
+	var pairs []string
+	for _, f := range fields(text) {
+		pairs = append(pairs, url.QueryEscape(f.key)+"="+url.QueryEscape(f.value))
+	}
+	return []byte(strings.Join(pairs, "&"))
+}
+
+func bareForm(text string) []byte {
+	var pairs []string
+	for _, f := range fields(text) {
+		pairs = append(pairs, f.key+"="+url.QueryEscape(f.value))
+	}
+	return []byte(strings.Join(pairs, "&"))
+}
+
+// everyByte encodes every byte of the names.
+func everyByte(text string) []byte {
+	var pairs []string
+	for _, f := range fields(text) {
+		name := ""
+		for _, b := range []byte(f.key) {
+			name += fmt.Sprintf("%%%02x", b)
+		}
+		pairs = append(pairs, name+"="+url.QueryEscape(f.value))
+	}
+	return []byte(strings.Join(pairs, "&"))
+}
+
+// inParts writes the fields as a body of several parts, each header by the pattern.
+func inParts(header string) func(string) []byte {
+	return func(text string) []byte {
+		var b strings.Builder
+		for _, f := range fields(text) {
+			fmt.Fprintf(&b, "--x\r\n"+header+"\r\n\r\n%s\r\n", f.key, f.value)
+		}
+		return []byte(b.String() + "--x--\r\n")
+	}
+}
+
+// behindUpload is inParts behind a file.
+func behindUpload(text string) []byte {
+	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n" + strings.Repeat("\x00-Content-", 9_000) + "\r\n"
+	return append([]byte(file), inParts(`Content-Disposition: form-data; name="%s"`)(text)...)
+}
+
+// utf7Keys writes the keys in UTF-7, which is plain ASCII.
+func utf7Keys(keys ...string) func(string) []byte {
+	return func(text string) []byte {
+		for _, key := range keys {
+			text = strings.ReplaceAll(text, `"`+key+`"`, `"`+utf7(key)+`"`)
+		}
+		return []byte(text)
+	}
+}
+
+func utf7(key string) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	out, bits, n := "+", 0, 0
+	for _, b := range utf16Bytes(key, true, false) {
+		bits, n = bits<<8|int(b), n+8
+		for ; n >= 6; n -= 6 {
+			out += string(digits[bits>>(n-6)&63])
+		}
+	}
+	if n > 0 {
+		out += string(digits[bits<<(6-n)&63])
+	}
+	return out + "-"
+}
+
+const (
+	jsonType = "Content-Type: application/json"
+	formType = "Content-Type: application/x-www-form-urlencoded"
+	partType = "Content-Type: multipart/form-data; boundary=x"
+)
+
+// formats are a body's other forms, each with the types that make a server read it so.
+var formats = []struct {
+	name   string
+	encode func(text string) []byte
+	types  []string
+}{
+	{"urlencoded", urlencoded, []string{formType, formType + "; charset=utf-8", formType + ";charset=iso-8859-1", "Content-Type: APPLICATION/X-WWW-FORM-URLENCODED"}},
+	{"urlencoded, bare brackets", bareForm, []string{formType}},
+	{"urlencoded, every byte", everyByte, []string{formType, formType + "; charset=iso-8859-1"}},
+	{"several parts", inParts(`Content-Disposition: form-data; name="%s"`), []string{partType, partType + "; charset=utf-8", `Content-Type: Multipart/Form-Data; boundary="x"`}},
+	{"several parts, no quotes", inParts(`content-disposition:form-data;name=%s`), []string{partType}},
+	{"several parts, folded", inParts("Content-Disposition: form-data;\r\n\tNAME=\"%s\""), []string{partType}},
+	{"several parts, extended", inParts(`Content-Disposition: form-data; name*=utf-8''%s`), []string{partType}},
+	{"several parts, behind a file", behindUpload, []string{partType}},
+	{"UTF-7 in the answers", utf7Keys("resume", "forwardedProps"), charsets},
+	{"UTF-7 in the thread", utf7Keys("threadId", "messages"), charsets},
+	{"UTF-7 throughout", func(text string) []byte { return []byte("+AHs-" + text[1:]) }, charsets},
+	{"nothing special", func(text string) []byte { return []byte(text) }, charsets},
+}
+
+// charsets are ways to name one, or to seem to.
+var charsets = []string{
+	jsonType + "; charset=utf-7", jsonType + "; charset=utf-8; charset=utf-7", jsonType + "; charset=utf-7; charset=utf-8", jsonType + "; charset=utf-7;a=1;a=2",
+	jsonType + "; charset*=utf-8''utf-8; charset=utf-7", jsonType + "; charset=utf-7; x", jsonType + `; charset="utf-7"`, jsonType + `; charset="utf\-7"`, jsonType + `; x="; charset=utf-7`,
+	jsonType + `; x="\"; charset=utf-7`, jsonType + "; CharSet = UTF-7", jsonType + ";;charset=utf-7", jsonType + "; charset=utf-7,", jsonType + "\t;\tcharset=utf-7", jsonType + "; charset=unicode-1-1-utf-7",
+	jsonType + "; charset=utf-16", jsonType + "; charset=latin1", jsonType + "; charset=utf8", jsonType + "; charset=", jsonType + "; charset", jsonType + "; charset*0=utf-7",
+	"Content-Type: text/plain; charset=utf-7", "Content-Type: text/plain; charset=utf-8; charset=utf-7", "Content-Type: text/plain;charset=utf-7; charset=utf-8", "Content-Type: text/html; charset=utf-7;",
+	jsonType + "\r\n" + jsonType + "; charset=utf-7", jsonType + "; charset=utf-7\r\n" + jsonType, "Content-Type: text/plain; charset=utf-16le", "Content-Type: text/plain; charset=iso-8859-1",
+}
+
+// withFormat gives an attempt one of the formats.
+func withFormat(a *attempt, n int, contentType string) {
+	a.encode = formats[n].encode
+	a.header = slices.Clone(a.header)
+	if len(a.header) > 0 && strings.HasPrefix(a.header[0], "Content-Type") {
+		a.header[0] = contentType
+	} else {
+		a.header = slices.Insert(a.header, 0, contentType)
+	}
+	a.notes = append(a.notes, formats[n].name)
+}
+
+// less takes keys away, which lenient backends do not miss.
+func less(a *attempt, keep ...string) {
+	a.body = slices.DeleteFunc(slices.Clone(a.body), func(f field) bool {
+		return !slices.ContainsFunc(keep, func(name string) bool { return f.key == `"`+name+`"` })
+	})
+	a.notes = append(a.notes, "only "+strings.Join(keep, ", "))
+}
+
+// lesses are what is left of a run.
+var lesses = [][]string{
+	{"threadId", "messages"}, {"messages"}, {"runId", "messages"}, {"threadId", "runId"}, {"threadId", "resume"}, {"runId", "resume"}, {"resume"},
+	{"threadId", "forwardedProps"}, {"forwardedProps"}, {"runId", "forwardedProps"}, {"messages", "resume"}, {"messages", "forwardedProps"}, {"messages", "tools"}, {"messages", "state", "tools", "context"},
+	{"threadId", "messages", "forwardedProps"}, {"resume", "forwardedProps"}, {"threadId", "state"},
+}
+
+// decided is a history with a decision in it that agent-framework-ag-ui takes.
+func decided(r *rand.Rand, call string) string {
+	id := pick(r, []string{"toolCallId", "tool_call_id", "actionExecutionId", "toolcallid"})
+	content := pick(r, []string{`"content":"{\"accepted\":true}"`, `"content":{"accepted":true}`, `"content":"{\"accepted\":NaN}"`, `"result":"{\"accepted\":true}"`, `"content":null,"result":{"accepted":1}`,
+		`"content":"{\"\\u0061ccepted\":true,\"steps\":[]}"`})
+	role := pick(r, []string{"tool", "TOOL", "t\\u006fol"})
+	name := pick(r, []string{"rm", "confirm_changes"})
+	return `[{"id":"u1","role":"user","content":"please pause"},{"id":"a1","role":"assistant","` + pick(r, []string{"toolCalls", "tool_calls"}) + `":[{"id":"` + call + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]},` +
+		`{"id":"t1","role":"` + role + `","` + id + `":"` + call + `",` + content + `}]`
+}
+
+func init() {
+	mutators = append(mutators, []struct {
+		name string
+		do   func(r *rand.Rand, a *attempt)
+	}{
+		{"format", func(r *rand.Rand, a *attempt) { n := r.IntN(len(formats)); withFormat(a, n, pick(r, formats[n].types)) }},
+		{"less", func(r *rand.Rand, a *attempt) { less(a, pick(r, lesses)...) }},
+		{"decision", func(r *rand.Rand, a *attempt) { a.body = a.body.set("messages", decided(r, "c1")) }},
+		{"declares", func(r *rand.Rand, a *attempt) {
+			a.body = a.body.set("tools", `[{"name":"`+pick(r, []string{"rm", "confirm_changes"})+`","description":"","parameters":{}}]`)
+		}},
+	}...)
+}
