@@ -39,6 +39,8 @@ tools: # says in one line what is missing on this machine
 	node=$$(node --version 2>/dev/null || true); node=$${node#v}; node=$${node%%.*}; \
 	[[ "$${node:-0}" -ge 20 ]] || missing+=("node >= 20"); \
 	command -v npm >/dev/null || missing+=("npm"); \
+	[[ -n "$${E2E_CHROMIUM:-}" ]] || command -v chromium chromium-browser google-chrome-stable google-chrome >/dev/null || \
+	  { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; } || missing+=("chromium"); \
 	if (( $${#missing[@]} )); then printf -v list '%s, ' "$${missing[@]}"; echo "make test: missing on this machine: $${list%, }" >&2; exit 1; fi
 ifeq ($(RACE),)
 	@echo "make test: no C compiler on this machine, so the tests run without the race detector"

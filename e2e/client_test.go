@@ -24,7 +24,7 @@ const (
 
 // ---- the driver ----------------------------------------------------------------------------------------------------
 
-// A driver is one process of client/driver.mjs. It is safe for concurrent use.
+// A driver is one process of client/driver.mjs or browser/driver.mjs. It is safe for concurrent use.
 type driver struct {
 	*process
 	seq  atomic.Int64
@@ -34,25 +34,33 @@ type driver struct {
 }
 
 func startDriver(name string) (*driver, error) {
-	cmd := exec.Command("node", "driver.mjs")
-	cmd.Dir = "client"
-	p, err := startProcess("driver "+name, cmd)
+	d, first, err := drive(name, "client")
 	if err != nil {
 		return nil, err
 	}
-	d := &driver{process: p, wait: map[int64]chan json.RawMessage{}}
-	first, err := p.out.ReadBytes('\n')
-	if err != nil {
-		p.kill()
-		return nil, fmt.Errorf("%s did not start: %w\n%s", p.name, err, p.log.tail(20))
-	}
 	var ready struct{ Versions []string }
 	if err := json.Unmarshal(first, &ready); err != nil || len(ready.Versions) != 3 {
-		p.kill()
-		return nil, fmt.Errorf("%s said %q", p.name, first)
+		d.kill()
+		return nil, fmt.Errorf("%s said %q", d.name, first)
 	}
-	go d.read()
 	return d, nil
+}
+
+// drive starts the driver.mjs of a folder; first is its first line.
+func drive(name, folder string, args ...string) (d *driver, first []byte, err error) {
+	cmd := exec.Command("node", append([]string{"driver.mjs"}, args...)...)
+	cmd.Dir = folder
+	p, err := startProcess("driver "+name, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first, err = p.out.ReadBytes('\n'); err != nil {
+		p.kill()
+		return nil, nil, fmt.Errorf("%s did not start: %w\n%s", p.name, err, p.log.tail(20))
+	}
+	d = &driver{process: p, wait: map[int64]chan json.RawMessage{}}
+	go d.read()
+	return d, first, nil
 }
 
 func (d *driver) read() {

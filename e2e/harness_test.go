@@ -413,6 +413,7 @@ type server struct {
 	*process
 	stack
 	ledger string
+	args   []string // more of them
 	port   int
 	modes  []string // that it serves
 }
@@ -438,7 +439,7 @@ func (s *server) start() error {
 	if s.ledger != "" {
 		args = append(args, "--ledger", s.ledger)
 	}
-	cmd := exec.Command(interpreter(s.stack), args...)
+	cmd := exec.Command(interpreter(s.stack), append(args, s.args...)...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
 	p, err := startProcess("backend "+s.framework+" "+s.version, cmd)
 	if err != nil {

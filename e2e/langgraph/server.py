@@ -7,6 +7,7 @@ Beside the agents:
   GET  /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[..],"runs":[{"mode","graph"}]}
   GET  /gates/{name}       {"reached":bool}: is a node waiting there
   POST /gates/{name}       lets it go on
+  GET  /preflights         [{"origin","host","headers"}], with --cors
 """
 
 import argparse
@@ -21,6 +22,7 @@ import threading
 import uvicorn
 from ag_ui_langgraph import LangGraphAgent, add_langgraph_fastapi_endpoint
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from graphs import GATES, LEDGER, compiled
 
@@ -69,6 +71,36 @@ def build() -> tuple[FastAPI, list[str], list[str]]:
     return app, modes, list(graphs)
 
 
+class Preflights:
+    """Notes what browsers ask before their requests, in front of the middleware that answers."""
+
+    def __init__(self, app) -> None:
+        self.app = app
+        self.seen: list[dict] = []
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "http" and scope["method"] == "OPTIONS":
+            headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+            self.seen.append({
+                "origin": headers.get("origin", ""),
+                "host": headers.get("x-forwarded-host", ""),
+                "headers": headers.get("access-control-request-headers", ""),
+            })
+        await self.app(scope, receive, send)
+
+
+def allow(app: FastAPI, origin: str):
+    """The usual way in which a FastAPI backend lets the pages of one origin in."""
+    app.add_middleware(CORSMiddleware, allow_origins=[origin], allow_methods=["*"], allow_headers=["*"], allow_credentials=True)
+    noted = Preflights(app)
+
+    @app.get("/preflights")
+    async def preflights():
+        return noted.seen
+
+    return noted
+
+
 def end_with_stdin() -> None:
     sys.stdin.buffer.read()
     os._exit(0)
@@ -78,10 +110,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ledger", help="keep the ledger in this file, so that it outlives the process")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--cors", help="let pages of this origin in")
     options = parser.parse_args()
     if options.ledger:
         LEDGER.persist(options.ledger)
     app, modes, graphs = build()
+    served = allow(app, options.cors) if options.cors else app
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind(("127.0.0.1", options.port))
@@ -89,7 +123,7 @@ def main() -> None:
     versions = {p: importlib.metadata.version(p) for p in ("ag-ui-langgraph", "ag-ui-protocol", "langgraph", "langchain")}
     print(json.dumps({"port": sock.getsockname()[1], "modes": modes, "graphs": graphs, "versions": versions}), flush=True)
     threading.Thread(target=end_with_stdin, daemon=True).start()
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[sock])
+    uvicorn.Server(uvicorn.Config(served, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[sock])
 
 
 if __name__ == "__main__":

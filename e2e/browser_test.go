@@ -1,0 +1,401 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A page of another origin, in a real browser, with HttpAgent in it: browser/page.mjs. It is served from localhost and from
+// 127.0.0.1, two origins at one port; Holdpoint and backends are at other ports, so they are of another origin to both.
+
+// inBrowser is what these tests share, made by the first of them.
+var inBrowser struct {
+	sync.Once
+	err     error
+	driver  *driver
+	port    int     // of the pages
+	backend *server // of ag-ui-langgraph 0.0.43, which allows the pages of localhost
+}
+
+// browsers are the names that Chromium goes by. Each is driven by the same protocol.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
+
+// findBrowser is the browser's binary; it is installed where that can be done.
+func findBrowser() (string, error) {
+	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
+		return own, nil
+	}
+	find := func() string {
+		for _, name := range browsers {
+			if path, err := exec.LookPath(name); err == nil {
+				return path
+			}
+		}
+		return ""
+	}
+	if path := find(); path != "" {
+		return path, nil
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
+		return "", errors.New("missing on this machine: chromium (as root, apt-get install chromium; or E2E_CHROMIUM=<its binary>)")
+	}
+	apt := func(args ...string) error {
+		return insist("env", append([]string{"DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"}, args...)...)
+	}
+	if err := errors.Join(apt("update"), apt("install", "--no-install-recommends", "chromium")); err != nil {
+		return "", fmt.Errorf("missing on this machine: chromium, and it could not be installed: %w", err)
+	}
+	path := find()
+	if path == "" {
+		return "", errors.New("missing on this machine: chromium, although apt-get installed it")
+	}
+	return path, nil
+}
+
+// installBrowser installs the packages of the driver, and has the browser's binary.
+var installBrowser = sync.OnceValues(func() (binary string, err error) {
+	unlock, err := lockCache()
+	if err != nil {
+		return "", err
+	}
+	err = installPackages("browser")
+	unlock() // apt has a lock of its own
+	if err != nil {
+		return "", err
+	}
+	return findBrowser()
+})
+
+// needBrowser has the browser, its pages and a backend that allows them.
+func needBrowser(t *testing.T) {
+	t.Helper()
+	inBrowser.Do(func() {
+		inBrowser.err = func() error {
+			binary, err := installBrowser()
+			if err != nil {
+				return err
+			}
+			d, first, err := drive("browser", "browser", binary)
+			if err != nil {
+				return err
+			}
+			var ready struct{ Port int }
+			if err := json.Unmarshal(first, &ready); err != nil || ready.Port == 0 {
+				d.kill()
+				return fmt.Errorf("%s said %q", d.name, first)
+			}
+			inBrowser.driver, inBrowser.port = d, ready.Port
+			inBrowser.backend, err = allowingBackend()
+			return err
+		}()
+	})
+	if inBrowser.err != nil {
+		t.Fatal(inBrowser.err)
+	}
+}
+
+// allowingBackend is one with CORSMiddleware of Starlette, which lists the pages of localhost.
+func allowingBackend() (*server, error) {
+	s := &server{stack: stack{"langgraph", "0.0.43"}, args: []string{"--cors", listedPages()}}
+	return s, s.start()
+}
+
+func listedPages() string   { return fmt.Sprintf("http://localhost:%d", inBrowser.port) }
+func unlistedPages() string { return fmt.Sprintf("http://127.0.0.1:%d", inBrowser.port) }
+
+// A screen is what a person sees of a page, and what its runs came to.
+type screen struct {
+	Question string // that is open
+	Approve  bool   // there is something to approve
+	Error    string // the code of a RUN_ERROR, or what the library threw
+	Log      string
+	Runs     []struct {
+		Events []event
+		Error  *thrown
+	}
+	Console []string
+}
+
+// A tab is a page in the browser.
+type tab struct{ name string }
+
+func (p tab) do(t *testing.T, op string, args map[string]any) screen {
+	t.Helper()
+	if args == nil {
+		args = map[string]any{}
+	}
+	args["page"] = p.name
+	var s screen
+	inBrowser.driver.call(t, op, args, &s)
+	return s
+}
+
+// openTab opens a page. beside has a page of the same person's, whose history it shares.
+func openTab(t *testing.T, origin, version, address, thread string, beside *tab) (tab, screen) {
+	t.Helper()
+	p := tab{fresh("page")}
+	args := map[string]any{"origin": origin, "version": version, "url": address, "thread": thread, "headers": map[string]string{"Authorization": "Bearer of the page"}}
+	if beside != nil {
+		args["beside"] = beside.name
+	}
+	return p, p.do(t, "open", args)
+}
+
+func (p tab) say(t *testing.T, text string) screen {
+	t.Helper()
+	return p.do(t, "say", map[string]any{"text": text})
+}
+
+func (p tab) click(t *testing.T, id string) screen {
+	t.Helper()
+	return p.do(t, "click", map[string]any{"id": id})
+}
+
+func (p tab) run(t *testing.T, params map[string]any) screen {
+	t.Helper()
+	return p.do(t, "run", map[string]any{"params": params})
+}
+
+// sees checks what is on a screen.
+func (s screen) sees(t *testing.T, when, question, code string) {
+	t.Helper()
+	if !strings.Contains(s.Question, question) || (s.Question == "") != (question == "") || s.Approve != (question != "") || s.Error != code {
+		t.Errorf("%s: question %q, error %q; want %q, %q\n%s\n%s", when, s.Question, s.Error, question, code, s.Log, strings.Join(s.Console, "\n"))
+	}
+}
+
+// only is the id of the one question that the page was told last.
+func (s screen) only(t *testing.T) string {
+	t.Helper()
+	var found []event
+	for _, r := range s.Runs {
+		for _, e := range r.Events {
+			if list := e.interrupts(); list != nil {
+				found = list
+			}
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("the page was told %d questions", len(found))
+	}
+	return found[0].str("id")
+}
+
+// TestAPageOfAnotherOrigin: pause, refusal, reload, another tab, approval, replay; where the backend allows the page, and where it
+// says nothing and HOLDPOINT_CORS_ORIGINS does.
+func TestAPageOfAnotherOrigin(t *testing.T) {
+	needBrowser(t)
+	quiet := shared.backends[1].server // it has no CORS
+	for _, setup := range []struct {
+		name    string
+		backend *server
+		env     map[string]string
+		clients []string
+	}{
+		{"allowed by the backend", inBrowser.backend, nil, []string{newest, pinned}},
+		{"allowed by the operator", quiet, map[string]string{"HOLDPOINT_CORS_ORIGINS": listedPages()}, []string{newest, pinned}},
+		{"all are allowed by the operator", quiet, map[string]string{"HOLDPOINT_CORS_ORIGINS": "*"}, []string{newest}},
+	} {
+		for _, version := range setup.clients {
+			t.Run(setup.name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
+				h := ownHoldpoint(t, b.url(), setup.env)
+				thread := fresh("page-thread")
+				p, s := openTab(t, listedPages(), version, h.address+"/approve", thread, nil)
+				s.sees(t, "a new page", "", "")
+				p.say(t, "go").sees(t, "a pause", "Please confirm", "")
+
+				s = p.run(t, map[string]any{"resume": []entry{resolved(p.do(t, "look", nil).only(t), map[string]any{"approved": true}), resolved("n~nobody", true)}})
+				s.sees(t, "an answer to what nobody asked", "Please confirm", "UNKNOWN_INTERRUPT_ID")
+				p.do(t, "reload", nil).sees(t, "a reloaded page", "Please confirm", "")
+
+				// Another tab has the messages and has not heard of the question: it asks as it opens.
+				other, s := openTab(t, listedPages(), version, h.address+"/approve", thread, &p)
+				s.sees(t, "another tab", "Please confirm", "")
+				answer := resolved(s.only(t), map[string]any{"approved": true})
+
+				// A stranger's profile on that thread types at once.
+				late, s := openTab(t, listedPages(), version, h.address+"/approve", thread, nil)
+				s.sees(t, "a page that knows nothing", "", "")
+				late.say(t, "something else").sees(t, "a message while a question is open", "Please confirm", "PENDING_INTERRUPTS")
+
+				if l := b.ledger(t, thread); l.Counts["delete"] != 0 {
+					t.Errorf("it ran before anybody approved it: %v", l.Counts)
+				}
+				s = p.click(t, "approve")
+				s.sees(t, "the approval", "", "")
+				if !strings.Contains(s.Log, "The answer was") {
+					t.Errorf("the answer is not shown:\n%s", s.Log)
+				}
+				other.click(t, "approve").sees(t, "the same approval in another tab", "", "")
+				other.run(t, map[string]any{"resume": []entry{answer}}).sees(t, "and once more", "", "")
+				p.do(t, "reload", nil).sees(t, "a page that is reloaded at the end", "", "")
+				p.say(t, "plain hello").sees(t, "an ordinary message", "", "")
+				if l := b.ledger(t, thread); l.Counts["delete"] != 1 {
+					t.Errorf("it ran %d times", l.Counts["delete"])
+				}
+			})
+		}
+	}
+}
+
+// TestAPageAndARestart: Holdpoint forgets the pause and what the backend said of the page, while the browser goes on without
+// preflights. The refusal can be read, and the reloaded page is asked again.
+func TestAPageAndARestart(t *testing.T) {
+	needBrowser(t)
+	for _, setup := range []struct {
+		name    string
+		backend *server
+		env     map[string]string
+	}{
+		{"allowed by the backend", inBrowser.backend, map[string]string{}},
+		{"allowed by the operator", shared.backends[1].server, map[string]string{"HOLDPOINT_CORS_ORIGINS": listedPages()}},
+	} {
+		for _, version := range []string{newest, pinned} {
+			t.Run(setup.name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
+				h := ownHoldpoint(t, b.url(), setup.env)
+				thread := fresh("page-thread")
+				p, _ := openTab(t, listedPages(), version, h.address+"/approve", thread, nil)
+				p.say(t, "go").sees(t, "a pause", "Please confirm", "")
+				before := preflightsOf(t, setup.backend, h)
+
+				h.kill()
+				// The page sees that nobody is there. Its list of open questions stays.
+				if s := p.click(t, "approve"); s.Error == "" || s.Question == "" {
+					t.Errorf("without Holdpoint: question %q, error %q", s.Question, s.Error)
+				}
+				again := restart(t, h, b.url(), setup.env)
+				s := p.click(t, "approve")
+				if s.Error != "UNKNOWN_INTERRUPT_ID" {
+					t.Errorf("after a restart the page gets %q\n%s", s.Error, strings.Join(s.Console, "\n"))
+				}
+				if setup.backend == inBrowser.backend {
+					// Those with names of headers are the browser's.
+					after := preflightsOf(t, setup.backend, again)[len(before):]
+					if i := slices.IndexFunc(after, func(p preflight) bool { return p.Headers != "" }); i >= 0 {
+						t.Errorf("the browser has sent a preflight, so this shows nothing: %v", after[i])
+					}
+					if len(after) != 1 || after[0].Origin != listedPages() {
+						t.Errorf("the backend was asked: %v", after)
+					}
+				}
+				p.do(t, "reload", nil).sees(t, "a reloaded page", "Please confirm", "")
+				p.click(t, "approve").sees(t, "the approval", "", "")
+				if l := b.ledger(t, thread); l.Counts["delete"] != 1 {
+					t.Errorf("it ran %d times", l.Counts["delete"])
+				}
+			})
+		}
+	}
+}
+
+// restart starts a Holdpoint where another one was.
+func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string) *holdpoint {
+	t.Helper()
+	with := map[string]string{"HOLDPOINT_LISTEN": strings.TrimPrefix(h.address, "http://")}
+	for name, value := range env {
+		with[name] = value
+	}
+	return ownHoldpoint(t, upstream, with)
+}
+
+// A preflight as the backend saw it.
+type preflight struct{ Origin, Host, Headers string }
+
+// preflightsOf are those that came through a Holdpoint at that address.
+func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
+	t.Helper()
+	if s != inBrowser.backend {
+		return nil
+	}
+	var all []preflight
+	getJSON(t, s.base()+"/preflights", &all)
+	return slices.DeleteFunc(all, func(p preflight) bool { return "http://"+p.Host != h.address })
+}
+
+// TestAPageWithoutItsBackend: that the backend cannot be reached is something that a page can read, and a question is still told.
+func TestAPageWithoutItsBackend(t *testing.T) {
+	needBrowser(t)
+	for _, version := range []string{newest, pinned} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s, err := allowingBackend()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.kill)
+			b := &backend{name: "0.0.43", mode: "default", server: s}
+			h := ownHoldpoint(t, b.url(), nil)
+			p, _ := openTab(t, listedPages(), version, h.address+"/approve", fresh("page-thread"), nil)
+			q, _ := openTab(t, listedPages(), version, h.address+"/approve", fresh("page-thread"), nil)
+			p.say(t, "go").sees(t, "a pause", "Please confirm", "")
+			q.say(t, "plain hello").sees(t, "another thread", "", "")
+			s.crash()
+			p.do(t, "reload", nil).sees(t, "a reloaded page, whose backend has gone", "Please confirm", "")
+			q.say(t, "plain hello again").sees(t, "another thread, whose backend has gone", "", "UPSTREAM_UNREACHABLE")
+		})
+	}
+}
+
+// TestAPageThatNobodyAllows can read nothing: neither what passes, nor a refusal, nor a question told again, though others may, and
+// though it sends what needs no preflight.
+func TestAPageThatNobodyAllows(t *testing.T) {
+	needBrowser(t)
+	for _, setup := range []struct {
+		name    string
+		backend *server
+		env     map[string]string
+	}{
+		{"not by the backend", inBrowser.backend, nil},
+		{"not by the operator", inBrowser.backend, map[string]string{"HOLDPOINT_CORS_ORIGINS": "https://app.example.com"}},
+		{"and the backend says nothing", shared.backends[1].server, nil},
+	} {
+		t.Run(setup.name, func(t *testing.T) {
+			t.Parallel()
+			b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
+			h := ownHoldpoint(t, b.url(), setup.env)
+			address, thread := h.address+"/approve", fresh("page-thread")
+			body := func(run string) string {
+				return fmt.Sprintf(`{"threadId":%q,"runId":%q,"state":{},"messages":[{"id":"u1","role":"user","content":"go"}],"tools":[],"context":[],"forwardedProps":{}}`, thread, run)
+			}
+			res, err := http.Post(address, "application/json", strings.NewReader(body("r1"))) // a server's, which opens the pause
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			p, _ := openTab(t, unlistedPages(), newest, address, fresh("page-thread"), nil)
+			if s := p.say(t, "go"); s.Question != "" || !strings.Contains(s.Error, "fetch") {
+				t.Errorf("a run: question %q, error %q", s.Question, s.Error)
+			}
+			for what, sent := range map[string]string{"a question told again": body("r2"), "a refusal": strings.Replace(body("r3"), "u1", "u2", 1), "no JSON": "{\"threadId\":NaN}"} {
+				for _, how := range []map[string]any{{"credentials": "omit"}, {"credentials": "include"}} {
+					how["method"], how["headers"], how["body"] = "POST", map[string]string{"Content-Type": "text/plain"}, sent
+					var got struct {
+						Status      int
+						Text, Error string
+					}
+					inBrowser.driver.call(t, "fetch", map[string]any{"page": p.name, "url": address, "init": how}, &got)
+					if got.Error == "" {
+						t.Errorf("%s can be read: %d %s", what, got.Status, got.Text)
+					}
+				}
+			}
+			if l := b.ledger(t, thread); l.Counts["delete"] != 0 {
+				t.Errorf("it ran: %v", l.Counts)
+			}
+		})
+	}
+}
