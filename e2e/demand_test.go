@@ -67,7 +67,7 @@ func installAhead() {
 	if f := flag.Lookup("test.run"); f != nil && f.Value.String() != "" {
 		return
 	}
-	go installBrowser() //nolint:errcheck // who needs it is told
+	go installBrowser() // who needs it is told if that failed
 	go func() {
 		for s, d := range onDemand {
 			d.install(s)

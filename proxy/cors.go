@@ -54,17 +54,17 @@ func isPreflight(req *http.Request) bool {
 // allowOwn puts into the header of an answer of our own whether the page that asked may read it; req is nil if no page did. It may
 // ask the backend, for no longer than askTimeout.
 func (h *Handler) allowOwn(header http.Header, req *http.Request) {
-	if h.fixed != nil {
+	switch {
+	case req == nil:
+		addVary(header, "Origin")
+		return
+	case h.fixed != nil:
 		h.allowFixed(header, req)
 		return
-	}
-	if header.Get("Access-Control-Allow-Origin") != "" {
+	case header.Get("Access-Control-Allow-Origin") != "":
 		return // the backend's, of an answer in whose place this one stands
 	}
 	addVary(header, "Origin") // what a cache keeps for one origin must not go to another
-	if req == nil {
-		return
-	}
 	said := h.allowances.of(h, req)
 	if said.origin == "" {
 		return

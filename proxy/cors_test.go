@@ -2,8 +2,13 @@ package proxy
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	gotypes "go/types"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +36,9 @@ func allows(origins ...string) func(*http.Request) http.Header {
 		if slices.Contains(origins, r.Header.Get("Origin")) {
 			h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 			h.Set("Access-Control-Allow-Credentials", "true")
+			if isPreflight(r) {
+				h.Set("Access-Control-Allow-Methods", "POST, PUT")
+			}
 		}
 		return h
 	}
@@ -126,6 +134,7 @@ type ownAnswer struct {
 	options func(*Options)
 	prepare func(g *rig, b *corsBackend)
 	last    func(g *rig, b *corsBackend) // just before, when the backend's word is known
+	method  string                       // POST
 	path    string
 	body    string
 	header  []string
@@ -146,6 +155,10 @@ func owns() []ownAnswer {
 		{name: "a path that misleads", path: "/a/%2e%2e/b", body: input("t", "r", ""), status: 400, want: "dot segments"},
 		{name: "a body that is too large", options: func(o *Options) { o.MaxRequestBytes = 100 }, body: input("t", "r", strings.Repeat(" ", 200)), status: 413, want: "exceeds the limit"},
 		{name: "a body that is compressed", body: input("t", "r", ""), header: []string{"Content-Encoding", "gzip"}, status: 415, want: "Content-Encoding"},
+		{name: "a run by another method", method: "PUT", body: input("t", "r", ""), status: 405, want: "by POST only"},
+		{name: "a run in a form", body: "threadId=t&runId=r&messages=x", header: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, want: "a form is not taken"},
+		{name: "a run in the parts of a form", body: multipart("Content-Disposition: form-data; name=threadId", "Content-Disposition: form-data; name=runId"),
+			header: []string{"Content-Type", "multipart/form-data; boundary=x"}, status: 415, want: "a form is not taken"},
 		{name: "a run while it drains", last: func(g *rig, _ *corsBackend) { g.h.mu.Lock(); g.h.draining = true; g.h.mu.Unlock() },
 			body: input("t", "r", ""), want: "RUN_STARTED RUN_ERROR:PROXY_DRAINING"},
 		{name: "a store that is down", options: func(o *Options) { down.Store, down.load = o.Store, false; o.Store = down },
@@ -184,20 +197,24 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 		name    string
 		options func(*Options)
 		backend func(b *corsBackend)
-		teach   func(g *rig, path string)
+		teach   func(g *rig, method, path string)
 		allowed bool
 		asks    bool // the backend is asked, at most once
 	}{
-		{name: "said by an answer", teach: func(g *rig, path string) { g.from(page, "POST", path, input("other", "r", "")) },
+		{name: "said by an answer", teach: func(g *rig, method, path string) {
+			g.from(page, method, path, map[bool]string{true: input("other", "r", ""), false: `{"a":1}`}[method == "POST"])
+		},
 			backend: func(b *corsBackend) { b.answers = allows(page) }, allowed: true},
-		{name: "said by the answer to a request that is no run", teach: func(g *rig, path string) { g.from(page, "POST", path, `{"a":1}`) },
+		{name: "said by the answer to a request that is no run", teach: func(g *rig, method, path string) { g.from(page, method, path, `{"a":1}`) },
 			backend: func(b *corsBackend) { b.answers = allows(page) }, allowed: true},
-		{name: "said to a preflight", teach: func(g *rig, path string) { g.preflight(page, path) },
+		{name: "said to a preflight", teach: func(g *rig, method, path string) {
+			g.preflight(page, path, "Access-Control-Request-Method", method)
+		},
 			backend: func(b *corsBackend) { b.prefls = allows(page) }, allowed: true},
-		{name: "asked for", teach: func(*rig, string) {}, backend: func(b *corsBackend) { b.prefls = allows(page) }, allowed: true, asks: true},
-		{name: "asked for and refused", teach: func(*rig, string) {}, backend: func(b *corsBackend) { b.prefls = allows("https://other.example") }, asks: true},
-		{name: "of a backend without CORS", teach: func(*rig, string) {}, backend: func(*corsBackend) {}, asks: true},
-		{name: "set", options: func(o *Options) { o.AllowOrigins = []string{page} }, teach: func(*rig, string) {},
+		{name: "asked for", teach: func(*rig, string, string) {}, backend: func(b *corsBackend) { b.prefls = allows(page) }, allowed: true, asks: true},
+		{name: "asked for and refused", teach: func(*rig, string, string) {}, backend: func(b *corsBackend) { b.prefls = allows("https://other.example") }, asks: true},
+		{name: "of a backend without CORS", teach: func(*rig, string, string) {}, backend: func(*corsBackend) {}, asks: true},
+		{name: "set", options: func(o *Options) { o.AllowOrigins = []string{page} }, teach: func(*rig, string, string) {},
 			backend: func(b *corsBackend) { b.prefls, b.answers = allows(stranger), allows(stranger) }, allowed: true},
 	}
 	for _, own := range owns() {
@@ -219,16 +236,19 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 				if path == "" {
 					path = "/"
 				}
-				misled := misleading(path)
+				misled, method := misleading(path), own.method
+				if method == "" {
+					method = http.MethodPost
+				}
 				if !misled { // else the backend is never asked there
-					way.teach(g, path)
+					way.teach(g, method, path)
 				}
 				if own.last != nil {
 					own.last(g, b)
 				}
 				before := b.preflights()
 				for _, origin := range []string{page, stranger, ""} {
-					res, got := g.from(origin, "POST", path, own.body, own.header...)
+					res, got := g.from(origin, method, path, own.body, own.header...)
 					status := own.status
 					if status == 0 {
 						status = http.StatusOK
@@ -350,6 +370,50 @@ func TestTheOperatorsOrigins(t *testing.T) {
 	}
 	if n := g.h.allowances.known.Len(); n != 0 {
 		t.Errorf("%d words of the backend are kept that nobody asks for", n)
+	}
+}
+
+// TestEveryAnswerOfOurOwnSaysWhoMayReadIt: a function that writes a status says it, so that no kind of answer is forgotten.
+func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
+	passOn := map[string]bool{"(*writer).WriteHeader": true}
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			calls := map[string]bool{}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+						calls[s.Sel.Name] = true
+					}
+				}
+				return true
+			})
+			who := f.Name.Name
+			if f.Recv != nil {
+				who = "(" + gotypes.ExprString(f.Recv.List[0].Type) + ")." + who
+			}
+			if calls["WriteHeader"] && !passOn[who] {
+				found++
+				if !calls["allowOwn"] && !calls["allowFixed"] {
+					t.Errorf("%s: %s writes a status and does not call allowOwn: a page of another origin could not read it", name, who)
+				}
+			}
+		}
+	}
+	if found < 4 {
+		t.Errorf("only %d functions that write a status were found: the test looks for the wrong thing", found)
 	}
 }
 

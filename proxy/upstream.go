@@ -340,15 +340,16 @@ func doubledPath(p string) string {
 func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err error) {
 	r := runOf(req.Context())
 	if r == nil {
+		client := clientOf(req.Context())
 		if errors.Is(err, errForm) {
 			h.log.Info("request refused", "status", errForm.status, "reason", errForm.reason)
-			h.badRequest(w, req, errForm.status, errForm.reason)
+			h.badRequest(w, client, errForm.status, errForm.reason)
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
 			h.log.Warn("request not answered by the backend", "path", req.URL.Path, "err", err)
 		}
-		h.allowOwn(w.Header(), clientOf(req.Context()))
+		h.allowOwn(w.Header(), client)
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
