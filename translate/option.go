@@ -78,7 +78,8 @@ func mayBeYes(v gjson.Result) bool {
 // isYes knows the words with which backends are told to go on, as values and as keys of a value that is not false.
 func isYes(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
-	case "accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "proceed", "true", "yes":
+	case "accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "okay",
+		"proceed", "true", "trust", "y", "yeah", "yep", "yes":
 		return true
 	}
 	return false

@@ -191,8 +191,8 @@ func TestStrandsRules(t *testing.T) {
 		"bool": "want name=profile", "=bool": "want name=profile", "a=": "want name=profile", "a=y": `no profile "y"`, "[=bool": "no pattern",
 		"a=bool yes": "want yes=word", "a=bool off=1": "want yes=word", "a=bool no=": "want yes=word",
 		"a=bool no=true": "approval", "a=docs-string no=yes": "approval", "a=bool cancel=null": "says nothing", `a=raw cancel={"approved":true}`: "approval",
-		"a=docs-string no=y": "word for yes", "a=docs-string yes=n": "word for no", "a=docs-string yes=A cancel=A": "word for yes",
-		"a=docs-string yes=go no=GO": "word for yes", "a=docs-string no=Trust": "word for yes", "a=docs-string yes=null": "says nothing", `a=docs-string yes=""`: "says nothing",
+		"a=docs-string no=y": "approval", "a=docs-string yes=n": "word for no", "a=docs-string yes=A cancel=A": "word for yes",
+		"a=docs-string yes=go no=GO": "word for yes", "a=docs-string no=Trust": "approval", "a=docs-string no=t": "word for yes", "a=docs-string yes=null": "says nothing", `a=docs-string yes=""`: "says nothing",
 		"a=docs-string yes=false": "word for no", "a=docs-string yes={}": "says nothing", "a=bool no=n": "any other value for true", `a=bool cancel={"a":1}`: "any other value for true",
 		"a=raw yes=y": "mean nothing to raw", "a=envelope no=n": "mean nothing to envelope", `a=envelope cancel={"ok":{"a":1}}`: "approval",
 	} {

@@ -115,6 +115,9 @@ func (c *config) check() []error {
 			wrong(name, cancel.String(), err)
 		}
 	}
+	if err := c.LangGraph.CheckCancel(); err != nil {
+		wrong("LANGGRAPH_CANCEL", c.LangGraph.Cancel.String(), err)
+	}
 	deniesOnly("AGENT_FRAMEWORK_CANCEL", c.AgentFramework.Cancel)
 	deniesOnly("DRAFT_CANCEL", c.Draft.Cancel)
 	if err := c.Phrases.CheckYes(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +156,25 @@ func TestBadValues(t *testing.T) {
 				t.Errorf("a secret is in the error: %v", err)
 			}
 		})
+	}
+}
+
+// What a cancelled or denied answer becomes is nothing that could be a yes, in every variable that says it.
+func TestNoVariableOfANoTakesAYes(t *testing.T) {
+	for variable, form := range map[string]string{
+		"LANGGRAPH_CANCEL": "%s", "AGENT_FRAMEWORK_CANCEL": "%s", "DRAFT_CANCEL": "%s", "CONFIRM_NO": "%s",
+		"STRANDS_ANSWERS": "*=docs-string cancel=%s", "AWS_STRANDS_ANSWERS": "*=docs-string no=%s",
+	} {
+		yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`}
+		if variable == "CONFIRM_NO" { // a text
+			yes = []string{"yes", "No, I mean yes", "OK", " ", "approved"}
+		}
+		for _, value := range yes {
+			set := prefix + variable + "=" + fmt.Sprintf(form, value)
+			if _, err := load([]string{upstream, set}); err == nil || !strings.Contains(err.Error(), variable) {
+				t.Errorf("%s: %v", set, err)
+			}
+		}
 	}
 }
 

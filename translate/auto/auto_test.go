@@ -109,7 +109,7 @@ func TestFinding(t *testing.T) {
 		"no end":                                     {[]string{started, text}, "", []string{started, text}},
 		"LangGraph's CUSTOM event":                   {[]string{started, text, custom, text, finished}, "langgraph", []string{started, text, text}},
 		"LangGraph's outcome":                        {[]string{started, text, outcome(`{"id":"x","reason":"r","metadata":{"langgraph":{"raw":1}}}`)}, "langgraph", []string{started, text}},
-		"an outcome with LangGraph's ids":            {[]string{started, outcome(`{"id":"` + idA + `","reason":"r"}`)}, "langgraph", []string{started}},
+		"ids of 32 hex digits are anybody's":         {[]string{started, outcome(`{"id":"` + idA + `","reason":"r"}`)}, "agui", []string{started}},
 		"any other outcome":                          {[]string{started, text, outcome(`{"id":"x","reason":"r"}`)}, "agui", []string{started, text}},
 		"Mastra with the outcome":                    {[]string{started, suspend, outcome(`{"id":"r::c","reason":"mastra:tool_suspend"}`)}, "agui", []string{started}},
 		"CrewAI with the outcome":                    {[]string{started, crew, outcome(`{"id":"t","reason":"crewai:human_feedback"}`)}, "agui", []string{started}},

@@ -20,9 +20,7 @@ package langgraph
 
 import (
 	"encoding/json"
-	"errors"
-
-	"github.com/tidwall/gjson"
+	"fmt"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -44,6 +42,15 @@ type Options struct {
 	NSIDs bool `env:"NS_IDS" envDefault:"false" doc:"compute the ids of interrupts that have a namespace only; right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones"`
 }
 
+// CheckCancel says what is wrong with Cancel, nil if nothing is. null passes: as the answer of a question it is a value like
+// any other, and false to whoever asks no more than that.
+func (o Options) CheckCancel() error {
+	if len(o.Cancel) == 0 || isNull(json.RawMessage(o.Cancel)) {
+		return nil
+	}
+	return o.Cancel.DeniesOnly()
+}
+
 // Warning is what an operator should know of the options, "" for nothing.
 func (o Options) Warning() string {
 	if len(o.Cancel) == 0 || falsy(json.RawMessage(o.Cancel)) {
@@ -63,8 +70,8 @@ func New(o Options) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
 		o.Cancel = translate.JSON("false")
 	}
-	if !json.Valid(o.Cancel) {
-		return nil, errors.New("langgraph: CANCEL is not JSON, want for example false or null")
+	if err := o.CheckCancel(); err != nil {
+		return nil, fmt.Errorf("langgraph: CANCEL %s: %w", o.Cancel, err)
 	}
 	return &Dialect{cancel: json.RawMessage(o.Cancel), nsIDs: o.NSIDs}, nil
 }
@@ -76,7 +83,9 @@ func (*Dialect) Name() string { return Name }
 func (*Dialect) FieldsOnly(string) bool { return true }
 
 // Sign implements translate.Dialect: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
-// metadata.langgraph, a reason of LangGraph's or an id of its kind.
+// metadata.langgraph, which every version of the adapters has set (READ interrupts.py of 0.0.43 and 0.0.47, RAN on both in
+// TypeScript), or a reason of LangGraph's. The form of an id says nothing: others have 32 hex digits too, and the id map
+// would be no answer to them.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
 	if held.ID != "" {
 		return translate.No // the same was asked without a call
@@ -88,18 +97,12 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 		}
 	case agui.RunFinished:
 		for i := range translate.Interrupts(ev) {
-			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault || looksLikeID(i.Get("id")) {
+			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault {
 				return translate.Mine
 			}
 		}
 	}
 	return translate.No
-}
-
-// looksLikeID leaves out what could as well be a random UUID without its dashes, which other frameworks use for ids:
-// to them the id map means nothing. One LangGraph id in 64 looks like one; it has metadata.langgraph beside it.
-func looksLikeID(id gjson.Result) bool {
-	return id.Type == gjson.String && isID(id.Str) && !(id.Str[12] == '4' && id.Str[16] >= '8' && id.Str[16] <= 'b')
 }
 
 // Begin implements translate.Dialect.

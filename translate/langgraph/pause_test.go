@@ -345,7 +345,7 @@ func TestSign(t *testing.T) {
 		"two types":                        {`{"type":"CUSTOM","type":"CUSTOM","name":"on_interrupt","value":"a"}`, translate.No},
 		"metadata.langgraph":               {withOutcome(adapters("x", "1", "")), translate.Mine},
 		"the adapter's reason":             {withOutcome(`{"id":"x","reason":"langgraph:interrupt"}`), translate.Mine},
-		"an id of 32 hex digits":           {withOutcome(`{"id":"` + idA + `","reason":"r"}`), translate.Mine},
+		"an id of 32 hex digits":           {withOutcome(`{"id":"` + idA + `","reason":"r"}`), translate.No},
 		"a random UUID without its dashes": {withOutcome(`{"id":"` + uuid4 + `","reason":"r"}`), translate.No},
 		"another outcome":                  {withOutcome(`{"id":"x","reason":"r"}`), translate.No},
 		"metadata of another kind":         {withOutcome(`{"id":"x","reason":"r","metadata":{"langgraph":null}}`), translate.No},

@@ -162,7 +162,7 @@ func TestCancelled(t *testing.T) {
 		"the adapter's sentinel gets its id": {approval, `{"__agui_cancelled__":true}`, nil, `{"__agui_cancelled__":true,"interrupt_id":"` + idA + `"}`, ""},
 		"CopilotKit":                         {kitText, `"no"`, nil, `"no"`, ""},
 		"a schema that it does not fit":      {withSchema, ``, never, "", agui.InvalidPayload},
-		"a schema that it fits":              {withSchema, `{}`, func(_, p json.RawMessage) error { return nil }, `{}`, ""},
+		"a schema that it fits":              {withSchema, `{"no":true}`, func(_, p json.RawMessage) error { return nil }, `{"no":true}`, ""},
 		"a no that the schema has":           {withApproved, ``, only(`{"approved":false}`), `{"approved":false}`, ""},
 		"null where the schema takes it":     {withSchema, ``, only(`null`), `null`, ""},
 		"an interrupt that expires, no more": {expiring, ``, never, "", agui.InvalidPayload},

@@ -269,6 +269,11 @@ func TestOptions(t *testing.T) {
 	if _, err := New(Options{Cancel: translate.JSON("no")}); err == nil {
 		t.Error("CANCEL that is no JSON was taken")
 	}
+	for _, yes := range []string{`true`, `"yes"`, `{"approved":true}`, `1`, `""`, `{}`} {
+		if _, err := New(Options{Cancel: translate.JSON(yes)}); err == nil {
+			t.Errorf("CANCEL=%s was taken", yes)
+		}
+	}
 	var j translate.JSON
 	if err := j.UnmarshalText([]byte("{")); err == nil {
 		t.Error("half a JSON text was taken")
