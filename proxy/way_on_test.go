@@ -103,7 +103,7 @@ func minting(o *Options) {
 }
 
 func langGraph(o *Options) {
-	d, err := langgraph.New(langgraph.Options{})
+	d, err := langgraph.New(langgraph.Options{}, nil)
 	if err != nil {
 		panic(err)
 	}

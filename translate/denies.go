@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -9,51 +10,41 @@ import (
 )
 
 // Denies says whether an answer is a clear no: no backend that is supported carries anything out for it. What is not clear
-// counts as a yes.
+// counts as a yes, and so does silence.
 func Denies(a agui.Answer) bool {
-	return a.Status == agui.Cancelled || denies(gjson.ParseBytes(a.Payload))
+	return a.Status == agui.Cancelled || JSON(a.Payload).DeniesOnly() == nil && saysNo(gjson.ParseBytes(a.Payload))
 }
 
-func denies(v gjson.Result) bool {
+func saysNo(v gjson.Result) bool {
 	switch {
 	case v.Type == gjson.String:
-		switch strings.ToLower(v.Str) {
-		case "n", "no", "deny", "denied", "reject", "rejected":
-			return true
-		}
-		return false
+		return isNo(v.Str)
+	case v.IsArray():
+		list := v.Array()
+		return len(list) > 0 && !slices.ContainsFunc(list, func(one gjson.Result) bool { return !saysNo(one) })
 	case v.IsObject():
-		if list := v.Get("decisions"); list.IsArray() {
-			return denyAll(list.Array())
-		}
-		if v.Get("type").Str == "reject" {
-			return true
-		}
-		return deniesIn(v)
+		found := false
+		v.ForEach(func(k, member gjson.Result) bool {
+			switch {
+			case member.Type == gjson.False:
+				found = isYes(k.Str)
+			case member.Type == gjson.True:
+				found = isNo(k.Str)
+			default:
+				found = slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) && saysNo(member)
+			}
+			return !found
+		})
+		return found
 	}
 	return v.Type == gjson.False
 }
 
-func denyAll(decisions []gjson.Result) bool {
-	for _, d := range decisions {
-		if d.Get("type").Str != "reject" {
-			return false
-		}
+// isNo knows the words for no, as values and as keys of a value that is true.
+func isNo(word string) bool {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "abort", "cancel", "canceled", "cancelled", "decline", "declined", "denied", "deny", "false", "ignore", "n", "no", "reject", "rejected", "stop":
+		return true
 	}
-	return len(decisions) > 0
-}
-
-// deniesIn: the words of an object that decide, each of them false. A key that stands twice, or in another spelling, may be
-// read as the other.
-func deniesIn(object gjson.Result) bool {
-	said := 0
-	for _, word := range []string{"approved", "accepted", "confirmed"} {
-		for _, v := range Members(object, word) {
-			if v.Type != gjson.False {
-				return false
-			}
-			said++
-		}
-	}
-	return said > 0
+	return false
 }

@@ -16,6 +16,9 @@ func TestDenies(t *testing.T) {
 		`{"approved":false,"Approved":true}`: false, `{"approved":false,"approved":true}`: false, `{"approved":false,"accepted":true}`: false,
 		`{"type":"reject"}`: true, `{"type":"approve"}`: false, `{"type":"edit"}`: false,
 		`{"decisions":[{"type":"reject"},{"type":"reject"}]}`: true, `{"decisions":[{"type":"reject"},{"type":"approve"}]}`: false, `{"decisions":[]}`: false,
+		`[{"type":"ignore","args":null}]`: true, `[{"type":"ignore"},{"type":"accept"}]`: false, `{"decision":"reject"}`: true, `{"cancelled":true}`: true,
+		`{"decisions":[{"type":"reject"},{"type":"respond"}]}`: false, `"notes.txt"`: false, `{"count":1}`: false, `{"why":"no"}`: false,
+		`{"approved":false,"accept":{"a":1}}`: false, `{"type":"reject","approved":true}`: false,
 		`{"decisions":[{"type":"approve"}],"type":"reject"}`: false, `{"decisions":[{"type":"approve"}],"approved":false}`: false,
 	} {
 		if got := Denies(agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(payload)}); got != want {

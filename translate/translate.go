@@ -120,6 +120,14 @@ type Taker interface {
 	Takes(object []byte, spoken string) (why string)
 }
 
+// An Early is a Dialect whose Run must see a stream from its first event, while what tells that the stream is this dialect's
+// comes late.
+type Early interface {
+	// Early is the Run of an ordinary run that nobody has claimed, a Passer. It is shown all that passes but CUSTOM events, emits each as
+	// it came, and goes on in the place of Begin's if the dialect claims the stream; else its End is not called.
+	Early(r Request) Run
+}
+
 // A FieldReader is a Dialect that finds answers in fields of a request only. One that is none may find them in messages too, and
 // is asked at each run which of a history's messages have answered the pauses that ended.
 type FieldReader interface {

@@ -19,6 +19,7 @@ const (
 	ResumeInDoubt        Code = "RESUME_IN_DOUBT"
 	InvalidPayload       Code = "INVALID_PAYLOAD"
 	ApprovalUncertain    Code = "APPROVAL_UNCERTAIN"
+	ApprovalAmbiguous    Code = "APPROVAL_AMBIGUOUS"
 	InterruptExpired     Code = "INTERRUPT_EXPIRED"
 	BackendLostInterrupt Code = "BACKEND_LOST_INTERRUPT"
 	ThreadBusy           Code = "THREAD_BUSY"

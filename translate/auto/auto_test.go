@@ -55,7 +55,7 @@ func (noTranscript) Streamed() bool                      { return false }
 // both are the two real dialects, in their order.
 func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	t.Helper()
-	lg, err := langgraph.New(langgraph.Options{})
+	lg, err := langgraph.New(langgraph.Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

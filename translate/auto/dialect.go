@@ -113,9 +113,20 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	case r.Pause.ID != "":
 		return known.Begin(r)
 	case known == nil:
-		return translate.Out{}, &run{d: d, r: r}, nil
+		return translate.Out{}, d.begin(r), nil
 	}
 	out, one, err := known.Begin(r)
-	sent, _ := one.(translate.Restorer)
-	return out, &run{d: d, r: r, sent: sent}, err
+	found := d.begin(r)
+	found.sent, _ = one.(translate.Restorer)
+	return out, found, err
+}
+
+func (d *Dialect) begin(r translate.Request) *run {
+	found := &run{d: d, r: r}
+	for _, one := range d.list {
+		if e, ok := one.(translate.Early); ok {
+			found.early = append(found.early, early{one, e.Early(r)})
+		}
+	}
+	return found
 }

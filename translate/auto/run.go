@@ -30,10 +30,9 @@ type run struct {
 	found translate.Run      // nil until somebody claimed the stream
 	name  string
 
-	// How the stream began, for the dialect that will claim it: RUN_STARTED and the first STEP_STARTED, by which
-	// LangGraph tells later whether a graph goes on or begins anew.
+	// How the stream began, for the dialect that will claim it: RUN_STARTED, or all of it for one that is an Early.
 	began   []agui.Event
-	stepped bool
+	early   []early
 	foreign translate.Announcer // Mastra's or CrewAI's announcement was seen
 	lost    translate.LostStrands
 
@@ -48,6 +47,24 @@ type run struct {
 	turn  int
 	size  int // of what is held
 }
+
+// early is the run of a dialect that must see all of a stream.
+type early struct {
+	dialect translate.Dialect
+	run     translate.Run
+}
+
+// pass lets an event go out that nobody claimed.
+func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
+	if ev.Type != agui.Custom {
+		for _, e := range run.early {
+			_ = e.run.Event(ev, ignore) // only answers can make an error of it, and there are none
+		}
+	}
+	emit(ev)
+}
+
+func ignore(agui.Event) {}
 
 // held is a tool call whose frames wait for a verdict.
 type held struct {
@@ -74,11 +91,6 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.RunStarted:
 		run.began = append(run.began, ev.Clone())
-	case agui.StepStarted:
-		if !run.stepped {
-			run.stepped = true
-			run.began = append(run.began, ev.Clone())
-		}
 	case agui.Custom:
 		if who := translate.Announced(ev); who == translate.Mastra || who == translate.CrewAI {
 			run.foreign = who
@@ -103,7 +115,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			run.release(h, emit)
 		}
 	}
-	emit(ev)
+	run.pass(ev, emit)
 	return nil
 }
 
@@ -120,10 +132,15 @@ func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.RunStarted, agui.Custom, agui.MessagesSnapshot, agui.CallStart, agui.CallChunk:
 		return false
-	case agui.StepStarted:
-		return run.stepped
 	case agui.CallArgs:
-		return len(run.held) == 0
+		if len(run.held) > 0 {
+			return false
+		}
+	}
+	for _, e := range run.early {
+		if !e.run.(translate.Passer).Passes(t) {
+			return false
+		}
 	}
 	return true
 }
@@ -134,7 +151,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		return run.hold(h, ev, emit)
 	}
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallEnd && run.closes(ev) {
-		emit(ev) // of a call that nobody wanted at its start
+		run.pass(ev, emit) // of a call that nobody wanted at its start
 		return nil
 	}
 	v, one := translate.No, translate.Dialect(nil)
@@ -163,7 +180,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	if ev.Type == agui.CallStart {
 		run.begin(ev)
 	}
-	emit(ev)
+	run.pass(ev, emit)
 	return nil
 }
 
@@ -311,7 +328,7 @@ func (run *run) waiting() []agui.Event {
 // release lets a held call go: it is what it looked like. A call that was not ended is open now.
 func (run *run) release(h *held, emit func(agui.Event)) {
 	for _, ev := range h.events {
-		emit(ev)
+		run.pass(ev, emit)
 		run.size -= len(ev.JSON)
 		if ev.Type == agui.CallStart && !h.call.Ended {
 			run.begin(ev)
@@ -359,11 +376,20 @@ func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 
 // give begins the run of the dialect that claimed the stream.
 func (run *run) give(one translate.Dialect) error {
+	run.name = one.Name()
+	early := run.early
+	run.early = nil
+	for _, e := range early {
+		if e.dialect == one {
+			run.found = e.run
+			return nil
+		}
+	}
 	_, found, err := one.Begin(run.r)
 	if err != nil {
 		return err
 	}
-	run.found, run.name = found, one.Name()
+	run.found = found
 	for _, b := range run.began {
 		if err := found.Event(b, func(agui.Event) {}); err != nil {
 			return err

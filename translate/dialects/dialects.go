@@ -37,7 +37,7 @@ type Options struct {
 func entries() []entry {
 	return []entry{
 		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
-		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph) }},
+		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph, o.Warn) }},
 		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},

@@ -8,8 +8,11 @@
 // map, {"<native id>": value}, which every adapter passes on untouched, in which every value keeps its type, and
 // which cannot answer a question that nobody has seen.
 //
-// What cannot be seen in a stream is not acted on: an answer to a thread that a TypeScript adapter does not know any
-// more looks like an ordinary run from the beginning; a static breakpoint looks like the end of a run; the second of
+// RAW events show the tasks of the graph (trail.go): whether a resumed run goes on or began anew, and whether several calls may
+// get the answer to one question, of which denials alone are handed on then.
+//
+// What cannot be seen in a stream is not acted on: without RAW events an answer to a thread that the backend does not know any
+// more may look like an ordinary run from the beginning; a static breakpoint looks like the end of a run; the second of
 // two parallel questions is not there on adapters that report the first only. An answer that the node threw on is in
 // the checkpoint for good (every later one meets the same error), which is why payloads and decisions are judged
 // before anything is sent.
@@ -21,6 +24,7 @@ package langgraph
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -63,17 +67,23 @@ func (o Options) Warning() string {
 type Dialect struct {
 	cancel json.RawMessage
 	nsIDs  bool
+	warn   func(msg string, args ...any)
+	blind  sync.Once
 }
 
-// New makes the dialect. No Cancel is false.
-func New(o Options) (*Dialect, error) {
+// New makes the dialect. No Cancel is false. warn, which may be nil, is told once of questions of which nobody can tell who gets
+// the answer.
+func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
+	if warn == nil {
+		warn = func(string, ...any) {}
+	}
 	if len(o.Cancel) == 0 {
 		o.Cancel = translate.JSON("false")
 	}
 	if err := o.CheckCancel(); err != nil {
 		return nil, fmt.Errorf("langgraph: CANCEL %s: %w", o.Cancel, err)
 	}
-	return &Dialect{cancel: json.RawMessage(o.Cancel), nsIDs: o.NSIDs}, nil
+	return &Dialect{cancel: json.RawMessage(o.Cancel), nsIDs: o.NSIDs, warn: warn}, nil
 }
 
 // Name implements translate.Dialect.
@@ -116,6 +126,9 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	}
 	return out, &run{d: d, r: r, answered: answered, before: keptOf(r.Pause)}, nil
 }
+
+// Early implements translate.Early: a pause is announced at the end of its run, and what shows where it was asked comes before.
+func (d *Dialect) Early(r translate.Request) translate.Run { return d.plainRun(&r) }
 
 func (d *Dialect) plainRun(r *translate.Request) *run {
 	plain := &run{d: d, r: *r}

@@ -1,13 +1,11 @@
 package langgraph
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
-	"github.com/zeebo/xxh3"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -37,6 +35,8 @@ type native struct {
 	Value json.RawMessage `json:"value,omitempty"` // what interrupt() was called with; nil if the stream did not tell
 	Shape shape           `json:"shape,omitempty"`
 	Way   way             `json:"way"`
+	// Beside are the calls of the task that asked, where any of them may get the answer; nil for a task that asks alone.
+	Beside json.RawMessage `json:"beside,omitempty"`
 
 	meta  []byte       // an object: ns, resumable, when and what else the backend put beside the value
 	given gjson.Result // its Interrupt in the outcome, if there was one
@@ -120,8 +120,7 @@ func idOfNamespace(ns gjson.Result) string {
 		}
 		names[i] = p.Str
 	}
-	sum := xxh3.HashString128(strings.Join(names, "|")).Bytes()
-	return hex.EncodeToString(sum[:])
+	return idOf(strings.Join(names, "|"))
 }
 
 // readOutcome reads the interrupts of an interrupt outcome; nil if the event has none.

@@ -67,6 +67,13 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 	body := withMessages(r.Input, resumeMessages(*r))
 	body = agui.DeleteKey(body, "protocolVersion")
 	if slices.ContainsFunc(list, func(g group) bool { return g.Way == byArray }) {
+		for _, g := range list {
+			for _, a := range g.answers {
+				if err := g.unambiguous(a, a.Payload); err != nil {
+					return translate.Out{}, nil, err
+				}
+			}
+		}
 		if _, ok := r.Input.CommandResume(); ok {
 			body = translate.BodyWithoutCommand(r.Input, body)
 		}
@@ -95,6 +102,9 @@ func (d *Dialect) command(r translate.Request, list []group) (json.RawMessage, e
 		if err != nil {
 			return nil, err
 		}
+		if err := g.unambiguous(g.answers[0], v); err != nil {
+			return nil, err
+		}
 		values[i] = v
 	}
 	if len(list) == 1 && list[0].Way != byID {
@@ -117,6 +127,17 @@ func (d *Dialect) command(r translate.Request, list []group) (json.RawMessage, e
 		m = translate.AppendMember(m, `"`+g.ID+`"`, string(values[i]))
 	}
 	return append(m, '}'), nil
+}
+
+// unambiguous refuses what is no denial where another call than the one that asked may get it. An approval of all of them at
+// once would be no better: LangGraph takes one answer at a time, asks again for the next call, and runs the first one again
+// with the answer that it has (RAN 1.2.22, 200 threads).
+func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
+	if a.Payload = value; g.Beside == nil || translate.Denies(a) {
+		return nil
+	}
+	return agui.Errorf(agui.ApprovalAmbiguous, "interrupt %q was asked by one of several calls that run at once in one task, and the backend gives the answer to whichever asks first "+
+		"(langgraph issue 6533): another one could run than was approved. Deny or cancel it, and let the agent make one call at a time or run each in a task of its own (Send)", a.ID)
 }
 
 // value is what interrupt() is to return.

@@ -24,16 +24,25 @@ type run struct {
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
-	first    string            // the first step
+	trail    trail
 	answered []native          // on a resume: what the answers were for
 	before   private           // on a resume: what the pause kept
 	again    *translate.Result // the pause that made us ask once more, see askAgain
 	stale    []native          // what was answered before we asked once more
 	beside   []agui.Message    // and what came beside the answers
-	lost     bool
+
+	// On a resume, what it shows of what became of the answers.
+	placed bool // a task of the paused run goes on
+	asking bool // the step that asked runs
+	empty  bool // the last snapshot had no message of the person's, though the paused run's had
+	lost   bool
+	told   map[string]bool // which of the messages beside the answers the backend's snapshot has
+
+	person        map[string]bool // ids of the person's messages, in an ordinary run that sent a snapshot
+	spoke, silent bool            // a snapshot had one of them; there was a snapshot
 }
 
-// Event implements translate.Run. Only CUSTOM events and the first step of a resume are looked into.
+// Event implements translate.Run. CUSTOM events, steps and RAW events are looked into, and on a resume snapshots of the messages.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.Custom:
@@ -47,11 +56,14 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		run.others++
 	case agui.StepStarted:
 		run.steps++
-		if run.steps > 1 {
-			break
+		step := agui.View(ev.JSON).Get("stepName").Str
+		run.trail.step(step)
+		if run.answered != nil && run.steps == 1 && run.others == 0 && step == startNode {
+			return run.forgotten()
 		}
-		run.first = ev.Get("stepName").Str
-		if run.answered != nil && run.others == 0 && run.first == startNode {
+		run.asking = run.asking || step == run.before.asked()
+	case agui.Raw:
+		if task := run.trail.raw(ev); task != "" && run.beganElsewhere(task) {
 			return run.forgotten()
 		}
 	case agui.StateSnapshot:
@@ -64,10 +76,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if run.customs != nil {
 			run.messagesAfter++
 		}
-		if run.answered != nil && run.beganAnew(ev) {
-			return run.forgotten()
+		if run.snapshot(ev) {
+			return nil
 		}
-	case agui.RunStarted, agui.StepFinished, agui.Raw:
+	case agui.RunStarted, agui.StepFinished:
 	default:
 		run.others++
 	}
@@ -75,24 +87,15 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. What there was counts on a resume only, and there only whether there was any.
+// Passes implements translate.Passer. Of most there is only to know whether there was any.
 func (run *run) Passes(t agui.Type) bool {
 	switch t {
-	case agui.Custom:
+	case agui.Custom, agui.StepStarted, agui.Raw, agui.MessagesSnapshot:
 		return false
-	case agui.StepStarted:
-		return run.steps > 0
-	case agui.RunStarted, agui.StepFinished, agui.Raw:
+	case agui.RunStarted, agui.StepFinished:
 		return true
-	}
-	if run.answered == nil {
-		return true
-	}
-	switch t {
 	case agui.StateSnapshot:
 		return run.states > 0 && (run.customs == nil || run.statesAfter > 0)
-	case agui.MessagesSnapshot:
-		return false
 	}
 	return run.others > 0
 }
@@ -104,29 +107,71 @@ func (run *run) forgotten() error {
 	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
 }
 
-// beganAnew says whether a snapshot on a resume shows that the graph runs from its beginning though no __start__ told
-// so, as a graph whose START has a plain edge does (create_agent, RAN 0.0.42 and 0.0.43 after a restart): it begins
-// with the step that the paused run began with, and knows no message of the person's. Graphs may trim their messages;
-// the person's last one goes last, and a resume that really goes on begins elsewhere.
-func (run *run) beganAnew(snapshot agui.Event) bool {
-	if run.first == "" || run.before.First != run.first {
-		return false // or the pause's own run was not seen: then a thread without the conversation may be as it should
+// beganElsewhere says whether the task, the first one that a resume shows, is none of the paused run. What goes on is what
+// was not finished, so all that it begins with was there before; a graph that runs from its beginning, of a new thread or of
+// an earlier point of this one, has tasks of its own.
+func (run *run) beganElsewhere(task string) bool {
+	if run.answered == nil || run.placed || len(run.before.Tasks) == 0 {
+		return false
+	}
+	run.placed = slices.Contains(run.before.Tasks, outermost(task))
+	return !run.placed
+}
+
+// snapshot looks into a MESSAGES_SNAPSHOT. It returns true for one that may be that of a graph which runs from its beginning,
+// without RAW events to tell by: it begins with the step that the paused run began with, and has no message of the person's,
+// which the paused run's had (create_agent, RAN 0.0.42 and 0.0.43 after a restart). It would delete the client's conversation
+// and is held back. A graph that took the answer and then replaced the conversation looks the same, if it asked in its first
+// step; what became of the answer is said at the end.
+func (run *run) snapshot(ev agui.Event) bool {
+	if run.answered == nil {
+		run.hears(ev)
+		return false
 	}
 	held := map[string]bool{}
-	for _, m := range snapshot.Get("messages").Array() {
+	for _, m := range ev.Get("messages").Array() {
 		held[m.Get("id").Str] = true
+	}
+	for _, m := range run.r.New {
+		if m.ID != "" && held[m.ID] {
+			if run.told == nil {
+				run.told = map[string]bool{}
+			}
+			run.told[m.ID] = true
+		}
 	}
 	person := false
 	for _, s := range run.r.Pause.Seen {
 		if s.ID == "" || s.Digest == "" { // only what a person said has a digest
 			continue
 		}
-		if held[s.ID] {
+		if person = true; held[s.ID] {
+			run.spoke, run.empty = true, false
 			return false
 		}
-		person = true
 	}
-	return person
+	run.silent = run.silent || person
+	run.empty = person && !run.placed && !run.before.Silent && len(run.trail.first) > 0 && string(run.trail.first) == run.before.First
+	return run.empty
+}
+
+// hears notes whether a snapshot of an ordinary run has a message of the person's.
+func (run *run) hears(ev agui.Event) {
+	if run.person == nil {
+		run.person = map[string]bool{}
+		for _, m := range run.r.Input.Messages {
+			if m.Role == "user" && m.ID != "" {
+				run.person[m.ID] = true
+			}
+		}
+	}
+	run.silent = len(run.person) > 0
+	if run.silent && !run.spoke {
+		agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool {
+			run.spoke = run.person[m.Get("id").Str]
+			return !run.spoke
+		})
+	}
 }
 
 // End implements translate.Run.
@@ -142,14 +187,20 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		return translate.Result{Finish: e.Event}, nil
 	}
 	natives := run.natives(e.Event)
-	if len(natives) == 0 {
+	switch {
+	case run.empty && !run.asking:
+		return translate.Result{Lost: true}, nil // the step that asked has not run since
+	case len(natives) == 0 && run.empty:
+		return translate.Result{Doubt: true}, nil
+	case len(natives) == 0:
 		return run.finished(e.Event), nil
 	}
 	natives = run.withoutStale(natives)
+	run.tangle(natives)
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
 		next := run.d.plainRun(&run.r)
-		next.again, next.stale, next.first, next.before, next.beside = &res, run.answered, run.first, run.before, run.r.New
+		next.again, next.stale, next.before, next.beside = &res, run.answered, keptOf(res.Pause), run.r.New
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
 	return res, nil
@@ -218,7 +269,7 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	// Sticky: LangGraph keeps the first value that a task was resumed with and replays it (RAN 0.0.42 and 0.0.43,
 	// e2e TestDirectFirstAnswerSticks).
 	p := agui.Pause{Dialect: Name, Interrupts: publish(natives, calls), Native: run.announced(natives), Sticky: true}
-	p.Private = agui.MustMarshal(private{Natives: natives, First: run.beginning()})
+	p.Private = agui.MustMarshal(run.kept(natives))
 	p.NativeFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
 		// Opaque, so it cannot be what the client is told. What was asked is known all the same.
@@ -227,7 +278,30 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 		}))
 		p.NativeFinish = finish.JSON
 	}
-	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p}
+	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p, Untaken: run.untaken()}
+}
+
+// onlyAsks says whether an ordinary run showed nothing but questions: the adapters tell what is open and run nothing.
+func (run *run) onlyAsks() bool {
+	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
+}
+
+// untaken are the messages that a run did not take which only asked again: it runs nothing and sends no snapshot, and what
+// came with it is dropped (RAN, all versions). The person's words behind all others are those that may be new; of what began
+// the thread the backend knows, or it would not wait. Which of them the backend had all the same its next snapshot tells.
+func (run *run) untaken() []agui.Message {
+	if run.again != nil || !run.onlyAsks() {
+		return nil
+	}
+	list := run.r.Input.Messages
+	from := len(list)
+	for from > 0 && list[from-1].Role == "user" {
+		from--
+	}
+	if from == 0 && len(list) > 0 {
+		from = 1
+	}
+	return list[from:]
 }
 
 // finished is the result of a run that ended without asking: the backend's own end, then what came beside the answers.
@@ -248,8 +322,10 @@ func (run *run) finished(finish agui.Event) translate.Result {
 		return translate.Result{Lost: true}
 	}
 	res := translate.Result{Finish: finish}
-	if len(run.r.New) > 0 {
-		res.Next = &translate.Exchange{Out: translate.NewMessages(run.r), Run: run.d.plainRun(&run.r)}
+	r := run.r
+	r.New = slices.DeleteFunc(slices.Clone(r.New), func(m agui.Message) bool { return run.told[m.ID] })
+	if len(r.New) > 0 {
+		res.Next = &translate.Exchange{Out: translate.NewMessages(r), Run: run.d.plainRun(&r)}
 	}
 	return res
 }
@@ -265,18 +341,36 @@ func (run *run) announced(natives []native) []json.RawMessage {
 	})
 }
 
-// beginning is the step that the thread's run began with: of a resumed run the paused one's.
-func (run *run) beginning() string {
-	if run.before.First != "" {
-		return run.before.First
+// kept is what the pause keeps for its resume. What a run that only asked again does not show is as it was.
+func (run *run) kept(natives []native) private {
+	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.last), Tasks: run.trail.outermosts(), Silent: run.silent && !run.spoke}
+	if k.First == "" {
+		k.First = string(run.trail.first)
 	}
-	return run.first
+	if run.steps == 0 && len(run.trail.tasks) == 0 {
+		k.Last, k.Tasks, k.Silent = run.before.Last, run.before.Tasks, run.before.Silent
+	}
+	if k.Last == k.First {
+		k.Last = ""
+	}
+	return k
 }
 
 // private is what a pause keeps for its resume.
 type private struct {
 	Natives []native `json:"natives"`
-	First   string   `json:"first,omitempty"` // the step that the run began with
+	First   string   `json:"first,omitempty"`  // the step that the thread's run began with
+	Last    string   `json:"last,omitempty"`   // the step that asked, if it is another one
+	Tasks   []string `json:"tasks,omitempty"`  // what ran, see trail.outermosts; none if it was not shown
+	Silent  bool     `json:"silent,omitempty"` // the run's snapshots had no message of the person's
+}
+
+// asked is the step that asked, "" if that is not known.
+func (k private) asked() string {
+	if k.Last == "" {
+		return k.First
+	}
+	return k.Last
 }
 
 // keptOf is what the pause keeps; zero where another dialect made it.

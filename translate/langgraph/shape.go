@@ -196,7 +196,7 @@ func addString(o []byte, key string, s *string) []byte {
 	return translate.AppendText(o, key, *s)
 }
 
-// metadata is {"langgraph":{raw, ns, resumable, when, index}} without nulls, beside what the backend itself has there.
+// metadata is {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside what the backend itself has there.
 func (n native) metadata(index int) []byte {
 	m := []byte{'{'}
 	if own := n.given.Get("metadata"); own.IsObject() {
@@ -215,6 +215,9 @@ func (n native) metadata(index int) []byte {
 		own = translate.AppendMember(own, k.Raw, v.Raw)
 		return true
 	})
+	if len(n.Beside) > len("[]") {
+		own = translate.AppendMember(own, `"parallel"`, string(n.Beside))
+	}
 	if index >= 0 {
 		own = translate.AppendMember(own, `"index"`, strconv.Itoa(index))
 	}

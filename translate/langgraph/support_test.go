@@ -107,7 +107,7 @@ func play(run translate.Run, l *log, stream ...string) played {
 
 func newDialect(t testing.TB, o Options) *Dialect {
 	t.Helper()
-	d, err := New(o)
+	d, err := New(o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

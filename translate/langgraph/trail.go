@@ -1,0 +1,277 @@
+package langgraph
+
+import (
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/zeebo/xxh3"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Bounds of what is kept of one run. Where there is more, nothing is concluded from what is there.
+const (
+	maxTasks = 256
+	maxCalls = 1024
+	maxArgs  = 4 << 10 // bytes of a call's arguments
+	maxAsked = 64      // questions of one task, one after the other
+)
+
+// A trail is what a stream shows of the graph's tasks: its steps, and with RAW events the checkpoint namespace of each task
+// that began and the tools that were called in it. A task keeps its namespace when it is resumed and has another one in every
+// new run, for it is made of the checkpoint's id (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
+type trail struct {
+	first, last []byte   // steps
+	tasks       []string // namespaces, in the order in which the tasks began
+	calls       []toolCall
+	full        bool // there was more than is kept
+}
+
+const blindHint = "a LangGraph backend asks while several calls wait, and sends no RAW events (emit_raw_events=False): if tools of one ToolNode " +
+	"ask at once, LangGraph gives the answer to whichever comes first (langgraph issue 6533), and an approval of one can run another. " +
+	"With RAW events Holdpoint sees it and takes denials alone"
+
+// A toolCall is one of RAW's on_tool_start.
+type toolCall struct {
+	task   int    // of trail.tasks
+	run    string // its run_id
+	name   string
+	args   string // JSON, "" if it is long
+	open   bool   // it has neither ended nor failed
+	ended  bool   // it gave a result; to ask is to fail (on_tool_error)
+	beside bool   // another call of its task was open when it began, or began while it was
+}
+
+func (t *trail) step(name string) {
+	if len(t.first) == 0 {
+		t.first = []byte(name)
+	}
+	t.last = append(t.last[:0], name...)
+}
+
+// raw takes a RAW event. It returns the namespace if the event shows that a task works on, else "".
+func (t *trail) raw(ev agui.Event) string {
+	kind := agui.View(ev.JSON).Get("event.event").Str
+	switch kind {
+	case "on_chain_start", "on_tool_start", "on_tool_end", "on_tool_error":
+	default:
+		return ""
+	}
+	event := agui.View(ev.JSON).Get("event")
+	task := event.Get("metadata.langgraph_checkpoint_ns").Str
+	if task == "" || !ev.Valid() {
+		return ""
+	}
+	at := t.task(task)
+	switch {
+	case at < 0 || kind == "on_chain_start":
+	case kind == "on_tool_start":
+		t.begin(at, event)
+	default:
+		t.end(event.Get("run_id").Str, kind == "on_tool_end")
+	}
+	return task
+}
+
+// task is the place of a namespace, -1 if there is no more room.
+func (t *trail) task(ns string) int {
+	if last := len(t.tasks) - 1; last >= 0 && t.tasks[last] == ns {
+		return last
+	}
+	if at := slices.Index(t.tasks, ns); at >= 0 {
+		return at
+	}
+	if len(t.tasks) == maxTasks {
+		t.full = true
+		return -1
+	}
+	t.tasks = append(t.tasks, strings.Clone(ns))
+	return len(t.tasks) - 1
+}
+
+func (t *trail) begin(task int, event gjson.Result) {
+	run, input := event.Get("run_id").Str, event.Get("data.input")
+	if len(t.calls) == maxCalls {
+		t.full = true
+		return
+	}
+	c := toolCall{task: task, run: strings.Clone(run), name: strings.Clone(event.Get("name").Str), open: true}
+	if input.IsObject() && len(input.Raw) <= maxArgs {
+		c.args = strings.Clone(input.Raw)
+	}
+	var within []gjson.Result // runs: a tool that another one calls is not beside it
+	if len(t.calls) > 0 {
+		within = event.Get("parent_ids").Array()
+	}
+	for n := range t.calls {
+		other := &t.calls[n]
+		if other.task != task || !other.open || slices.ContainsFunc(within, func(id gjson.Result) bool { return id.Str == other.run }) {
+			continue
+		}
+		c.beside, other.beside = true, true
+	}
+	t.calls = append(t.calls, c)
+}
+
+func (t *trail) end(run string, gaveResult bool) {
+	for n := range t.calls {
+		if c := &t.calls[n]; c.run == run {
+			c.open, c.ended = false, gaveResult
+		}
+	}
+}
+
+// tangled are the tasks in which several calls may ask, at once: LangGraph counts the questions of a task as they come and
+// hands it the answers in that order (langgraph issue 6533), so what was said to one call may be heard by another. In a task
+// that never had an answer a call that gave its result did not ask; after the first answer it may have.
+func (t *trail) tangled(resumed func(task string) bool) [][]toolCall {
+	var list [][]toolCall
+	for at, task := range t.tasks {
+		var rivals []toolCall
+		for _, c := range t.calls {
+			if c.task == at && c.beside && (!c.ended || resumed(task)) {
+				rivals = append(rivals, c)
+			}
+		}
+		if len(rivals) > 1 {
+			list = append(list, rivals)
+		}
+	}
+	return list
+}
+
+// tangle marks the questions that were asked in tangled tasks. A task is found by the id of its question. Where no question
+// has the id of a tangled task, each one that is of no other task that was seen may be its: a tool that runs a graph asks
+// under the namespace of that graph.
+func (run *run) tangle(natives []native) {
+	switch {
+	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n native) bool { return n.Way == byBareScalar }):
+		run.reemitted(natives)
+	case run.blind(natives):
+		run.d.blind.Do(func() { run.d.warn(blindHint) })
+	}
+	for n := range natives {
+		i := slices.IndexFunc(run.before.Natives, func(old native) bool { return old.ID != "" && old.ID == natives[n].ID })
+		if i >= 0 && natives[n].Beside == nil {
+			natives[n].Beside = run.before.Natives[i].Beside // asked again, by a run that shows no tasks
+		}
+	}
+	for _, calls := range run.trail.tangled(func(task string) bool { return slices.Contains(run.before.Tasks, outermost(task)) }) {
+		found := false
+		for n := range natives {
+			if asked(run.trail.tasks[calls[0].task], natives[n].ID) {
+				natives[n].Beside, found = besides(calls), true
+			}
+		}
+		for n := range natives {
+			if !found && !run.trail.explains(natives[n].ID) {
+				natives[n].Beside = besides(calls)
+			}
+		}
+	}
+	for n := range natives {
+		if run.trail.full && natives[n].Beside == nil {
+			natives[n].Beside = besides(nil) // too much went on to tell
+		}
+	}
+}
+
+// reemitted marks what a run asks that only asks again, and of which nothing is known here: nobody saw the tasks. More calls
+// wait for their results than questions are open, and the questions are no review of calls.
+func (run *run) reemitted(natives []native) {
+	if run.fewerThanCalls(natives) {
+		for n := range natives {
+			natives[n].Beside = besides(nil)
+		}
+	}
+}
+
+// blind says whether a run that shows no RAW events asks what may be asked by one of several calls; or by a node that asks
+// about all of them, which looks the same.
+func (run *run) blind(natives []native) bool {
+	return len(run.trail.tasks) == 0 && !run.trail.full && run.steps > 0 && run.fewerThanCalls(natives)
+}
+
+func (run *run) fewerThanCalls(natives []native) bool {
+	if run.r.Transcript == nil {
+		return false
+	}
+	calls := run.r.Transcript.Calls()
+	open := 0
+	for _, c := range calls {
+		if !c.Answered && c.Parent == calls[len(calls)-1].Parent && !run.r.Input.Declares(c.Name) {
+			open++
+		}
+	}
+	return open > 1 && len(natives) < open && !slices.ContainsFunc(natives, func(n native) bool {
+		v := gjson.ParseBytes(n.Value)
+		return n.shapeOf() == hitl || n.shapeOf() == inbox || v.Get("tool_call_id").Exists() || v.Get("toolCallId").Exists()
+	})
+}
+
+func (t *trail) explains(id string) bool {
+	return slices.ContainsFunc(t.tasks, func(task string) bool { return asked(task, id) })
+}
+
+// besides is how the calls of a task are told: [{"name":..,"args":{..}}].
+func besides(calls []toolCall) []byte {
+	list := []byte{'['}
+	for n, c := range calls {
+		if n > 0 {
+			list = append(list, ',')
+		}
+		one := translate.AppendText([]byte{'{'}, "name", c.name)
+		if c.args != "" {
+			one = translate.AppendMember(one, `"args"`, c.args)
+		}
+		list = append(append(list, one...), '}')
+	}
+	return append(list, ']')
+}
+
+// asked says whether a question of the task has the id. Up to langgraph 1.2 all questions of a task have the first one's; from
+// then on the next ones count the answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
+func asked(task, id string) bool {
+	if !isID(id) {
+		return false
+	}
+	for n := range maxAsked {
+		ns := task
+		if n > 0 {
+			ns += "|" + strconv.Itoa(n)
+		}
+		if idOf(ns) == id {
+			return true
+		}
+	}
+	return false
+}
+
+func idOf(ns string) string {
+	sum := xxh3.HashString128(ns).Bytes()
+	return hex.EncodeToString(sum[:])
+}
+
+// outermost is the task of the graph itself in which a task of a subgraph runs.
+func outermost(task string) string {
+	task, _, _ = strings.Cut(task, "|")
+	return task
+}
+
+// outermosts are those of all tasks that began, nil if they are not all known.
+func (t *trail) outermosts() []string {
+	if t.full {
+		return nil
+	}
+	var list []string
+	for _, task := range t.tasks {
+		if task = outermost(task); !slices.Contains(list, task) {
+			list = append(list, task)
+		}
+	}
+	return list
+}

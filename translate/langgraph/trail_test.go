@@ -1,0 +1,267 @@
+package langgraph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// rawOfTask is a RAW event of the adapters, as Python's writes it; run is "" for a node.
+func rawOfTask(kind, task, run, name string, parents ...string) string {
+	return fmt.Sprintf(`{"type":"RAW","event":{"event":%q,"data":{"input":{"x":1}},"run_id":%q,"name":%q,"metadata":{"thread_id":"t1","langgraph_checkpoint_ns":%q},"parent_ids":["root"%s]}}`,
+		kind, run, name, task, strings.Join(append([]string{""}, quotedAll(parents)...), ","))
+}
+
+func quotedAll(list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, quoted(s))
+	}
+	return out
+}
+
+const (
+	taskT = "tools:3e5b2d62-8f83-55b5-7b83-d85bb3dafdc3"
+	taskN = "ask:1492de92-a9fc-3c0c-d17c-8d6ec29aa3f0"
+)
+
+// Which calls of a task may get the answer to its question.
+func TestCallsBesideTheOneThatAsks(t *testing.T) {
+	start := func(run string, parents ...string) string {
+		return rawOfTask("on_tool_start", taskT, run, "tool_"+run, parents...)
+	}
+	end := func(run string) string { return rawOfTask("on_tool_end", taskT, run, "tool_"+run) }
+	fails := func(run string) string { return rawOfTask("on_tool_error", taskT, run, "tool_"+run) }
+	node := rawOfTask("on_chain_start", taskN, "n", "ask")
+	idT, idT1, idN := idOf(taskT), idOf(taskT+"|1"), idOf(taskN)
+	for name, c := range map[string]struct {
+		stream []string
+		id     string
+		want   string // the names of the calls
+	}{
+		"one call":                               {[]string{start("a"), fails("a")}, idT, ""},
+		"two calls, one asked":                   {[]string{start("a"), start("b"), fails("a")}, idT, "tool_a tool_b"},
+		"two calls, both asked":                  {[]string{start("a"), start("b"), fails("a"), fails("b")}, idT, "tool_a tool_b"},
+		"langgraph 1.2 counts the questions":     {[]string{start("a"), start("b"), fails("a")}, idT1, "tool_a tool_b"},
+		"one of three has ended":                 {[]string{start("a"), start("b"), start("c"), end("b"), fails("a")}, idT, "tool_a tool_c"},
+		"the other one has ended":                {[]string{start("a"), start("b"), end("b"), fails("a")}, idT, ""},
+		"one after the other":                    {[]string{start("a"), end("a"), start("b"), fails("b")}, idT, ""},
+		"a tool that calls a tool":               {[]string{start("a"), start("b", "a"), fails("b"), fails("a")}, idT, ""},
+		"a node asks beside tools that run":      {[]string{node, start("a"), start("b")}, idN, ""},
+		"a graph within a tool asks":             {[]string{start("a"), start("b")}, idA, "tool_a tool_b"},
+		"the graph within a lone tool asks":      {[]string{start("a")}, idA, ""},
+		"an answer by an id that nobody can map": {[]string{start("a"), start("b")}, "", "tool_a tool_b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			stream := append([]string{started}, c.stream...)
+			p := pausedBy(t, d, append(stream, custom(c.id, `{"message":"Run it?"}`), finished)...)
+			beside := keptOf(p).Natives[0].Beside
+			for _, want := range strings.Fields(c.want) {
+				if !strings.Contains(string(beside), `{"name":"`+want+`","args":{"x":1}}`) {
+					t.Errorf("beside %s, want %s in it", beside, want)
+				}
+			}
+			if (beside == nil) != (c.want == "") || strings.Count(string(beside), "name") != len(strings.Fields(c.want)) {
+				t.Errorf("beside %s, want %q", beside, c.want)
+			}
+			if told := p.Interrupts[0].Object; strings.Contains(string(told), `"parallel":`) != (c.want != "") {
+				t.Errorf("told %s", told)
+			}
+			for payload, denies := range map[string]bool{
+				``: true, `false`: true, `{"approved":false}`: true, `"no"`: true, `{"decision":"reject"}`: true,
+				`true`: false, `{"approved":true}`: false, `"yes"`: false, `"notes.txt"`: false, `{"approved":false,"accept":{"a":1}}`: false,
+			} {
+				_, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, payload))))
+				if refused := code(err) == agui.ApprovalAmbiguous; refused != (c.want != "" && !denies) && c.id != "" {
+					t.Errorf("payload %s: %v", payload, err)
+				}
+			}
+		})
+	}
+	t.Run("after an answer a call that has ended may have asked", func(t *testing.T) {
+		d := newDialect(t, Options{})
+		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, `"A?"`), finished)
+		run, l := resumed(t, d, p, "false")
+		got := play(run, l, started, start("a"), start("b"), end("a"), fails("b"), custom(idT1, `"B?"`), finished)
+		again := minted(got.result.Pause)
+		if _, _, err := resumeWith(t, d, again, input(t, resumeArray(entry(again.Interrupts[0].ID, "true")))); code(err) != agui.ApprovalAmbiguous {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a review within a tool", func(t *testing.T) {
+		d := newDialect(t, Options{})
+		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, inboxOne), finished)
+		for payload, want := range map[string]agui.Code{`{"approved":true}`: agui.ApprovalAmbiguous, `{"type":"edit","args":{"action":"x","args":{}}}`: agui.ApprovalAmbiguous,
+			`{"approved":false}`: "", `{"type":"ignore","args":null}`: ""} {
+			if _, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, payload)))); code(err) != want {
+				t.Errorf("%s: %v", payload, err)
+			}
+		}
+	})
+	t.Run("more than can be kept", func(t *testing.T) {
+		d := newDialect(t, Options{})
+		stream := []string{started}
+		for n := range maxTasks + 1 {
+			stream = append(stream, rawOfTask("on_chain_start", fmt.Sprintf("n:%d", n), "n", "n"))
+		}
+		p := pausedBy(t, d, append(stream, custom(idA, `"A?"`), finished)...)
+		if kept := keptOf(p); string(kept.Natives[0].Beside) != "[]" || kept.Tasks != nil {
+			t.Errorf("%s %v", kept.Natives[0].Beside, kept.Tasks)
+		}
+	})
+}
+
+// A run that only asks again shows no tasks: what waits in the history is all there is to tell by.
+func TestAskedAgainBesideCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		value string
+		calls string
+		want  agui.Code
+	}{
+		"two calls wait":        {`{"message":"A?"}`, `{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"y","arguments":"{}"}}`, agui.ApprovalAmbiguous},
+		"one call waits":        {`{"message":"A?"}`, `{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}}`, ""},
+		"its own call is named": {`{"message":"A?","tool_call_id":"a"}`, `{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"y","arguments":"{}"}}`, ""},
+	} {
+		d := newDialect(t, Options{})
+		l := &log{}
+		l.add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[` + c.calls + `]}]}`)))
+		_, run, err := d.Begin(translate.Request{Input: input(t, ""), Transcript: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := minted(play(run, l, started, custom(idA, c.value), finished).result.Pause)
+		if _, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, `{"approved":true}`)))); code(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Without RAW events nobody can tell two tools of one ToolNode from a node that asks about one of two calls.
+func TestBlindIsWarnedOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream []string
+		want   int
+	}{
+		"no RAW events, two calls wait": {[]string{started, stepAsk, pyCalls, custom("", `"A?"`), finished}, 1},
+		"with RAW events":               {[]string{started, stepAsk, rawOfTask("on_chain_start", taskN, "n", "ask"), pyCalls, custom(idOf(taskN), `"A?"`), finished}, 0},
+		"a review of one of two calls":  {[]string{started, stepAsk, pyCalls, custom("", jsHITL), finished}, 0},
+	} {
+		warned := 0
+		d, err := New(Options{}, func(string, ...any) { warned++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			p := pausedBy(t, d, c.stream...)
+			if keptOf(p).Natives[0].Beside != nil {
+				t.Errorf("%s: %s", name, keptOf(p).Natives[0].Beside)
+			}
+		}
+		if warned != c.want {
+			t.Errorf("%s: warned %d times", name, warned)
+		}
+	}
+}
+
+// What a resumed run shows of the answer: that the task which asked goes on, that the graph began anew, or neither.
+func TestWhatBecameOfTheAnswer(t *testing.T) {
+	task := func(ns string) string { return rawOfTask("on_chain_start", ns, "n", "ask") }
+	mine, fresh := task(taskN), task("ask:31a299d7-e36e-66b6-b95b-2dc1e87e9783")
+	inner := task(taskN + "|inner:31a299d7-e36e-66b6-b95b-2dc1e87e9783")
+	none := `{"type":"MESSAGES_SNAPSHOT","messages":[]}`
+	again := custom(idB, approval)
+	pauses := map[string][]string{
+		"shown":        {started, stepAsk, mine, state, messages, custom(idOf(taskN), approval), finished},
+		"quiet":        {started, stepAsk, state, messages, custom(idA, approval), finished},
+		"quiet silent": {started, stepAsk, state, none, custom(idA, approval), finished},
+	}
+	for name, c := range map[string]struct {
+		pause  string
+		stream []string
+		want   string // lost, doubt, asks, ends
+		shown  string
+	}{
+		"the task goes on, and the conversation is gone": {"shown", []string{started, stepAsk, mine, state, none, finished}, "ends", "RUN_STARTED STEP_STARTED RAW STATE_SNAPSHOT MESSAGES_SNAPSHOT"},
+		"a task within it goes on":                       {"shown", []string{started, stepAsk, inner, state, none, finished}, "ends", ""},
+		"the task goes on and asks the same again":       {"shown", []string{started, stepAsk, mine, fresh, state, none, again, finished}, "asks", ""},
+		"another task begins":                            {"shown", []string{started, stepAsk, fresh, textStart("x"), again, finished}, "lost", "RUN_STARTED STEP_STARTED"},
+		"no RAW event comes this time":                   {"shown", []string{started, stepAsk, state, messages, finished}, "ends", ""},
+		"quiet: the conversation is gone":                {"quiet", []string{started, stepAsk, state, none, finished}, "doubt", "RUN_STARTED STEP_STARTED STATE_SNAPSHOT"},
+		"quiet: gone, and the same is asked again":       {"quiet", []string{started, stepAsk, state, none, again, finished}, "asks", "RUN_STARTED STEP_STARTED STATE_SNAPSHOT"},
+		"quiet: the conversation is there":               {"quiet", []string{started, stepAsk, state, messages, finished}, "ends", ""},
+		"quiet: gone in the midst, and there at the end": {"quiet", []string{started, stepAsk, none, messages, finished}, "ends", ""},
+		"quiet: it never was in the state":               {"quiet silent", []string{started, stepAsk, state, none, finished}, "ends", "RUN_STARTED STEP_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT"},
+		"quiet: it never was, and the same asked again":  {"quiet silent", []string{started, stepAsk, state, none, again, finished}, "asks", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			p := pausedBy(t, d, pauses[c.pause]...)
+			p.Seen = []agui.SeenMessage{{ID: "u1", Digest: "said"}}
+			run, l := resumed(t, d, p, `{"approved":true}`)
+			got := play(run, l, c.stream...)
+			is := map[bool]string{true: "asks", false: "ends"}[len(got.result.Pause.Interrupts) > 0]
+			switch {
+			case got.result.Lost:
+				is = "lost"
+			case got.result.Doubt:
+				is = "doubt"
+			}
+			if is != c.want || (code(got.err) == agui.BackendLostInterrupt) != (c.want == "lost") {
+				t.Errorf("it %s, want %s: %+v", is, c.want, got)
+			}
+			if c.shown != "" && got.types() != c.shown {
+				t.Errorf("shown %s, want %s", got.types(), c.shown)
+			}
+		})
+	}
+}
+
+func textStart(id string) string { return `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `"}` }
+
+// A person's words on which the backend only asked again count as new with the answer, unless its snapshot has them.
+func TestWordsThatWereNotTaken(t *testing.T) {
+	d := newDialect(t, Options{})
+	plain := func(messages string, stream ...string) translate.Result {
+		in := parse(t, `{"threadId":"t1","runId":"r1","messages":[`+messages+`]}`)
+		_, run, err := d.Begin(translate.Request{Input: in, Transcript: &log{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return play(run, &log{}, stream...).result
+	}
+	said := func(id string) string { return `{"id":"` + id + `","role":"user","content":"x"}` }
+	answer := `{"id":"a1","role":"assistant","content":"y"}`
+	for name, c := range map[string]struct {
+		messages string
+		stream   []string
+		want     string
+	}{
+		"the last words":            {said("u1") + "," + answer + "," + said("u2"), []string{started, custom(idA, `1`), finished}, "u2"},
+		"what began the thread":     {said("u1"), []string{started, custom(idA, `1`), finished}, ""},
+		"what came after it":        {said("u1") + "," + said("u2"), []string{started, custom(idA, `1`), finished}, "u2"},
+		"nothing at the end":        {said("u1") + "," + answer, []string{started, custom(idA, `1`), finished}, ""},
+		"a run that did something":  {said("u1") + "," + answer + "," + said("u2"), []string{started, stepAsk, custom(idA, `1`), finished}, ""},
+		"snapshots, as no such run": {said("u1") + "," + answer + "," + said("u2"), []string{started, state, messages, custom(idA, `1`), finished}, ""},
+	} {
+		var got []string
+		for _, m := range plain(c.messages, c.stream...).Untaken {
+			got = append(got, m.ID)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	u2 := agui.ParseMessage([]byte(said("u2")))
+	for has, want := range map[string]bool{"u1": true, "u2": false} {
+		p := pausedBy(t, d, started, custom(idA, approval), finished)
+		run, l := resumed(t, d, p, "true", func(r *translate.Request) { r.New = []agui.Message{u2} })
+		got := play(run, l, started, stepAsk, stepEnd, state, `{"type":"MESSAGES_SNAPSHOT","messages":[`+said(has)+`]}`, finished)
+		if (got.result.Next != nil) != want {
+			t.Errorf("the snapshot has %s: %+v", has, got.result.Next)
+		}
+	}
+}
