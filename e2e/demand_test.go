@@ -13,6 +13,7 @@ import (
 // tests waits for none of them. A run of all tests installs them in the background.
 var onDemand = map[stack]*demand{
 	{"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
+	{"langgraph", "0.0.47"}: {},
 }
 
 // A demand is one such stack: once it was asked for, its server or why there is none.

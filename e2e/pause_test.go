@@ -373,7 +373,8 @@ func TestOnePauseAfterTheOther(t *testing.T) {
 }
 
 // Two tools of one node ask, one after the other, both under the node's id. LangGraph runs the node again from its
-// start for the second answer, so the first tool acts twice: without Holdpoint too. The answers must not be mixed up.
+// start for the second answer, so the first tool acts twice: without Holdpoint too. The answers must not be mixed up, and
+// which call gets one depends on which comes first: where RAW events show that there are two, denials alone are taken.
 func TestTwoToolsOfOneNode(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "tools", 1)
@@ -384,10 +385,18 @@ func TestTwoToolsOfOneNode(t *testing.T) {
 		if len(a.outcome()) != 1 || a.outcome()[0].str("message") != "Tool b?" {
 			t.Fatalf("second question: %s", terminal(a))
 		}
-		c.finish(t, c.answer(c.answers(accept), yes))
-		w.did(t, c, 3, map[string]int{"b": 1})
+		if w.b.mode == "quiet" {
+			c.finish(t, c.answer(c.answers(accept), yes))
+			w.did(t, c, 3, map[string]int{"b": 1})
+			c.goesOn(t, nil)
+			w.effects(t, c, map[string]int{"b": 1})
+			return
+		}
+		c.refused(t, c.answer(c.answers(accept), yes), "APPROVAL_AMBIGUOUS", true)
+		c.finish(t, c.answer(c.answers(reject), no))
+		w.did(t, c, 3, nil)
 		c.goesOn(t, nil)
-		w.effects(t, c, map[string]int{"b": 1})
+		w.effects(t, c, nil)
 	})
 }
 

@@ -11,21 +11,23 @@ Rules that every graph keeps:
 
 import asyncio
 import json
+import random
 import threading
-from typing import Annotated, Any, Callable, TypedDict
+from typing import Annotated, Any, Callable
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.message import add_messages
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
+from typing_extensions import TypedDict
 
 
 class Ledger:
@@ -416,12 +418,104 @@ async def two_calls(state: State, config: RunnableConfig) -> dict:
 tools = line(scene(model=two_calls, tools=ToolNode([ask_a, ask_b])), "model", "tools")
 
 
+class Bare(TypedDict, total=False):
+    """A state without the conversation: of a workflow on shared state."""
+
+    done: int
+
+
+async def bare_ask(state: Bare, config: RunnableConfig) -> dict:
+    thread = thread_of(config)
+    LEDGER.add("nodes", thread, "ask")
+    answer = interrupt({"message": "Delete 3 files?"})
+    if says_approved(answer):
+        LEDGER.add("effects", thread, {"name": "delete", "answer": answer, "type": "dict"})
+    return {"done": 1}
+
+
+async def replacing_ask(state: State, config: RunnableConfig) -> dict:
+    """Replaces the conversation by a summary of it."""
+    await bare_ask({}, config)
+    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), AIMessage(content="We have cleaned up.")]}
+
+
+async def ask_again(state: dict, config: RunnableConfig) -> dict:
+    """Asks the same as long as the answer is yes."""
+    thread = thread_of(config)
+    LEDGER.add("nodes", thread, "ask")
+    answer = interrupt({"message": "One more?"})
+    if not says_approved(answer):
+        return {"done": -1}
+    LEDGER.add("effects", thread, {"name": "delete", "answer": answer, "type": "dict"})
+    return {"done": (state.get("done") or 0) + 1}
+
+
+class Talk(State, total=False):
+    done: int
+
+
+def first_asks(state: type, node: Callable, again: bool = False) -> StateGraph:
+    """A graph whose first node is the one that asks, on a plain edge."""
+    graph = StateGraph(state)
+    graph.add_node("ask", node)
+    graph.add_edge(START, "ask")
+    if again:
+        graph.add_conditional_edges("ask", lambda s: END if s["done"] < 0 else "ask", ["ask", END])
+    else:
+        graph.add_edge("ask", END)
+    return graph
+
+
+async def slow(name: str, config: RunnableConfig) -> str:
+    """Asks after a time that is another each time it is called, so that two of them come in any order."""
+    thread = thread_of(config)
+    turn = LEDGER.of(thread)["nodes"].count(name)
+    LEDGER.add("nodes", thread, name)
+    await asyncio.sleep(random.Random(f"{thread} {name} {turn}").uniform(0.001, 0.06))
+    if says_approved(interrupt({"message": f"Run {name}?"})):
+        LEDGER.add("effects", thread, {"name": name, "answer": True, "type": "tool"})
+        return f"{name} ran"
+    return f"{name} was denied"
+
+
+@tool
+async def delete_all(path: str, config: RunnableConfig) -> str:
+    """Asks before it deletes."""
+    return await slow("delete_all", config)
+
+
+@tool
+async def read_one(path: str, config: RunnableConfig) -> str:
+    """Asks before it reads."""
+    return await slow("read_one", config)
+
+
+@tool
+async def look_up(word: str, config: RunnableConfig) -> str:
+    """Asks nobody."""
+    LEDGER.add("nodes", thread_of(config), "look_up")
+    return "found"
+
+
+def calling(*calls: tuple[str, dict]) -> StateGraph:
+    """A model that calls the tools in one turn, and the prebuilt ToolNode."""
+    async def model(state: State, config: RunnableConfig) -> dict:
+        turn = next_id(state)
+        return {"messages": [AIMessage(id=turn, content="", tool_calls=[
+            {"id": f"{turn}-{n}", "name": name, "args": args, "type": "tool_call"} for n, (name, args) in enumerate(calls)])]}
+
+    return line(scene(model=model, tools=ToolNode([delete_all, read_one, look_up])), "model", "tools")
+
+
 def compiled() -> dict[str, Any]:
     """name -> graph, each with its own in-memory checkpointer."""
     graphs = {name: builder.compile(checkpointer=InMemorySaver()) for name, builder in {
         "approve": approve, "truthy": truthy, "text": text, "schema": schema, "copilot": copilot, "chat": chat,
         "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel, "subgraph": subgraph, "loop": loop,
-        "tools": tools}.items()}
+        "tools": tools, "bare": first_asks(Bare, bare_ask), "replaces": first_asks(State, replacing_ask),
+        "bareagain": first_asks(Bare, ask_again, again=True), "talkagain": first_asks(Talk, ask_again, again=True),
+        "atonce": calling(("delete_all", {"path": "/"}), ("read_one", {"path": "a.txt"})),
+        "besidefree": calling(("delete_all", {"path": "/"}), ("look_up", {"word": "x"}))}.items()}
     graphs["hitl"] = create_agent(
         model=Scripted(script=agent_script),
         tools=[send_email, delete_file],

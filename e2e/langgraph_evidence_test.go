@@ -1,0 +1,315 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// newestLangGraph is the adapter of November 2026, with langgraph 1.2: its interrupts have ids of their own within a task.
+const newestLangGraph = "0.0.47"
+
+// everyLangGraph calls test with each version of the adapter in each of its modes, behind a Holdpoint with its defaults.
+func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	list := slices.Clone(shared.backends)
+	server := need(t, "langgraph", newestLangGraph)
+	for _, mode := range []string{"default", "outcome", "quiet"} {
+		list = append(list, &backend{name: newestLangGraph + "-" + mode, mode: mode, server: server})
+	}
+	for _, b := range list {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			h := shared.proxies[b.name]
+			if h == nil {
+				h = ownHoldpoint(t, b.url(), nil)
+			}
+			test(t, world{b: b, h: h, version: newest})
+		})
+	}
+}
+
+// alone is s of a graph whose snapshots have none of the person's messages, which is as it should be here.
+func alone(s step) step {
+	s.loose = true
+	return s
+}
+
+// The first node asks, and the thread afterwards has none of the person's messages: the state has no conversation, or the
+// node replaced it, or it asks in a loop. The approved action runs once, and nobody is told that the question was lost.
+func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
+	everyLangGraph(t, func(t *testing.T, w world) {
+		t.Run("no conversation in the state", func(t *testing.T) {
+			c := w.client(t, "bare")
+			c.run(t, alone(step{say: "go"}))
+			c.finish(t, alone(c.answer(c.answers(accept), yes)))
+			w.did(t, c, 2, map[string]int{"delete": 1})
+		})
+		t.Run("a node that replaces the conversation", func(t *testing.T) {
+			c := w.paused(t, "replaces", 1)
+			s := c.answer(c.answers(accept), yes)
+			if w.b.mode == "quiet" { // without RAW events it looks like a graph that began anew
+				c.refused(t, s, "RESUME_IN_DOUBT", false)
+			} else {
+				c.finish(t, s)
+			}
+			w.did(t, c, 2, map[string]int{"delete": 1})
+		})
+		for _, graph := range []string{"bareagain", "talkagain"} {
+			t.Run("a loop of equal questions, "+graph, func(t *testing.T) {
+				c := w.client(t, graph)
+				c.run(t, alone(step{say: "go"}))
+				for range 2 {
+					if a := c.run(t, alone(c.answer(c.answers(accept), yes))).answer(t); len(a.outcome()) != 1 || a.code() != "" {
+						t.Fatalf("no further question: %s", terminal(a))
+					}
+				}
+				c.finish(t, alone(c.answer(c.answers(reject), no)))
+				w.did(t, c, 4, map[string]int{"delete": 2})
+			})
+		}
+	})
+}
+
+// The same graphs, and the backend forgets its threads while they wait. With RAW events the client is told so; without them the
+// question is asked anew. What is approved afterwards runs once.
+func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
+	need(t, "langgraph", newestLangGraph)
+	for _, version := range []string{"0.0.42", "0.0.43", newestLangGraph} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.kill() })
+			type asked struct {
+				w     world
+				graph string
+				c     *client
+			}
+			var all []asked
+			for _, mode := range s.modes {
+				if mode == "outcomeonly" {
+					continue
+				}
+				b := &backend{name: version + "-" + mode, mode: mode, server: s}
+				w := world{b: b, h: ownHoldpoint(t, b.url(), nil), version: newest}
+				for _, graph := range []string{"bare", "replaces", "bareagain", "talkagain", "hitl"} {
+					c := w.client(t, graph)
+					if a := c.run(t, alone(step{say: "go"})).answer(t); len(a.outcome()) == 0 {
+						t.Fatalf("%s does not ask: %s", graph, terminal(a))
+					}
+					all = append(all, asked{w, graph, c})
+				}
+			}
+			s.crash()
+			s.back(t)
+			for _, a := range all {
+				t.Run(a.w.b.mode+"/"+a.graph, func(t *testing.T) {
+					w, c := a.w, a.c
+					got := c.run(t, alone(c.answer(c.answers(accept), yes))).answer(t)
+					w.effects(t, c, nil)
+					quiet := w.b.mode == "quiet"
+					switch {
+					case !quiet && got.code() != "BACKEND_LOST_INTERRUPT":
+						t.Fatalf("RAW events show that the graph began anew: %s", terminal(got))
+					case quiet && a.graph == "hitl" && got.code() != "RESUME_IN_DOUBT":
+						t.Fatalf("an end without a question: %s", terminal(got))
+					case quiet && a.graph != "hitl" && (got.code() != "" || len(got.outcome()) != 1):
+						t.Fatalf("not asked anew: %s", terminal(got))
+					}
+					if a.graph == "hitl" {
+						return
+					}
+					for n := 0; len(got.outcome()) == 0; n++ {
+						if got = c.run(t, alone(c.denying(step{say: "go"}, nil))).answer(t); n > 2 {
+							t.Fatal("never asked again")
+						}
+					}
+					c.run(t, alone(c.answer(c.answers(accept), yes)))
+					w.effects(t, c, map[string]int{"delete": 1})
+				})
+			}
+		})
+	}
+}
+
+// Tools of one ToolNode that run at once and ask: LangGraph gives the answers to whoever comes first. The person approves one
+// call and denies the other. Whatever the order, no call runs that was not approved, and the thread goes on.
+func TestToolsThatAskAtOnce(t *testing.T) {
+	everyLangGraph(t, func(t *testing.T, w world) {
+		if w.b.mode == "quiet" {
+			return // nothing in its stream tells
+		}
+		threads := 24
+		if w.b.server.version == newestLangGraph && w.b.mode == "default" {
+			threads = 200
+		}
+		next := make(chan int)
+		var refused atomic.Int64
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for n := range next {
+					refused.Add(w.oneOfTwoCalls(t, []string{"delete_all", "read_one"}[n%2]))
+				}
+			})
+		}
+		for n := range threads {
+			next <- n
+		}
+		close(next)
+		all.Wait()
+		if refused.Load() == 0 {
+			t.Error("nobody ever tried to approve")
+		}
+	})
+}
+
+// oneOfTwoCalls approves one of two calls and denies the other, by what is asked, and denies what may not be approved. It
+// returns how many approvals were refused.
+func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
+	thread := fresh("at-once")
+	var messages, resume []any
+	say := func(text string) {
+		messages = append(messages, map[string]any{"id": fresh("user"), "role": "user", "content": text})
+	}
+	say("go")
+	var took []string
+	for range 8 {
+		end, code := w.post(t, "atonce", thread, messages, resume)
+		if code != "" && code != "APPROVAL_AMBIGUOUS" {
+			t.Errorf("%s: %s", thread, code)
+			return refusals
+		}
+		open := end.interrupts()
+		if len(open) == 0 {
+			break
+		}
+		resume = nil
+		for _, i := range open {
+			payload := any(no)
+			if code == "" && i.str("message") == "Run "+approved+"?" {
+				payload = yes
+			}
+			resume = append(resume, map[string]any{"interruptId": i.str("id"), "status": "resolved", "payload": payload})
+		}
+		if code != "" {
+			refusals++
+		} else {
+			took = append(took, open[0].str("message"))
+		}
+	}
+	say("plain and simple")
+	end, code := w.post(t, "atonce", thread, messages, nil)
+	if open := end.interrupts(); code != "" || len(open) > 0 {
+		t.Errorf("%s: the thread does not go on: %s, %d open after %v", thread, code, len(open), took)
+	}
+	l := w.b.ledger(t, thread)
+	for name, n := range l.Counts {
+		// An approval is only ever taken where no other call could get it.
+		t.Errorf("%s: %s ran %d times (approved %s; asked %v, %d refusals)", thread, name, n, approved, took, refusals)
+	}
+	return refusals
+}
+
+// post sends a run to a graph. It returns the last RUN_FINISHED and the code of a RUN_ERROR.
+func (w world) post(t *testing.T, graph, thread string, messages, resume []any) (finished event, code string) {
+	body := map[string]any{"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "messages": messages,
+		"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}}
+	if resume != nil {
+		body["resume"] = resume
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Error(err)
+		return nil, "?"
+	}
+	res, err := http.Post(w.h.address+"/"+graph, "application/json", bytes.NewReader(text))
+	if err != nil {
+		t.Error(err)
+		return nil, "?"
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var e event
+		if !ok || json.Unmarshal([]byte(data), &e) != nil {
+			continue
+		}
+		switch e.kind() {
+		case "RUN_FINISHED":
+			finished = e
+		case "RUN_ERROR":
+			code = e.str("code")
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
+	return finished, code
+}
+
+// What is beside the question may not hinder an honest approval: a tool that asks nobody and has ended.
+func TestAToolBesideOneThatAsks(t *testing.T) {
+	everyLangGraph(t, func(t *testing.T, w world) {
+		c := w.paused(t, "besidefree", 1)
+		c.finish(t, c.answer(c.answers(accept), yes))
+		w.did(t, c, 2, map[string]int{"delete_all": 1})
+		c.goesOn(t, nil)
+	})
+}
+
+// Holdpoint forgets the question of one of two calls: the adapter asks again and shows nothing of the calls.
+func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
+	everyLangGraph(t, func(t *testing.T, w world) {
+		if w.b.mode == "quiet" {
+			return
+		}
+		c := w.paused(t, "atonce", 1)
+		after := ownHoldpoint(t, w.b.url(), nil)
+		c.d.call(t, "new", map[string]any{"client": c.name, "version": c.version, "url": after.address + "/atonce", "threadId": c.thread, "messages": c.messages}, &struct{}{})
+		if a := c.run(t, step{empty: true}).answer(t); len(a.outcome()) != 1 {
+			t.Fatalf("not asked again: %s", terminal(a))
+		}
+		c.refused(t, c.answer(c.answers(accept), yes), "APPROVAL_AMBIGUOUS", true)
+		for n := 0; len(c.pending) > 0 && n < 4; n++ {
+			c.run(t, c.answer(c.answers(reject), no))
+		}
+		w.effects(t, c, nil)
+		c.goesOn(t, nil)
+	})
+}
+
+// A person's words on which the backend only asked again are not lost: they go to it after the answer.
+func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
+	everyLangGraph(t, func(t *testing.T, w world) {
+		c := w.paused(t, "approve", 1)
+		after := ownHoldpoint(t, w.b.url(), nil)
+		c.d.call(t, "new", map[string]any{"client": c.name, "version": c.version, "url": after.address + "/approve", "threadId": c.thread, "messages": c.messages}, &struct{}{})
+		said := "plain words " + fresh("n")
+		if a := c.run(t, step{say: said}).answer(t); len(a.outcome()) != 1 {
+			t.Fatalf("not asked again: %s", terminal(a))
+		}
+		c.finish(t, c.answer(c.answers(accept), yes))
+		w.effects(t, c, map[string]int{"delete": 1})
+		if !c.echoed(said) {
+			t.Errorf("the words were never answered: %v", fmt.Sprint(c.messages))
+		}
+		c.goesOn(t, nil)
+		w.effects(t, c, map[string]int{"delete": 1})
+	})
+}
