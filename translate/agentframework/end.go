@@ -139,8 +139,9 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	if a.tellMissed(emit); a.missed {
 		a.release(emit)
 		run.tellUnasked(e.Event, emit)
-		known := a.kept.Registry || a.resulted
-		return translate.Result{Lost: known, Doubt: !known}
+		// Where one call of several was run, to ask for all of it again would run that one twice.
+		lost := a.kept.Registry && !a.resulted
+		return translate.Result{Lost: lost, Doubt: !lost}
 	}
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)

@@ -68,7 +68,7 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 	}{
 		"1.0.0rc7 or 1.0.0b260225": {asking(withList("a"), "", "a"), text, "doubt", doubtful},
 		"1.0.0rc7, two":            {two, text, "lost", gone},
-		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "lost", gone},
+		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "doubt", gone},
 		"1.0.0rc7, asks again":     {asking(withList("a"), "", "a"), again, "doubt", doubtful},
 		"1.0.0rc7, two, asks":      {two, again, "lost", gone},
 		"1.0.0b260219":             {asking(finished, "", "a"), text, "", unseen},
