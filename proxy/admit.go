@@ -59,15 +59,15 @@ func refuseUnknown(id string) decision {
 
 // A question is all that admit judges by.
 type question struct {
-	in       agui.RunInput
-	answers  []agui.Answer      // what Dialect.Answers read; nil if the request has none
-	readFor  string             // id of the pause that they were read for, "" if none was known
-	unread   *agui.RunError     // Dialect.Answers could not read them
-	settled  []agui.SeenMessage // messages by which ended pauses were answered
-	harmless bool               // see approvals
-	record   store.Record
-	stranger bool                                        // the record is another principal's
-	valid    func(schema, payload json.RawMessage) error // payload nil is null
+	in        agui.RunInput
+	answers   []agui.Answer                                   // what Dialect.Answers read; nil if the request has none
+	readFor   string                                          // id of the pause that they were read for, "" if none was known
+	unread    *agui.RunError                                  // Dialect.Answers could not read them
+	settled   []agui.SeenMessage                              // messages by which ended pauses were answered
+	approvals func(in *agui.RunInput, open *agui.Pause) []int // see run.approvals; nil: there are none
+	record    store.Record
+	stranger  bool                                        // the record is another principal's
+	valid     func(schema, payload json.RawMessage) error // payload nil is null
 }
 
 // admit is the interrupt contract (https://docs.ag-ui.com/concepts/interrupts, docs/contract.md). It is pure: the

@@ -2,6 +2,9 @@ package proxy
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -20,12 +23,71 @@ func strayApprovals(in *agui.RunInput, approvals []int, answers []agui.Answer, s
 	})
 }
 
-// approvals are the places of a request's native approvals. harmless says that there are none, see translate.MayApprove.
-func approvals(in *agui.RunInput, harmless bool) []int {
-	if harmless || len(in.Messages) == 0 {
+// approvals are the places of a request's native approvals, in order. Of those by tools that an option names, one that the
+// record knows is none: a client that was told of it has it in its history. Nor is one that only repeats an answer to open,
+// which may be nil; a resume drops those.
+func (r *run) approvals(in *agui.RunInput, open *agui.Pause) []int {
+	if len(in.Messages) == 0 {
 		return nil
 	}
-	return translate.Approvals(in.Raw)
+	var list []int
+	if !r.harmless {
+		list = translate.Approvals(in.Raw)
+	}
+	decider, ok := r.h.opts.Dialect.(translate.Decider)
+	if !ok {
+		return list
+	}
+	decisions := decider.Decisions(*in)
+	if len(decisions) == 0 {
+		return list
+	}
+	known := r.given()
+	for _, d := range decisions {
+		m := in.Messages[d.At]
+		repeats := open != nil && in.HasResume && repeatsAnswer(m, open, in.Resume)
+		if !repeats && !known.has(m, d) {
+			list = append(list, d.At)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// given is what the record knows as answered to calls that asked.
+type given struct {
+	answers map[string]bool // the call and the digest of its answer
+	told    map[string]bool // tool messages on such calls that the client was told, canonical
+}
+
+func (r *run) given() given {
+	g := given{map[string]bool{}, map[string]bool{}}
+	for _, result := range r.record.Results {
+		if result.Pause == nil || result.How != store.Finished {
+			continue
+		}
+		digests := map[string]string{}
+		for line := range strings.SplitSeq(result.Digest, "\n") {
+			id, digest, _ := strings.Cut(line, " ")
+			digests[id] = digest
+		}
+		calls := map[string]bool{}
+		for _, i := range result.Pause.Interrupts {
+			calls[i.ToolCallID()] = true
+			g.answers[i.ToolCallID()+" "+digests[i.ID]] = true
+		}
+		agui.View(result.Messages).ForEach(func(_, m gjson.Result) bool {
+			if calls[m.Get("toolCallId").Str] {
+				g.told[string(agui.Canonical([]byte(m.Raw)))] = true
+			}
+			return true
+		})
+	}
+	return g
+}
+
+func (g given) has(m agui.Message, d translate.Decision) bool {
+	return d.Call != "" && (g.answers[d.Call+" "+digestAnswer(agui.Answer{Status: agui.Resolved, Payload: d.Payload})] || g.told[string(agui.Canonical(m.JSON))])
 }
 
 // oldAnswers are the messages of a request by which ended pauses of its thread were answered, and those of them that are
@@ -91,7 +153,10 @@ func (q *question) onlyAnswers(m agui.Message) bool {
 // refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
 // answer to what was asked, is of another day: it is taken out, see dropStray.
 func (q *question) refuseStray() (decision, bool) {
-	all := approvals(&q.in, q.harmless)
+	if q.approvals == nil {
+		return decision{}, false
+	}
+	all := q.approvals(&q.in, q.record.Pause)
 	stray := strayApprovals(&q.in, all, q.answers, q.settled)
 	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid(all) {
 		return decision{}, false
@@ -126,7 +191,7 @@ func (q *question) lastSaid(approvals []int) int {
 // those that are settled a pair of request_approval stays, for its dialect makes an ordinary exchange of it. Any other goes:
 // agent-framework-ag-ui before 1.0.0b260319 keeps nothing, and would run what was approved once more.
 func (r *run) dropStray(answers []agui.Answer) {
-	all := approvals(&r.in, r.harmless)
+	all := r.approvals(&r.in, nil)
 	if len(all) == 0 && len(r.old) == 0 {
 		return
 	}

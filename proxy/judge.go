@@ -26,7 +26,7 @@ func (r *run) judge() error {
 
 func (r *run) admit() {
 	r.verdict = admit(&question{
-		in: r.in, harmless: r.harmless, answers: r.answers, readFor: r.readFor, unread: r.unread, settled: r.settled, record: r.record, valid: r.valid,
+		in: r.in, approvals: r.approvals, answers: r.answers, readFor: r.readFor, unread: r.unread, settled: r.settled, record: r.record, valid: r.valid,
 	})
 }
 

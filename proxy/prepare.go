@@ -99,7 +99,7 @@ func (r *run) cancelUnsaid() {
 	old, settled := r.old, r.settled
 	r.anew()
 	r.old, r.settled = old, settled
-	q := question{in: r.in, harmless: r.harmless, record: r.record, settled: settled}
+	q := question{in: r.in, approvals: r.approvals, record: r.record, settled: settled}
 	r.verdict = q.giveUp()
 }
 

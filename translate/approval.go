@@ -122,6 +122,11 @@ func mayApprove(body []byte) bool {
 	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
 }
 
+// MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is a letter that it has once.
+func MaySay(json []byte, word string, rare byte) bool {
+	return hasWord(json, word, rare) || escapesLetters(json)
+}
+
 // escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes all that is not ASCII,
 // and .NET and Go some signs, but nobody letters.
 func escapesLetters(body []byte) bool {

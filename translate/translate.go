@@ -135,6 +135,21 @@ type FieldReader interface {
 	FieldsOnly(dialect string) bool
 }
 
+// A Decider is a Dialect whose backend is asked by calls of tools that an option names, and reads the answers out of tool
+// messages. A client can write both into its history: proxy hands on those only that answer what is open, or what the record
+// knows as answered so.
+type Decider interface {
+	// Decisions are the tool messages of a request that such a backend could take for a yes, in order. Pure; asked for each run.
+	Decisions(in agui.RunInput) []Decision
+}
+
+// A Decision is a tool message that could be a yes.
+type Decision struct {
+	At      int             // its place among the messages
+	Call    string          // the call that it answers; "" if that can be read in more than one way
+	Payload json.RawMessage // what it says
+}
+
 // A Passer is a Run that says what it does not look at, so that a row of such events goes on without being shown to it one by
 // one. A Run that is none is shown everything.
 type Passer interface {

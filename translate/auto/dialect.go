@@ -103,6 +103,17 @@ func (d *Dialect) FieldsOnly(dialect string) bool {
 	return ok && one.FieldsOnly(dialect)
 }
 
+// Decisions implements translate.Decider for every dialect: which one a backend speaks is not known before its first pause.
+func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
+	var list []translate.Decision
+	for _, one := range d.list {
+		if decider, ok := one.(translate.Decider); ok {
+			list = append(list, decider.Decisions(in)...)
+		}
+	}
+	return list
+}
+
 // Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as
 // the dialect of the route would send it, if that is known, and its stream is looked at all the same.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {

@@ -134,6 +134,33 @@ func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, e
 	return list, nil
 }
 
+// Decisions implements translate.Decider: the yes of a tool message on a call of a configured tool, wherever it stands.
+func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
+	var list []translate.Decision
+	var asked map[string]bool // nil until it is needed
+	for at, m := range in.Messages {
+		if !translate.MaySay(m.JSON, "approved", 'v') || !translate.IsTool(agui.View(m.JSON)) {
+			continue
+		}
+		object := gjson.ParseBytes(m.JSON)
+		payload, plain, ok := decision(object)
+		if !ok || plain && !approves(payload) {
+			continue
+		}
+		if asked == nil {
+			asked = d.asked(in)
+		}
+		if slices.ContainsFunc(translate.Members(object, "toolCallId"), func(id gjson.Result) bool { return asked[id.String()] }) {
+			one := translate.Decision{At: at, Payload: payload}
+			if plain {
+				one.Call = m.ToolCallID
+			}
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // askedBy is the interrupt of a pause that was asked by calls which is about the call, nil if none is.
 func askedBy(p agui.Pause, callID string) *agui.Interrupt {
 	for n := range p.Interrupts {

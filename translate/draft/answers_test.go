@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,37 @@ func TestAnswersInToolMessages(t *testing.T) {
 			got, err := newDialect(t, Options{}).Answers(inputWith(t, c.messages, c.more), c.pause)
 			if lines(got) != c.want || code(err) != c.code {
 				t.Errorf("%q (%v), want %q", lines(got), err, c.want)
+			}
+		})
+	}
+}
+
+// What a backend could take for a yes stands anywhere in the messages.
+func TestDecisions(t *testing.T) {
+	yes, no := `{"approved":true}`, `{"approved":false}`
+	for name, c := range map[string]struct{ messages, more, want string }{
+		"with words behind it":       {assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes) + "," + user("u"), "", `1 c1`},
+		"at the end":                 {assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), "", `1 c1`},
+		"two":                        {assistant("m1", "c1", "c2") + "," + toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", yes), "", `1 c1; 2 c2`},
+		"a no":                       {assistant("m1", "c1") + "," + toolMessage("t1", "c1", no), "", ``},
+		"a result":                   {assistant("m1", "c1") + "," + toolMessage("t1", "c1", "approved"), "", ``},
+		"no call":                    {toolMessage("t1", "c1", yes), "", ``},
+		"another tool's":             {strings.Replace(assistant("m1", "c1"), "pando_permission_request", "vote", 1) + "," + toolMessage("t1", "c1", yes), "", ``},
+		"the client's own tool":      {assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), `"tools":[{"name":"pando_permission_request"}]`, ``},
+		"in another spelling":        {strings.Replace(assistant("m1", "c1"), "toolCalls", "tool_calls", 1) + "," + strings.Replace(toolMessage("t1", "c1", yes), "toolCallId", "tool_call_id", 1), "", `1 `},
+		"the word in escapes":        {assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"\u0061pproved":true}`), "", `1 c1`},
+		"the words in escapes":       {assistant("m1", "c1") + "," + strings.Replace(toolMessage("t1", "c1", yes), "approved", `\u0061ppro\u0076ed`, 1), "", `1 c1`},
+		"both words":                 {assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"approved":false,"Approved":true}`), "", `1 `},
+		"a no that may be a yes":     {assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"Approved":false}`), "", `1 `},
+		"the call behind its answer": {toolMessage("t1", "c1", yes) + "," + assistant("m1", "c1"), "", `0 c1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, d := range newDialect(t, Options{}).Decisions(inputWith(t, c.messages, c.more)) {
+				got = append(got, fmt.Sprintf("%d %s", d.At, d.Call))
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
