@@ -166,6 +166,30 @@ func (p tab) run(t *testing.T, params map[string]any) screen {
 	return p.do(t, "run", map[string]any{"params": params})
 }
 
+// fetched is what a script of a page could read.
+type fetched struct {
+	Status      int
+	Text, Error string
+}
+
+func (p tab) fetch(t *testing.T, address, contentType, credentials, body string) fetched {
+	t.Helper()
+	var got fetched
+	inBrowser.driver.call(t, "fetch", map[string]any{"page": p.name, "url": address, "init": map[string]any{
+		"method": "POST", "headers": map[string]string{"Content-Type": contentType}, "credentials": credentials, "body": body,
+	}}, &got)
+	return got
+}
+
+// runOf is a run that brings one message.
+func runOf(thread, id, text string) string {
+	body, _ := json.Marshal(map[string]any{
+		"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{},
+		"messages": []any{map[string]any{"id": id, "role": "user", "content": text}},
+	})
+	return string(body)
+}
+
 // sees checks what is on a screen.
 func (s screen) sees(t *testing.T, when, question, code string) {
 	t.Helper()
@@ -219,6 +243,12 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 				s = p.run(t, map[string]any{"resume": []entry{resolved(p.do(t, "look", nil).only(t), map[string]any{"approved": true}), resolved("n~nobody", true)}})
 				s.sees(t, "an answer to what nobody asked", "Please confirm", "UNKNOWN_INTERRUPT_ID")
 				p.do(t, "reload", nil).sees(t, "a reloaded page", "Please confirm", "")
+				for credentials, readable := range map[string]bool{"omit": true, "include": setup.env["HOLDPOINT_CORS_ORIGINS"] != "*"} {
+					got := p.fetch(t, h.address+"/approve", "application/json", credentials, runOf(thread, "u1", "go"))
+					if (got.Error == "") != readable || readable && got.Status != http.StatusOK {
+						t.Errorf("a request with credentials: %s: %d %s", credentials, got.Status, got.Error)
+					}
+				}
 
 				// Another tab has the messages and has not heard of the question: it asks as it opens.
 				other, s := openTab(t, listedPages(), version, h.address+"/approve", thread, &p)
@@ -368,10 +398,7 @@ func TestAPageThatNobodyAllows(t *testing.T) {
 			b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
 			h := ownHoldpoint(t, b.url(), setup.env)
 			address, thread := h.address+"/approve", fresh("page-thread")
-			body := func(run string) string {
-				return fmt.Sprintf(`{"threadId":%q,"runId":%q,"state":{},"messages":[{"id":"u1","role":"user","content":"go"}],"tools":[],"context":[],"forwardedProps":{}}`, thread, run)
-			}
-			res, err := http.Post(address, "application/json", strings.NewReader(body("r1"))) // a server's, which opens the pause
+			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go"))) // a server's, which opens the pause
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,15 +407,9 @@ func TestAPageThatNobodyAllows(t *testing.T) {
 			if s := p.say(t, "go"); s.Question != "" || !strings.Contains(s.Error, "fetch") {
 				t.Errorf("a run: question %q, error %q", s.Question, s.Error)
 			}
-			for what, sent := range map[string]string{"a question told again": body("r2"), "a refusal": strings.Replace(body("r3"), "u1", "u2", 1), "no JSON": "{\"threadId\":NaN}"} {
-				for _, how := range []map[string]any{{"credentials": "omit"}, {"credentials": "include"}} {
-					how["method"], how["headers"], how["body"] = "POST", map[string]string{"Content-Type": "text/plain"}, sent
-					var got struct {
-						Status      int
-						Text, Error string
-					}
-					inBrowser.driver.call(t, "fetch", map[string]any{"page": p.name, "url": address, "init": how}, &got)
-					if got.Error == "" {
+			for what, sent := range map[string]string{"a question told again": runOf(thread, "u1", "go"), "a refusal": runOf(thread, "u2", "go on"), "no JSON": `{"threadId":NaN}`} {
+				for _, credentials := range []string{"omit", "include"} {
+					if got := p.fetch(t, address, "text/plain", credentials, sent); got.Error == "" {
 						t.Errorf("%s can be read: %d %s", what, got.Status, got.Text)
 					}
 				}

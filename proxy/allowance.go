@@ -77,10 +77,14 @@ func originOf(req *http.Request) string {
 	if len(list) != 1 || len(list[0]) > maxOrigin || list[0] == "*" {
 		return ""
 	}
-	if strings.ContainsFunc(list[0], func(c rune) bool { return c <= ' ' || c == ',' || c >= 0x7f }) {
+	if !printable(list[0]) || strings.ContainsAny(list[0], " ,") {
 		return ""
 	}
 	return list[0]
+}
+
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f })
 }
 
 // keyOf is for what is said to requests of a method. credentials are those that the answer may depend on, none for a preflight's.
@@ -214,7 +218,7 @@ func read(header http.Header, origin string) (said allowance) {
 	said.origin = strings.Clone(allow[0])
 	credentials := header["Access-Control-Allow-Credentials"]
 	said.credentials = len(credentials) == 1 && credentials[0] == "true"
-	if expose := strings.Join(header["Access-Control-Expose-Headers"], ", "); len(expose) <= maxExpose {
+	if expose := strings.Join(header["Access-Control-Expose-Headers"], ", "); len(expose) <= maxExpose && printable(expose) {
 		said.expose = strings.Clone(expose)
 	}
 	return said

@@ -204,6 +204,49 @@ func TestAllowancesAreBounded(t *testing.T) {
 	}
 }
 
+// TestABackendCannotSmuggleAHeader into answers of our own: what it says is compared, or is names only.
+func TestABackendCannotSmuggleAHeader(t *testing.T) {
+	for name, header := range map[string]http.Header{
+		"in the origin":      {"Access-Control-Allow-Origin": {page + "\r\nX-Evil: 1"}},
+		"in the names":       {"Access-Control-Allow-Origin": {page}, "Access-Control-Expose-Headers": {"X-A\r\nX-Evil: 1"}},
+		"in the credentials": {"Access-Control-Allow-Origin": {page}, "Access-Control-Allow-Credentials": {"true\r\nX-Evil: 1"}},
+		"in other letters":   {"Access-Control-Allow-Origin": {page}, "Access-Control-Expose-Headers": {"X-A\u010aX-Evil: 1"}},
+	} {
+		said := read(header, page)
+		if strings.ContainsAny(said.origin+said.expose, "\r\n\u010a") || said.credentials {
+			t.Errorf("%s: %+v", name, said)
+		}
+	}
+}
+
+// TestManyPagesAtOnce: whoever asks at the same time, each origin gets its own word.
+func TestManyPagesAtOnce(t *testing.T) {
+	b := &corsBackend{serve: pausesOnce}
+	b.answers = func(r *http.Request) http.Header {
+		if strings.HasPrefix(r.Header.Get("Origin"), "https://good") {
+			return allows(r.Header.Get("Origin"))(r)
+		}
+		return nil
+	}
+	b.prefls = func(r *http.Request) http.Header { return b.answers(r) }
+	g := newRig(t, b.ServeHTTP)
+	var wg sync.WaitGroup
+	for n := range 12 {
+		origin := fmt.Sprintf("https://%s%d.example", []string{"good", "bad"}[n%2], n)
+		wg.Go(func() {
+			for i := range 10 {
+				want := map[bool]string{true: origin}[strings.HasPrefix(origin, "https://good")]
+				body := []string{`{"threadId":`, input(origin, "r", "")}[i%2]
+				res, _ := g.from(origin, "POST", "/", body, "Cookie", []string{"a=1", "a=2", "a=3"}[i%3])
+				if got := strings.Join(res.Header["Access-Control-Allow-Origin"], "|"); got != want {
+					t.Errorf("a page of %s gets %q", origin, got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // TestTheWordOfABackendGrowsOld: after a while it is asked for again, and where nobody answers the old one holds.
 func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	var mu sync.Mutex

@@ -54,17 +54,14 @@ func isPreflight(req *http.Request) bool {
 // allowOwn puts into the header of an answer of our own whether the page that asked may read it; req is nil if no page did. It may
 // ask the backend, for no longer than askTimeout.
 func (h *Handler) allowOwn(header http.Header, req *http.Request) {
-	switch {
-	case req == nil:
-		addVary(header, "Origin")
-		return
-	case h.fixed != nil:
+	if h.fixed != nil && req != nil {
 		h.allowFixed(header, req)
 		return
-	case header.Get("Access-Control-Allow-Origin") != "":
-		return // the backend's, of an answer in whose place this one stands
 	}
 	addVary(header, "Origin") // what a cache keeps for one origin must not go to another
+	if req == nil || header.Get("Access-Control-Allow-Origin") != "" {
+		return // the backend's, of an answer in whose place this one stands
+	}
 	said := h.allowances.of(h, req)
 	if said.origin == "" {
 		return

@@ -61,6 +61,7 @@ func TestValues(t *testing.T) {
 		{"an origin", "CORS_ORIGINS=https://app.example.com", "https://app.example.com"},
 		{"an origin with capitals, which a browser does not send", "CORS_ORIGINS=https://App.example.com", "https://app.example.com"},
 		{"several origins", "CORS_ORIGINS=http://localhost:3000; http://[::1]:3000;https://*.example.com;capacitor://localhost", "http://localhost:3000;http://[::1]:3000;https://*.example.com;capacitor://localhost"},
+		{"origins with commas", "CORS_ORIGINS=https://a.example, https://b.example,", "https://a.example;https://b.example"},
 		{"all origins", "CORS_ORIGINS=*", "*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

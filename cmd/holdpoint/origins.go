@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// origins are those of HOLDPOINT_CORS_ORIGINS, in the variable separated by semicolons.
+// origins are those of HOLDPOINT_CORS_ORIGINS, in the variable separated by semicolons as elsewhere, or by commas as lists of
+// origins often are: no origin has either in it.
 type origins []string
 
 // everybody is the list that admits all pages.
@@ -20,11 +21,7 @@ const everybody = "*"
 // UnmarshalText reads the value of the variable.
 func (o *origins) UnmarshalText(text []byte) error {
 	*o = nil
-	for one := range strings.SplitSeq(string(text), ";") {
-		one = strings.TrimSpace(one)
-		if one == "" {
-			continue
-		}
+	for _, one := range strings.FieldsFunc(string(text), func(c rune) bool { return strings.ContainsRune(";, \t\n", c) }) {
 		if err := checkOrigin(one); err != nil {
 			if one != string(text) {
 				err = fmt.Errorf("%s: %w", shownText(one), err)
@@ -64,9 +61,6 @@ func checkOrigin(v string) error {
 	}
 	if strings.EqualFold(v, "null") {
 		return errors.New("null is what anybody's sandboxed page or file is called, no origin")
-	}
-	if strings.ContainsAny(v, ", \t") {
-		return errors.New("want origins separated by semicolons")
 	}
 	scheme, rest, ok := strings.Cut(v, "://")
 	if !ok {

@@ -14,7 +14,7 @@ func TestOriginsThatAreNone(t *testing.T) {
 		{"https://app.example.com/", `an origin has no path, query or user, leave out what begins at "/"`},
 		{"https://app.example.com?a", `an origin has no path, query or user, leave out what begins at "?"`},
 		{"https://me:hush@app.example.com", `an origin has no path, query or user, leave out what begins at "@"`},
-		{"https://a.example,https://b.example", `want origins separated by semicolons`},
+		{"https://a.example,b.example", `"b.example": scheme missing, want something like https://app.example.com`},
 		{"*;https://app.example.com", `* admits all pages and gives none of them credentials, the others get them: want either * or a list`},
 		{"null", `null is what anybody's sandboxed page or file is called, no origin`},
 		{"file:///index.html", `scheme "file" is of no page with an origin, want http or https, or an application's own such as capacitor`},
