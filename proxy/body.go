@@ -327,7 +327,16 @@ func (b *body) frame(f sse.Frame) {
 		switch ev.Type {
 		case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
 			if !ev.Valid() {
+				if b.terminal == agui.Unknown && tooDeepToHold(ev) {
+					b.giveUp(agui.Errorf(agui.FrameTooLarge, "the backend sent a question or an end that is nested deeper than %d", agui.MaxDepth))
+					b.out.current = nil
+					return
+				}
 				ev.Type = agui.Unknown // opaque: the client says what is wrong with it
+			} else if ev.Type == agui.RunFinished {
+				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
+					ev = ev.With(last) // what is judged is what the client will read
+				}
 			}
 		}
 		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
@@ -336,6 +345,12 @@ func (b *body) frame(f sse.Frame) {
 		b.event(ev)
 	}
 	b.out.current = nil
+}
+
+// tooDeepToHold says whether an event that is not looked into is one by which a client may learn of a question: it would read it,
+// and nobody would hold it.
+func tooDeepToHold(ev agui.Event) bool {
+	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
 }
 
 // lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client 0.0.42 and the Go SDK skip

@@ -130,3 +130,30 @@ func cut(object []byte, value gjson.Result) []byte {
 	}
 	return append(append(make([]byte, 0, len(before)+len(behind)), before...), behind...)
 }
+
+// LastOf is the object with the last of its members of that name, as JSON.parse has it, and no other of them; object itself if it
+// has at most one.
+func LastOf(object []byte, name string) []byte {
+	times := 0
+	for m := MembersOf(object); m.Next(); {
+		if m.Name() == name {
+			times++
+		}
+	}
+	if times < 2 {
+		return object
+	}
+	out := append(make([]byte, 0, len(object)), '{')
+	for m := MembersOf(object); m.Next(); {
+		if m.Name() == name {
+			if times--; times > 0 {
+				continue
+			}
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.Key...), ':'), m.Value...)
+	}
+	return append(out, '}')
+}

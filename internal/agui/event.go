@@ -127,17 +127,22 @@ func typeOf(s string) Type {
 }
 
 // PeekType reads the type of an event without parsing it: the first key where a producer puts it there (all known
-// ones do), else the first `type` at the root. It decides routing only; Valid decides whether a frame is acted on.
+// ones do) and writes it without escapes, else the first `type` at the root. It decides routing only; Valid decides whether a frame is acted on.
 func PeekType(data []byte) Type {
 	rest, ok := bytes.CutPrefix(data, []byte(typePrefix))
 	if !ok {
 		rest, ok = bytes.CutPrefix(data, []byte(typePrefixSpaced))
 	}
 	if ok {
-		if i := bytes.IndexByte(rest[:min(len(rest), maxTypeLen)], '"'); i >= 0 {
-			return typeOf(unsafe.String(unsafe.SliceData(rest), i))
+		rest = rest[:min(len(rest), maxTypeLen)]
+		t := Unknown
+		i := bytes.IndexByte(rest, '"')
+		if i >= 0 {
+			t, rest = typeOf(unsafe.String(unsafe.SliceData(rest), i)), rest[:i]
 		}
-		return Unknown
+		if t != Unknown || bytes.IndexByte(rest, '\\') < 0 {
+			return t
+		}
 	}
 	return typeOf(gjson.Get(unsafe.String(unsafe.SliceData(data), len(data)), "type").Str)
 }

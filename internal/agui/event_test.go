@@ -8,18 +8,21 @@ import (
 
 func TestPeekType(t *testing.T) {
 	for in, want := range map[string]Type{
-		`{"type":"RUN_STARTED","threadId":"t"}`:       RunStarted,
-		`{"type": "RUN_STARTED"}`:                     RunStarted,
-		`{"threadId":"t","type":"RUN_FINISHED"}`:      RunFinished,
-		` { "type" : "CUSTOM" }`:                      Custom,
+		`{"type":"RUN_STARTED","threadId":"t"}`:  RunStarted,
+		`{"type": "RUN_STARTED"}`:                RunStarted,
+		`{"threadId":"t","type":"RUN_FINISHED"}`: RunFinished,
+		` { "type" : "CUSTOM" }`:                 Custom,
+		`{"type":"RUN\u005fFINISHED"}`:           RunFinished,
+		`{"type":"NOBODY_KN\u004fWS"}`:           Unknown,
+		`{"type":"\u0052\u0055\u004e\u005f\u0046\u0049\u004e\u0049\u0053\u0048\u0045\u0044"}`: RunFinished,
 		`{"type":"NOBODY_KNOWS"}`:                     Unknown,
 		`{"type":"RUN_STARTED_AND_MORE"}`:             Unknown,
 		`{"nested":{"type":"CUSTOM"}}`:                Unknown,
 		`{"type":7}`:                                  Unknown,
 		`{"type":"` + strings.Repeat("x", 100) + `"}`: Unknown,
-		`{"type":"`: Unknown,
-		``:          Unknown,
-		`[DONE]`:    Unknown,
+		`{"type":"`:                                   Unknown,
+		``:                                            Unknown,
+		`[DONE]`:                                      Unknown,
 	} {
 		if got := PeekType([]byte(in)); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)

@@ -1,0 +1,42 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestQuestionsThatAClientWouldSeeAlone: JSON.parse reads each of these as a question. It is held, or not told.
+func TestQuestionsThatAClientWouldSeeAlone(t *testing.T) {
+	const (
+		outcome = `"outcome":{"type":"interrupt","interrupts":[{"id":"n","reason":"r"}]}`
+		success = `"outcome":{"type":"success"}`
+		ids     = `"threadId":"t","runId":"r"`
+	)
+	deep := strings.Repeat("[", 1001) + strings.Repeat("]", 1001)
+	for name, c := range map[string]struct {
+		events []string
+		held   bool
+	}{
+		"the type with an escape":         {[]string{started, `{"type":"RUN\u005fFINISHED",` + ids + `,` + outcome + `}`}, true},
+		"every letter of it as an escape": {[]string{started, `{"type":"\u0052\u0055\u004e\u005f\u0046\u0049\u004e\u0049\u0053\u0048\u0045\u0044",` + ids + `,` + outcome + `}`}, true},
+		"two outcomes, the last asks":     {[]string{started, `{"type":"RUN_FINISHED",` + success + `,` + ids + `,` + outcome + `}`}, true},
+		"two outcomes, the first asks":    {[]string{started, `{"type":"RUN_FINISHED",` + outcome + `,` + ids + `,` + success + `}`}, false},
+		"an outcome too deep":             {[]string{started, strings.Replace(`{"type":"RUN_FINISHED",`+ids+`,`+outcome+`}`, `"reason"`, `"x":`+deep+`,"reason"`, 1)}, false},
+		"an announcement too deep":        {[]string{started, `{"type":"CUSTOM","name":"on_interrupt","value":{"x":` + deep + `}}`, finished}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, stream(c.events...)) })
+			got := g.do(input("t", "r", ""))
+			if shown := strings.Contains(got, `"interrupts"`) || strings.Contains(got, "on_interrupt"); shown != c.held {
+				t.Errorf("the client is asked: %v\n%.2000s", shown, got)
+			}
+			if strings.Contains(name, "too deep") != strings.Contains(got, "RUN_ERROR") {
+				t.Errorf("%.2000s", got)
+			}
+			if again := g.do(input("t", "r2", "")); c.held && (g.called() != 1 || !strings.Contains(again, `"interrupts"`)) {
+				t.Errorf("it is not held: backend called %d times\n%.2000s", g.called(), again)
+			}
+		})
+	}
+}
