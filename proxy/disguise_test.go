@@ -374,3 +374,32 @@ func FuzzBodyType(f *testing.F) {
 		}
 	})
 }
+
+// TestFormsCostWhatTheirBytesDo: none of these is looked at more than a few times.
+func TestFormsCostWhatTheirBytesDo(t *testing.T) {
+	const size = 4 << 20
+	fill := func(s string) []byte { return bytes.Repeat([]byte(s), size/len(s)) }
+	line := strings.Repeat("content-disposition ", maxPartHeader/21) + "\n"
+	for name, c := range map[string]struct {
+		body []byte
+		look func([]byte) bool
+	}{
+		"many fields":           {fill("a&"), runInForm},
+		"many escapes":          {fill("%61[%62]&"), runInForm},
+		"one long name":         {fill("["), runInForm},
+		"parts of minus":        {fill("-"), runInParts},
+		"headers one by one":    {fill("content-disposition\n"), runInParts},
+		"headers in one line":   {fill(line), runInParts},
+		"names of one header":   {fill("content-disposition:" + strings.Repeat("name=", 4) + strings.Repeat("x", 8000) + "\n"), runInParts},
+		"continued to the next": {fill("content-disposition\n \n"), runInParts},
+	} {
+		begun := processorTime(t)
+		if c.look(c.body) {
+			t.Errorf("%s: a run", name)
+		}
+		took := processorTime(t) - begun
+		if took > hostileTime {
+			t.Errorf("%s: %v for %d MiB", name, took, size>>20)
+		}
+	}
+}

@@ -140,7 +140,7 @@ func (p *formParts) look(more []byte) bool {
 			left = left[at:]
 			break
 		}
-		left = left[at+len(disposition):]
+		left = left[at+len(header):] // whatever else is called so in it was looked at
 	}
 	p.kept = append(p.kept[:0], left...)
 	return false
@@ -178,6 +178,8 @@ func headerFrom(b []byte) (header []byte, whole bool) {
 // that some server decodes is not guessed at.
 func (p *formParts) header(h []byte) bool {
 	const word = "name"
+	const most = 4 // an honest header has one
+	names := 0
 	for at := len(disposition); at+len(word) <= len(h); at++ {
 		if !bytes.EqualFold(h[at:at+len(word)], []byte(word)) || isToken(h[at-1]) { // as in filename
 			continue
@@ -188,6 +190,9 @@ func (p *formParts) header(h []byte) bool {
 		case rest[0] == '*':
 			return true
 		case rest[0] == '=':
+			if names++; names > most {
+				return true
+			}
 			name := paramValue(bytes.TrimLeft(rest[1:], blanks))
 			plain := appendPlain(nil, bytes.ReplaceAll(name, []byte(`\`), nil))
 			if bytes.Contains(name, []byte("=?")) || p.form.field(plain) {
