@@ -2,6 +2,7 @@ package langgraph
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,7 @@ func (t *trail) begin(task int, event gjson.Result) {
 	if input.IsObject() && len(input.Raw) <= maxArgs {
 		c.args = strings.Clone(input.Raw)
 	}
-	var within []gjson.Result // runs: a tool that another one calls is not beside it
+	var within []gjson.Result // runs: a tool that another one calls is not beside it; JavaScript does not tell
 	if len(t.calls) > 0 {
 		within = event.Get("parent_ids").Array()
 	}
@@ -126,7 +127,7 @@ func (t *trail) end(run string, gaveResult bool) {
 }
 
 // tangled are the tasks in which several calls may ask, at once: LangGraph counts the questions of a task as they come and
-// hands it the answers in that order (langgraph issue 6533), so what was said to one call may be heard by another. In a task
+// hands it the answers in that order (langgraph issue 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18), so what was said to one call may be heard by another. In a task
 // that never had an answer a call that gave its result did not ask; after the first answer it may have.
 func (t *trail) tangled(resumed func(task string) bool) [][]toolCall {
 	var list [][]toolCall
@@ -154,23 +155,12 @@ func (run *run) tangle(natives []native) {
 	case run.blind(natives):
 		run.d.blind.Do(func() { run.d.warn(blindHint) })
 	}
-	for n := range natives {
-		i := slices.IndexFunc(run.before.Natives, func(old native) bool { return old.ID != "" && old.ID == natives[n].ID })
-		if i >= 0 && natives[n].Beside == nil {
-			natives[n].Beside = run.before.Natives[i].Beside // asked again, by a run that shows no tasks
-		}
-	}
-	for _, calls := range run.trail.tangled(func(task string) bool { return slices.Contains(run.before.Tasks, outermost(task)) }) {
-		found := false
-		for n := range natives {
-			if asked(run.trail.tasks[calls[0].task], natives[n].ID) {
-				natives[n].Beside, found = besides(calls), true
-			}
-		}
-		for n := range natives {
-			if !found && !run.trail.explains(natives[n].ID) {
-				natives[n].Beside = besides(calls)
-			}
+	run.asBefore(natives)
+	tangled := run.trail.tangled(func(task string) bool { return slices.Contains(run.before.Tasks, outermost(task)) })
+	if len(tangled) > 0 {
+		askedIn := run.trail.ids()
+		for _, calls := range tangled {
+			mark(natives, askedIn, calls)
 		}
 	}
 	for n := range natives {
@@ -213,8 +203,34 @@ func (run *run) fewerThanCalls(natives []native) bool {
 	})
 }
 
-func (t *trail) explains(id string) bool {
-	return slices.ContainsFunc(t.tasks, func(task string) bool { return asked(task, id) })
+// asBefore marks what was marked before and is asked again, by a run that shows no tasks.
+func (run *run) asBefore(natives []native) {
+	before := map[string]json.RawMessage{}
+	for _, old := range run.before.Natives {
+		if old.ID != "" && old.Beside != nil {
+			before[old.ID] = old.Beside
+		}
+	}
+	for n := range natives {
+		if natives[n].Beside == nil {
+			natives[n].Beside = before[natives[n].ID]
+		}
+	}
+}
+
+// mark marks the questions of the task that the calls are of.
+func mark(natives []native, askedIn map[string]int, calls []toolCall) {
+	told, found := besides(calls), false
+	for n := range natives {
+		if at, known := askedIn[natives[n].ID]; known && at == calls[0].task {
+			natives[n].Beside, found = told, true
+		}
+	}
+	for n := range natives {
+		if _, known := askedIn[natives[n].ID]; !found && !known {
+			natives[n].Beside = told
+		}
+	}
 }
 
 // besides is how the calls of a task are told: [{"name":..,"args":{..}}].
@@ -233,22 +249,17 @@ func besides(calls []toolCall) []byte {
 	return append(list, ']')
 }
 
-// asked says whether a question of the task has the id. Up to langgraph 1.2 all questions of a task have the first one's; from
-// then on the next ones count the answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
-func asked(task, id string) bool {
-	if !isID(id) {
-		return false
-	}
-	for n := range maxAsked {
-		ns := task
-		if n > 0 {
-			ns += "|" + strconv.Itoa(n)
-		}
-		if idOf(ns) == id {
-			return true
+// ids are those that questions of the tasks can have, with the place of the task. Up to langgraph 1.1 all questions of a task
+// have the first one's; in 1.2 the next ones count the answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
+func (t *trail) ids() map[string]int {
+	ids := make(map[string]int, len(t.tasks)*maxAsked)
+	for at, task := range t.tasks {
+		ids[idOf(task)] = at
+		for n := 1; n < maxAsked; n++ {
+			ids[idOf(task+"|"+strconv.Itoa(n))] = at
 		}
 	}
-	return false
+	return ids
 }
 
 func idOf(ns string) string {

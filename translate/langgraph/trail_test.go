@@ -82,6 +82,16 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the TypeScript adapter", func(t *testing.T) { // RAN @langchain/langgraph 1.4.18: asked about b, answered, and a ran
+		raw := func(kind, run string) string {
+			return `{"type":"RAW","event":{"event":"` + kind + `","data":{"input":{"x":1}},"run_id":"` + run + `","name":"tool_` + run + `","tags":["seq:step:1"],"metadata":{"langgraph_checkpoint_ns":"` + taskT + `","__pregel_task_id":"x"}}}`
+		}
+		tuple := `{"type":"RAW","event":[{"id":"m","content":"x"},{"langgraph_checkpoint_ns":"` + taskT + `"}]}`
+		p := pausedBy(t, newDialect(t, Options{}), started, tuple, raw("on_tool_start", "a"), raw("on_tool_start", "b"), raw("on_tool_error", "b"), custom(idT, `"B?"`), finished)
+		if kept := keptOf(p); string(kept.Natives[0].Beside) != `[{"name":"tool_a","args":{"x":1}},{"name":"tool_b","args":{"x":1}}]` {
+			t.Errorf("%s", kept.Natives[0].Beside)
+		}
+	})
 	t.Run("after an answer a call that has ended may have asked", func(t *testing.T) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, `"A?"`), finished)
