@@ -3,6 +3,8 @@ package proxy
 import (
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 )
@@ -62,7 +64,7 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
 		if m.Plain {
 			continue
 		}
-		copies := agui.CallCopies(string(m.JSON), wanted)
+		copies := agui.CallCopies(agui.View(m.JSON).Raw, wanted)
 		for _, c := range copies {
 			found[c.ID]++
 			if id := approved[c.ID]; id != "" && !c.Sure {
@@ -100,11 +102,12 @@ func (r *run) moreThanOnce(p *agui.Pause, found map[string]int, approved map[str
 		}
 		if known == nil {
 			known = map[string]int{}
-			if p.Messages != nil {
-				for _, c := range agui.CallCopies(string(p.Messages), func(id string) bool { return approved[id] != "" }) {
+			agui.View(p.Messages).ForEach(func(_, m gjson.Result) bool {
+				for _, c := range agui.CallCopies(m.Raw, func(id string) bool { return approved[id] != "" }) {
 					known[c.ID]++
 				}
-			}
+				return true
+			})
 		}
 		if found[id] > max(known[id], 1) {
 			return interrupt

@@ -17,9 +17,10 @@ type CallCopy struct {
 
 // CallCopies finds the copies of some calls in text, which is valid JSON: objects with an id and a function, wherever they
 // stand and however the keys are spelled. pydantic-ai reads messages within an activity too, .NET keys in any case and
-// Python tool_calls. They come in the order in which they begin. The cost is linear in the text.
+// Python tool_calls. They come in the order in which they begin. The cost is linear in the text. Of more than maxCopies of one
+// call some are left out, and none is sure.
 func CallCopies(text string, wanted func(id string) bool) []CallCopy {
-	w := copies{text: text, wanted: wanted}
+	w := copies{text: text, wanted: wanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
 	slices.SortStableFunc(w.found, func(a, b CallCopy) int { return a.Begin - b.Begin })
 	last := -1
@@ -30,12 +31,20 @@ func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 			last = n
 		}
 	}
+	for n := range w.found {
+		c := &w.found[n]
+		c.Sure = c.Sure && w.times[c.ID] <= maxCopies
+	}
 	return w.found
 }
+
+// maxCopies bounds what a hostile text of many small copies costs.
+const maxCopies = 64
 
 type copies struct {
 	text   string
 	wanted func(id string) bool
+	times  map[string]int // that each call was found
 	found  []CallCopy
 }
 
@@ -85,8 +94,10 @@ func (w *copies) object(begin int) int {
 	}
 	if c.End = i + 1; is && functions > 0 {
 		c.Sure = c.Sure && ids == 1 && functions == 1
-		c.ID = strings.Clone(c.ID)
-		w.found = append(w.found, c)
+		if w.times[c.ID]++; w.times[c.ID] <= maxCopies {
+			c.ID = strings.Clone(c.ID)
+			w.found = append(w.found, c)
+		}
 	}
 	return c.End
 }

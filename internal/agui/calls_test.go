@@ -85,16 +85,24 @@ func TestWithCalls(t *testing.T) {
 	}
 }
 
-// Nesting costs nothing but its bytes: each is read once.
+// Nesting costs nothing but its bytes: each is read once. Of very many copies not all are kept, and no call of theirs is sure.
 func TestCallCopiesAreFoundInOnePass(t *testing.T) {
-	asks := 0
-	deep := strings.Repeat(`{"id":"c","function":`, MaxDepth-1) + `0` + strings.Repeat("}", MaxDepth-1)
-	list := CallCopies(deep, func(string) bool { asks++; return true })
-	if len(list) != MaxDepth-1 || asks != MaxDepth-1 {
-		t.Errorf("%d copies, asked %d times", len(list), asks)
+	for name, text := range map[string]string{
+		"within each other": strings.Repeat(`{"id":"c","function":`, MaxDepth-1) + `0` + strings.Repeat("}", MaxDepth-1),
+		"beside each other": `[` + strings.Repeat(`{"id":"c","function":0},`, MaxDepth-2) + `{"id":"c","function":0}]`,
+	} {
+		asks := 0
+		list := CallCopies(text, func(string) bool { asks++; return true })
+		if len(list) != maxCopies || asks != MaxDepth-1 {
+			t.Errorf("%s: %d copies, asked %d times", name, len(list), asks)
+		}
+		if slices.ContainsFunc(list, func(c CallCopy) bool { return c.Sure }) {
+			t.Errorf("%s: one of them is sure", name)
+		}
 	}
-	if slices.ContainsFunc(list, func(c CallCopy) bool { return c.Sure }) {
-		t.Error("one of them is sure")
+	many := `[` + strings.Repeat(`{"id":"c","function":0},`, maxCopies+1) + `{"id":"d","function":0}]`
+	if list := CallCopies(many, func(string) bool { return true }); !list[len(list)-1].Sure || list[0].Sure {
+		t.Errorf("a call beside those: %v", list)
 	}
 }
 
