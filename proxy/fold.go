@@ -76,7 +76,7 @@ func (t *transcript) applyOther(ev agui.Event) {
 // addMessage takes a whole message, of the request or of a snapshot.
 func (t *transcript) addMessage(m agui.Message) {
 	msg := &message{id: m.ID, role: m.Role, json: m.JSON, callID: m.ToolCallID}
-	t.messages = append(t.messages, msg)
+	t.keep(msg)
 	if m.ID != "" {
 		t.byID[m.ID] = msg
 	}
@@ -99,10 +99,68 @@ func (t *transcript) addMessage(m agui.Message) {
 }
 
 func (t *transcript) addCall(m *message, c *call) {
-	m.calls, c.in = append(m.calls, c), m
+	if t.tooLarge {
+		m.asked = true
+	} else {
+		m.calls, c.in = append(m.calls, c), m
+	}
 	t.calls = append(t.calls, c)
 	t.callByID[c.ID] = c
-	t.grow(len(c.args) + len(c.ID) + len(c.Name))
+	t.count(c.cost())
+	t.grow(len(c.args))
+}
+
+// keep puts a message behind all others.
+func (t *transcript) keep(m *message) {
+	t.messages = append(t.messages, m)
+	t.count(m.cost())
+}
+
+// What is kept of a message or a call beside its texts, and of what is open.
+const (
+	messageCost = 320
+	callCost    = 280
+	openCost    = 160
+)
+
+func (m *message) cost() int {
+	return messageCost + len(m.id) + len(m.role) + len(m.name) + len(m.callID) + len(m.subagent)
+}
+
+func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
+
+// count counts what is kept of a message or a call beside its contents. Where that is too much, the older ones go.
+func (t *transcript) count(n int) {
+	if t.ids += n; t.ids <= 2*t.limit {
+		return
+	}
+	t.tooLarge, t.thinned, t.ids = true, true, 0
+	t.messages, t.calls = t.newest(t.messages, t.calls)
+	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
+	for _, m := range t.messages {
+		if m.id != "" {
+			t.byID[m.id] = m
+		}
+	}
+	for _, c := range t.calls {
+		t.callByID[c.ID] = c
+	}
+	t.forget()
+}
+
+// newest counts and gives the last messages and calls of which half the bound holds as many of each.
+func (t *transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
+	from := len(messages)
+	for size := 0; from > 0 && size+messages[from-1].cost() <= t.limit/2; from-- {
+		size += messages[from-1].cost()
+		t.ids += messages[from-1].cost()
+	}
+	first := len(calls)
+	for size := 0; first > 0 && size+calls[first-1].cost() <= t.limit/2; first-- {
+		size += calls[first-1].cost()
+		t.ids += calls[first-1].cost()
+	}
+	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
 }
 
 func (t *transcript) answered(callID string) {
@@ -133,10 +191,15 @@ func (t *transcript) forget() {
 		if m.json != nil && m.role == "user" {
 			continue // its content tells an edited message from the old one; See is asked for it
 		}
-		m.json, m.content, m.result = nil, nil, nil
+		m.json = nil
+	}
+	for _, m := range t.messages {
+		m.asked = m.asked || len(m.calls) > 0
+		m.content, m.result, m.calls, m.lastResult, m.encrypted, m.meta = nil, nil, nil, nil, "", metadata{}
 	}
 	t.held = 0
 	for _, c := range t.calls {
+		c.in, c.encrypted, c.meta = nil, "", metadata{}
 		if t.held += len(c.args); c.Answered || t.held > t.limit/callShare {
 			t.held -= len(c.args)
 			c.lose()
@@ -174,6 +237,13 @@ func (t *transcript) hold(n int) {
 	}
 }
 
+// describe adds what an event says of a message or a call to what is known of it.
+func (t *transcript) describe(known *metadata, said gjson.Result) {
+	if !t.tooLarge {
+		t.grow(known.merge(said))
+	}
+}
+
 // applyDelta appends to a message or a call. These are nearly all events of a stream, so each is read once, and nothing is
 // allocated but for what the text itself needs. One that is no JSON is not found out here; every client fails on it.
 func (t *transcript) applyDelta(ev agui.Event) {
@@ -204,11 +274,11 @@ func (t *transcript) applyDelta(ev agui.Event) {
 	} else if ev.Type == agui.CallArgs {
 		if c := t.callByID[id]; c != nil {
 			t.appendArgs(c, delta)
-			c.meta.merge(meta)
+			t.describe(&c.meta, meta)
 		}
 	} else if m := t.byID[id]; m != nil {
 		t.appendText(m, delta)
-		m.meta.merge(meta)
+		t.describe(&m.meta, meta)
 	}
 }
 
@@ -233,7 +303,7 @@ func (t *transcript) applyText(ev agui.Event) bool {
 	case agui.TextEnd:
 		t.end(agui.TextEnd, id)
 		if m := t.byID[id]; m != nil {
-			m.meta.merge(gjson.Parse(v[meta]))
+			t.describe(&m.meta, gjson.Parse(v[meta]))
 		}
 		return true
 	case agui.TextChunk:
@@ -246,10 +316,10 @@ func (t *transcript) applyText(ev agui.Event) bool {
 	m := t.byID[id]
 	if m == nil {
 		m = &message{id: id, role: cmp.Or(textOf(v[role]), "assistant"), name: textOf(v[name]), subagent: textOf(v[subagent]), streamed: true}
-		t.messages = append(t.messages, m)
 		t.byID[id] = m
+		t.keep(m)
 	}
-	m.meta.merge(gjson.Parse(v[meta]))
+	t.describe(&m.meta, gjson.Parse(v[meta]))
 	t.appendText(m, agui.Text(v[delta]))
 	return true
 }
@@ -285,7 +355,7 @@ func (t *transcript) applyCall(ev agui.Event) bool {
 		t.end(agui.CallEnd, id)
 		if c := t.callByID[id]; c != nil {
 			c.Ended = true
-			c.meta.merge(gjson.Parse(v[callMeta]))
+			t.describe(&c.meta, gjson.Parse(v[callMeta]))
 		}
 		return true
 	case agui.CallChunk:
@@ -303,7 +373,10 @@ func (t *transcript) applyCall(ev agui.Event) bool {
 	case agui.CallResult:
 		content := []byte(v[resultContent])
 		m := &message{id: textOf(v[resultID]), role: "tool", callID: id, result: content, subagent: textOf(v[callSubagent]), streamed: true}
-		m.meta.merge(gjson.Parse(v[callMeta]))
+		t.describe(&m.meta, gjson.Parse(v[callMeta]))
+		if t.tooLarge {
+			m.result = nil
+		}
 		t.insertResult(m)
 		t.answered(id)
 		t.grow(len(content))
@@ -314,6 +387,11 @@ func (t *transcript) applyCall(ev agui.Event) bool {
 
 // insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
 func (t *transcript) insertResult(m *message) {
+	t.byID[m.id] = m
+	if t.tooLarge {
+		t.keep(m) // the order of messages that are not known is nobody's concern
+		return
+	}
 	at := len(t.messages) - 1
 	c := t.callByID[m.callID]
 	known := c != nil && c.in != nil
@@ -329,10 +407,10 @@ func (t *transcript) insertResult(m *message) {
 	for at++; at < len(t.messages) && t.messages[at].role == "tool"; at++ {
 	}
 	t.messages = slices.Insert(t.messages, min(at, len(t.messages)), m)
-	t.byID[m.id] = m
 	if known {
 		c.in.lastResult = m
 	}
+	t.count(m.cost())
 }
 
 // startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
@@ -340,7 +418,7 @@ func (t *transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
 	name := textOf(v[callName])
 	if c := t.callByID[id]; c != nil {
-		c.meta.merge(meta)
+		t.describe(&c.meta, meta)
 		c.from, c.latest = len(c.args), name
 		return
 	}
@@ -353,12 +431,12 @@ func (t *transcript) startCall(id string, v *[callKeys]string) {
 	}
 	if m == nil || m.role != "assistant" {
 		m = &message{id: parent, role: "assistant", subagent: textOf(v[callSubagent]), streamed: true}
-		t.messages = append(t.messages, m)
 		t.byID[parent] = m
+		t.keep(m)
 	}
 	c := &call{Call: agui.Call{ID: id, Name: name, Parent: parent}, lost: t.full}
-	c.meta.merge(meta)
 	t.addCall(m, c)
+	t.describe(&c.meta, meta)
 }
 
 func (t *transcript) appendArgs(c *call, delta string) {
@@ -377,6 +455,9 @@ func (t *transcript) appendArgs(c *call, delta string) {
 
 func (t *transcript) applyEncrypted(ev agui.Event) {
 	id, value := ev.Get("entityId").Str, ev.Get("encryptedValue").Str
+	if t.tooLarge {
+		return
+	}
 	if c := t.callByID[id]; c != nil && ev.Get("subtype").Str == "tool-call" {
 		c.encrypted = value
 	} else if m := t.byID[id]; m != nil {
@@ -388,9 +469,10 @@ func (t *transcript) applyEncrypted(ev agui.Event) {
 // applyMessages replaces the messages, as the client does; the calls stay known.
 func (t *transcript) applyMessages(ev agui.Event) {
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
-	t.held, t.full = 0, false
+	t.held, t.full, t.ids = 0, false, 0
 	for _, c := range t.calls {
 		c.in = nil
+		t.ids += c.cost()
 	}
 	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
@@ -398,6 +480,9 @@ func (t *transcript) applyMessages(ev agui.Event) {
 		}
 		return true
 	})
+	if t.tooLarge {
+		t.forget() // what came behind the one that was too much
+	}
 }
 
 // holdsState says whether a state of n bytes, which takes the place of the one before, is kept.

@@ -1,7 +1,10 @@
 package proxy
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -15,6 +18,7 @@ type message struct {
 	content        []byte // streamed text, appended to what json has
 	streamed       bool
 	calls          []*call
+	asked          bool            // it had calls, which are not kept
 	lastResult     *message        // the last tool message that was put behind it
 	result         json.RawMessage // TOOL_CALL_RESULT's content, of a tool message
 	callID         string
@@ -35,39 +39,71 @@ type call struct {
 }
 
 // metadata is what a stream's events said of a message or a call: merged by key, the last one holds.
-type metadata []metadatum
+type metadata struct {
+	list   []metadatum
+	places map[string]int // by key, of a list that is long
+}
 
 type metadatum struct{ key, value string } // JSON text, keys with their quotes
 
-func (m *metadata) merge(object gjson.Result) {
+// fewKeys are found quicker one after the other.
+const fewKeys = 16
+
+// merge returns about how many bytes more are kept.
+func (m *metadata) merge(object gjson.Result) (more int) {
 	if !object.IsObject() {
-		return
+		return 0
 	}
 	object.ForEach(func(k, v gjson.Result) bool {
-		key, value := string([]byte(k.Raw)), string([]byte(v.Raw)) // object may live in a buffer that is used again
-		for i := range *m {
-			if (*m)[i].key == key {
-				(*m)[i].value = value
-				return true
-			}
-		}
-		*m = append(*m, metadatum{key, value})
+		more += m.set(k.Raw, v.Raw)
 		return true
 	})
+	return more
+}
+
+// set keeps copies: key and value may live in a buffer that is used again.
+func (m *metadata) set(key, value string) (more int) {
+	if at := m.find(key); at >= 0 {
+		more = len(value) - len(m.list[at].value)
+		m.list[at].value = strings.Clone(value)
+		return more
+	}
+	key = strings.Clone(key)
+	if m.list = append(m.list, metadatum{key, strings.Clone(value)}); m.places != nil {
+		m.places[key] = len(m.list) - 1
+	}
+	return len(key) + len(value) + 64
+}
+
+// find is where a key stands, -1 if it does not.
+func (m *metadata) find(key string) int {
+	if len(m.list) < fewKeys {
+		return slices.IndexFunc(m.list, func(one metadatum) bool { return one.key == key })
+	}
+	if m.places == nil {
+		m.places = map[string]int{}
+		for at, one := range m.list {
+			m.places[one.key] = at
+		}
+	}
+	if at, ok := m.places[key]; ok {
+		return at
+	}
+	return -1
 }
 
 // onto puts the metadata into an object, over what it has there.
-func (m metadata) onto(object []byte) []byte {
-	if len(m) == 0 {
+func (m *metadata) onto(object []byte) []byte {
+	if len(m.list) == 0 {
 		return object
 	}
 	var all metadata
 	all.merge(gjson.GetBytes(object, "metadata"))
-	for _, one := range m {
-		all.merge(gjson.Parse("{" + one.key + ":" + one.value + "}"))
+	for _, one := range m.list {
+		all.set(one.key, one.value)
 	}
 	out := []byte{'{'}
-	for i, one := range all {
+	for i, one := range all.list {
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -107,21 +143,24 @@ func (m *message) render() json.RawMessage {
 
 // renderCalls adds the calls that were streamed to those that the message came with.
 func (m *message) renderCalls(out []byte, known int) []byte {
-	for _, c := range m.calls[known:] {
+	list := []byte{'['}
+	if came := gjson.GetBytes(out, "toolCalls"); known > 0 && came.IsArray() {
+		list = bytes.TrimRight(append(list[:0], came.Raw[:len(came.Raw)-1]...), " \t\r\n")
+	}
+	for n, c := range m.calls[known:] {
 		type function struct {
 			Name      string `json:"name"`
 			Arguments string `json:"arguments"`
 		}
-		one := agui.MustMarshal(struct {
+		if n+known > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, c.meta.onto(agui.MustMarshal(struct {
 			ID        string   `json:"id"`
 			Type      string   `json:"type"`
 			Function  function `json:"function"`
 			Encrypted string   `json:"encryptedValue,omitempty"`
-		}{c.ID, "function", function{c.Name, string(c.args)}, c.encrypted})
-		if !gjson.GetBytes(out, "toolCalls").IsArray() {
-			out = agui.SetKey(out, "toolCalls", []byte("[]"))
-		}
-		out = agui.SetKey(out, "toolCalls.-1", c.meta.onto(one))
+		}{c.ID, "function", function{c.Name, string(c.args)}, c.encrypted}))...)
 	}
-	return out
+	return agui.SetKey(out, "toolCalls", append(list, ']'))
 }

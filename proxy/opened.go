@@ -43,6 +43,13 @@ func (o opened) close() []byte {
 
 // begin notes what was begun under the key.
 func (t *transcript) begin(end agui.Type, key string) {
+	if t.openLost {
+		return
+	}
+	if t.openSize += openCost + len(key); t.openSize > t.limit {
+		t.openLost, t.open, t.openAt, t.living = true, nil, nil, 0
+		return
+	}
 	o := opened{end, key}
 	if t.openAt == nil {
 		t.openAt = map[opened][]int{}
@@ -74,6 +81,7 @@ func (t *transcript) end(end agui.Type, key string) {
 	}
 	t.open[places[len(places)-1]] = opened{}
 	t.living--
+	t.openSize -= openCost + len(key)
 	if t.openAt[o] = places[:len(places)-1]; len(places) == 1 {
 		delete(t.openAt, o)
 	}

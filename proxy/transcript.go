@@ -15,7 +15,9 @@ const foldBytes = 64 << 10
 // A transcript is what the client of a run has been shown: the messages and the state of its request and what the
 // stream made of them, as the official client's reducer does (@ag-ui/client src/apply/default.ts). It keeps the events
 // that matter raw, the pieces of a text joined, and folds them when somebody asks; RAW and CUSTOM events never matter. It is
-// bounded: over the bound the messages or the state are not known any more, and never known in part.
+// bounded: over the bound the messages or the state are not known any more, and never known in part. What is left then are ids,
+// and those of the oldest go where there are too many even so. What is raw, the contents, the state, its patches, and what is
+// open have the bound each, ids twice.
 type transcript struct {
 	limit    int
 	raw      records // events not folded yet
@@ -30,8 +32,10 @@ type transcript struct {
 	byID      map[string]*message
 	calls     []*call
 	callByID  map[string]*call
-	size      int // of what is folded, by estimate
+	size      int // of the contents that are folded, by estimate
+	ids       int // of what else is kept of messages and calls, by estimate
 	tooLarge  bool
+	thinned   bool // the oldest messages and calls are not known at all
 	held      int  // bytes of arguments that are kept though it is too large
 	full      bool // that was too much, too
 	state     json.RawMessage
@@ -41,6 +45,8 @@ type transcript struct {
 	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
 	openAt      map[opened][]int
 	living      int    // places of open that are not zero
+	openSize    int    // of what is open, by estimate
+	openLost    bool   // it was too much: what is open is not known
 	lastText    string // for chunks without an id
 	lastCall    string
 	stateSent   bool // the last event about the state was a whole snapshot
@@ -53,9 +59,7 @@ func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *t
 	for _, m := range messages {
 		t.size += len(m.JSON)
 	}
-	if t.size > limit {
-		t.seed()
-	}
+	t.tooLarge = t.size > limit
 	if t.holdsState(len(state)) {
 		t.state = state
 	}
@@ -70,8 +74,14 @@ func (t *transcript) seed() {
 	first := t.first
 	t.first, t.size = nil, 0
 	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
+	if most := 1 + t.limit/messageCost; t.tooLarge && len(first) > most {
+		first = first[len(first)-most:]
+	}
 	for _, m := range first {
 		t.addMessage(m)
+	}
+	if t.tooLarge {
+		t.forget()
 	}
 }
 
@@ -206,7 +216,7 @@ func (t *transcript) askedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
 	if c == nil {
-		return agui.AskedCall{}, false
+		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned // it may be one of those that are not kept
 	}
 	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), Unknown: c.lost}
 	if !c.lost {
@@ -219,7 +229,7 @@ func (t *transcript) askedCall(id string) (agui.AskedCall, bool) {
 func (t *transcript) asked(id string) bool {
 	t.fold()
 	m := t.byID[id]
-	return m != nil && len(m.calls) > 0
+	return m != nil && (m.asked || len(m.calls) > 0)
 }
 
 // holds says whether there is a message of that id.
@@ -240,6 +250,12 @@ func (t *transcript) seen() []agui.SeenMessage {
 		}
 	}
 	return list
+}
+
+// knowsOpen says whether it is known what is open.
+func (t *transcript) knowsOpen() bool {
+	t.fold()
+	return !t.openLost
 }
 
 // unclosed are the events that close what is open, the innermost first.

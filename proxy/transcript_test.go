@@ -193,13 +193,15 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 // Turns of message, call and result cost the same however many there were before; and so do the calls of one message.
 func TestManyTurnsTakeLinearTime(t *testing.T) {
 	for name, c := range map[string]struct {
-		parent          string
-		turns, messages int
+		parent                 string
+		turns, messages, limit int
 	}{
-		"a message each": {"m%[1]d", 100_000, 200_000},
-		"one message":    {"m", 200_000, 200_001},
+		"a message each":           {"m%[1]d", 100_000, 200_000, 64 << 20},
+		"one message":              {"m", 200_000, 200_001, 64 << 20},
+		"a message each, too many": {"m%[1]d", 100_000, 0, defaultTranscriptBytes},
+		"one message, too many":    {"m", 200_000, 0, defaultTranscriptBytes},
 	} {
-		tr := newTranscript(defaultTranscriptBytes, nil, nil)
+		tr := newTranscript(c.limit, nil, nil)
 		before := processorTime(t)
 		for n := range c.turns {
 			for _, s := range []string{
@@ -212,6 +214,12 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 		tr.fold()
 		if took := processorTime(t) - before; took > hostileTime {
 			t.Errorf("%s: %v", name, took)
+		}
+		if c.messages == 0 { // of those only the newest are kept
+			if n := len(tr.messages); n > 2*c.limit/messageCost || len(tr.calls) > 2*c.limit/callCost || tr.callByID[fmt.Sprintf("c%d", c.turns-1)] == nil {
+				t.Errorf("%s: %d messages and %d calls", name, n, len(tr.calls))
+			}
+			c.messages = len(tr.messages)
 		}
 		if got := len(tr.messages); got != c.messages || tr.messages[got-1].callID != fmt.Sprintf("c%d", c.turns-1) {
 			t.Errorf("%s: %d messages", name, got)
