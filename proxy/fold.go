@@ -129,9 +129,13 @@ func (m *message) cost() int {
 
 func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
 
+// names is how many bytes may be kept of what has only an id: some, however little may be kept of contents. Without them no
+// pause can be told.
+func (t *transcript) names() int { return max(t.limit, 1<<20) }
+
 // count counts what is kept of a message or a call beside its contents. Where that is too much, the older ones go.
 func (t *transcript) count(n int) {
-	if t.ids += n; t.ids <= 2*t.limit {
+	if t.ids += n; t.ids <= 2*t.names() {
 		return
 	}
 	t.tooLarge, t.thinned, t.ids = true, true, 0
@@ -151,12 +155,12 @@ func (t *transcript) count(n int) {
 // newest counts and gives the last messages and calls of which half the bound holds as many of each.
 func (t *transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
 	from := len(messages)
-	for size := 0; from > 0 && size+messages[from-1].cost() <= t.limit/2; from-- {
+	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
 		size += messages[from-1].cost()
 		t.ids += messages[from-1].cost()
 	}
 	first := len(calls)
-	for size := 0; first > 0 && size+calls[first-1].cost() <= t.limit/2; first-- {
+	for size := 0; first > 0 && size+calls[first-1].cost() <= t.names()/2; first-- {
 		size += calls[first-1].cost()
 		t.ids += calls[first-1].cost()
 	}

@@ -46,7 +46,7 @@ func (t *transcript) begin(end agui.Type, key string) {
 	if t.openLost {
 		return
 	}
-	if t.openSize += openCost + len(key); t.openSize > t.limit {
+	if t.openSize += openCost + len(key); t.openSize > t.names() {
 		t.openLost, t.open, t.openAt, t.living = true, nil, nil, 0
 		return
 	}

@@ -19,6 +19,9 @@ import (
 
 // concludePause saves a pause and tells it then: a resume can arrive before the write returns.
 func (r *run) concludePause(res translate.Result) []agui.Event {
+	if told := r.tooMuch(&res); told != nil {
+		return append(res.Before, r.refusePause(told))
+	}
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
@@ -38,6 +41,44 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 		announce = r.announcement(told)
 	}
 	return r.tellPause(told, announce, more)
+}
+
+// tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.
+func (r *run) tooMuch(res *translate.Result) *agui.RunError {
+	p := &res.Pause
+	if len(p.Interrupts) > translate.MaxQuestions {
+		return agui.Errorf(agui.PauseTooLarge, "the run asks %d questions at once, more than %d", len(p.Interrupts), translate.MaxQuestions)
+	}
+	size := len(res.Finish.JSON) + len(p.Private) + len(p.NativeFinish)
+	for _, i := range p.Interrupts {
+		size += len(i.Object) + len(i.Private)
+	}
+	for _, ev := range p.Native {
+		size += len(ev)
+	}
+	if limit := pauseFrames * r.h.opts.MaxFrameBytes; size > limit {
+		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES)", limit, pauseFrames)
+	}
+	if r.show != translate.ShowNative && !r.transcript.knowsOpen() {
+		return agui.Errorf(agui.PauseTooLarge, "the run asks something while more is open in its stream than can be kept (HOLDPOINT_TRANSCRIPT_BYTES)")
+	}
+	return nil
+}
+
+// pauseFrames is how many of the largest frames a pause may have in all that is kept of it: a question stands there as the
+// backend asked it, as the client is told it, and in what the dialect keeps of it.
+const pauseFrames = 4
+
+// refusePause ends a run with an error in place of its question.
+func (r *run) refusePause(told *agui.RunError) agui.Event {
+	r.log.Error("pause not kept", "err", told)
+	if r.token != "" {
+		if err := r.save(store.Result{How: store.Finished, Finish: told.Event().JSON}, nil); err != nil {
+			told = storeDown().err
+		}
+	}
+	r.outcome, r.code = "error", told.Code
+	return told.Event()
 }
 
 // mint gives the interrupts the ids that the client sees.

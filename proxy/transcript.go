@@ -74,7 +74,7 @@ func (t *transcript) seed() {
 	first := t.first
 	t.first, t.size = nil, 0
 	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
-	if most := 1 + t.limit/messageCost; t.tooLarge && len(first) > most {
+	if most := t.names() / messageCost; t.tooLarge && len(first) > most {
 		first = first[len(first)-most:]
 	}
 	for _, m := range first {
@@ -216,7 +216,7 @@ func (t *transcript) askedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
 	if c == nil {
-		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned // it may be one of those that are not kept
+		return agui.AskedCall{ID: strings.Clone(id), Unknown: true}, t.thinned && id != "" // it may be one of those that are not kept
 	}
 	asked := agui.AskedCall{ID: strings.Clone(id), Name: cmp.Or(c.latest, c.Name), Unknown: c.lost}
 	if !c.lost {

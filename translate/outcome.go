@@ -53,3 +53,26 @@ func WithoutOutcome(finish agui.Event) agui.Event {
 	}
 	return finish.Clone()
 }
+
+// MaxQuestions is how many a pause may have. Nobody answers as many, and what is done with each beside the others is bounded
+// by it.
+const MaxQuestions = 4096
+
+// maxAsked bounds the events by which they are asked, as two frames are by default.
+const maxAsked = 16 << 20
+
+// Asked counts what a run keeps of questions until its end.
+type Asked struct{ events, bytes int }
+
+// Add counts one more event, of so many bytes. An error, for which the run is to be given up, says that it is too much: no client
+// could be told all of it.
+func (a *Asked) Add(bytes int) error {
+	a.events, a.bytes = a.events+1, a.bytes+bytes
+	if a.events > MaxQuestions || a.bytes > maxAsked {
+		return agui.Errorf(agui.PauseTooLarge, "the run asks more than %d questions, or questions of more than %d bytes", MaxQuestions, maxAsked)
+	}
+	return nil
+}
+
+// Drop takes back what Add counted for events that turned out to be no questions.
+func (a *Asked) Drop(events, bytes int) { a.events, a.bytes = a.events-events, a.bytes-bytes }

@@ -27,6 +27,7 @@ const (
 	MessagesNotTaken     Code = "MESSAGES_NOT_TAKEN"
 	StoreUnavailable     Code = "STORE_UNAVAILABLE"
 	StoreFull            Code = "STORE_FULL"
+	PauseTooLarge        Code = "PAUSE_TOO_LARGE"
 	UpstreamUnreachable  Code = "UPSTREAM_UNREACHABLE"
 	UpstreamStatus       Code = "UPSTREAM_STATUS"
 	UpstreamEOF          Code = "UPSTREAM_EOF"

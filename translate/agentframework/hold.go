@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -74,9 +75,12 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	}
 	run.remove(h)
 	run.take(a)
+	size := 0
 	for _, ev := range h.events {
+		size += len(ev.JSON)
 		run.drop(ev)
 	}
+	run.tooMany = cmp.Or(run.tooMany, run.asking.Add(size))
 	return true
 }
 

@@ -22,6 +22,8 @@ type run struct {
 	texts    opened // messages
 	asks     []ask
 	askAt    map[string]int  // where each is, by its id
+	asking   translate.Asked // by the events of these
+	tooMany  error           // it was more than can be asked: the run is given up
 	gone     map[string]bool // calls that were taken out
 	held     []*held         // calls that may be synthetic
 	heldSize int             // bytes of their events
@@ -48,6 +50,9 @@ func newRun(d *Dialect, r translate.Request) *run {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	if run.tooMany != nil {
+		return run.tooMany
+	}
 	if run.native {
 		emit(ev)
 		emit = func(agui.Event) {}
@@ -163,6 +168,7 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	case a.Kind == request:
 		run.asked(a.ID).about = slices.Clone(a.about) // its call came first
 	}
+	run.tooMany = run.asking.Add(len(ev.JSON))
 	run.after = a.Kind == approval
 	run.drop(ev)
 	return true

@@ -90,7 +90,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	switch ev.Type {
 	case agui.RunStarted:
-		run.began = append(run.began, ev.Clone())
+		if len(run.began) == 0 { // a second one begins nothing
+			run.began = append(run.began, ev.Clone())
+		}
 	case agui.Custom:
 		if who := translate.Announced(ev); who == translate.Mastra || who == translate.CrewAI {
 			run.foreign = who

@@ -20,6 +20,7 @@ type run struct {
 	r translate.Request
 
 	customs []json.RawMessage
+	asked   translate.Asked // by them
 	// What was seen, and what of it after the first CUSTOM.
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
@@ -49,6 +50,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		switch translate.Announced(ev) {
 		case translate.LangGraph, translate.Unsigned:
 			if json.Valid(ev.JSON) {
+				if err := run.asked.Add(len(ev.JSON)); err != nil {
+					return err
+				}
 				run.customs = append(run.customs, slices.Clone(ev.JSON))
 				return nil
 			}

@@ -15,6 +15,7 @@ type asked struct {
 	*call
 	hidden bool // the client was not shown the call
 	place  int  // among all
+	size   int
 }
 
 // result: a call with a result waits for nothing.
@@ -32,6 +33,9 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	}
 	if a, ok := run.asked[id]; ok {
 		delete(run.asked, id)
+		if !run.native { // its frames are kept all the same
+			run.asking.Drop(1, a.size)
+		}
 		run.free(a.call)
 	}
 }

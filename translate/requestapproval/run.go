@@ -25,14 +25,16 @@ type run struct {
 	r      translate.Request
 	native bool
 
-	held  []frame           // in the order in which they came; of a native client's calls too
-	size  int               // of those
-	calls []*call           // that are held, or looked at
-	chunk string            // the call that chunks without an id belong to, if it is one of these or asks
-	asked map[string]asked  // what has no answer yet, by the call's id
-	count int               // of all that was asked
-	shown []json.RawMessage // the native frames of what is asked
-	had   map[string]bool   // ids of calls that the client's history has; nil until one is asked about
+	held    []frame           // in the order in which they came; of a native client's calls too
+	size    int               // of those
+	calls   []*call           // that are held, or looked at
+	chunk   string            // the call that chunks without an id belong to, if it is one of these or asks
+	asked   map[string]asked  // what has no answer yet, by the call's id
+	count   int               // of all that was asked
+	asking  translate.Asked   // by what has no answer yet
+	tooMany error             // it is more than can be asked: the run is given up
+	shown   []json.RawMessage // the native frames of what is asked
+	had     map[string]bool   // ids of calls that the client's history has; nil until one is asked about
 
 	// Memory that is used again: what is emitted is valid during the call only.
 	spare *call
@@ -55,6 +57,9 @@ func newRun(r translate.Request) *run {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	if run.tooMany != nil {
+		return run.tooMany
+	}
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		run.callEvent(ev, emit)
@@ -230,7 +235,9 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 		c.bytes = nil
 	}
 	run.count++
-	run.asked[string(c.id)] = asked{c, hidden, run.count}
+	size := len(c.args) + len(c.bytes)
+	run.asked[string(c.id)] = asked{c, hidden, run.count, size}
+	run.tooMany = run.asking.Add(size)
 }
 
 // repeats says whether the client's history has a call of that id, or a tool message on it.
