@@ -29,6 +29,7 @@ var (
 	ErrStale    = errors.New("store: something else began on the thread")
 	ErrOwner    = errors.New("store: the thread belongs to another owner")
 	ErrFull     = errors.New("store: full of open pauses")
+	ErrShare    = errors.New("store: the open pauses from one address have their share of the store")
 )
 
 // A Store keeps one Record per key: the open pause, if any, and the bounded results of earlier ones. It is safe for
@@ -60,8 +61,9 @@ type Store interface {
 
 	// Open creates the pause for owner, the one that Load was called with. ErrExists while another is open or claimed,
 	// or if p.ID was used before; the open pause's own id again is the same Open (a lost reply: nil, and nothing
-	// changes). ErrFull if no room can be made without evicting a pause. A pause in doubt gives way; its result stays
-	// (as Doubtful). p.Opened is set by the store.
+	// changes). ErrFull if no room can be made without evicting a pause, ErrShare if those from p.From have their share of
+	// it. Of a pause that was opened, the Messages and the State may go for room, now or later: it is Stripped then. A pause
+	// in doubt gives way; its result stays (as Doubtful). p.Opened is set by the store.
 	//
 	// An unowned thread is given to owner in the same step, and a thread of another is ErrOwner. Load alone cannot do
 	// it: a run may last for hours, and until it pauses nothing keeps its owner from being evicted; a stranger who fills

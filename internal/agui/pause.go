@@ -76,6 +76,14 @@ type Pause struct {
 	// back after a resume that failed: another answer, a denial too, would carry out the first one again. admit lets
 	// only the same answer through then.
 	Sticky bool `json:"sticky,omitempty"`
+	// Stripped: the store had no room for Messages and State, or not any more. Both are nil, whatever there was.
+	Stripped bool `json:"stripped,omitempty"`
+
+	// Ended says, where a dialect reads answers, that the pause is over.
+	Ended bool `json:"-"`
+	// Failed says of an ended pause that it was answered, and that the run with the answers ended in an error or in doubt:
+	// the backend may hold them still, and carry them out when it is asked to go on.
+	Failed bool `json:"-"`
 
 	// What follows is proxy's to fill.
 
@@ -85,12 +93,8 @@ type Pause struct {
 	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not kept
 	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
-
-	// Ended says, where a dialect reads answers, that the pause is over.
-	Ended bool `json:"-"`
-	// Failed says of an ended pause that it was answered, and that the run with the answers ended in an error or in doubt:
-	// the backend may hold them still, and carry them out when it is asked to go on.
-	Failed bool `json:"-"`
+	// From is a hash of the client's address, where the store deals out shares by that; else 0.
+	From uint64 `json:"from,omitempty"`
 }
 
 // A SeenMessage is what is kept of a message to tell a new one from an old one.

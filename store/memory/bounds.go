@@ -1,15 +1,17 @@
 package memory
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
 )
 
-// Room is made in this order: what can be replayed becomes tombstones, the record used least recently first, then
-// tombstones go, and the owner with them; a record that waits never goes.
+// Room is made in this order: what can be replayed becomes tombstones, the record used least recently first, then the
+// snapshots of pauses go, the oldest pause's first, then tombstones, and the owner with them; a record that waits never goes.
 //
 // A record without anything to replay is small, and forgetting it has a price: the thread belongs to whoever asks
 // next, and its ids are unknown. So the bare ones do not count as Entries: a flood of new threads, each of which leaves
@@ -68,7 +70,7 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 
 // set makes rec the record of e: in its list, counted, its new results the youngest.
 func (s *Store) set(e *entry, rec store.Record) {
-	old := e.rec.Results
+	old, pause, doubt := e.rec.Results, e.rec.Pause, e.rec.Doubt
 	e.rec = rec
 	if c := classify(&rec); c != e.class {
 		s.leave(e)
@@ -77,6 +79,68 @@ func (s *Store) set(e *entry, rec store.Record) {
 	if !sameSlice(old, rec.Results) {
 		s.count(e, old)
 	}
+	if pause != rec.Pause || doubt != rec.Doubt {
+		s.countPause(e, pause)
+	}
+}
+
+// countPause brings what waits up to date with the pause of e, which was another one, or the same without snapshots.
+func (s *Store) countPause(e *entry, old *agui.Pause) {
+	now := portionOf(e.rec.Pause, e.rec.Doubt)
+	s.waits = s.waits.less(e.waits).plus(now)
+	if s.share > 0 {
+		s.deal(old, portion{}.less(e.waits))
+		s.deal(e.rec.Pause, now)
+	}
+	e.waits = now
+	if now.bytes == now.questions {
+		s.snapshots.Remove(e.key)
+	} else if !s.snapshots.Contains(e.key) {
+		s.snapshots.Add(e.key, struct{}{})
+	}
+}
+
+// deal changes what the pauses from an address take.
+func (s *Store) deal(p *agui.Pause, change portion) {
+	if p == nil || p.From == 0 {
+		return
+	}
+	if has := s.from[p.From].plus(change); has.places > 0 {
+		s.from[p.From] = has
+	} else {
+		delete(s.from, p.From)
+	}
+}
+
+// admits says whether there is room for one more pause, or one in place of another. Where there is none, pauses past the
+// retention go first.
+func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
+	more := portionOf(p, nil).less(instead)
+	err := s.fits(p, more)
+	if err != nil && s.retire(now) {
+		err = s.fits(p, more)
+	}
+	return err
+}
+
+func (s *Store) fits(p *agui.Pause, more portion) error {
+	if more.places == 0 {
+		return nil // it takes the place of another
+	}
+	if s.share > 0 && p.From != 0 {
+		has := s.from[p.From].plus(more)
+		if 100*has.places > s.share*s.entries && has.places > 1 || has.questions > s.all/100*s.share {
+			return fmt.Errorf("%w: %d pauses of %d bytes", store.ErrShare, has.places, has.questions)
+		}
+	}
+	all := s.waits.plus(more)
+	switch {
+	case all.places > s.entries:
+		return fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.waits.places, s.entries)
+	case all.questions > s.all:
+		return fmt.Errorf("%w: %d of %d bytes (HOLDPOINT_STORE_BYTES)", store.ErrFull, s.waits.questions, s.all)
+	}
+	return nil
 }
 
 // sameSlice says whether nothing has changed: rules never writes into a slice of results.
@@ -139,12 +203,8 @@ func (s *Store) leave(e *entry) {
 	}
 }
 
-// room says whether one more record may wait. If none may, pauses past the retention, which nobody has looked at since,
-// are closed first.
-func (s *Store) room(now time.Time) bool {
-	if len(s.waiting) < s.entries {
-		return true
-	}
+// retire closes pauses past the retention, which nobody has looked at since; false if there can be none.
+func (s *Store) retire(now time.Time) bool {
 	if now.Before(s.retireFrom) {
 		return false
 	}
@@ -160,7 +220,7 @@ func (s *Store) room(now time.Time) bool {
 		}
 	}
 	s.retireFrom = next
-	return len(s.waiting) < s.entries
+	return true
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -170,61 +230,114 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// shrink brings the lists back under their bounds.
+// shrink brings the lists back under their bounds. Its parts are apart: each step ends with it, and what it needs of the stack
+// every run would need.
 func (s *Store) shrink() {
-	for len(s.waiting)+s.ended.Len() > s.entries {
-		_, e, ok := s.ended.GetOldest()
-		if !ok {
-			break
+	for len(s.waiting)+s.ended.Len() > s.entries && s.buryEnded() {
+	}
+	for s.bytes > s.replayBytes || s.bytes+s.waits.bytes > s.all {
+		if !s.buryResult() && !(s.bytes+s.waits.bytes > s.all && s.strip()) && !s.forget() {
+			break // tombstones of threads that wait, and their questions
 		}
+	}
+	for s.bare.Len() > bareFactor*s.entries && s.forget() {
+	}
+}
+
+// buryEnded makes tombstones of the results of the thread used least recently; false if there are none.
+func (s *Store) buryEnded() bool {
+	_, e, ok := s.ended.GetOldest()
+	if ok {
 		rec := e.rec
 		rules.Bury(&rec, "")
 		s.set(e, rec)
 	}
-	for s.bytes > s.replayBytes {
-		if ref, _, ok := s.replayable.RemoveOldest(); ok {
-			if e, ok := s.peek(ref.key); ok {
-				rec := e.rec
-				rules.Bury(&rec, ref.pauseID)
-				s.set(e, rec)
-			}
-		} else if _, e, ok := s.bare.RemoveOldest(); ok {
-			s.bytes -= e.bytes
-		} else {
-			break // tombstones of threads that wait
-		}
-	}
-	for s.bare.Len() > bareFactor*s.entries {
-		if _, e, ok := s.bare.RemoveOldest(); ok {
-			s.bytes -= e.bytes
-		}
-	}
+	return ok
 }
 
-// size of a result, roughly: what backends and clients decide, and something for the rest.
+// buryResult makes a tombstone of the oldest result; false if there is none.
+func (s *Store) buryResult() bool {
+	ref, _, ok := s.replayable.RemoveOldest()
+	if !ok {
+		return false
+	}
+	if e, ok := s.peek(ref.key); ok {
+		rec := e.rec
+		rules.Bury(&rec, ref.pauseID)
+		s.set(e, rec)
+	}
+	return true
+}
+
+// strip takes the snapshots from the pause that was opened first of those that have some; false if none has.
+func (s *Store) strip() bool {
+	key, _, ok := s.snapshots.GetOldest()
+	if ok {
+		e := s.waiting[key]
+		rec := e.rec
+		rules.Strip(&rec)
+		s.set(e, rec)
+	}
+	return ok
+}
+
+// forget drops the thread used least recently of those of which only the owner and tombstones are left; false if there is none.
+func (s *Store) forget() bool {
+	_, e, ok := s.bare.RemoveOldest()
+	if ok {
+		s.bytes -= e.bytes
+	}
+	return ok
+}
+
+// What is counted beside the bytes that backends and clients decide, and for each thing of a list.
+const (
+	restBytes = 256
+	itemBytes = 32
+)
+
+// size of a result, roughly.
 func size(r *store.Result) int {
-	const rest = 256
-	n := rest + len(r.Finish) + len(r.Messages) + len(r.State)
+	n := restBytes + len(r.Finish) + len(r.Messages) + len(r.State) + sizeOfSeen(r.Seen)
 	for _, id := range r.IDs {
-		n += len(id) + 16
+		n += len(id) + itemBytes
 	}
-	for _, m := range r.Seen {
-		n += len(m.ID) + len(m.Digest) + 32
+	if r.Pause != nil {
+		n += sizeOfPause(r.Pause)
 	}
-	if p := r.Pause; p != nil {
-		n += rest + len(p.Private) + len(p.NativeFinish) + len(p.Finish)
-		for _, i := range p.Interrupts {
-			n += len(i.ID) + len(i.Native) + len(i.Object) + len(i.Private) + 80
-			for _, c := range i.Calls {
-				n += len(c.ID) + len(c.Name) + len(c.Args) + 56
-			}
+	return n
+}
+
+// portionOf is what a pause takes with what is known of its doubt; nil: nothing.
+func portionOf(p *agui.Pause, doubt *store.Result) portion {
+	if p == nil {
+		return portion{}
+	}
+	n := 4*restBytes + sizeOfPause(p) // the record, and its places in the lists
+	if doubt != nil {
+		n += size(doubt)
+	}
+	return portion{1, n + len(p.Messages) + len(p.State), n}
+}
+
+// sizeOfPause is without its snapshots.
+func sizeOfPause(p *agui.Pause) int {
+	n := 2*restBytes + len(p.Private) + len(p.NativeFinish) + len(p.Finish) + sizeOfSeen(p.Seen)
+	for _, i := range p.Interrupts {
+		n += restBytes/2 + len(i.ID) + len(i.Native) + len(i.Object) + len(i.Private) + len(i.Question)
+		for _, c := range i.Calls {
+			n += 2*itemBytes + len(c.ID) + len(c.Name) + len(c.Args)
 		}
-		for _, ev := range p.Native {
-			n += len(ev) + 24
-		}
-		for _, m := range p.Seen {
-			n += len(m.ID) + len(m.Digest) + 32
-		}
+	}
+	for _, ev := range p.Native {
+		n += len(ev) + itemBytes
+	}
+	return n
+}
+
+func sizeOfSeen(list []agui.SeenMessage) (n int) {
+	for _, m := range list {
+		n += len(m.ID) + len(m.Digest) + itemBytes
 	}
 	return n
 }

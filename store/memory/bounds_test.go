@@ -2,6 +2,8 @@ package memory
 
 import (
 	"fmt"
+	"maps"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,8 @@ func TestListsAgreeWithRecords(t *testing.T) {
 		s := New(Options{
 			Entries:        rapid.IntRange(1, 3).Draw(rt, "entries"),
 			ReplayBytes:    rapid.SampledFrom([]int{1000, 4000, 1 << 20}).Draw(rt, "bytes"),
+			Bytes:          rapid.SampledFrom([]int{8000, 1 << 20}).Draw(rt, "all"),
+			Share:          rapid.SampledFrom([]int{0, 50}).Draw(rt, "share"),
 			ReplayTTL:      10 * time.Second,
 			PauseRetention: 30 * time.Second,
 			Now:            func() time.Time { return now },
@@ -43,6 +47,9 @@ func TestListsAgreeWithRecords(t *testing.T) {
 			"open": func(rt *rapid.T) {
 				n++
 				p := agui.Pause{ID: fmt.Sprint("p", n), Interrupts: []agui.Interrupt{{ID: "i"}}}
+				p.From = rapid.Uint64Range(0, 2).Draw(rt, "from")
+				p.Messages = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "messages")))
+				p.Private = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "private")))
 				_ = s.Open(t.Context(), thread.Draw(rt, "key"), "alice", p)
 			},
 			"claim": func(rt *rapid.T) {
@@ -103,6 +110,31 @@ func (s *Store) check(t rapid.TB) {
 	if bytes != s.bytes {
 		t.Fatalf("counted %d bytes, there are %d", s.bytes, bytes)
 	}
+	var waits portion
+	snapshots, from := 0, map[uint64]portion{}
+	for _, e := range entries {
+		one := portionOf(e.rec.Pause, e.rec.Doubt)
+		waits = waits.plus(one)
+		if one.bytes > one.questions {
+			snapshots++
+			if !s.snapshots.Contains(e.key) {
+				t.Fatalf("the snapshots of %s are not listed", e.key)
+			}
+		}
+		if e.rec.Pause != nil && e.rec.Pause.From != 0 && s.share > 0 {
+			from[e.rec.Pause.From] = from[e.rec.Pause.From].plus(one)
+		}
+	}
+	switch {
+	case waits != s.waits:
+		t.Fatalf("counted %v, there are %v", s.waits, waits)
+	case snapshots != s.snapshots.Len():
+		t.Fatalf("%d snapshots are listed, there are %d", s.snapshots.Len(), snapshots)
+	case !maps.Equal(from, s.from):
+		t.Fatalf("shares are %v, want %v", s.from, from)
+	case s.bytes+s.waits.bytes > s.all && len(replayable)+snapshots+s.bare.Len() > 0:
+		t.Fatalf("%d bytes of results and %d of pauses, bound %d", s.bytes, s.waits.bytes, s.all)
+	}
 	if s.replayable.Len() != len(replayable) {
 		t.Fatalf("%d replayable results are listed, there are %d", s.replayable.Len(), len(replayable))
 	}
@@ -128,4 +160,59 @@ func (s *Store) check(t rapid.TB) {
 	case s.bytes > s.replayBytes && len(replayable)+s.bare.Len() > 0:
 		t.Fatalf("%d bytes, bound %d", s.bytes, s.replayBytes)
 	}
+}
+
+// TestCountedBytesAreThoseOfTheHeap: what is counted is what there is, within a factor, of whatever the records consist.
+func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
+	text := func(n, size int) string { return fmt.Sprintf("%0*d", size, n) }
+	for name, fill := range map[string]func(s *Store, n int) error{
+		"small pauses": func(s *Store, n int) error {
+			return s.Open(t.Context(), store.Key(text(n, 64)), "", agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}})
+		},
+		"many interrupts": func(s *Store, n int) error {
+			p := agui.Pause{ID: text(n, 32)}
+			for i := range 50 {
+				p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: text(i, 40), Native: text(n, 32), Object: []byte(text(n, 60)), Calls: []agui.AskedCall{{ID: text(n, 20), Name: text(n, 4), Args: text(n, 30)}}})
+			}
+			return s.Open(t.Context(), store.Key(text(n, 64)), "", p)
+		},
+		"many seen messages": func(s *Store, n int) error {
+			p := agui.Pause{ID: text(n, 32)}
+			for i := range 300 {
+				p.Seen = append(p.Seen, agui.SeenMessage{ID: text(i, 36), Digest: text(n, 24)})
+			}
+			return s.Open(t.Context(), store.Key(text(n, 64)), "", p)
+		},
+		"snapshots": func(s *Store, n int) error {
+			return s.Open(t.Context(), store.Key(text(n, 64)), "", agui.Pause{ID: text(n, 32), Messages: []byte(text(n, 20<<10)), State: []byte(text(n, 3000))})
+		},
+		"results": func(s *Store, n int) error {
+			k := store.Key(text(n, 64))
+			_ = s.Open(t.Context(), k, "", agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}})
+			_ = s.Claim(t.Context(), k, text(n, 32), text(n, 32), text(n, 64), time.Minute)
+			return s.Finish(t.Context(), k, text(n, 32), store.Result{How: store.Finished, Finish: []byte(text(n, 100)), Messages: []byte(text(n, 2000))}, nil)
+		},
+	} {
+		s := New(Options{Entries: 1 << 20, Bytes: 1 << 30, ReplayBytes: 1 << 30})
+		before := heap()
+		for n := range 1000 {
+			if err := fill(s, n); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		got, counted := heap()-before, s.bytes+s.waits.bytes
+		if ratio := float64(counted) / float64(got); ratio < 0.5 || ratio > 2 {
+			t.Errorf("%s: %d bytes are counted, %d are there (%.2f)", name, counted, got, ratio)
+		}
+		runtime.KeepAlive(s)
+	}
+}
+
+func heap() int {
+	var m runtime.MemStats
+	for range 2 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

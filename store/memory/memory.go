@@ -32,6 +32,10 @@ const (
 	// records with store.MaxReplayable results each could hold gigabytes. 256 MiB are the ends of a thousand long runs,
 	// and leave the streams of a sidecar with 512 MiB their half.
 	DefaultReplayBytes = 256 << 20
+
+	// An open pause carries snapshots too, of which the oldest go first. What is left of it is some KiB, so that this is
+	// room for DefaultEntries of them.
+	DefaultBytes = 512 << 20
 )
 
 // Options of a Store. Zero, or less, is the default.
@@ -43,8 +47,13 @@ type Options struct {
 	ReplayTTL time.Duration
 	// PauseRetention closes a pause that nobody answers, or asks about while it is in doubt.
 	PauseRetention time.Duration
-	// ReplayBytes bounds what all results hold together, roughly counted. Pauses are not counted: Entries bounds them.
+	// Bytes bounds what all records hold together, roughly counted. Room is made of results first, then of the snapshots of
+	// pauses; what is left of these has what it needs, so a store that is full of them takes no further ones.
+	Bytes int
+	// ReplayBytes is the part of it that results may have.
 	ReplayBytes int
+	// Share is how much of the places and of the bytes the open pauses from one address may have, in hundredths. Zero: all.
+	Share int
 	// Now is the store's clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -53,6 +62,8 @@ type Options struct {
 type Store struct {
 	entries     int
 	replayBytes int
+	all         int // bytes
+	share       int // in hundredths
 	policy      rules.Policy
 	now         func() time.Time
 
@@ -62,7 +73,10 @@ type Store struct {
 	ended, bare *simplelru.LRU[store.Key, *entry]
 	// replayable are the results that are no tombstones, in the order in which their pauses ended.
 	replayable *simplelru.LRU[resultRef, struct{}]
-	bytes      int       // of all results
+	bytes      int                                 // of all results
+	waits      portion                             // all that waits
+	snapshots  *simplelru.LRU[store.Key, struct{}] // the pauses that have some, in the order in which they were opened
+	from       map[uint64]portion
 	retireFrom time.Time // before it no waiting pause can have reached the retention
 }
 
@@ -72,6 +86,18 @@ type entry struct {
 	rec   store.Record
 	class class
 	bytes int // of its results
+	waits portion
+}
+
+// A portion is what pauses take: places, bytes, and of these what cannot go.
+type portion struct{ places, bytes, questions int }
+
+func (p portion) plus(o portion) portion {
+	return portion{p.places + o.places, p.bytes + o.bytes, p.questions + o.questions}
+}
+
+func (p portion) less(o portion) portion {
+	return portion{p.places - o.places, p.bytes - o.bytes, p.questions - o.questions}
 }
 
 type resultRef struct {
@@ -92,12 +118,19 @@ func New(o Options) *Store {
 		ended:       newLRU[store.Key, *entry](),
 		bare:        newLRU[store.Key, *entry](),
 		replayable:  newLRU[resultRef, struct{}](),
+		snapshots:   newLRU[store.Key, struct{}](),
+		from:        map[uint64]portion{},
+		all:         o.Bytes,
+		share:       o.Share,
 	}
 	if s.entries <= 0 {
 		s.entries = DefaultEntries
 	}
+	if s.all <= 0 {
+		s.all = DefaultBytes
+	}
 	if s.replayBytes <= 0 {
-		s.replayBytes = DefaultReplayBytes
+		s.replayBytes = min(DefaultReplayBytes, s.all)
 	}
 	if s.policy.ReplayTTL <= 0 {
 		s.policy.ReplayTTL = DefaultReplayTTL
@@ -134,14 +167,11 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 // Open is store.Store's.
 func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
 	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
-		waited := rec.Pause != nil
-		if err := rules.Open(rec, now, owner, p); err != nil {
+		before := rec.Pause
+		if err := rules.Open(rec, now, owner, p); err != nil || rec.Pause == before {
 			return err
 		}
-		if !waited && !s.room(now) {
-			return fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, len(s.waiting), s.entries)
-		}
-		return nil
+		return s.admits(rec.Pause, portionOf(before, nil), now)
 	})
 }
 

@@ -17,6 +17,8 @@ func TestContract(t *testing.T) {
 		return memory.New(memory.Options{
 			Entries:        o.Entries,
 			ReplayBytes:    o.ReplayBytes,
+			Bytes:          o.Bytes,
+			Share:          o.Share,
 			ReplayTTL:      o.ReplayTTL,
 			PauseRetention: o.PauseRetention,
 			Now:            clock.Now,

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -221,5 +223,134 @@ func boundCases() []testCase {
 			rec := x.state(k, store.Open, "p")
 			x.same("Messages", rec.Pause.Messages, p.Messages)
 		}},
+		{name: "full of bytes, a further pause is refused and none is evicted", all: 64 << 10, run: func(x *fixture) {
+			open := 0
+			for ; open < 20; open++ {
+				err := x.Open(x.Context(), x.key(fmt.Sprint(open)), "", heavy("p", 10<<10))
+				if err != nil {
+					x.want(store.ErrFull, err)
+					break
+				}
+			}
+			if open < 3 || open > 6 {
+				x.Fatalf("%d pauses of 10 KiB within 64 KiB", open)
+			}
+			for range 3 {
+				x.want(store.ErrFull, x.Open(x.Context(), x.key("more"), "", heavy("p", 10<<10)))
+			}
+			for i := range open {
+				rec := x.state(x.key(fmt.Sprint(i)), store.Open, "p")
+				x.same("Private", rec.Pause.Private, heavy("p", 10<<10).Private)
+			}
+			x.close(x.key("0"), "p", store.Withdrawn)
+			x.must(x.Open(x.Context(), x.key("more"), "", heavy("p", 10<<10)))
+		}},
+		{name: "snapshots go before a pause is refused, the oldest first", all: 256 << 10, run: func(x *fixture) {
+			for i := range 8 {
+				p := pause("p")
+				p.Messages = json.RawMessage(`["` + strings.Repeat("x", 60<<10) + `"]`)
+				x.open(x.key(fmt.Sprint(i)), p)
+			}
+			kept := 0
+			for i := range 8 {
+				p := *x.state(x.key(fmt.Sprint(i)), store.Open, "p").Pause
+				switch {
+				case p.Stripped && (p.Messages != nil || p.State != nil):
+					x.Errorf("pause %d is stripped and has snapshots", i)
+				case !p.Stripped && (p.Messages == nil || p.State == nil):
+					x.Errorf("pause %d lost snapshots and does not say so", i)
+				case !p.Stripped:
+					kept++
+				case kept > 0:
+					x.Errorf("pause %d lost its snapshots, an older one did not", i)
+				}
+				p.Messages, p.State, p.Stripped, p.Opened = nil, nil, false, time.Time{}
+				want := pause("p")
+				want.Messages, want.State = nil, nil
+				x.same("the rest", p, want)
+			}
+			if kept < 2 || kept > 4 {
+				x.Errorf("%d snapshots of 60 KiB kept within 256 KiB", kept)
+			}
+		}},
+		{name: "results go before the snapshots of what waits", all: 256 << 10, run: func(x *fixture) {
+			big := result("r")
+			big.Messages = json.RawMessage(`["` + strings.Repeat("x", 60<<10) + `"]`)
+			for i := range 3 {
+				k := x.key(fmt.Sprint("ended", i))
+				x.open(k, pause("p"))
+				x.claim(k, "p", "t", "d")
+				x.finish(k, "t", big, nil)
+			}
+			for i := range 3 {
+				p := pause("p")
+				p.Messages = big.Messages
+				x.open(x.key(fmt.Sprint(i)), p)
+			}
+			for i := range 3 {
+				if x.load(x.key(fmt.Sprint(i))).Pause.Stripped {
+					x.Errorf("pause %d lost its snapshots", i)
+				}
+			}
+			if !x.load(x.key("ended0")).Results[0].Tombstone {
+				x.Error("the oldest result is kept")
+			}
+		}},
+		{name: "what a resumed run asks next is taken, however full the store is of bytes", all: 64 << 10, run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			for i := 0; x.Open(x.Context(), x.key(fmt.Sprint(i)), "", heavy("p", 10<<10)) == nil; i++ {
+			}
+			x.claim(k, "p", "t", "d")
+			next := heavy("next", 100<<10)
+			x.finish(k, "t", result("r"), &next)
+			x.same("Private", x.state(k, store.Open, "next").Pause.Private, next.Private)
+		}},
+		{name: "pauses from one address have their share of the places", entries: 10, all: 1 << 30, share: 30, run: func(x *fixture) {
+			from := func(address uint64, name string) error {
+				p := pause("p")
+				p.From = address
+				return x.Open(x.Context(), x.key(name), "", p)
+			}
+			for _, name := range []string{"a", "b", "c"} {
+				x.must(from(1, name))
+			}
+			x.want(store.ErrShare, from(1, "d"))
+			x.must(from(1, "a")) // a lost reply
+			x.must(from(2, "d"))
+			x.must(from(0, "e"))
+			x.claim(x.key("a"), "p", "t", "d")
+			next := pause("next")
+			next.From = 1
+			x.finish(x.key("a"), "t", result("r"), &next)
+			x.want(store.ErrShare, from(1, "f"))
+			x.close(x.key("b"), "p", store.Withdrawn)
+			x.must(from(1, "f"))
+			for _, name := range []string{"g", "h", "i", "j", "k"} {
+				_ = from(0, name)
+			}
+			x.want(store.ErrFull, from(3, "l"))
+		}},
+		{name: "and of the bytes", entries: 100, all: 100 << 10, share: 20, run: func(x *fixture) {
+			p := heavy("p", 8<<10)
+			p.From = 1
+			x.must(x.Open(x.Context(), x.key("a"), "", p))
+			for _, name := range []string{"b", "c", "d"} {
+				if err := x.Open(x.Context(), x.key(name), "", p); err != nil {
+					x.want(store.ErrShare, err)
+					p.From = 2
+					x.must(x.Open(x.Context(), x.key(name), "", p))
+					return
+				}
+			}
+			x.Error("32 KiB of 20")
+		}},
 	}
+}
+
+// heavy is a pause with so many bytes that cannot go.
+func heavy(id string, bytes int) agui.Pause {
+	p := pause(id)
+	p.Private = json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)
+	return p
 }

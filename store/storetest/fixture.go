@@ -62,7 +62,7 @@ func is(err, target error) bool {
 func knownErrors() []error {
 	return []error{
 		store.ErrExists, store.ErrNotFound, store.ErrReplay, store.ErrConflict, store.ErrStale, store.ErrOwner,
-		store.ErrFull,
+		store.ErrFull, store.ErrShare,
 	}
 }
 

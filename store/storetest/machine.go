@@ -241,7 +241,7 @@ func (s suite) runFull(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		entries := rapid.IntRange(1, 4).Draw(rt, "entries")
-		x := s.fixture(t, Options{Entries: entries, ReplayBytes: rapid.SampledFrom([]int{1, 2 << 10, 1 << 20}).Draw(rt, "bytes")}, false)
+		x := s.fixture(t, Options{Entries: entries, ReplayBytes: rapid.SampledFrom([]int{1, 2 << 10, 1 << 20}).Draw(rt, "bytes"), Bytes: rapid.SampledFrom([]int{64 << 10, 1 << 20}).Draw(rt, "all")}, false)
 		waits := map[string]string{} // the threads that wait, and for what
 		pauses := 0
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"})

@@ -18,6 +18,8 @@ import (
 type Options struct {
 	Entries        int // threads that wait or can be replayed; 0 is more than a test makes
 	ReplayBytes    int // of all results together; 0 is more than a test makes
+	Bytes          int // of all there is; 0 is more than a test makes
+	Share          int // of places and bytes that pauses from one address may have, in hundredths; 0 is all
 	ReplayTTL      time.Duration
 	PauseRetention time.Duration
 }
@@ -29,7 +31,7 @@ const (
 	// OwnClock: the engine's clock cannot be set, as with a server's. Time is then waited for, in small units, and
 	// tests that would wait long, or need the exact moment, are left out.
 	OwnClock Limit = iota
-	// Unbounded: the engine has no bounds of its own, so Options.Entries and ReplayBytes mean nothing to it.
+	// Unbounded: the engine has no bounds of its own, so Options.Entries, ReplayBytes, Bytes and Share mean nothing to it.
 	Unbounded
 )
 
@@ -84,7 +86,9 @@ type suite struct {
 type testCase struct {
 	name    string
 	entries int  // needs this bound
-	bytes   int  // needs this bound
+	bytes   int  // needs this bound of results
+	all     int  // needs this bound of all bytes
+	share   int  // needs this share
 	elapses bool // needs the replay time or the retention to go by
 	exact   bool // needs the exact moment
 	run     func(x *fixture)
@@ -94,11 +98,11 @@ func (s suite) runCase(t *testing.T, c testCase) {
 	if s.ownClock && c.exact {
 		t.Skip("the engine's clock cannot be set")
 	}
-	if s.unbounded && (c.entries > 0 || c.bytes > 0) {
+	if s.unbounded && (c.entries > 0 || c.bytes > 0 || c.all > 0) {
 		t.Skip("the engine has no bounds")
 	}
 	t.Parallel()
-	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes}, c.elapses))
+	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes, Bytes: c.all, Share: c.share}, c.elapses))
 }
 
 // fixture opens a store. elapses says that the test waits for the replay time and the retention.
@@ -119,6 +123,9 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 	}
 	if o.ReplayBytes == 0 {
 		o.ReplayBytes = 1 << 30
+	}
+	if o.Bytes == 0 {
+		o.Bytes = 1 << 30
 	}
 	x.opts = o
 	x.Store = Sealed(t, s.open(t, x.clock, o))

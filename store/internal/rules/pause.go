@@ -19,6 +19,17 @@ func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	rec.Version, rec.State, rec.Pause = store.Version, store.Open, opened
 }
 
+// Strip takes the snapshots from the record's pause; false if there are none.
+func Strip(rec *store.Record) bool {
+	if rec.Pause == nil || rec.Pause.Messages == nil && rec.Pause.State == nil {
+		return false
+	}
+	p := *rec.Pause
+	p.Messages, p.State, p.Stripped = nil, nil, true
+	rec.Pause = &p
+	return true
+}
+
 // end makes r the newest result and leaves the record without a pause.
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
