@@ -33,6 +33,7 @@ const (
 	defaultRequestBytes    = 16 << 20
 	defaultFrameBytes      = 8 << 20
 	defaultTranscriptBytes = 4 << 20
+	defaultBodyBytes       = 256 << 20
 
 	maxRoutes = 4096
 )
@@ -46,10 +47,11 @@ type Handler struct {
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see newTransports
 
-	bodies overdue[*http.ResponseController] // that are being read
-	silent overdue[*run]                     // whose backend has not answered yet
-	routes *lru.Cache[string, string]        // path → dialect that it was seen to speak; clients choose paths
-	warned sync.Map                          // what is logged once
+	bodies   overdue[*http.ResponseController] // that are being read
+	bodyRoom bodyRoom
+	silent   overdue[*run]              // whose backend has not answered yet
+	routes   *lru.Cache[string, string] // path → dialect that it was seen to speak; clients choose paths
+	warned   sync.Map                   // what is logged once
 
 	fixed      *cors.Cors // whose pages may read the answers, if the operator says so; else nil
 	allowances *allowances
@@ -93,6 +95,13 @@ func New(opts Options) (*Handler, error) {
 	if o.TranscriptBytes == 0 {
 		o.TranscriptBytes = defaultTranscriptBytes
 	}
+	if o.BodyBytes == 0 {
+		o.BodyBytes = defaultBodyBytes
+	}
+	if o.AddressShare >= 100 {
+		o.AddressShare = 0
+	}
+	h.bodyRoom.limit, h.bodyRoom.share = o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -181,6 +190,9 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 		h.badRequest(w, req, http.StatusMethodNotAllowed, "a run is taken by POST only")
 	case errors.As(err, &refused):
 		h.log.Info("request refused", "status", refused.status, "reason", refused.reason)
+		if refused.status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "1")
+		}
 		h.badRequest(w, req, refused.status, refused.reason)
 	case err != nil:
 		h.log.Debug("request body not read", "err", err)

@@ -58,6 +58,8 @@ type Options struct {
 	InterruptTTL time.Duration // expiresAt given to interrupts without one; 0: none
 
 	MaxRequestBytes int64         // of a run's body, 413 above; 0: 16 MiB
+	BodyBytes       int64         // of all bodies that are being read, 503 above; a large one has three quarters of it. 0: 256 MiB
+	AddressShare    int           // of BodyBytes, and of what the store deals out, for one client address, in hundredths; 0: no bound
 	MaxFrameBytes   int           // of one frame of the upstream's stream; 0: 8 MiB
 	TranscriptBytes int           // kept per stream for snapshots; 0: 4 MiB
 	IdleTimeout     time.Duration // of a silent upstream; 0: off

@@ -85,6 +85,7 @@ func (r *run) refusePause(told *agui.RunError) agui.Event {
 func (r *run) mint(res translate.Result) *agui.Pause {
 	p := res.Pause
 	p.ID = random128()
+	p.From = r.h.clientHash(r.req)
 	r.noteCalls(p.Interrupts)
 	p.Digest = digestInterrupts(p.Interrupts...)
 	r.opened = p.ID
@@ -158,7 +159,7 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 		// The claim was given up for lost and something else began; the question is new all the same.
 	}
 	err = r.twice(func(ctx context.Context) error { return r.h.opts.Store.Open(ctx, r.key, "", *p) },
-		store.ErrExists, store.ErrFull, store.ErrOwner)
+		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
 	if err == nil {
 		return p, nil
 	}
@@ -188,7 +189,10 @@ func (r *run) keepError(err error) *agui.RunError {
 		return nil
 	case errors.Is(err, store.ErrFull):
 		r.log.Error("pause not kept", "err", err)
-		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: too many questions are open (HOLDPOINT_STORE_ENTRIES)")
+		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: too many questions are open (HOLDPOINT_STORE_ENTRIES, HOLDPOINT_STORE_BYTES)")
+	case errors.Is(err, store.ErrShare):
+		r.log.Warn("pause not kept", "err", err)
+		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: the questions open for this address have their share (HOLDPOINT_ADDRESS_SHARE)")
 	}
 	r.log.Error("pause not kept", "err", err)
 	if errors.Is(err, store.ErrOwner) {

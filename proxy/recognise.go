@@ -135,6 +135,8 @@ func cutBody(control *http.ResponseController) { _ = control.SetReadDeadline(tim
 // says that it begins as a JSON object, or may.
 func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType) (body []byte, object bool, err error) {
 	defer h.slow(w)()
+	hold := &bodyHold{room: &h.bodyRoom, from: h.clientHash(req)}
+	defer hold.giveBack()
 	limit := h.opts.MaxRequestBytes
 	head, first, err := readHead(req.Body, limit, req.ContentLength)
 	if err != nil {
@@ -142,7 +144,7 @@ func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType)
 	}
 	object = first == '{' || agui.ObjectElsewhere(head) != agui.Plain
 	if object || t.form {
-		body, err = readRest(head, req.Body, limit, req.ContentLength)
+		body, err = readRest(head, req.Body, limit, req.ContentLength, func(n int) error { return hold.take(req.Context(), int64(n)) })
 		return body, object, err
 	}
 	req.Body = replay(head, req.Body)
@@ -180,11 +182,15 @@ func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err er
 	return nil, 0, tooLarge()
 }
 
-// readRest reads what follows the head, which becomes a part of it.
-func readRest(body []byte, r io.Reader, limit, length int64) ([]byte, error) {
+// readRest reads what follows the head, which becomes a part of it. take is asked for memory.
+func readRest(body []byte, r io.Reader, limit, length int64, take func(n int) error) ([]byte, error) {
 	for int64(len(body)) <= limit {
 		if len(body) == cap(body) {
-			body = slices.Grow(body, room(len(body), length))
+			more := min(room(len(body), length), int(limit)+2-len(body))
+			if err := take(more); err != nil {
+				return nil, err
+			}
+			body = slices.Grow(body, more)
 		}
 		n, err := r.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]

@@ -65,6 +65,9 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript {
 		}
 	}
 	t := newTranscript(r.h.opts.TranscriptBytes, list, state)
+	if p.Stripped && !agui.HasMembers(state) {
+		t.loseState()
+	}
 	for _, s := range p.Seen {
 		if s.ID != "" && !ids[s.ID] {
 			t.forget() // the record could not keep a message that the request does not bring either

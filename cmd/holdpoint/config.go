@@ -41,11 +41,14 @@ type config struct {
 
 	Store          string        `env:"STORE" envDefault:"memory://" doc:"where pauses are kept; memory:// loses them on a restart"`
 	StoreEntries   int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"threads that the memory store holds; open pauses are never evicted"`
+	StoreBytes     size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"what the memory store holds in all, roughly counted; results go first, then snapshots of pauses, the pauses never"`
 	InterruptTTL   time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry given to interrupts that have none; 0 gives none (clients up to 0.0.59 lock a thread whose interrupt has expired)"`
 	PauseRetention time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause that nobody answers is kept"`
 	ReplayTTL      time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers are met with the same result"`
 
 	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run; above it the answer is 413"`
+	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for the bodies of requests that are being read, all together, a quarter of it for small ones; above it the answer is 503"`
+	AddressShare      percent       `env:"ADDRESS_SHARE" envDefault:"100%" doc:"how much of the store and of BODY_BYTES one client address may have (IPv6: a network of 64 bits); behind an ingress, or a runtime, all users have one address"`
 	MaxFrameBytes     size          `env:"MAX_FRAME_BYTES" envDefault:"8MiB" doc:"largest frame of the backend's stream"`
 	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"what is kept of a stream for snapshots; above it a snapshot is left out"`
 	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may be silent in a stream, its heartbeats count; 0 for ever"`
@@ -100,6 +103,9 @@ func (c *config) check() []error {
 	}
 	if c.Store != memoryStore {
 		wrong("STORE", c.Store, errors.New("no such store yet, want "+memoryStore))
+	}
+	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
+		wrong("BODY_BYTES", c.BodyBytes.String(), fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
 	}
 	if c.Heartbeat > 0 && c.Heartbeat < time.Second {
 		wrong("HEARTBEAT", c.Heartbeat.String(), errors.New("want at least 1s, or 0 for none"))
@@ -174,12 +180,14 @@ func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
 	return proxy.New(proxy.Options{
 		Upstream:        c.Upstream,
 		Dialect:         dialect,
-		Store:           memory.New(memory.Options{Entries: c.StoreEntries, ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention}),
+		Store:           memory.New(memory.Options{Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention}),
 		Client:          c.Client,
 		Refusal:         c.Refusal,
 		IDs:             c.IDs,
 		InterruptTTL:    c.InterruptTTL,
 		MaxRequestBytes: int64(c.MaxRequestBytes),
+		BodyBytes:       int64(c.BodyBytes),
+		AddressShare:    c.AddressShare.share(),
 		MaxFrameBytes:   int(c.MaxFrameBytes),
 		TranscriptBytes: int(c.TranscriptBytes),
 		IdleTimeout:     c.StreamIdleTimeout,

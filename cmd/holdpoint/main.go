@@ -34,11 +34,17 @@
 //     never repeat one; one of mint, keep
 //   - HOLDPOINT_STORE (memory://): where pauses are kept; memory:// loses them on a restart
 //   - HOLDPOINT_STORE_ENTRIES (100000): threads that the memory store holds; open pauses are never evicted
+//   - HOLDPOINT_STORE_BYTES (512MiB): what the memory store holds in all, roughly counted; results go first, then
+//     snapshots of pauses, the pauses never
 //   - HOLDPOINT_INTERRUPT_TTL (0): expiry given to interrupts that have none; 0 gives none (clients up to 0.0.59
 //     lock a thread whose interrupt has expired)
 //   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause that nobody answers is kept
 //   - HOLDPOINT_REPLAY_TTL (24h): how long the same answers are met with the same result
 //   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run; above it the answer is 413
+//   - HOLDPOINT_BODY_BYTES (256MiB): memory for the bodies of requests that are being read, all together, a quarter
+//     of it for small ones; above it the answer is 503
+//   - HOLDPOINT_ADDRESS_SHARE (100%): how much of the store and of BODY_BYTES one client address may have (IPv6: a
+//     network of 64 bits); behind an ingress, or a runtime, all users have one address
 //   - HOLDPOINT_MAX_FRAME_BYTES (8MiB): largest frame of the backend's stream
 //   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): what is kept of a stream for snapshots; above it a snapshot is left out
 //   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may be silent in a stream, its heartbeats count; 0 for

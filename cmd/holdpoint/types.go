@@ -63,6 +63,26 @@ func (s size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
+// A percent is a share of something in hundredths, 1% to 100%.
+type percent int
+
+// UnmarshalText reads a percent.
+func (p *percent) UnmarshalText(text []byte) error {
+	number, ok := strings.CutSuffix(string(text), "%")
+	n, err := strconv.Atoi(strings.TrimRight(number, " "))
+	if !ok || err != nil || n < 1 || n > 100 {
+		return errors.New("no share, want 1% to 100%")
+	}
+	*p = percent(n)
+	return nil
+}
+
+// String is the form that is read.
+func (p percent) String() string { return strconv.Itoa(int(p)) + "%" }
+
+// share is the number; 0, no bound, for all of it.
+func (p percent) share() int { return int(p) % 100 }
+
 // parsers read the types that have no text form of their own. Their errors say what was wanted and leave the value to
 // the caller, who knows what of it may be shown.
 func parsers() map[reflect.Type]env.ParserFunc {

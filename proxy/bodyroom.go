@@ -1,0 +1,125 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// smallBody is what every body may have while there is any room: a quarter of all is kept for those that need no more, so that
+	// who sends large bodies slowly keeps nobody else from saying a word.
+	smallBody = 64 << 10
+	// roomWait is how long a body waits for room: a burst is over sooner.
+	roomWait = time.Second
+)
+
+// A bodyRoom is the memory for the bodies of requests that are being read, all together.
+type bodyRoom struct {
+	limit, share int64 // share is what one address may have of it
+
+	mu    sync.Mutex
+	taken int64
+	from  map[uint64]int64 // by clientHash
+	freed chan struct{}    // closed when some is given back; nil while nobody waits
+}
+
+// A bodyHold is what one body has of a bodyRoom.
+type bodyHold struct {
+	room  *bodyRoom
+	from  uint64 // 0: it counts as nobody's
+	bytes int64
+}
+
+// take waits for n bytes more. It fails after a while, or when ctx is done.
+func (h *bodyHold) take(ctx context.Context, n int64) error {
+	var late <-chan time.Time
+	for {
+		freed := h.try(n)
+		if freed == nil {
+			return nil
+		}
+		if late == nil {
+			timer := time.NewTimer(roomWait)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-freed:
+		case <-late:
+			return &requestError{http.StatusServiceUnavailable, "the bodies that are being read take all the memory that is for them (HOLDPOINT_BODY_BYTES, HOLDPOINT_ADDRESS_SHARE): try again"}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// try takes n bytes if there are as many; else it returns what is closed when it is worth another try.
+func (h *bodyHold) try(n int64) (freed <-chan struct{}) {
+	r := h.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit := r.limit
+	if h.bytes+n > smallBody {
+		limit -= limit / 4
+	}
+	if r.taken+n > limit || h.from != 0 && r.from[h.from]+n > r.share {
+		if r.freed == nil {
+			r.freed = make(chan struct{})
+		}
+		return r.freed
+	}
+	r.taken, h.bytes = r.taken+n, h.bytes+n
+	if h.from != 0 {
+		if r.from == nil {
+			r.from = map[uint64]int64{}
+		}
+		r.from[h.from] += n
+	}
+	return nil
+}
+
+// giveBack gives all of it back.
+func (h *bodyHold) giveBack() {
+	if h.bytes == 0 {
+		return
+	}
+	r := h.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken -= h.bytes
+	if h.from != 0 {
+		if r.from[h.from] -= h.bytes; r.from[h.from] == 0 {
+			delete(r.from, h.from)
+		}
+	}
+	h.bytes = 0
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
+	}
+}
+
+// clientHash is by what clients are told apart where they have shares: the connection's address, of IPv6 the network, which is
+// what one customer is given. What X-Forwarded-For says is not asked: whoever sends it writes it. 0: there are no shares, or
+// there is no address.
+func (h *Handler) clientHash(req *http.Request) uint64 {
+	if h.opts.AddressShare == 0 {
+		return 0
+	}
+	peer, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return 0
+	}
+	addr := peer.Addr().Unmap().WithZone("")
+	if addr.Is6() {
+		network, _ := addr.Prefix(64) // fails for more bits than there are only
+		addr = network.Addr()
+	}
+	sum := sha256.Sum256(addr.AsSlice())
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+}
