@@ -14,6 +14,10 @@ import (
 // MaxThreadID is the longest threadId taken, in bytes: it goes into keys and log lines.
 const MaxThreadID = 512
 
+// MaxMessages is how many messages a run may bring. What is kept of each is a multiple of the least that one can be, and no
+// conversation has as many.
+const MaxMessages = 1 << 17
+
 // A RunInput is a RunAgentInput: the fields that Holdpoint acts on, and the whole as it came.
 type RunInput struct {
 	Raw             []byte // the body; edits make a new one
@@ -170,6 +174,9 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		m, n := readMessage(raw[at:])
 		if n == 0 {
 			return badInput("messages[%d] is no JSON", len(in.Messages)) // it was read as JSON before
+		}
+		if len(in.Messages) == MaxMessages {
+			return badInput("there are more than %d messages", MaxMessages)
 		}
 		in.Messages = append(in.Messages, m)
 		at = skipSpace(list.Raw, at+n)

@@ -268,3 +268,14 @@ func FuzzWhatIsARun(f *testing.F) {
 		}
 	})
 }
+
+// TestMoreMessagesThanAConversationHas: what is kept of a message is many times the least that one can be.
+func TestMoreMessagesThanAConversationHas(t *testing.T) {
+	for n, want := range map[int]bool{MaxMessages: true, MaxMessages + 1: false} {
+		body := `{"threadId":"t","runId":"r","messages":[` + strings.Repeat("{},", n-1) + `{}]}`
+		in, isRun, err := ParseInput([]byte(body))
+		if (err == nil) != want || !isRun || want && len(in.Messages) != n {
+			t.Errorf("%d messages: %d, a run: %v, %v", n, len(in.Messages), isRun, err)
+		}
+	}
+}
