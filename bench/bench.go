@@ -47,6 +47,7 @@ func scenarios() []scenario {
 		{"cycles-1", "10,000 pauses and resumes on one thread", func(b *bench) error { return b.cycles(1, 10000) }},
 		{"cycles-200", "200 threads with 50 each", func(b *bench) error { return b.cycles(200, 50) }},
 	}
+	list = append(list, scenario{"worst-bodies", "bodies that do not end", (*bench).bodies})
 	for _, one := range worsts() {
 		list = append(list, scenario{"worst-" + one.name, one.what, func(b *bench) error { return b.worst(one) }})
 	}

@@ -75,7 +75,10 @@ func drive(args []string, out, diag io.Writer) error {
 	}
 	defer b.close()
 	if s.check {
-		return b.check()
+		if err := b.check(); err != nil {
+			return err
+		}
+		return b.checkWorst()
 	}
 	for _, one := range s.selected {
 		if err := one.measure(b); err != nil {
@@ -95,7 +98,7 @@ func parse(args []string, diag io.Writer) (settings, error) {
 	flags.Float64Var(&s.scale, "scale", 1, "how much of the load: 0.1 is quick and rough")
 	flags.StringVar(&s.binary, "binary", "", "the Holdpoint to measure (built from here)")
 	flags.StringVar(&s.against, "against", "", "another Holdpoint binary, measured beside it")
-	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint only, and fail if the ratio is far from its goal")
+	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint and the worst inputs only, and fail if they are far from their goals")
 	only := flags.String("targets", "", "only these targets, with commas between them")
 	flags.Usage = func() {
 		fmt.Fprint(diag, "usage: go run ./bench [flags] [scenario ...]\n\nscenarios, all of them if none is named; blast is all that begin so:\n")

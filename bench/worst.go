@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,6 +33,8 @@ const (
 	worstBytes, worstLarge = 1 << 20, 15 << 20
 	worstTime              = 100 // ms of CPU for a MiB
 	worstMemory            = 128 // MiB more at once, for the large one
+	worstSlack             = 10  // of the time, by which the check lets it pass: machines are slow, and loaded
+	worstMemorySlack       = 2
 )
 
 // A cost is what one of them came to.
@@ -95,6 +98,30 @@ func (b *bench) worst(one worst) error {
 	b.headed = true
 	b.report.title("The worst inputs: at most %d ms of CPU for 1 MiB, and %d MiB at once for %d", worstTime, worstMemory, worstLarge/mb)
 	b.report.table([]string{"input", "ms / MiB, 1 MiB", fmt.Sprintf("ms / MiB, %d MiB", worstLarge/mb), fmt.Sprintf("MiB more, %d MiB", worstLarge/mb)}, [][]string{row})
+	return nil
+}
+
+var errTooDear = errors.New("dearer than it may be, in each attempt")
+
+// checkWorst fails if an input costs far more than it may. It looks at no clock.
+func (b *bench) checkWorst() error {
+	for _, one := range worsts() {
+		passed := false
+		for n := 0; n < attempts && !passed; n++ {
+			c, err := b.costOf(one)
+			if err != nil {
+				return err
+			}
+			passed = max(c.small, c.large) <= worstSlack*worstTime && c.memory <= worstMemorySlack*worstMemory
+			if !passed {
+				fmt.Fprintf(b.diag, "bench: %s, attempt %d: %s and %s ms / MiB, %s MiB more; want at most %d and %d\n", one.name, n+1,
+					short3(c.small), short3(c.large), short3(c.memory), worstSlack*worstTime, worstMemorySlack*worstMemory)
+			}
+		}
+		if !passed {
+			return fmt.Errorf("input %s: %w", one.name, errTooDear)
+		}
+	}
 	return nil
 }
 
@@ -194,4 +221,53 @@ func (c *client) whole(ctx context.Context, t *target, path string, body []byte)
 			return end, cmp.Or(context.Cause(ctx), err)
 		}
 	}
+}
+
+// Bodies that do not end: how many, and what there may be of memory for all of them.
+const (
+	heldBodies = 40
+	heldGoal   = 512 // MiB: twice HOLDPOINT_BODY_BYTES, for what a body has grown out of is collected later
+)
+
+// bodies measures what bodies take that lack their last byte.
+func (b *bench) bodies() error {
+	var more []float64
+	for range b.rounds(3) {
+		k := kind{name: "holdpoint bodies", form: asTold, start: holdpointWith()}
+		err := b.fresh(k, func(t *target) error {
+			before, err := b.warm(t)
+			if err != nil {
+				return err
+			}
+			body := input("thread", worstLarge, `{"id":"u%d","role":"user","content":"`+paragraph+`"}`, "")
+			conns := make([]net.Conn, heldBodies)
+			err = atOnce(heldBodies, func(n int) (err error) {
+				if conns[n], err = dialer.DialContext(b.ctx, "tcp", t.address); err != nil {
+					return err
+				}
+				// One that is refused is answered and closed before all of it was sent.
+				_, _ = fmt.Fprintf(conns[n], "POST /run/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:len(body)-1])
+				return nil
+			})
+			for _, c := range conns {
+				if c != nil {
+					defer c.Close()
+				}
+			}
+			if err != nil {
+				return err
+			}
+			b.sleep(calm)
+			_, most, err := t.process.memory()
+			more = append(more, float64(most-before)/mb)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.report.title("%d bodies of %d MiB that do not end", heldBodies, worstLarge/mb)
+	b.report.table([]string{"target", "MiB more at the most"}, [][]string{{"holdpoint", spread(more)}})
+	b.report.atMost(9, median(more), heldGoal, "`worst-bodies`: MiB more for %d bodies of %d MiB that do not end", heldBodies, worstLarge/mb)
+	return nil
 }
