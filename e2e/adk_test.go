@@ -1,0 +1,235 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// Google ADK over ag_ui_adk, behind a Holdpoint that is told nothing of it. With emit_interrupt_outcome it sends the outcome and takes
+// resume, but it takes nearly everything for a yes, and a message beside the answer costs it the answer.
+
+// adk is a Holdpoint before it, and a world in the given mode with each of the clients that read the outcome.
+func eachADK(t *testing.T, mode string, env map[string]string, test func(t *testing.T, w world)) {
+	t.Helper()
+	s := need(t, "adk", "0.11.0")
+	h := ownHoldpoint(t, s.base()+"/"+mode, env)
+	for _, version := range []string{newest, pinned} {
+		t.Run("client-"+version, func(t *testing.T) {
+			test(t, world{b: &backend{name: "adk " + mode, mode: mode, server: s}, h: h, version: version})
+		})
+	}
+}
+
+// What an answer makes of the one call: it runs, it is denied, or the answer is refused and the call waits.
+func TestADKTakesADecisionOnly(t *testing.T) {
+	const runs, denied, refused = "runs", "denied", "refused"
+	for name, c := range map[string]struct {
+		answer answer
+		what   string
+	}{
+		"confirmed":                  {gives(map[string]any{"confirmed": true}), runs},
+		"approved, which is said so": {gives(map[string]any{"approved": true}), runs},
+		"a bare yes":                 {gives(true), runs},
+		"not confirmed":              {gives(map[string]any{"confirmed": false}), denied},
+		"not approved":               {gives(map[string]any{"approved": false}), denied},
+		"a bare no":                  {gives(false), denied},
+		"cancelled":                  {cancelled, denied},
+		"no":                         {gives("no"), refused},
+		"not accepted":               {gives(map[string]any{"accepted": false}), refused},
+		"another word":               {gives(map[string]any{"decision": "reject"}), refused},
+		"a no in words":              {gives(map[string]any{"approved": "false"}), refused},
+		"zero":                       {gives(0), refused},
+		"nothing at all":             {gives(nil), refused},
+		"a comment beside it":        {gives(map[string]any{"confirmed": true, "comment": "x"}), refused},
+		"both words":                 {gives(map[string]any{"confirmed": true, "approved": true}), refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachADK(t, "outcome", nil, func(t *testing.T, w world) {
+				cl := w.client(t, "agent")
+				cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+				want := []string{}
+				switch c.what {
+				case refused:
+					cl.refused(t, step{resume: cl.answers(c.answer)}, "INVALID_PAYLOAD", true)
+					w.ran(t, cl)
+					cl.finish(t, step{resume: cl.answers(gives(map[string]any{"confirmed": true}))})
+					want = []string{deleteA}
+				case runs:
+					want = []string{deleteA}
+					fallthrough
+				default:
+					a := cl.finish(t, step{resume: cl.answers(c.answer)})
+					if len(a.of("TOOL_CALL_RESULT")) != 1 {
+						t.Errorf("no result: %v", a.kinds())
+					}
+				}
+				w.ran(t, cl, want...)
+				cl.goesOn(t, nil)
+				w.ran(t, cl, want...)
+			})
+		})
+	}
+}
+
+// A message beside the answer goes after it, and one that was refused before stands in the history and does not kill it.
+func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
+	yes := gives(map[string]any{"confirmed": true})
+	for name, turns := range map[string]func(t *testing.T, c *client) string{
+		"beside": func(t *testing.T, c *client) string {
+			said := "plain " + fresh("n")
+			c.finish(t, step{say: said, resume: c.answers(yes)})
+			return said
+		},
+		"refused before": func(t *testing.T, c *client) string {
+			said := "plain " + fresh("n")
+			c.refused(t, step{say: said, empty: true}, "PENDING_INTERRUPTS", true)
+			c.finish(t, step{resume: c.answers(yes)})
+			return said
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachADK(t, "outcome", nil, func(t *testing.T, w world) {
+				c := w.client(t, "agent")
+				c.asksAbout(t, step{say: "delete a.txt"}, 1)
+				said := turns(t, c)
+				w.ran(t, c, deleteA)
+				if !c.echoed(said) {
+					t.Errorf("the message was not answered: %v", c.messages)
+				}
+				w.called(t, c, 3)
+				c.goesOn(t, nil)
+				w.ran(t, c, deleteA)
+			})
+		})
+	}
+	t.Run("it asks again", func(t *testing.T) {
+		eachADK(t, "outcome", nil, func(t *testing.T, w world) {
+			c := w.client(t, "agent")
+			c.asksAbout(t, step{say: "delete a.txt"}, 1)
+			c.asksAbout(t, step{say: "delete b.txt", resume: c.answers(yes)}, 1)
+			w.ran(t, c, deleteA)
+			c.finish(t, step{resume: c.answers(cancelled)})
+			w.ran(t, c, deleteA)
+			c.goesOn(t, nil)
+		})
+	})
+}
+
+// An expired question is a no, and the message by which it was found out is answered.
+func TestADKsExpiredQuestion(t *testing.T) {
+	eachADK(t, "outcome", map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
+		c := w.client(t, "agent")
+		c.asksAbout(t, step{say: "delete a.txt"}, 1)
+		said := "plain " + fresh("n")
+		c.expired(t, said)
+		w.ran(t, c)
+		if !c.echoed(said) {
+			t.Errorf("the message was not answered: %v", c.messages)
+		}
+		c.goesOn(t, nil)
+		w.ran(t, c)
+	})
+}
+
+// expired sends a message until the open questions have expired and it is taken.
+func (c *client) expired(t *testing.T, said string) wire {
+	t.Helper()
+	var last wire
+	if !eventually(func() bool {
+		s := step{empty: true}
+		if last.Status == 0 {
+			s.say = said
+		}
+		last = c.run(t, s).answer(t)
+		return last.code() != "PENDING_INTERRUPTS"
+	}) {
+		t.Fatal("the question does not expire")
+	}
+	return last
+}
+
+// confirm_changes of a predicted state: with the outcome it is answered by resume, and the thread goes on; in the default mode the call
+// passes, and the answer of a client that declares the tool as well.
+func TestADKsPredictedState(t *testing.T) {
+	const written = `write_document {"document":"hello"}`
+	for name, c := range map[string]struct {
+		answer answer
+		says   string
+	}{
+		"accepted":     {gives(map[string]any{"accepted": true}), "The user accepted"},
+		"approved":     {gives(map[string]any{"approved": true}), "The user accepted"},
+		"rejected":     {gives(map[string]any{"accepted": false}), "The user rejected"},
+		"cancelled":    {cancelled, "The user rejected"},
+		"nothing":      {gives(nil), ""},
+		"zero":         {gives(0), ""},
+		"some word":    {gives("no"), ""},
+		"both at once": {gives(map[string]any{"accepted": false, "approved": true}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachADK(t, "outcome", nil, func(t *testing.T, w world) {
+				cl := w.client(t, "predict")
+				cl.asksAbout(t, step{say: "write hello"}, 1)
+				if cl.pending[0].str("reason") != "confirm_changes" {
+					t.Errorf("asked with %v", cl.pending[0])
+				}
+				if c.says == "" {
+					cl.refused(t, step{resume: cl.answers(c.answer)}, "INVALID_PAYLOAD", true)
+					cl.finish(t, step{resume: cl.answers(cancelled)})
+				} else if a := cl.finish(t, step{resume: cl.answers(c.answer)}); !strings.Contains(a.Text, c.says) {
+					t.Errorf("the model was not told %q: %s", c.says, a.Text)
+				}
+				cl.goesOn(t, nil)
+				w.ran(t, cl, written)
+			})
+		})
+	}
+	tools := []any{map[string]any{"name": "confirm_changes", "description": "x", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}
+	for _, mode := range []string{"default", "outcome"} {
+		t.Run(mode+", declared", func(t *testing.T) {
+			eachADK(t, mode, nil, func(t *testing.T, w world) {
+				// The same route sees an undeclared one first: it must not be taken for Microsoft's.
+				first := w.client(t, "predict")
+				first.run(t, step{say: "write hello"})
+				if mode == "outcome" {
+					return // there the backend lists a declared one as an interrupt too, as above
+				}
+				first.goesOn(t, nil)
+				c := w.client(t, "predict")
+				a := c.run(t, step{say: "write hello", patch: map[string]any{"tools": tools}}).answer(t)
+				if a.outcome() != nil || !strings.Contains(a.Text, `"toolCallName":"confirm_changes"`) {
+					t.Fatalf("the call did not pass: %v", a.kinds())
+				}
+				calls := calls(c.messages)
+				answer := map[string]any{"id": fresh("m"), "role": "tool", "toolCallId": calls[len(calls)-1], "content": `{"accepted": false}`}
+				var sent []any
+				for _, m := range c.messages {
+					sent = append(sent, m)
+				}
+				a = c.run(t, step{patch: map[string]any{"tools": tools, "messages": append(sent, answer)}}).answer(t)
+				if a.code() != "" || !strings.Contains(a.Text, "The user rejected") {
+					t.Errorf("the answer was not read as a no: %s", a.Text)
+				}
+				w.ran(t, c, written)
+			})
+		})
+	}
+}
+
+// Nobody is told that an agent of ADK is an old ag_ui_strands, and its default mode passes as it is.
+func TestADKsDefaultModePasses(t *testing.T) {
+	eachADK(t, "default", nil, func(t *testing.T, w world) {
+		c := w.client(t, "agent")
+		a := c.run(t, step{say: "delete a.txt"}).answer(t)
+		if a.code() != "" || a.outcome() != nil || !strings.Contains(a.Text, "adk_request_confirmation") {
+			t.Errorf("%v\n%s", a.kinds(), terminal(a))
+		}
+		w.ran(t, c)
+		p := w.client(t, "predict")
+		p.finish(t, step{say: "write hello"})
+		if line, said := w.h.log.find(func(line string) bool { return strings.Contains(line, "ag_ui_strands") }); said {
+			t.Errorf("the log says %s", line)
+		}
+	})
+}
