@@ -105,5 +105,6 @@ def serve(app, modes: list[str], packages: tuple[str, ...], port: int) -> None:
     sock.listen(128)
     versions = {p: importlib.metadata.version(p) for p in packages}
     print(json.dumps({"port": sock.getsockname()[1], "modes": modes, "versions": versions}), flush=True)
+    os.dup2(2, 1)  # nobody reads what frameworks print there, and a full pipe would stop them
     threading.Thread(target=end_with_stdin, daemon=True).start()
     uvicorn.Server(uvicorn.Config(Noted(app), log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[sock])
