@@ -228,6 +228,17 @@ func TestADKsDefaultModePasses(t *testing.T) {
 		w.ran(t, c)
 		p := w.client(t, "predict")
 		p.finish(t, step{say: "write hello"})
+		// Nobody declared confirm_changes: a tool message for it could be an approval to Microsoft's backends. The thread goes on.
+		all := calls(p.messages)
+		messages := []any{}
+		for _, m := range p.messages {
+			messages = append(messages, m)
+		}
+		answer := map[string]any{"id": fresh("m"), "role": "tool", "toolCallId": all[len(all)-1], "content": `{"accepted": false}`}
+		if a := p.run(t, step{patch: map[string]any{"messages": append(messages, answer)}}).answer(t); a.code() != "UNKNOWN_INTERRUPT_ID" {
+			t.Errorf("%s", terminal(a))
+		}
+		p.goesOn(t, nil)
 		if line, said := w.h.log.find(func(line string) bool { return strings.Contains(line, "ag_ui_strands") }); said {
 			t.Errorf("the log says %s", line)
 		}

@@ -1,0 +1,139 @@
+// Serves agents of Mastra over @ag-ui/mastra, POST /<mode>/<agent>. No model is called.
+//
+// It binds a free port of 127.0.0.1, prints one JSON line {"port":..,"modes":[..],"versions":{..}} on stdout and ends when its
+// standard input ends, so that it never outlives the test that started it.
+//
+// Modes: "outcome" is @ag-ui/mastra 1.1.2 with its defaults, "old" is 1.0.3, which announces a pause by CUSTOM on_interrupt only.
+// Agents: "agent", whose tool says what it wants to be answered, and "free", whose tool does not.
+//
+// A user message that begins with "plain" is answered with an echo. Any other is a call: "delete a.txt".
+//
+//   GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[]}
+import { MastraAgent } from '@ag-ui/mastra'
+import { MastraAgent as OldAgent } from '@ag-ui/mastra-1.0.3'
+import { EventEncoder } from '@ag-ui/encoder'
+import { Mastra } from '@mastra/core'
+import { Agent } from '@mastra/core/agent'
+import { InMemoryStore } from '@mastra/core/storage'
+import { createTool } from '@mastra/core/tools'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createServer } from 'node:http'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+
+const { values: options } = parseArgs({ options: { port: { type: 'string', default: '0' }, ledger: { type: 'string' } } })
+
+// ---- what really happened, by thread -------------------------------------------------------------------------------
+
+const thread = new AsyncLocalStorage()
+const threads = new Map()
+const of = (name) => threads.get(name) ?? threads.set(name, { effects: [], nodes: [], runs: [], seen: [] }).get(name)
+const effect = (name, args) => of(thread.getStore()).effects.push({ name, args })
+
+function counted(kept) {
+  const counts = {}
+  for (const { name } of kept.effects) counts[name] = (counts[name] ?? 0) + 1
+  return { counts, ...kept }
+}
+
+// ---- agents --------------------------------------------------------------------------------------------------------
+
+const deletes = (more) =>
+  createTool({
+    id: 'delete_file',
+    description: 'Deletes a file.',
+    inputSchema: z.object({ path: z.string() }),
+    outputSchema: z.any(),
+    ...more,
+    execute: async (input, context) => {
+      const answer = context?.agent?.resumeData ?? context?.resumeData
+      if (answer == null) return (context?.agent?.suspend ?? context?.suspend)({ question: `Delete ${input.path}?` })
+      if (answer !== 'yes' && answer.approved !== true) return { refused: true }
+      effect('delete_file', { path: input.path })
+      return { deleted: input.path }
+    },
+  })
+
+const TOOLS = {
+  agent: deletes({ suspendSchema: z.object({ question: z.string() }), resumeSchema: z.object({ approved: z.boolean() }) }),
+  free: deletes({}),
+}
+
+const text = (m) => (typeof m.content === 'string' ? m.content : m.content.filter((p) => p.type === 'text').map((p) => p.text).join(' '))
+let calls = 0
+
+function turn(prompt) {
+  const last = prompt.at(-1)
+  if (last.role === 'tool') return { text: 'results: ' + JSON.stringify(last.content.map((p) => p.output ?? p.result)) }
+  const order = text(last)
+  if (!order.startsWith('delete')) return { text: 'echo: ' + order }
+  return { call: { type: 'tool-call', toolCallId: `call-${++calls}-${process.pid}`, toolName: 'delete_file', input: JSON.stringify({ path: order.split(' ')[1] }) } }
+}
+
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+const model = {
+  specificationVersion: 'v2',
+  provider: 'scripted',
+  modelId: 'scripted',
+  supportedUrls: {},
+  async doGenerate({ prompt }) {
+    const { text, call } = turn(prompt)
+    return { content: [call ?? { type: 'text', text }], finishReason: call ? 'tool-calls' : 'stop', usage, warnings: [] }
+  },
+  async doStream({ prompt }) {
+    const { text, call } = turn(prompt)
+    const parts = [{ type: 'stream-start', warnings: [] }]
+    if (call) parts.push(call)
+    else parts.push({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: text }, { type: 'text-end', id: 't' })
+    parts.push({ type: 'finish', finishReason: call ? 'tool-calls' : 'stop', usage })
+    return {
+      stream: new ReadableStream({
+        start(controller) {
+          for (const part of parts) controller.enqueue(part)
+          controller.close()
+        },
+      }),
+    }
+  },
+}
+
+const agents = {}
+for (const [name, tool] of Object.entries(TOOLS)) agents[name] = new Agent({ id: name, name, instructions: 'x', model, tools: { delete_file: tool } })
+const mastra = new Mastra({ agents, storage: new InMemoryStore({ id: 'memory' }), logger: false })
+
+// ---- the server ----------------------------------------------------------------------------------------------------
+
+const MODES = { outcome: MastraAgent, old: OldAgent }
+const encoder = new EventEncoder({ accept: 'text/event-stream' })
+
+async function run(request, response, Adapter, name) {
+  let body = ''
+  for await (const piece of request) body += piece
+  const input = JSON.parse(body)
+  of(input.threadId).runs.push({ mode: request.url, resume: input.resume })
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const agent = new Adapter({ agent: mastra.getAgent(name), agentId: name, resourceId: 'resource' })
+  thread.run(input.threadId, () =>
+    agent.run(input).subscribe({
+      next: (event) => response.write(encoder.encodeSSE(event)),
+      error: (problem) => response.end(encoder.encodeSSE({ type: 'RUN_ERROR', message: String(problem?.message ?? problem) })),
+      complete: () => response.end(),
+    }),
+  )
+}
+
+const server = createServer((request, response) => {
+  const [, first, second] = decodeURIComponent(request.url).split('/')
+  if (first === 'effects') {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(counted(of(second))))
+  } else if (request.method === 'POST' && MODES[first] && agents[second]) {
+    run(request, response, MODES[first], second)
+  } else {
+    response.writeHead(404).end()
+  }
+})
+server.listen(Number(options.port), '127.0.0.1', () => {
+  console.log(JSON.stringify({ port: server.address().port, modes: Object.keys(MODES), versions: process.versions }))
+})
+process.stdin.resume().on('end', () => process.exit(0))
