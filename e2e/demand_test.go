@@ -14,7 +14,7 @@ import (
 var onDemand = map[stack]*demand{
 	{"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
 	{"langgraph", "0.0.47"}: {},
-	{"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {},
+	{"adk", "0.11.0"}:       {}, {"crewai", "1.0.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {},
 }
 
 // A demand is one such stack: once it was asked for, its server or why there is none.
