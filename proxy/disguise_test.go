@@ -270,6 +270,7 @@ func TestLessThanARun(t *testing.T) {
 		accepted = `{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"rm","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"{\"accepted\":true}"}]}`
 		pair     = `{"messages":[{"role":"assistant","toolCalls":[{"id":"c","function":{"name":"confirm_changes","arguments":"{}"}}]},{"role":"tool","actionExecutionId":"c","content":"{\"accepted\":true}"}]}`
 		state    = `{"state":{}}`
+		given    = `[{"role":"user","content":"hi","function_approvals":[{"id":"a","call_id":"c","name":"rm","approved":true,"arguments":{}}]}]`
 	)
 	asks := stream(started, `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"rm","arguments":{}}}}`, finished)
 	for _, c := range []struct {
@@ -292,6 +293,10 @@ func TestLessThanARun(t *testing.T) {
 		{"NaN beside a decision", "auto", false, strings.Replace(accepted, "{", `{"n":NaN,`, 1), false},
 		{"a pair", "auto", false, pair, false},
 		{"a pair", "langgraph", false, pair, false},
+		{"approvals", "auto", false, `{"messages":` + given + `}`, false},
+		{"approvals in the last of two lists", "auto", false, `{"messages":[],"messages":` + given + `}`, false},
+		{"approvals in the first of two lists", "langgraph", false, `{"messages":` + given + `,"Messages":[]}`, false},
+		{"a pair in the last of two lists", "langgraph", false, strings.Replace(pair, "{", `{"Messages":[{"role":"user","content":"hi"}],`, 1), false},
 		{"OpenAI's", "langgraph", false, openAI, true},
 		{"a decision, which no backend of this family reads", "langgraph", false, accepted, true},
 	} {

@@ -23,7 +23,8 @@ const (
 	FunctionApprovals = "function_approvals"
 )
 
-// Approvals are the places of the messages in a body that are native approvals. A call of a tool that the body declares
+// Approvals are the places of the messages in a body that are native approvals; of a body with several lists, in all of them one
+// behind the other. A call of a tool that the body declares
 // itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
 func Approvals(body []byte) []int { return approvals(body, func(string) bool { return true }) }
 
@@ -38,7 +39,10 @@ func approvals(body []byte, wanted func(name string) bool) []int {
 		return nil
 	}
 	root := gjson.ParseBytes(body)
-	messages := first(root, "messages").Array()
+	var messages []gjson.Result
+	for _, list := range Members(root, "messages") { // of two lists one backend reads the first, another the last
+		messages = append(messages, list.Array()...)
+	}
 	declared := map[string]bool{}
 	for _, t := range first(root, "tools").Array() {
 		declared[first(t, "name").Str] = true
