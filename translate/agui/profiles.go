@@ -113,6 +113,9 @@ func (p profile) isMinted(native string, object gjson.Result) bool {
 	if at < 0 || at == len(native)-1 {
 		return false
 	}
+	if call := object.Get("toolCallId").Str; call != "" && (native == call || strings.HasSuffix(native, "::"+call)) {
+		return false // the tilde is a model's, or in Mastra's id the client's, who chose the run's
+	}
 	return p.ownID == "" || object.Get("metadata").Get(p.ownID).Str == native[:at]
 }
 

@@ -13,16 +13,18 @@ import (
 
 // Interrupts as the real backends send them.
 const (
-	adkConfirms   = `{"id":"adk-1","reason":"confirmation","message":"Please","toolCallId":"adk-1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
-	adkPredicts   = `{"id":"u-1","reason":"confirm_changes","toolCallId":"u-1","metadata":{"predict_state":[{"state_key":"document"}]}}`
-	crewAsks      = `{"id":"t","reason":"crewai:human_feedback","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t"}}}`
-	crewAsksFree  = `{"id":"t","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
-	mastraAsks    = `{"id":"r1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r1"}}}`
-	pydanticAsks  = `{"id":"int-c1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object"}}`
-	ag2Asks       = `{"id":"9-1","reason":"tool_call","toolCallId":"c1","metadata":{"ag2":{"proof":"x"}}}`
-	somebodyAsks  = `{"id":"a","reason":"r"}`
-	crewBehindOne = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
-	crewOfATilde  = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
+	adkConfirms    = `{"id":"adk-1","reason":"confirmation","message":"Please","toolCallId":"adk-1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
+	adkPredicts    = `{"id":"u-1","reason":"confirm_changes","toolCallId":"u-1","metadata":{"predict_state":[{"state_key":"document"}]}}`
+	crewAsks       = `{"id":"t","reason":"crewai:human_feedback","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t"}}}`
+	crewAsksFree   = `{"id":"t","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
+	mastraAsks     = `{"id":"r1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r1"}}}`
+	mastraOfATilde = `{"id":"r~1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r~1"}}}`
+	adkOfATilde    = `{"id":"a~1","reason":"confirmation","toolCallId":"a~1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
+	pydanticAsks   = `{"id":"int-c1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object"}}`
+	ag2Asks        = `{"id":"9-1","reason":"tool_call","toolCallId":"c1","metadata":{"ag2":{"proof":"x"}}}`
+	somebodyAsks   = `{"id":"a","reason":"r"}`
+	crewBehindOne  = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
+	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
 )
 
 // What of an answer reaches each backend. "cancelled" and "absent" are no payloads.
@@ -134,17 +136,20 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 	const known, call = `{"id":"u1","role":"user","content":"Go."}`, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	const said, result, thought = `{"id":"u2","role":"user","content":"And hurry."}`, `{"id":"x1","role":"tool","toolCallId":"c1","content":"ok"}`, `{"id":"g1","role":"reasoning","content":"Hm."}`
 	for name, c := range map[string]struct{ interrupt, with, after string }{
-		"anybody":                    {somebodyAsks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
-		"ADK: nothing that is new":   {adkConfirms, "u1 m1 x1", "u1 m1 g1 x1 u2"},
-		"CrewAI: none":               {crewAsksFree, "u1 m1 g1", "u1 m1 g1 x1 u2"},
-		"Mastra: none":               {mastraAsks, "u1 m1 g1", "u1 m1 g1 x1 u2"},
-		"AG2":                        {ag2Asks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
-		"pydantic-ai: all":           {pydanticAsks, "u1 m1 g1 x1 u2", ""},
-		"a Holdpoint: all":           {`{"id":"a~x","reason":"r"}`, "u1 m1 g1 x1 u2", ""},
-		"CrewAI behind one: all":     {crewBehindOne, "u1 m1 g1 x1 u2", ""},
-		"another question's int-":    {`{"id":"int-c2","reason":"tool_call","toolCallId":"c1"}`, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
-		"ADK beside somebody's":      {somebodyAsks + `,` + adkConfirms, "u1 m1 x1", "u1 m1 g1 x1 u2"},
-		"pydantic-ai and somebody's": {pydanticAsks + `,` + somebodyAsks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"anybody":                         {somebodyAsks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"ADK: nothing that is new":        {adkConfirms, "u1 m1 x1", "u1 m1 g1 x1 u2"},
+		"CrewAI: none":                    {crewAsksFree, "u1 m1 g1", "u1 m1 g1 x1 u2"},
+		"Mastra: none":                    {mastraAsks, "u1 m1 g1", "u1 m1 g1 x1 u2"},
+		"Mastra, a run's id with a tilde": {mastraOfATilde, "u1 m1 g1", "u1 m1 g1 x1 u2"},
+		"ADK, a call's id with a tilde":   {adkOfATilde, "u1 m1 x1", "u1 m1 g1 x1 u2"},
+		"Mastra behind a Holdpoint: all":  {`{"id":"r1::c1~x","reason":"mastra:tool_suspend","toolCallId":"c1"}`, "u1 m1 g1 x1 u2", ""},
+		"AG2":                             {ag2Asks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"pydantic-ai: all":                {pydanticAsks, "u1 m1 g1 x1 u2", ""},
+		"a Holdpoint: all":                {`{"id":"a~x","reason":"r"}`, "u1 m1 g1 x1 u2", ""},
+		"CrewAI behind one: all":          {crewBehindOne, "u1 m1 g1 x1 u2", ""},
+		"another question's int-":         {`{"id":"int-c2","reason":"tool_call","toolCallId":"c1"}`, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"ADK beside somebody's":           {somebodyAsks + `,` + adkConfirms, "u1 m1 x1", "u1 m1 g1 x1 u2"},
+		"pydantic-ai and somebody's":      {pydanticAsks + `,` + somebodyAsks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pausedBy(t, c.interrupt)
