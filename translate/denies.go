@@ -18,7 +18,7 @@ func Denies(a agui.Answer) bool {
 func saysNo(v gjson.Result) bool {
 	switch {
 	case v.Type == gjson.String:
-		return isNo(v.Str)
+		return isNo(v.Str) && !isOrder(v.Str)
 	case v.IsArray():
 		list := v.Array()
 		return len(list) > 0 && !slices.ContainsFunc(list, func(one gjson.Result) bool { return !saysNo(one) })
@@ -29,9 +29,10 @@ func saysNo(v gjson.Result) bool {
 			case member.Type == gjson.False:
 				found = isYes(k.Str)
 			case member.Type == gjson.True:
-				found = isNo(k.Str)
+				found = isNo(k.Str) && !isOrder(k.Str)
 			default:
-				found = slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) && saysNo(member)
+				found = slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) &&
+					(saysNo(member) || member.Type == gjson.String && isNo(member.Str))
 			}
 			return !found
 		})
@@ -44,6 +45,16 @@ func saysNo(v gjson.Result) bool {
 func isNo(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "abort", "cancel", "canceled", "cancelled", "decline", "declined", "denied", "deny", "false", "ignore", "n", "no", "reject", "rejected", "stop":
+		return true
+	}
+	return false
+}
+
+// isOrder knows those of the words for no that also tell an agent to do something, where nothing says that they are a decision:
+// "cancel" may be the order's.
+func isOrder(word string) bool {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "abort", "cancel", "ignore", "stop":
 		return true
 	}
 	return false
