@@ -262,6 +262,35 @@ func TestLargeUploadsAreNotHeldBack(t *testing.T) {
 	}
 }
 
+// TestUploadsThatSpeakOfForms: a script in one line, as bundlers write them, is no header, however it goes on.
+func TestUploadsThatSpeakOfForms(t *testing.T) {
+	const head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.js\"\r\n\r\n"
+	script := "var a=1;" + strings.Repeat(`h["Content-Disposition"]=["form-data; name=",b];`, 9) + strings.Repeat("f(x);", maxPartHeader/4)
+	run := "\r\nContent-Disposition: form-data; name=\"threadId\"\r\n\r\nt\r\n--x\r\nContent-Disposition: form-data; name=\"messages\"\r\n\r\n[]"
+	for name, c := range map[string]struct {
+		body string
+		is   bool
+	}{
+		"a script":                  {head + script, false},
+		"two":                       {head + script + "\n" + script, false},
+		"a run behind it":           {head + script + "\r\n--x" + run, true},
+		"a header that is too long": {head + "a\r\n--x\r\nContent-Disposition: form-data; n=\"" + strings.Repeat("y", maxPartHeader) + "\"; name=\"a\"", true},
+		"with a blank before it":    {head + "a\r\n--x\r\n Content-Disposition: form-data; n=\"" + strings.Repeat("y", maxPartHeader) + "\"; name=\"a\"", true},
+		"in the beginning":          {"Content-Disposition: form-data; n=\"" + strings.Repeat("y", maxPartHeader) + "\"; name=\"a\"", true},
+	} {
+		for _, cut := range []int{1, 7, 512, 1 << 20} {
+			var p formParts
+			got := false
+			for body := []byte(c.body); len(body) > 0 && !got; body = body[min(cut, len(body)):] {
+				got = p.look(body[:min(cut, len(body))])
+			}
+			if got = got || p.rest(); got != c.is {
+				t.Errorf("%s, in pieces of %d: %v", name, cut, got)
+			}
+		}
+	}
+}
+
 // TestLessThanARun: what agent-framework-ag-ui takes without ids, by what is known of the route.
 func TestLessThanARun(t *testing.T) {
 	const (

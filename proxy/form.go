@@ -129,21 +129,31 @@ func (p *formParts) look(more []byte) bool {
 	for {
 		at := dispositionIn(left)
 		if at < 0 {
-			left = left[max(0, len(left)-len(disposition)+1):]
+			left = left[max(0, len(left)-len(disposition)):] // with the byte before it
 			break
 		}
 		header, whole := headerFrom(left[at:])
-		if len(header) > maxPartHeader || whole && p.header(header) {
+		switch begins := beginsLine(left[:at]); {
+		case len(header) > maxPartHeader && !begins:
+			left = left[at+len(header)-1:] // a file: scripts in one line speak of it, and no line begins in this one
+			continue
+		case len(header) > maxPartHeader || whole && p.header(header):
 			return true
 		}
 		if !whole {
-			left = left[at:]
+			left = left[max(0, at-1):]
 			break
 		}
 		left = left[at+len(header):] // whatever else is called so in it was looked at
 	}
 	p.kept = append(p.kept[:0], left...)
 	return false
+}
+
+// beginsLine says whether what follows before may begin a line: werkzeug takes blanks before a part's first header.
+func beginsLine(before []byte) bool {
+	before = bytes.TrimRight(before, " \t")
+	return len(before) == 0 || before[len(before)-1] == '\r' || before[len(before)-1] == '\n'
 }
 
 // rest looks at a header that the body ended in.
