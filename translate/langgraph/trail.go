@@ -119,6 +119,9 @@ func (t *trail) begin(task int, event gjson.Result) {
 }
 
 func (t *trail) end(run string, gaveResult bool) {
+	if run == "" {
+		return // any of those that began without an id
+	}
 	for n := range t.calls {
 		if c := &t.calls[n]; c.run == run {
 			c.open, c.ended = false, gaveResult

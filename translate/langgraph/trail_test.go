@@ -48,6 +48,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		"langgraph 1.2 counts the questions":     {[]string{start("a"), start("b"), fails("a")}, idT1, "tool_a tool_b"},
 		"one of three has ended":                 {[]string{start("a"), start("b"), start("c"), end("b"), fails("a")}, idT, "tool_a tool_c"},
 		"the other one has ended":                {[]string{start("a"), start("b"), end("b"), fails("a")}, idT, ""},
+		"an end that does not say of what":       {[]string{start(""), start(""), fails(""), end("")}, idT, "tool_ tool_"},
 		"one after the other":                    {[]string{start("a"), end("a"), start("b"), fails("b")}, idT, ""},
 		"a tool that calls a tool":               {[]string{start("a"), start("b", "a"), fails("b"), fails("a")}, idT, ""},
 		"a node asks beside tools that run":      {[]string{node, start("a"), start("b")}, idN, ""},
