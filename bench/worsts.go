@@ -74,7 +74,86 @@ func worsts() []worst {
 		{name: "history", what: "a request of small messages with ids, and a pause", body: func(size int, thread string, _ []string) []byte {
 			return input(thread, size, `{"id":"%d","role":"user","content":""}`, "")
 		}, says: func(int) []byte { return paused(nil) }},
+		{name: "entries", what: "a resume of entries for questions that nobody asked", asks: asksWith(``), body: func(size int, thread string, ids []string) []byte {
+			return resume(thread, filled(size, func(n int) string { return fmt.Sprintf(`{"interruptId":"x%d","status":"cancelled"}`, n) }))
+		}},
+		{name: "entries-calls", what: "as many entries as messages about a call that is asked about", asks: asksWith(`,"toolCallId":"c"`), body: func(size int, thread string, ids []string) []byte {
+			messages := filled(size/2, func(n int) string {
+				return fmt.Sprintf(`{"id":"r%d","role":"tool","toolCallId":"c","content":"{\"n\":%d}"}`, n, n)
+			})
+			more := `,"resume":[` + filled(size/2, func(n int) string {
+				return fmt.Sprintf(`{"interruptId":"x%d","status":"resolved","payload":{"n":%d}}`, n, n)
+			}) + `]`
+			return input(thread, 0, messages, more)
+		}},
+		{name: "payload-numbers", what: "a payload of numbers such as 1e999999, and a schema with integers", asks: asksWith(`,"responseSchema":{"items":{"type":"integer"}}`), body: func(size int, thread string, ids []string) []byte {
+			return answer(thread, ids, `[`+filled(size, func(int) string { return `1e999999` })+`]`)
+		}},
+		{name: "payload-long-numbers", what: "a payload of the longest numbers that are taken, and a schema with all that looks at them", asks: asksWith(`,"responseSchema":{"items":{"type":"integer","multipleOf":3,"minimum":0},"uniqueItems":true}`), body: func(size int, thread string, ids []string) []byte {
+			return answer(thread, ids, `[`+filled(size, func(n int) string { return fmt.Sprintf(`%de400`, n) })+`]`)
+		}},
+		{name: "payload-objects", what: "a payload of objects as small as they get, and a schema", asks: asksWith(`,"responseSchema":{"items":{"type":"object"}}`), body: func(size int, thread string, ids []string) []byte {
+			return answer(thread, ids, `[`+filled(size, func(int) string { return `{}` })+`]`)
+		}},
+		{name: "payload-members", what: "a payload of very many members, without a schema", asks: asksWith(``), body: func(size int, thread string, ids []string) []byte {
+			return answer(thread, ids, `{`+filled(size, func(n int) string { return fmt.Sprintf(`"%d":0`, -n) })+`}`)
+		}},
+		{name: "payload-deep", what: "a text in 900 objects whose keys are out of order, without a schema", asks: asksWith(``), body: func(size int, thread string, ids []string) []byte {
+			deep := size / 40
+			deep = min(deep, 900)
+			return answer(thread, ids, strings.Repeat(`{"b":`, deep)+`"`+strings.Repeat("x", size-12*deep)+`"`+strings.Repeat(`,"a":0}`, deep))
+		}},
+		{name: "schema-doubles", what: "a schema of which each of 24 levels refers to the next one twice, and a text", asks: asksWith(`,"responseSchema":` + doubling(24)), body: func(size int, thread string, ids []string) []byte {
+			return answer(thread, ids, `"`+strings.Repeat("x", size)+`"`)
+		}},
+		{name: "schema-pattern", what: "a pattern of 1,000 states, and a text", asks: asksWith(`,"responseSchema":{"pattern":"(x?){500}x{500}y"}`), body: func(size int, thread string, ids []string) []byte {
+			return answer(thread, ids, `"`+strings.Repeat("x", size)+`"`)
+		}},
+		{name: "tools", what: "a request of tools as small as they get", body: func(size int, thread string, _ []string) []byte {
+			tools := `"tools":[` + filled(size, func(int) string { return `{}` }) + `]`
+			return bytes.Replace(shortInput(thread, "second"), []byte(`"tools":[]`), []byte(tools), 1)
+		}},
 	}
+}
+
+// asksWith is a run that ends in a question with more in it.
+func asksWith(more string) func(int) []byte {
+	return func(int) []byte {
+		return bytes.Replace(paused(nil), []byte(`"reason":"confirm"`), []byte(`"reason":"confirm"`+more), 1)
+	}
+}
+
+// filled are elements of about size bytes, with commas between them.
+func filled(size int, element func(n int) string) string {
+	b := make([]byte, 0, size+100)
+	for n := 0; n == 0 || len(b) < size-100; n++ {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, element(n)...)
+	}
+	return string(b)
+}
+
+// resume is a run with entries.
+func resume(thread, entries string) []byte {
+	return input(thread, 0, `{"id":"u-second","role":"user","content":"Go on"}`, `,"resume":[`+entries+`]`)
+}
+
+// answer is a run with a payload for the first question.
+func answer(thread string, ids []string, payload string) []byte {
+	return resume(thread, fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, ids[0], payload))
+}
+
+// doubling is a schema that takes 2 to the power of levels steps.
+func doubling(levels int) string {
+	var b bytes.Buffer
+	b.WriteString(`{"$ref":"#/$defs/0","$defs":{`)
+	for n := range levels {
+		fmt.Fprintf(&b, `"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]},`, n, n+1, n+1)
+	}
+	fmt.Fprintf(&b, `"%d":{"type":"number"}}}`, levels)
+	return b.String()
 }
 
 const oneText = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`

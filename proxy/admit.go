@@ -215,23 +215,23 @@ func (q *question) noneOpen() decision {
 // forOpen: at least one answer is for an open interrupt.
 func (q *question) forOpen() decision {
 	p := q.record.Pause
-	byID := make(map[string]agui.Answer, len(q.answers))
-	for _, a := range q.answers {
+	byID := make(map[string]*agui.Answer, len(q.answers))
+	for n, a := range q.answers {
 		if p.Interrupt(a.ID) == nil {
 			d := refuseUnknown(a.ID)
 			d.reask = true
 			return d
 		}
 		old, twice := byID[a.ID]
-		if twice && digestAnswer(old) != digestAnswer(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
+		if twice && digestAnswer(*old) != digestAnswer(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
 			// Of messages the last one holds: they stay in a history, where an answer may have been refused before.
 			d := refuse(agui.ResumeConflict, "interrupt %q is answered twice, and not the same", agui.Cut(a.ID))
 			d.reask = true
 			return d
 		}
-		byID[a.ID] = a
+		byID[a.ID] = &q.answers[n]
 	}
-	var ordered []agui.Answer
+	ordered := make([]agui.Answer, 0, min(len(p.Interrupts), len(byID)))
 	for _, i := range p.Interrupts {
 		a, ok := byID[i.ID]
 		if !ok {
@@ -239,7 +239,7 @@ func (q *question) forOpen() decision {
 			d.reask = true
 			return d
 		}
-		ordered = append(ordered, a)
+		ordered = append(ordered, *a)
 	}
 	for n, i := range p.Interrupts {
 		if ordered[n].Status == agui.Resolved && q.expired(i) {
@@ -292,18 +292,18 @@ func (q *question) namesOpen() bool {
 
 // ended is how the pause ended that the answers name.
 func (q *question) ended() *store.Result {
+	ids := make([]string, len(q.answers))
+	for n, a := range q.answers {
+		ids[n] = a.ID
+	}
 	for _, r := range q.record.Results { // with kept ids, two pauses may have the same
-		named := func(a agui.Answer) bool { return slices.Contains(r.IDs, a.ID) }
-		if q.readFor != "" && r.PauseID == q.readFor && slices.ContainsFunc(q.answers, named) {
-			return r
+		if q.readFor != "" && r.PauseID == q.readFor {
+			if only := (store.Record{Results: []*store.Result{r}}); only.ResultOf(ids...) != nil {
+				return r
+			}
 		}
 	}
-	for _, a := range q.answers {
-		if r := q.record.ResultOf(a.ID); r != nil {
-			return r
-		}
-	}
-	return nil
+	return q.record.ResultOf(ids...)
 }
 
 func (q *question) expired(i agui.Interrupt) bool {
@@ -319,8 +319,9 @@ func (q *question) allExpired() bool {
 // the assistant is none: clients rename those.
 func (q *question) fresh(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(q.in.Messages, seen))
+	repeats, said := repeatsOf(p, q.in.Resume), q.said()
 	return slices.DeleteFunc(list, func(m agui.Message) bool {
-		return !isInput(m) || repeatsAnswer(m, p, q.in.Resume) || q.onlyAnswers(m)
+		return !isInput(m) || repeats.has(m) || said.only(m)
 	})
 }
 
@@ -336,7 +337,7 @@ func isInput(m agui.Message) bool {
 // record knows the messages of that time, it is asked; a history that ends in the assistant's words brings nothing,
 // for ordinary runs after the pause are not in the record.
 func (q *question) freshAfter(r *store.Result) bool {
-	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.onlyAnswers)
+	list := slices.DeleteFunc(slices.Clone(q.in.Messages), q.said().only)
 	if r == nil && len(q.record.Results) > 0 {
 		r = q.record.Results[0]
 	}
@@ -349,7 +350,7 @@ func (q *question) freshAfter(r *store.Result) bool {
 		p, seen = r.Pause, r.Seen
 	}
 	if len(seen) == 0 {
-		return !repeatsAnswer(list[len(list)-1], p, q.in.Resume)
+		return !repeatsOf(p, q.in.Resume).has(list[len(list)-1])
 	}
 	return len(q.fresh(seen, p)) > 0
 }
@@ -397,35 +398,43 @@ func (q *question) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 	if !p.Sticky {
 		return agui.Interrupt{}, false
 	}
+	kept := q.keptAnswers()
 	for n, i := range p.Interrupts {
-		if kept := q.keptAnswer(i); kept != "" && kept != digestAnswer(answers[n]) {
+		if digest := kept[asked{i.Native, i.Question}]; digest != "" && digest != digestAnswer(answers[n]) {
 			return i, true
 		}
 	}
 	return agui.Interrupt{}, false
 }
 
-// keptAnswer is the digest of the answer with which the same question was resumed last, if that failed; else "".
-func (q *question) keptAnswer(i agui.Interrupt) string {
+// asked is what makes two questions the same.
+type asked struct{ native, question string }
+
+// keptAnswers are the digests of the answers with which questions were resumed last, if that failed; "" if it did not.
+func (q *question) keptAnswers() map[asked]string {
+	kept := map[asked]string{}
 	for _, r := range q.record.Results {
 		if r.Pause == nil || r.Digest == "" {
 			continue
 		}
-		for _, old := range r.Pause.Interrupts {
-			if old.Native != i.Native || old.Question != i.Question {
-				continue
-			}
-			if !r.Failed && r.How != store.Doubtful && !isError(r.Finish) {
-				return ""
-			}
+		digests := map[string]string{}
+		if r.Failed || r.How == store.Doubtful || isError(r.Finish) {
 			for line := range strings.SplitSeq(r.Digest, "\n") {
-				if id, digest, _ := strings.Cut(line, " "); id == old.ID {
-					return digest
+				id, digest, _ := strings.Cut(line, " ")
+				if _, twice := digests[id]; !twice {
+					digests[id] = digest
 				}
 			}
 		}
+		for _, old := range r.Pause.Interrupts {
+			key := asked{old.Native, old.Question}
+			digest, answered := digests[old.ID]
+			if _, newer := kept[key]; !newer && (answered || len(digests) == 0) {
+				kept[key] = digest
+			}
+		}
 	}
-	return ""
+	return kept
 }
 
 func (q *question) refuseStuck(i agui.Interrupt) decision {

@@ -17,10 +17,11 @@ import (
 // strayApprovals are those of a request's native approvals, by their places, that are neither among the answers nor
 // settled.
 func strayApprovals(in *agui.RunInput, approvals []int, answers []agui.Answer, settled []agui.SeenMessage) []int {
-	return slices.DeleteFunc(slices.Clone(approvals), func(at int) bool {
-		m := in.Messages[at]
-		return carries(m, answers) || isOne(m, settled)
-	})
+	if len(approvals) == 0 {
+		return nil
+	}
+	said := carriersOf(answers, settled)
+	return slices.DeleteFunc(slices.Clone(approvals), func(at int) bool { return said.has(in.Messages[at]) })
 }
 
 // approvals are the places of a request's native approvals, in order. Of those by tools that an option names, one that the
@@ -43,10 +44,13 @@ func (r *run) approvals(in *agui.RunInput, open *agui.Pause) []int {
 		return list
 	}
 	known := r.given()
+	var repeats repeats // of none
+	if open != nil && in.HasResume {
+		repeats = repeatsOf(open, in.Resume)
+	}
 	for _, d := range decisions {
 		m := in.Messages[d.At]
-		repeats := open != nil && in.HasResume && repeatsAnswer(m, open, in.Resume)
-		if !repeats && !known.has(m, d) {
+		if !repeats.has(m) && !known.has(m, d) {
 			list = append(list, d.At)
 		}
 	}
@@ -102,18 +106,19 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		if result.Pause == nil || fields != nil && fields.FieldsOnly(result.Pause.Dialect) {
 			continue
 		}
-		p := *result.Pause
+		p := result.Pause.Indexed()
 		p.Ended = true
 		answers, err := r.h.opts.Dialect.Answers(r.in, p)
 		if err != nil {
 			continue
 		}
+		settles := result.How == store.Finished && result.Digest != "" && digestAnswers(answers) == result.Digest
 		for _, a := range answers {
 			if a.Message == (agui.SeenMessage{}) {
 				continue
 			}
 			all = append(all, a.Message)
-			if result.How == store.Finished && result.Digest != "" && digestAnswers(answers) == result.Digest {
+			if settles {
 				settled = append(settled, a.Message)
 			}
 		}
@@ -121,34 +126,47 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 	return all, settled
 }
 
-// carries says whether the message is one of those by which the client answers. See hashes a message's content, so it is
-// asked last: most requests have no answer in a message at all.
-func carries(m agui.Message, answers []agui.Answer) bool {
-	if !inMessages(answers) {
-		return false
+// A messageSet is a set of messages, by what is kept of them.
+type messageSet map[agui.SeenMessage]bool
+
+// carriersOf are the messages that carry some answers, and others that are known.
+func carriersOf(answers []agui.Answer, others ...[]agui.SeenMessage) messageSet {
+	var set messageSet
+	add := func(s agui.SeenMessage) {
+		if s == (agui.SeenMessage{}) {
+			return
+		}
+		if set == nil {
+			set = messageSet{}
+		}
+		set[s] = true
 	}
-	seen := agui.See(m)
-	return seen != (agui.SeenMessage{}) && slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message == seen })
+	for _, a := range answers {
+		add(a.Message)
+	}
+	for _, list := range others {
+		for _, s := range list {
+			add(s)
+		}
+	}
+	return set
 }
 
-// inMessages says whether a message carries one of the answers.
-func inMessages(answers []agui.Answer) bool {
-	return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message != (agui.SeenMessage{}) })
-}
+// has says whether the message is one of them. See hashes a message's content, and most requests have no answer in a message
+// at all.
+func (c messageSet) has(m agui.Message) bool { return len(c) > 0 && c[agui.See(m)] }
 
-// isOne says whether the message is in a list of those seen.
-func isOne(m agui.Message, list []agui.SeenMessage) bool {
-	return len(list) > 0 && slices.Contains(list, agui.See(m))
-}
-
-// onlyAnswers says whether the message answers this pause or one before, and says nothing else.
-func (q *question) onlyAnswers(m agui.Message) bool {
-	if !carries(m, q.answers) && !isOne(m, q.settled) {
+// only says whether the message is one, and says nothing else.
+func (c messageSet) only(m agui.Message) bool {
+	if !c.has(m) {
 		return false
 	}
 	_, says := translate.WithoutFunctionApprovals(m)
 	return !says
 }
+
+// said are the messages that answer this pause or one before.
+func (q *question) said() messageSet { return carriersOf(q.answers, q.settled) }
 
 // refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
 // answer to what was asked, is of another day: it is taken out, see dropStray.
@@ -169,9 +187,10 @@ func (q *question) refuseStray() (decision, bool) {
 // lastSaid is the place of the last message in which a person says something or answers what was asked, -1 if there is
 // none. approvals are the places of all native approvals, in order.
 func (q *question) lastSaid(approvals []int) int {
+	said := q.said()
 	for at := len(q.in.Messages) - 1; at >= 0; at-- {
 		m := q.in.Messages[at]
-		if carries(m, q.answers) || isOne(m, q.settled) {
+		if said.has(m) {
 			return at
 		}
 		if m.Role != "user" {
@@ -204,26 +223,27 @@ func (r *run) dropStray(answers []agui.Answer) {
 	}
 	stays := slices.DeleteFunc(slices.Clone(r.settled), func(s agui.SeenMessage) bool { return !pairs[s] })
 	r.in = translate.WithoutApprovals(r.in, strayApprovals(&r.in, all, answers, stays))
-	drop(&r.in, func(m *agui.Message) bool {
-		return m.Role == "tool" && isOne(*m, r.old) && !isOne(*m, stays) && !carries(*m, answers)
-	})
+	old, kept := carriersOf(nil, r.old), carriersOf(answers, stays)
+	drop(&r.in, func(m *agui.Message) bool { return m.Role == "tool" && old.has(*m) && !kept.has(*m) })
 }
 
 // unsettled are the answers that did not end the pause that they answer.
 func (r *run) unsettled(answers []agui.Answer) []agui.Answer {
-	return slices.DeleteFunc(slices.Clone(answers), func(a agui.Answer) bool { return slices.Contains(r.settled, a.Message) })
+	settled := carriersOf(nil, r.settled)
+	return slices.DeleteFunc(slices.Clone(answers), func(a agui.Answer) bool { return settled[a.Message] })
 }
 
 // dropCarriers takes out of the input of a resume the messages that carry its answers. What else such a message says is
 // left of it.
 func dropCarriers(in *agui.RunInput, answers []agui.Answer) {
-	if !inMessages(answers) {
+	gone := carriersOf(answers)
+	if len(gone) == 0 {
 		return
 	}
 	var kept []agui.Message
 	changed := false
 	for _, m := range in.Messages {
-		if !carries(m, answers) {
+		if !gone.has(m) {
 			kept = append(kept, m)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -16,6 +17,7 @@ func (r *run) judge() error {
 	if err := r.load(); err != nil {
 		return err
 	}
+	r.indexPause()
 	if err := r.readAnswers(); err != nil {
 		return err
 	}
@@ -37,6 +39,16 @@ func (r *run) load() (err error) {
 	defer cancel()
 	r.record, err = r.h.opts.Store.Load(ctx, r.key, "")
 	return err
+}
+
+// indexPause: the record's own pause is everybody's.
+//
+//go:noinline
+func (r *run) indexPause() {
+	if p := r.record.Pause; p != nil {
+		mine := p.Indexed()
+		r.record.Pause = &mine
+	}
 }
 
 // readAnswers has the dialect read the request.
@@ -99,9 +111,13 @@ func (r *run) showFor() translate.Show {
 // A request that has waited is read for the pause that it was read for at first: the question that is open by now was
 // asked after it came, and cannot be what it answers.
 func (r *run) namedPause(named *agui.Pause) {
-	if p, ended := r.findPause(); p != nil {
+	switch p, ended := r.findPause(); {
+	case p == nil:
+	case ended:
+		*named = p.Indexed()
+		named.Ended = true
+	default:
 		*named = *p
-		named.Ended = ended
 	}
 	if named.Dialect == "" {
 		named.Dialect = r.spoken()
@@ -139,10 +155,9 @@ func (r *run) findPause() (p *agui.Pause, ended bool) {
 	if rec.Pause != nil && slices.ContainsFunc(ids, func(id string) bool { return rec.Pause.Interrupt(id) != nil }) {
 		return rec.Pause, false
 	}
-	for _, id := range ids {
-		if result := rec.ResultOf(id); result != nil && result.Pause != nil {
-			return result.Pause, true
-		}
+	known := store.Record{Results: slices.DeleteFunc(slices.Clone(rec.Results), func(r *store.Result) bool { return r.Pause == nil })}
+	if result := known.ResultOf(ids...); result != nil {
+		return result.Pause, true
 	}
 	if rec.Pause != nil {
 		return rec.Pause, false

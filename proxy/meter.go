@@ -12,9 +12,10 @@ import (
 // What judging the payloads of one request may take. The work is an estimate in nanoseconds, so that the same request gets the
 // same answer on a busy machine; the time is for what the estimate does not know.
 const (
-	workOfRequest = int64(100 * time.Millisecond)
+	workOfRequest = int64(50 * time.Millisecond)
 	workOfPayload = int64(50 * time.Microsecond)
-	workOfByte    = 100
+	workOfValue   = 1500 // for each value and key
+	workOfByte    = 150  // for each byte, to look at texts with
 	workToExplain = int64(2 * time.Millisecond)
 	timeOfRequest = 5 * time.Second
 )
@@ -23,8 +24,9 @@ const (
 const (
 	workOfSchema = 400    // one schema is asked about one value
 	workOfKey    = 100    // one key, or one value compared with another
+	workOfCopy   = 10     // one byte of a text is copied, as the library does each time that it is asked about one
 	workOfChar   = 20     // one byte of a text is looked at
-	workOfState  = 3      // and is shown to one state of a pattern
+	workOfState  = 4      // and is shown to one state of a pattern
 	workOfRegexp = 50_000 // one byte of a text is compiled: seven may be a thousand states
 	workOfNumber = 800    // one becomes an exact number, up to cheapDigits of them
 	cheapDigits  = 40
@@ -38,6 +40,7 @@ type meter struct {
 	ctx   context.Context
 	until time.Time
 	left  int64
+	text  int64 // for texts, beside left
 	tick  int64 // until the clock is looked at again
 	// times is by how much all of it is dearer, for numbers are long.
 	times int64
@@ -60,6 +63,14 @@ func (m *meter) spend(work int64) {
 			panic(stop{errTooDear})
 		}
 	}
+}
+
+// spendText spends what is done for the bytes of a text: a file of some megabytes may be looked at, and is no reason to go through
+// a schema as often as it has bytes.
+func (m *meter) spendText(work int64) {
+	free := min(work, m.text)
+	m.text -= free
+	m.spend(work - free)
 }
 
 // run has a schema judge a value.
@@ -230,7 +241,7 @@ func (w *gauge) validate(value any) error {
 	case []any:
 		w.array(v)
 	case string:
-		w.m.spend(int64(len(v)) * (1 + w.pattern))
+		w.m.spendText(int64(len(v)) * (workOfCopy + w.pattern))
 	case json.Number:
 		w.m.spend(3 * workOfNumber) // made, compared, divided
 	}
@@ -242,7 +253,7 @@ func (w *gauge) validate(value any) error {
 		if w.format.Name == "regex" {
 			work = workOfRegexp
 		}
-		w.m.spend(int64(len(text)) * work)
+		w.m.spendText(int64(len(text)) * work)
 	}
 	return w.format.Validate(value)
 }
@@ -260,7 +271,8 @@ func (w *gauge) object(object map[string]any) {
 		w.m.spend(w.schemas * workOfKey * int64(len(object)))
 	}
 	for key := range object {
-		w.m.spend(w.key + w.of(w.s.Properties[key]) + w.keys*int64(len(key)+1))
+		w.m.spend(w.key + w.of(w.s.Properties[key]))
+		w.m.spendText(w.keys * int64(len(key)+1))
 	}
 }
 
@@ -286,7 +298,7 @@ func (m *meter) weigh(value any, times int64) {
 	m.spend(times * workOfKey)
 	switch v := value.(type) {
 	case string:
-		m.spend(times * int64(len(v)))
+		m.spendText(times * int64(len(v)))
 	case json.Number:
 		m.spend(times * workOfNumber)
 	case []any:
@@ -295,7 +307,7 @@ func (m *meter) weigh(value any, times int64) {
 		}
 	case map[string]any:
 		for key, one := range v {
-			m.spend(times * int64(len(key)))
+			m.spendText(times * int64(len(key)))
 			m.weigh(one, times)
 		}
 	}

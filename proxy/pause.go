@@ -231,7 +231,8 @@ func (r *run) snapshots() snapshot {
 	if s.whole && len(s.list) > 0 {
 		kept := s.list
 		if !r.taken {
-			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return r.untaken(agui.See(agui.ParseMessage(m))) })
+			untaken := r.untaken()
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return untaken.has(agui.ParseMessage(m)) })
 		}
 		s.messages = agui.List(kept)
 	}
@@ -260,14 +261,21 @@ func (r *run) seen() []agui.SeenMessage {
 			list = append(list, s)
 		}
 	}
-	list = slices.DeleteFunc(list, r.untaken)
+	if !r.taken {
+		untaken := r.untaken()
+		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return untaken[s] })
+	}
 	for n := range list {
 		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
 	}
 	return list
 }
 
-// untaken says whether a message came beside the answers and did not go to the backend.
-func (r *run) untaken(s agui.SeenMessage) bool {
-	return !r.taken && slices.ContainsFunc(r.fresh, func(m agui.Message) bool { return agui.See(m) == s })
+// untaken are the messages that came beside the answers and did not go to the backend.
+func (r *run) untaken() messageSet {
+	set := messageSet{}
+	for _, m := range r.fresh {
+		set[agui.See(m)] = true
+	}
+	return set
 }

@@ -14,27 +14,47 @@ import (
 // none (packages/react-core/src/v2/hooks/use-interrupt.tsx). A backend that rebuilds its run from the history would
 // take it for the tool's result, and find the held call answered.
 
-// repeatsAnswer says whether m is such a message, for a call that the pause is about (nil: any call). entries are the
-// request's, as they came.
-func repeatsAnswer(m agui.Message, p *agui.Pause, entries []agui.ResumeEntry) bool {
+// repeats are such messages for the calls that a pause is about, beside a request's entries as they came.
+type repeats struct {
+	any  bool                       // of any call: nothing is known of the pause
+	said map[string]map[string]bool // the payloads of the entries for it, by the call
+}
+
+func repeatsOf(p *agui.Pause, entries []agui.ResumeEntry) repeats {
+	if p == nil {
+		return repeats{any: true}
+	}
+	payloads := make(map[string]json.RawMessage, len(entries))
+	for _, e := range entries {
+		if len(e.Payload) > 0 {
+			payloads[e.InterruptID] = e.Payload
+		}
+	}
+	said := map[string]map[string]bool{}
+	for _, i := range p.Interrupts {
+		call := i.ToolCallID()
+		if said[call] == nil {
+			said[call] = map[string]bool{}
+		}
+		if payload, ok := payloads[i.ID]; ok {
+			said[call][string(agui.Canonical(payload))] = true
+		}
+	}
+	return repeats{said: said}
+}
+
+// has says whether m is one.
+func (r repeats) has(m agui.Message) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false
 	}
-	content := gjson.GetBytes(m.JSON, "content")
-	if p == nil {
-		return looksLikeAnswer(content)
+	said, known := r.said[m.ToolCallID]
+	if !known && !r.any {
+		return false
 	}
-	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
-		return i.ToolCallID() == m.ToolCallID && (looksLikeAnswer(content) || saysPayload(content, i.ID, entries))
-	})
-}
-
-// saysPayload says whether the content is the payload with which an entry answers the interrupt.
-func saysPayload(content gjson.Result, id string, entries []agui.ResumeEntry) bool {
-	return content.Type == gjson.String && slices.ContainsFunc(entries, func(e agui.ResumeEntry) bool {
-		return e.InterruptID == id && len(e.Payload) > 0 &&
-			string(agui.Canonical(json.RawMessage(content.Str))) == string(agui.Canonical(e.Payload))
-	})
+	content := gjson.GetBytes(m.JSON, "content")
+	return looksLikeAnswer(content) ||
+		len(said) > 0 && content.Type == gjson.String && said[string(agui.Canonical(json.RawMessage(content.Str)))]
 }
 
 // looksLikeAnswer judges by the content alone: an object that decides something, not a result.
@@ -54,7 +74,8 @@ func looksLikeAnswer(content gjson.Result) bool {
 
 // dropRepeatedAnswers takes out of the input of a resume the messages that repeat its answers.
 func dropRepeatedAnswers(in *agui.RunInput, p *agui.Pause) {
-	drop(in, func(m *agui.Message) bool { return repeatsAnswer(*m, p, in.Resume) })
+	repeats := repeatsOf(p, in.Resume)
+	drop(in, func(m *agui.Message) bool { return repeats.has(*m) })
 }
 
 // dropLeftovers takes out of the input of a later run, where a call has several tool messages, the one that only repeats an

@@ -56,7 +56,7 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript {
 	})
 	list := known
 	for _, m := range r.in.Messages {
-		if m.ID == "" && len(known) > 0 && len(agui.NewMessages([]agui.Message{m}, p.Seen)) == 0 {
+		if m.ID == "" && len(known) > 0 && p.Knows(agui.See(m)) {
 			continue
 		}
 		if m.ID == "" || !ids[m.ID] {

@@ -188,7 +188,7 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 // countStates is about how many states a regular expression has once its repetitions are written out. The parser sees to it
 // that they are not very many in one another.
 func countStates(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)
+	n := 1 + len(re.Rune)/4 // of a word, few letters are looked for at once
 	for _, sub := range re.Sub {
 		n += countStates(sub)
 	}

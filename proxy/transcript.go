@@ -191,6 +191,18 @@ func (t *transcript) Calls() []agui.Call {
 	return list
 }
 
+// Call implements agui.CallFinder.
+func (t *transcript) Call(id string) (agui.Call, bool) {
+	t.fold()
+	c := t.callByID[id]
+	if c == nil {
+		return agui.Call{}, false
+	}
+	found := c.Call
+	found.Args = string(c.args)
+	return found, true
+}
+
 // Messages implements agui.Transcript.
 func (t *transcript) Messages() ([]json.RawMessage, bool) {
 	t.fold()

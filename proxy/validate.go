@@ -60,7 +60,8 @@ func (v *validator) validate(text, payload json.RawMessage) error {
 	case value.Depth*s.size > maxNesting:
 		return &unjudgedError{fmt.Errorf("it is nested %d deep, which is too much for a schema of %d parts", value.Depth, s.size)}
 	}
-	v.left += workOfPayload + workOfByte*int64(len(payload))
+	v.left += workOfPayload + workOfValue*int64(value.Count)
+	v.text += workOfByte * int64(len(payload))
 	v.times = 1 + int64(max(value.Digits, s.digits))/cheapDigits
 	err = v.run(s.inverse, value.Any)
 	var fits *jsonschema.ValidationError // the inverse

@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -88,13 +87,24 @@ type Record struct {
 	Now time.Time `json:"-"`
 }
 
-// ResultOf finds how the pause with a published interrupt id ended, nil if no such pause is known. It knows nothing
-// of the pause that is open, claimed or in doubt.
-func (r *Record) ResultOf(interruptID string) *Result {
+// ResultOf finds how the pause ended that one of the published interrupt ids is of, the first one that is known; nil if none is.
+// It knows nothing of the pause that is open, claimed or in doubt.
+func (r *Record) ResultOf(interruptIDs ...string) *Result {
+	if len(r.Results) == 0 {
+		return nil
+	}
+	places := make(map[string]int, len(interruptIDs))
+	for n := len(interruptIDs) - 1; n >= 0; n-- {
+		places[interruptIDs[n]] = n
+	}
+	var found *Result
+	first := len(interruptIDs)
 	for _, result := range r.Results {
-		if slices.Contains(result.IDs, interruptID) {
-			return result
+		for _, id := range result.IDs {
+			if n, ok := places[id]; ok && n < first {
+				found, first = result, n
+			}
 		}
 	}
-	return nil
+	return found
 }

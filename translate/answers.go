@@ -100,7 +100,7 @@ func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err
 	ok = true
 	given := map[string]bool{}
 	value.ForEach(func(k, v gjson.Result) bool {
-		i := Named(p, k.Str)
+		i := p.Named(k.Str)
 		if ok = i != nil; !ok {
 			return false
 		}
@@ -115,37 +115,26 @@ func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err
 	return list, ok && len(list) > 0, err
 }
 
-// Named is the interrupt of the pause with a published id, or with a native one that no two interrupts share; nil if
-// there is none.
-func Named(p agui.Pause, id string) *agui.Interrupt {
-	if i := p.Interrupt(id); i != nil {
-		return i
-	}
-	var found *agui.Interrupt
-	for n := range p.Interrupts {
-		if i := &p.Interrupts[n]; i.Native == id && id != "" {
-			if found != nil {
-				return nil
-			}
-			found = i
-		}
-	}
-	return found
-}
-
 // agree says whether two lists of answers say the same.
 func agree(a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false
 	}
+	said := make(map[string]bool, len(b))
+	for _, y := range b {
+		said[meaning(y)] = true
+	}
 	for _, x := range a {
-		if !slices.ContainsFunc(b, func(y agui.Answer) bool {
-			return x.ID == y.ID && x.Status == y.Status && string(agui.Canonical(x.Payload)) == string(agui.Canonical(y.Payload))
-		}) {
+		if !said[meaning(x)] {
 			return false
 		}
 	}
 	return true
+}
+
+// meaning is equal for answers that say the same.
+func meaning(a agui.Answer) string {
+	return string(a.Status) + " " + string(agui.Canonical(a.Payload)) + " " + a.ID
 }
 
 // Payload is a value as an answer's payload; null is none.

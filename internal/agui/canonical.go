@@ -10,16 +10,28 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. Text that is
-// no JSON is returned as it is. Nobody writes into what it returns: it may be raw.
+// Bounds of what Canonical sorts: each level is read and copied once more, and each member of an object takes some hundred
+// bytes meanwhile.
+const (
+	sortedDepth   = 64
+	sortedMembers = 50_000
+	oddBytes      = 64 << 10 // of what ValidJSON does not take
+)
+
+// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. What is nested very
+// deep, or has very many members in one object, stays as it is but for white space: two of these are equal only if they are
+// written alike. Text that is no JSON is returned as it is. Nobody writes into what it returns: it may be raw.
 func Canonical(raw []byte) []byte {
 	if isCanonicalString(raw) {
 		return raw
 	}
 	if ValidJSON(raw) {
-		return appendCanonical(make([]byte, 0, len(raw)), View(raw))
+		return appendCanonical(make([]byte, 0, len(raw)), View(raw), 0)
 	}
 	// It is nested deeper than is looked into here, no JSON, or not JSON alone.
+	if len(raw) > oddBytes {
+		return raw
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
@@ -59,14 +71,16 @@ func isCanonicalUTF8(text []byte) bool {
 	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))
 }
 
-func appendCanonical(dst []byte, v gjson.Result) []byte {
+func appendCanonical(dst []byte, v gjson.Result, depth int) []byte {
 	switch {
 	case v.Type == gjson.String:
 		return AppendString(dst, text(v))
-	case v.IsObject():
-		return appendMembers(dst, v)
-	case !v.IsArray():
+	case v.Type != gjson.JSON:
 		return append(dst, v.Raw...)
+	case depth == sortedDepth:
+		return AppendCompact(dst, bytesOf(v))
+	case v.IsObject():
+		return appendMembers(dst, v, depth)
 	}
 	dst = append(dst, '[')
 	first := len(dst)
@@ -74,14 +88,14 @@ func appendCanonical(dst []byte, v gjson.Result) []byte {
 		if len(dst) > first {
 			dst = append(dst, ',')
 		}
-		dst = appendCanonical(dst, one)
+		dst = appendCanonical(dst, one, depth+1)
 		return true
 	})
 	return append(dst, ']')
 }
 
 // appendMembers appends an object, its keys in order. Of equal keys the last one counts.
-func appendMembers(dst []byte, v gjson.Result) []byte {
+func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	type member struct {
 		key   string
 		value gjson.Result
@@ -90,8 +104,11 @@ func appendMembers(dst []byte, v gjson.Result) []byte {
 	list := few[:0]
 	v.ForEach(func(k, value gjson.Result) bool {
 		list = append(list, member{text(k), value})
-		return true
+		return len(list) <= sortedMembers
 	})
+	if len(list) > sortedMembers {
+		return AppendCompact(dst, bytesOf(v))
+	}
 	slices.SortStableFunc(list, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	dst = append(dst, '{')
 	first := len(dst)
@@ -103,7 +120,7 @@ func appendMembers(dst []byte, v gjson.Result) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(AppendString(dst, m.key), ':')
-		dst = appendCanonical(dst, m.value)
+		dst = appendCanonical(dst, m.value, depth+1)
 	}
 	return append(dst, '}')
 }

@@ -4,12 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
+
+// MaxListed is how many tools, or entries of resume, a request may have: each takes some hundred bytes, also where it has come as two.
+const MaxListed = 100_000
+
+func tooMany(what string) error { return badInput("%s has more than %d elements", what, MaxListed) }
 
 // MaxThreadID is the longest threadId taken, in bytes: it goes into keys and log lines.
 const MaxThreadID = 512
@@ -30,7 +36,7 @@ type RunInput struct {
 	ForwardedProps  json.RawMessage // nil if absent
 	Command         json.RawMessage // forwardedProps.command, nil if absent or null
 	State           json.RawMessage // nil if absent or null
-	Tools           []string        // names of the tools that the request declares: the client's to answer
+	Tools           []string        // names of the tools that the request declares, sorted: the client's to answer
 }
 
 // A Message of the input.
@@ -95,8 +101,8 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	if state := gjson.Parse(root.state); present(state) {
 		in.State = bytesOf(state)
 	}
-	for _, t := range gjson.Parse(root.tools).Array() {
-		in.Tools = append(in.Tools, t.Get("name").Str)
+	if err := in.readTools(gjson.Parse(root.tools)); err != nil {
+		return RunInput{}, true, err
 	}
 	return in, true, nil
 }
@@ -238,30 +244,42 @@ func (in *RunInput) readResume(list gjson.Result) error {
 	}
 	in.HasResume = true
 	ids := map[string]bool{}
-	for i, e := range list.Array() {
-		if !e.IsObject() {
-			return badInput("resume[%d] must be an object", i)
-		}
-		var keys [len(entryKeys)]gjson.Result
-		if err := readKeys(keys[:], e, entryKeys[:], place{what: " in resume", at: i, entry: true}); err != nil {
-			return err
-		}
-		id, status := keys[idKey], Status(keys[statusKey].Str)
-		switch {
-		case id.Type != gjson.String || id.Str == "":
-			return badInput("resume[%d] has no interruptId", i)
-		case ids[id.Str]:
-			return badInput("resume[%d] answers interrupt %q a second time", i, Cut(id.Str))
-		case status != Resolved && status != Cancelled:
-			return badInput("resume[%d].status must be %q or %q", i, Resolved, Cancelled)
-		}
-		ids[id.Str] = true
-		entry := ResumeEntry{InterruptID: id.Str, Status: status}
-		if p := keys[payloadKey]; present(p) {
-			entry.Payload = bytesOf(p)
-		}
-		in.Resume = append(in.Resume, entry)
+	var err error
+	list.ForEach(func(_, e gjson.Result) bool {
+		err = in.readEntry(e, ids)
+		return err == nil
+	})
+	return err
+}
+
+// readEntry reads the next entry of resume; ids are those of the entries before.
+func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
+	i := len(in.Resume)
+	switch {
+	case i == MaxListed:
+		return tooMany("resume")
+	case !e.IsObject():
+		return badInput("resume[%d] must be an object", i)
 	}
+	var keys [len(entryKeys)]gjson.Result
+	if err := readKeys(keys[:], e, entryKeys[:], place{what: " in resume", at: i, entry: true}); err != nil {
+		return err
+	}
+	id, status := keys[idKey], Status(keys[statusKey].Str)
+	switch {
+	case id.Type != gjson.String || id.Str == "":
+		return badInput("resume[%d] has no interruptId", i)
+	case ids[id.Str]:
+		return badInput("resume[%d] answers interrupt %q a second time", i, Cut(id.Str))
+	case status != Resolved && status != Cancelled:
+		return badInput("resume[%d].status must be %q or %q", i, Resolved, Cancelled)
+	}
+	ids[id.Str] = true
+	entry := ResumeEntry{InterruptID: id.Str, Status: status}
+	if p := keys[payloadKey]; present(p) {
+		entry.Payload = bytesOf(p)
+	}
+	in.Resume = append(in.Resume, entry)
 	return nil
 }
 
@@ -372,14 +390,27 @@ func (in *RunInput) EchoedIDs() []string {
 	return ids
 }
 
+func (in *RunInput) readTools(list gjson.Result) error {
+	add := func(_, t gjson.Result) bool {
+		in.Tools = append(in.Tools, t.Get("name").Str)
+		return len(in.Tools) <= MaxListed
+	}
+	if list.IsArray() {
+		list.ForEach(add)
+	} else if present(list) {
+		add(gjson.Result{}, list)
+	}
+	if len(in.Tools) > MaxListed {
+		return tooMany("tools")
+	}
+	slices.Sort(in.Tools)
+	return nil
+}
+
 // Declares says whether the request declares the tool, which makes a call of it the client's to answer.
 func (in *RunInput) Declares(tool string) bool {
-	for _, t := range in.Tools {
-		if t == tool {
-			return true
-		}
-	}
-	return false
+	_, found := slices.BinarySearch(in.Tools, tool)
+	return found
 }
 
 // WithMessages is the input with another list of messages, every other key byte for byte.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -276,6 +277,51 @@ func TestMoreMessagesThanAConversationHas(t *testing.T) {
 		in, isRun, err := ParseInput([]byte(body))
 		if (err == nil) != want || !isRun || want && len(in.Messages) != n {
 			t.Errorf("%d messages: %d, a run: %v, %v", n, len(in.Messages), isRun, err)
+		}
+	}
+}
+
+// A list of very small elements takes far more memory than bytes.
+func TestListsAreBounded(t *testing.T) {
+	list := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
+	entries := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,{"interruptId":"%d","status":"cancelled"}`, i)
+		}
+		return "[" + b.String()[1:] + "]"
+	}
+	body := func(messages, more string) []byte {
+		return []byte(`{"threadId":"t","runId":"r","messages":` + messages + more + `}`)
+	}
+	for name, tt := range map[string]struct {
+		body func(n int) []byte
+	}{
+		"tools":  {func(n int) []byte { return body("[]", `,"tools":`+list(n, "{}")) }},
+		"resume": {func(n int) []byte { return body("[]", `,"resume":`+entries(n)) }},
+	} {
+		if _, ok, err := ParseInput(tt.body(MaxListed)); !ok || err != nil {
+			t.Errorf("%d %s: %v", MaxListed, name, err)
+		}
+		want := fmt.Sprintf("run input: %s has more than %d elements", name, MaxListed)
+		if _, ok, err := ParseInput(tt.body(MaxListed + 1)); !ok || err == nil || err.Error() != want {
+			t.Errorf("one %s more: %v", name, err)
+		}
+	}
+}
+
+func TestDeclares(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 1000} {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`{"name":"f%d"}`, i))
+		}
+		in, _, err := ParseInput([]byte(`{"threadId":"t","runId":"r","tools":[` + strings.Join(list, ",") + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.Declares("f") || in.Declares(fmt.Sprintf("f%d", n)) || n > 0 && !in.Declares(fmt.Sprintf("f%d", n-1)) {
+			t.Errorf("of %d tools", n)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package agui
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -95,6 +96,8 @@ type Pause struct {
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
+
+	index *index // nil: there is none, see Indexed
 }
 
 // A SeenMessage is what is kept of a message to tell a new one from an old one.
@@ -105,12 +108,115 @@ type SeenMessage struct {
 
 // Interrupt with the published id, nil if the pause has none.
 func (p *Pause) Interrupt(id string) *Interrupt {
+	if x := p.index; x != nil {
+		return p.at(x.ids(p), id)
+	}
 	for i := range p.Interrupts {
 		if p.Interrupts[i].ID == id {
 			return &p.Interrupts[i]
 		}
 	}
 	return nil
+}
+
+// Named is the interrupt with a published id, or with a native one that no two interrupts share; nil if there is none.
+func (p *Pause) Named(id string) *Interrupt {
+	if i := p.Interrupt(id); i != nil || id == "" {
+		return i
+	}
+	if x := p.index; x != nil {
+		return p.at(x.natives(p), id)
+	}
+	return p.at(natives(p.Interrupts), id)
+}
+
+// About are the interrupts about a call, by their places.
+func (p *Pause) About(call string) []int {
+	if x := p.index; x != nil {
+		return x.calls(p)[call]
+	}
+	return about(p.Interrupts)[call]
+}
+
+// Knows says whether the message was there already when the pause was opened.
+func (p *Pause) Knows(m SeenMessage) bool {
+	if x := p.index; x != nil {
+		return x.messages(p)[m]
+	}
+	return slices.Contains(p.Seen, m)
+}
+
+// Indexed is the pause as it is asked often: Interrupt and what follows it do not go through all of it then. Nothing of it is
+// changed from then on, and it is for one goroutine.
+func (p Pause) Indexed() Pause {
+	p.index = &index{}
+	return p
+}
+
+// An index of a pause; what nobody asked for is nil. Equal ids lead to the first.
+type index struct {
+	byID, byNative map[string]int
+	byCall         map[string][]int
+	seen           map[SeenMessage]bool
+}
+
+func (p *Pause) at(places map[string]int, id string) *Interrupt {
+	if at, ok := places[id]; ok && at >= 0 {
+		return &p.Interrupts[at]
+	}
+	return nil
+}
+
+func (x *index) ids(p *Pause) map[string]int {
+	if x.byID == nil {
+		x.byID = make(map[string]int, len(p.Interrupts))
+		for n := len(p.Interrupts) - 1; n >= 0; n-- {
+			x.byID[p.Interrupts[n].ID] = n
+		}
+	}
+	return x.byID
+}
+
+func (x *index) natives(p *Pause) map[string]int {
+	if x.byNative == nil {
+		x.byNative = natives(p.Interrupts)
+	}
+	return x.byNative
+}
+
+// natives are the places of native ids, -1 of those that several interrupts have.
+func natives(list []Interrupt) map[string]int {
+	places := make(map[string]int, len(list))
+	for n, i := range list {
+		if _, several := places[i.Native]; several {
+			n = -1
+		}
+		places[i.Native] = n
+	}
+	return places
+}
+
+func (x *index) calls(p *Pause) map[string][]int {
+	if x.byCall == nil {
+		x.byCall = about(p.Interrupts)
+	}
+	return x.byCall
+}
+
+func about(list []Interrupt) map[string][]int {
+	places := make(map[string][]int, len(list))
+	for n, i := range list {
+		call := i.ToolCallID()
+		places[call] = append(places[call], n)
+	}
+	return places
+}
+
+func (x *index) messages(p *Pause) map[SeenMessage]bool {
+	if x.seen == nil {
+		x.seen = seenSet(p.Seen)
+	}
+	return x.seen
 }
 
 // Status of an answer.

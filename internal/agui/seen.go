@@ -19,10 +19,7 @@ func See(m Message) SeenMessage {
 
 // NewMessages are the messages that seen lacks: by id, for a user message also by content.
 func NewMessages(list []Message, seen []SeenMessage) []Message {
-	known := make(map[SeenMessage]bool, len(seen))
-	for _, s := range seen {
-		known[s] = true
-	}
+	known := seenSet(seen)
 	var fresh []Message
 	for _, m := range list {
 		if !known[See(m)] {
@@ -30,4 +27,12 @@ func NewMessages(list []Message, seen []SeenMessage) []Message {
 		}
 	}
 	return fresh
+}
+
+func seenSet(list []SeenMessage) map[SeenMessage]bool {
+	set := make(map[SeenMessage]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
 }

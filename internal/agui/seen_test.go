@@ -3,6 +3,7 @@ package agui
 import (
 	"bytes"
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -66,10 +67,46 @@ func FuzzCanonical(f *testing.F) {
 		if d.Decode(&v) == nil {
 			want = MustMarshal(v)
 		}
+		if one, err := ParseValue(raw, 1<<20); err == nil && one.Depth > sortedDepth || len(raw) > oddBytes {
+			return // it stays nearly as it is
+		}
 		if got := Canonical(raw); !bytes.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 	})
+}
+
+// What is nested deep, and objects of very many members, cost what their bytes cost, in time and in memory.
+func TestCanonicalOfOddValues(t *testing.T) {
+	const size = 4 << 20
+	text := `"` + strings.Repeat("x", size) + `"`
+	for name, in := range map[string]string{
+		"deep, and out of order": strings.Repeat(`{"b":`, 900) + text + strings.Repeat(`,"a":0}`, 900),
+		"deep lists":             strings.Repeat(`[`, 900) + text + strings.Repeat(`]`, 900),
+		"members":                `{` + strings.Repeat(`"":0,`, size/5) + `"a":1}`,
+		"members out of order":   `{` + strings.Repeat(`"b":0,"a":0,`, size/12) + `"":1}`,
+		"no JSON behind it":      `[` + strings.Repeat(`{},`, size/3) + `{}] x`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := Canonical([]byte(in))
+		runtime.ReadMemStats(&after)
+		if most := 8*len(in) + 24<<20; after.TotalAlloc-before.TotalAlloc > uint64(most) {
+			t.Errorf("%s: %d MB for %d", name, (after.TotalAlloc-before.TotalAlloc)>>20, len(in)>>20)
+		}
+		if len(got) > len(in) {
+			t.Errorf("%s: %d bytes of %d", name, len(got), len(in))
+		}
+	}
+	deep := func(inside string) string {
+		return strings.Repeat(`[`, sortedDepth) + inside + strings.Repeat(`]`, sortedDepth)
+	}
+	if got := string(Canonical([]byte(deep(`{"b": 1, "a":2}`)))); got != deep(`{"b":1,"a":2}`) {
+		t.Error(got)
+	}
+	if got := string(Canonical([]byte(deep(`{"b": 1, "a":2}`)[1 : 2*sortedDepth+14]))); got != deep(`{"a":2,"b":1}`)[1:2*sortedDepth+12] {
+		t.Error(got)
+	}
 }
 
 // It is made for each question of a pause and each answer, and takes what it makes.

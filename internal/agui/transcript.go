@@ -13,6 +13,24 @@ type Transcript interface {
 	State() (json.RawMessage, bool)
 }
 
+// A CallFinder is a Transcript that finds one call without making a list of all.
+type CallFinder interface {
+	Call(id string) (Call, bool)
+}
+
+// CallOf is a call as the transcript has it, false if it has none of that id.
+func CallOf(t Transcript, id string) (Call, bool) {
+	if finder, ok := t.(CallFinder); ok {
+		return finder.Call(id)
+	}
+	for _, c := range t.Calls() {
+		if c.ID == id {
+			return c, true
+		}
+	}
+	return Call{}, false
+}
+
 // A Call is a tool call as the client has seen it.
 type Call struct {
 	ID, Name string

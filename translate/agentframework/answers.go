@@ -20,7 +20,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		return nil, err
 	}
 	for n := range given {
-		given[n] = alias(p, given[n])
+		given[n] = alias(&p, given[n])
 	}
 	if p.ID != "" && !p.Ended {
 		if err := contradiction(given); err != nil {
@@ -51,26 +51,26 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	}
 	var own []agui.Answer
 	if in.ResumeObject != nil {
-		own = append(own, fromItems(items(gjson.ParseBytes(in.ResumeObject)), p)...)
+		own = append(own, fromItems(items(gjson.ParseBytes(in.ResumeObject)), &p)...)
 	}
-	own = append(own, fromItems(propsItems(in), p)...)
+	own = append(own, fromItems(propsItems(in), &p)...)
 	if sent, ok := in.CommandResume(); ok {
 		list := items(gjson.ParseBytes(sent))
 		if len(list) == 0 {
 			answers, err := translate.Answers(in, p)
 			return append(answers, own...), err
 		}
-		own = append(own, fromItems(list, p)...)
+		own = append(own, fromItems(list, &p)...)
 	}
 	if p.ID == "" {
 		return append(translate.Entries(in), own...), nil
 	}
 	for n := range own {
-		own[n] = alias(p, own[n])
+		own[n] = alias(&p, own[n])
 	}
 	entries := translate.Entries(in)
 	for n := range entries {
-		entries[n] = alias(p, entries[n])
+		entries[n] = alias(&p, entries[n])
 	}
 	return translate.OneSet(entries, own)
 }
@@ -84,7 +84,7 @@ func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // in any other spelling it is no input
 		items = append(items, propsItems(*in)...)
 	}
-	return fromItems(items, p)
+	return fromItems(items, &p)
 }
 
 // propsItems are the answers in forwardedProps.resume, nil if it holds something else.
@@ -120,7 +120,7 @@ func itemID(i gjson.Result) string {
 	return ""
 }
 
-func fromItems(list []gjson.Result, p agui.Pause) []agui.Answer {
+func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 	var answers []agui.Answer
 	for _, i := range list {
 		a := agui.Answer{ID: published(p, itemID(i)), Status: agui.Resolved, Native: true}
@@ -139,8 +139,8 @@ func fromItems(list []gjson.Result, p agui.Pause) []agui.Answer {
 }
 
 // published is the id that the client was told for a native one; the id itself where there is none.
-func published(p agui.Pause, id string) string {
-	if i := translate.Named(p, id); i != nil {
+func published(p *agui.Pause, id string) string {
+	if i := p.Named(id); i != nil {
 		return i.ID
 	}
 	return id
@@ -159,11 +159,18 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 		last--
 	}
 	var answers []agui.Answer
+	type said struct {
+		id   string
+		seen agui.SeenMessage
+	}
+	known := map[said]bool{}
+	t := telling{in: &in, p: &p, asked: askedBy(&p)}
 	for n, m := range in.Messages {
-		trailing := n >= last || p.Ended && !known(p, m)
-		for _, a := range fromMessage(in, p, m, trailing, n >= last) {
+		trailing := n >= last || p.Ended && !p.Knows(agui.See(m))
+		for _, a := range t.fromMessage(m, trailing, n >= last) {
 			a.Native, a.Message = true, agui.See(m)
-			if !slices.ContainsFunc(answers, func(b agui.Answer) bool { return b.ID == a.ID && b.Message == a.Message }) {
+			if one := (said{a.ID, a.Message}); !known[one] {
+				known[one] = true
 				answers = append(answers, a)
 			}
 		}
@@ -171,9 +178,41 @@ func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return answers
 }
 
-func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest bool) []agui.Answer {
+// A telling is the reading of a request's messages.
+type telling struct {
+	in       *agui.RunInput
+	p        *agui.Pause
+	asked    asked
+	declared map[string]bool // calls of tools that the request declares; nil until somebody asks
+}
+
+// asked are the places of a pause's interrupts by what names them: their ids, and the call of confirm_changes.
+type asked struct{ ids, confirms map[string][]int }
+
+func askedBy(p *agui.Pause) asked {
+	list := asked{map[string][]int{}, map[string][]int{}}
+	for n, i := range p.Interrupts {
+		list.ids[i.ID] = append(list.ids[i.ID], n)
+		if i.Native != i.ID {
+			list.ids[i.Native] = append(list.ids[i.Native], n)
+		}
+		if ask, _ := askOf(i); ask.Confirm != "" {
+			list.confirms[ask.Confirm] = append(list.confirms[ask.Confirm], n)
+		}
+	}
+	return list
+}
+
+// inOrder are the places of several lists, each once.
+func inOrder(lists ...[]int) []int {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (t *telling) fromMessage(m agui.Message, trailing, latest bool) []agui.Answer {
 	if m.Role == "tool" {
-		a, ok := fromTool(in, p, m, trailing, latest)
+		a, ok := t.fromTool(m, trailing, latest)
 		if !ok {
 			return nil
 		}
@@ -184,32 +223,35 @@ func fromMessage(in agui.RunInput, p agui.Pause, m agui.Message, trailing, lates
 	}
 	var answers []agui.Answer
 	for _, f := range gjson.GetBytes(m.JSON, "function_approvals").Array() {
-		for n := range p.Interrupts {
-			i := &p.Interrupts[n]
-			id, call := f.Get("id").Str, f.Get("call_id").Str
-			if f.Get("approved").IsBool() && (id == i.ID || id == i.Native || call != "" && call == i.ToolCallID()) {
-				payload := agui.SetKey([]byte(`{}`), "approved", []byte(f.Get("approved").Raw))
-				answers = append(answers, alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: payload}))
-			}
+		if !f.Get("approved").IsBool() {
+			continue
+		}
+		var about []int
+		if call := f.Get("call_id").Str; call != "" {
+			about = t.p.About(call)
+		}
+		for _, n := range inOrder(t.asked.ids[f.Get("id").Str], about) {
+			payload := agui.SetKey([]byte(`{}`), "approved", []byte(f.Get("approved").Raw))
+			answers = append(answers, alias(t.p, agui.Answer{ID: t.p.Interrupts[n].ID, Status: agui.Resolved, Payload: payload}))
 		}
 	}
 	return answers
 }
 
 // fromTool reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
-func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest bool) (agui.Answer, bool) {
+func (t *telling) fromTool(m agui.Message, trailing, latest bool) (agui.Answer, bool) {
 	content := gjson.GetBytes(m.JSON, "content")
 	value := content
 	if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) {
 		value = gjson.Parse(content.Str)
 	}
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
+	about := t.asked.confirms[m.ToolCallID]
+	if trailing && m.ToolCallID != "" {
+		about = inOrder(about, t.asked.ids[m.ToolCallID], t.p.About(m.ToolCallID))
+	}
+	for _, n := range about {
+		i := &t.p.Interrupts[n]
 		asked, _ := askOf(*i)
-		confirms := asked.Confirm != "" && m.ToolCallID == asked.Confirm
-		if !confirms && (!trailing || m.ToolCallID == "" || m.ToolCallID != i.ID && m.ToolCallID != i.Native && m.ToolCallID != i.ToolCallID()) {
-			continue
-		}
 		switch {
 		case asked.Kind == request:
 			if gjson.GetBytes(i.Schema(), "type").Str == "string" {
@@ -217,11 +259,11 @@ func fromTool(in agui.RunInput, p agui.Pause, m agui.Message, trailing, latest b
 			}
 			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 		case isDecision(value, i.Schema()):
-			return alias(p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
+			return alias(t.p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
 		}
 	}
 	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
-	if latest && p.Dialect == Name && isDecision(value, nil) && !declared(in, m.ToolCallID) && !known(p, m) {
+	if latest && t.p.Dialect == Name && isDecision(value, nil) && !t.declares(m.ToolCallID) && !t.p.Knows(agui.See(m)) {
 		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
 	}
 	return agui.Answer{}, false
@@ -236,19 +278,19 @@ func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	return translate.Pruned(value, "steps")
 }
 
-// known says whether a message was there already when the question was asked.
-func known(p agui.Pause, m agui.Message) bool { return slices.Contains(p.Seen, agui.See(m)) }
-
-// declared says whether the call is of a tool that the request declares.
-func declared(in agui.RunInput, call string) bool {
-	for _, m := range in.Messages {
-		for _, c := range callsOf(m) {
-			if c.ID == call && in.Declares(c.Name) {
-				return true
+// declares says whether the call is of a tool that the request declares.
+func (t *telling) declares(call string) bool {
+	if t.declared == nil {
+		t.declared = map[string]bool{}
+		for _, m := range t.in.Messages {
+			for _, c := range callsOf(m) {
+				if t.in.Declares(c.Name) {
+					t.declared[c.ID] = true
+				}
 			}
 		}
 	}
-	return false
+	return t.declared[call]
 }
 
 // merged is the one set of answers of a request. A message that repeats an entry of resume (CopilotKit adds one for each)
@@ -257,9 +299,13 @@ func merged(given, messages []agui.Answer) ([]agui.Answer, error) {
 	if len(given) == 0 {
 		return messages, nil
 	}
+	places := make(map[string]int, len(given))
+	for n := len(given) - 1; n >= 0; n-- {
+		places[given[n].ID] = n
+	}
 	for _, m := range messages {
-		at := slices.IndexFunc(given, func(a agui.Answer) bool { return a.ID == m.ID })
-		if at < 0 {
+		at, ok := places[m.ID]
+		if !ok {
 			continue // the contract asks for all; admit looks at those of resume
 		}
 		if given[at].Status != agui.Resolved || !sameAnswer(given[at].Payload, m.Payload) {
@@ -282,7 +328,7 @@ func sameAnswer(a, b json.RawMessage) bool {
 
 // alias is an answer in the words of its question's schema: accepted and approved are one word, and a bare yes or no is
 // meant for it. Versions differ in the one they know: 1.0.0rc8 to 1.0.1 accepted, 1.1.0 and later both, .NET approved.
-func alias(p agui.Pause, a agui.Answer) agui.Answer {
+func alias(p *agui.Pause, a agui.Answer) agui.Answer {
 	i := p.Interrupt(a.ID)
 	if i == nil || a.Status != agui.Resolved {
 		return a

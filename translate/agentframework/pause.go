@@ -29,11 +29,16 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 	}
 	k.Stateless = run.stateless(k.Row, len(list))
 	k.Registry = k.Row == rowList && (len(list) > 1 || run.answered != nil && (run.answered.resulted || run.answered.kept.Registry))
+	known := map[string]bool{}
+	knows := func(a ask) { known[a.ID], known[a.Call], known[a.Confirm] = true, true, true }
+	for _, a := range run.asks {
+		knows(a)
+	}
 	for _, i := range list {
-		id := i.Get("id").Str
-		known := func(a ask) bool { return a.ID == id || a.Call == id || a.Confirm == id }
-		if !slices.ContainsFunc(run.asks, known) {
-			run.ask(readListed(i))
+		if !known[i.Get("id").Str] {
+			one := readListed(i)
+			knows(one)
+			run.ask(one)
 		}
 	}
 	var open []agui.Interrupt

@@ -210,10 +210,8 @@ func (run *run) passed(id string) bool {
 // shown is the call as the transcript has it, nil if it does not.
 func (run *run) shown(id string) *agui.Call {
 	if run.r.Transcript != nil {
-		for _, c := range run.r.Transcript.Calls() {
-			if c.ID == id {
-				return &c
-			}
+		if c, ok := agui.CallOf(run.r.Transcript, id); ok {
+			return &c
 		}
 	}
 	return nil

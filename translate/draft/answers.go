@@ -39,9 +39,20 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	case len(list) == 0:
 		return told, nil
 	}
+	return withTold(list, told)
+}
+
+// withTold are the answers of a request and those of its messages.
+//
+//go:noinline
+func withTold(list, told []agui.Answer) ([]agui.Answer, error) {
+	places := make(map[string]int, len(list))
+	for n := len(list) - 1; n >= 0; n-- {
+		places[list[n].ID] = n
+	}
 	for _, t := range told { // beside a resume they are CopilotKit's, and say the same
-		at := slices.IndexFunc(list, func(a agui.Answer) bool { return a.ID == t.ID })
-		if at < 0 {
+		if at, ok := places[t.ID]; !ok {
+			places[t.ID] = len(list)
 			list = append(list, t)
 		} else if approves(t.Payload) != (list[at].Status == agui.Resolved && approves(list[at].Payload)) {
 			return nil, agui.Errorf(agui.ResumeConflict, "the answer and a tool message beside it say different things")
@@ -69,7 +80,7 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 		}
 		return ok
 	})
-	switch i := translate.Named(p, a.ID); {
+	switch i := p.Named(a.ID); {
 	case !ok:
 		return a, agui.Errorf(agui.InvalidPayload, "resume must be an array of entries, or an object of interruptId and payload")
 	case i != nil:
@@ -91,7 +102,8 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 // The backend reads keys in any case, and of two the last one. What only it would take for a decision answers nothing here.
 func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	var list []agui.Answer
-	var asked map[string]bool // what the history asks by calls of the configured tools; nil until it is needed
+	places := map[string]int{} // in it, by the ids
+	var asked map[string]bool  // what the history asks by calls of the configured tools; nil until it is needed
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		m := in.Messages[at]
 		if !translate.IsTool(agui.View(m.JSON)) {
@@ -102,13 +114,13 @@ func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, e
 		if !ok {
 			continue
 		}
-		call, one := m.ToolCallID, askedBy(p, m.ToolCallID)
+		call, one := m.ToolCallID, askedBy(&p, m.ToolCallID)
 		if one == nil || !plain {
 			if asked == nil {
 				asked = d.asked(in)
 			}
 			ids := translate.Members(object, "toolCallId")
-			n := slices.IndexFunc(ids, func(id gjson.Result) bool { return asked[id.String()] || askedBy(p, id.String()) != nil })
+			n := slices.IndexFunc(ids, func(id gjson.Result) bool { return asked[id.String()] || askedBy(&p, id.String()) != nil })
 			if n < 0 {
 				continue
 			}
@@ -116,16 +128,17 @@ func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, e
 		}
 		a := agui.Answer{ID: call, Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
 		switch {
-		case !plain, one != nil && slices.Contains(p.Seen, a.Message):
+		case !plain, one != nil && p.Knows(a.Message):
 			a.ID, a.Payload = "", nil // the call may have the id of an interrupt
 			return append(list, a), nil
 		case one == nil:
 			return append(list, a), nil
 		}
 		a.ID = one.ID
-		known := slices.IndexFunc(list, func(other agui.Answer) bool { return other.ID == a.ID })
+		known, twice := places[a.ID]
 		switch {
-		case known < 0:
+		case !twice:
+			places[a.ID] = len(list)
 			list = append(list, a)
 		case approves(list[known].Payload) != approves(a.Payload):
 			return nil, agui.Errorf(agui.ResumeConflict, "two tool messages answer interrupt %q in different ways", a.ID)
@@ -162,11 +175,9 @@ func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
 }
 
 // askedBy is the interrupt of a pause that was asked by calls which is about the call, nil if none is.
-func askedBy(p agui.Pause, callID string) *agui.Interrupt {
-	for n := range p.Interrupts {
-		if i := &p.Interrupts[n]; i.ToolCallID() == callID && formOf(p) == byMessage {
-			return i
-		}
+func askedBy(p *agui.Pause, callID string) *agui.Interrupt {
+	if about := p.About(callID); len(about) > 0 && formOf(*p) == byMessage {
+		return &p.Interrupts[about[0]]
 	}
 	return nil
 }

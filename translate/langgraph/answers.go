@@ -43,10 +43,10 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 		return nil
 	}
 	var list []agui.Answer
-	kept := groups(p, nil)
+	kept := byPublished(groups(p, nil), p)
 	for _, e := range in.Resume {
 		a := agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload}
-		if g := groupOf(kept, p, a.ID); g != nil && a.Status == agui.Resolved {
+		if g := kept[a.ID]; g != nil && a.Status == agui.Resolved {
 			alias(&a, *g)
 		}
 		list = append(list, a)
@@ -54,15 +54,26 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return list
 }
 
-func groupOf(list []group, p agui.Pause, id string) *group {
+// byPublished are the groups by the ids of what was published for them.
+func byPublished(list []group, p agui.Pause) map[string]*group {
+	found := make(map[string]*group, len(p.Interrupts))
 	for i := range list {
 		for _, at := range list[i].at {
-			if p.Interrupts[at].ID == id {
-				return &list[i]
+			if id := p.Interrupts[at].ID; found[id] == nil {
+				found[id] = &list[i]
 			}
 		}
 	}
-	return nil
+	return found
+}
+
+// placesOf are the places of the groups by their native ids.
+func placesOf(list []group) map[string][]int {
+	places := make(map[string][]int, len(list))
+	for at, g := range list {
+		places[g.ID] = append(places[g.ID], at)
+	}
+	return places
 }
 
 // alias reads the short forms of an answer to a review: true and false, and the backend's own form for one action. None
@@ -164,17 +175,16 @@ func echo(in agui.RunInput, p agui.Pause, list []group) int {
 	if event == nil {
 		return -1
 	}
+	same, sameText := equalTo(event), equalTo(parsed(event))
 	for at, g := range list {
-		if equalJSON(event, g.Value) || equalJSON(parsed(event), g.Value) ||
-			equalJSON(parsed(event), withoutConfig(g.Value)) {
+		if same(g.Value) || sameText(g.Value) || sameText(withoutConfig(g.Value)) {
 			return at
 		}
 	}
+	published := byPublished(list, p)
 	for _, id := range in.EchoedIDs() {
-		for at, g := range list {
-			if slices.ContainsFunc(g.at, func(i int) bool { return p.Interrupts[i].ID == id }) {
-				return at
-			}
+		if g := published[id]; g != nil {
+			return slices.IndexFunc(list, func(one group) bool { return one.at[0] == g.at[0] })
 		}
 	}
 	return -1
@@ -187,9 +197,10 @@ func idMap(value json.RawMessage, p agui.Pause, list []group) (map[string]json.R
 	if !ok || len(m) == 0 {
 		return nil, false
 	}
+	natives := placesOf(list)
 	for k := range m {
 		id, _, _ := strings.Cut(k, "~")
-		known := p.Interrupt(k) != nil || slices.ContainsFunc(list, func(g group) bool { return g.ID != "" && g.ID == k })
+		known := p.Interrupt(k) != nil || k != "" && len(natives[k]) > 0
 		if !known && !isID(id) {
 			return nil, false
 		}
@@ -215,10 +226,11 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.A
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
+	published, natives := byPublished(list, p), placesOf(list)
 	for _, k := range keys {
 		if p.Interrupt(k) != nil {
 			a := agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(m[k]), Native: true}
-			if g := groupOf(list, p, k); g != nil {
+			if g := published[k]; g != nil {
 				if len(g.at) == 1 {
 					a = answerAll(p, *g, m[k])[0]
 				} else {
@@ -231,17 +243,12 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.A
 			}
 			continue
 		}
-		known := false
-		for _, g := range list {
-			if g.ID != k {
-				continue
-			}
-			known = true
-			if err := add(answerAll(p, g, m[k])...); err != nil {
+		for _, at := range natives[k] {
+			if err := add(answerAll(p, list[at], m[k])...); err != nil {
 				return nil, err
 			}
 		}
-		if !known {
+		if len(natives[k]) == 0 {
 			if err := add(agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(m[k]), Native: true}); err != nil {
 				return nil, err
 			}
@@ -280,21 +287,29 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	list := groups(p, nil)
+	list := byPublished(groups(p, nil), p)
+	places := make(map[string]int, len(b))
+	for n := len(b) - 1; n >= 0; n-- {
+		places[b[n].ID] = n
+	}
+	reviews := map[*group]review{}
 	for _, x := range a {
-		at := slices.IndexFunc(b, func(y agui.Answer) bool { return y.ID == x.ID })
-		if at < 0 || x.Status != b[at].Status {
+		at, ok := places[x.ID]
+		if !ok || x.Status != b[at].Status {
 			return false
 		}
-		g := groupOf(list, p, x.ID)
 		if equalJSON(x.Payload, b[at].Payload) {
 			continue
 		}
+		g := list[x.ID]
 		if g == nil {
 			return false
 		}
-		one, okOne := decision(*g, p, x)
-		other, okOther := decision(*g, p, b[at])
+		if _, ok := reviews[g]; !ok {
+			reviews[g], _ = parseReview(g.Shape, g.Value)
+		}
+		one, okOne := decision(reviews[g], *g, p, x)
+		other, okOther := decision(reviews[g], *g, p, b[at])
 		if !okOne || !okOther || !equalJSON(one, other) {
 			return false
 		}
@@ -303,12 +318,11 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 }
 
 // decision is the backend's decision that an answer to a review stands for.
-func decision(g group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
-	review, ok := parseReview(g.Shape, g.Value)
-	if !ok || len(review.asks) != len(g.at) {
+func decision(r review, g group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
+	if len(r.asks) == 0 || len(r.asks) != len(g.at) {
 		return nil, false
 	}
 	i := slices.IndexFunc(g.at, func(at int) bool { return p.Interrupts[at].ID == a.ID })
-	d, err := review.decide(i, a, nil)
+	d, err := r.decide(i, a, nil)
 	return d, err == nil
 }

@@ -24,6 +24,29 @@ func equalJSON(a, b json.RawMessage) bool {
 	return oka && okb && equal(va, vb)
 }
 
+// equalTo is equalJSON with a, for who asks for many: a is read once, and not where it is far longer than what it is compared
+// with: escapes and white space make it some times longer, no more.
+func equalTo(a json.RawMessage) func(b json.RawMessage) bool {
+	const longer = 8
+	var va any
+	oka, read := false, false
+	return func(b json.RawMessage) bool {
+		switch {
+		case isNull(a) || isNull(b):
+			return isNull(a) && isNull(b)
+		case bytes.Equal(a, b):
+			return true
+		case len(a) > longer*len(b)+1024:
+			return false
+		case !read:
+			va, oka = decode(a)
+			read = true
+		}
+		vb, okb := decode(b)
+		return oka && okb && equal(va, vb)
+	}
+}
+
 func decode(raw []byte) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

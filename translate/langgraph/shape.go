@@ -196,6 +196,10 @@ func addString(o []byte, key string, s *string) []byte {
 	return translate.AppendText(o, key, *s)
 }
 
+// maxRepeated is how many bytes of the value of a review may be repeated with its actions: each is an interrupt, and the value has
+// them all.
+const maxRepeated = 4 << 20
+
 // metadata is {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside what the backend itself has there.
 func (n native) metadata(index int) []byte {
 	m := []byte{'{'}
@@ -208,7 +212,7 @@ func (n native) metadata(index int) []byte {
 		})
 	}
 	own := []byte{'{'}
-	if !isNull(n.Value) {
+	if !isNull(n.Value) && index*len(n.Value) <= maxRepeated {
 		own = translate.AppendMember(own, `"raw"`, string(n.Value))
 	}
 	gjson.ParseBytes(n.meta).ForEach(func(k, v gjson.Result) bool {

@@ -47,25 +47,28 @@ func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if !ok {
 		return nil, nil
 	}
-	old := make(map[agui.SeenMessage]bool, len(p.Seen))
-	for _, s := range p.Seen {
-		old[s] = true
+	said := map[string][]agui.Message{} // by the call
+	for _, m := range in.Messages {
+		if m.Role == "tool" {
+			said[m.ToolCallID] = append(said[m.ToolCallID], m)
+		}
 	}
 	var list []agui.Answer
+	places := map[string]int{} // in it, by the ids
 	for n, k := range asked {
-		for _, m := range in.Messages {
+		for _, m := range said[k.Call] {
 			a, ok := fromMessage(m, k)
-			if !ok || k.Repeats && old[a.Message] {
+			if !ok || k.Repeats && p.Knows(a.Message) {
 				continue
 			}
 			switch {
 			case a.ID == "":
 				a.ID = p.Interrupts[n].ID
-			case translate.Named(p, a.ID) != nil: // the samples' hosts go by the call, others by approval_id
+			case p.Named(a.ID) != nil: // the samples' hosts go by the call, others by approval_id
 				return nil, agui.Errorf(agui.InvalidPayload, "the tool message on call %q has the approval_id of another request", agui.Cut(k.Call))
 			}
-			at := slices.IndexFunc(list, func(b agui.Answer) bool { return b.ID == a.ID })
-			if at < 0 {
+			if at, twice := places[a.ID]; !twice {
+				places[a.ID] = len(list)
 				list = append(list, a)
 			} else if string(list[at].Payload) != string(a.Payload) {
 				return nil, agui.Errorf(agui.ResumeConflict, "two tool messages answer interrupt %q, and say different things", agui.Cut(a.ID))

@@ -1,0 +1,59 @@
+package agui
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// An indexed pause says the same as one that is gone through.
+func TestIndexedPause(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := func(what string) string {
+			return rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, what)
+		}
+		var p Pause
+		for range rapid.IntRange(0, 6).Draw(t, "interrupts") {
+			p.Interrupts = append(p.Interrupts, Interrupt{
+				ID: id("id"), Native: id("native"), Object: fmt.Appendf(nil, `{"toolCallId":%q}`, id("call")),
+			})
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "seen") {
+			p.Seen = append(p.Seen, SeenMessage{ID: id("message")})
+		}
+		indexed := p.Indexed()
+		for _, asked := range []string{"", "a", "b", "c", "d", "e"} {
+			var first, named *Interrupt
+			var about []int
+			natives := 0
+			for n := range p.Interrupts {
+				i := &p.Interrupts[n]
+				if i.ID == asked && first == nil {
+					first = i
+				}
+				if i.Native == asked && asked != "" {
+					natives++
+					named = i
+				}
+				if i.ToolCallID() == asked {
+					about = append(about, n)
+				}
+			}
+			if natives != 1 {
+				named = nil
+			}
+			if first != nil {
+				named = first
+			}
+			knows := slices.Contains(p.Seen, SeenMessage{ID: asked})
+			for what, one := range map[string]*Pause{"bare": &p, "indexed": &indexed} {
+				if one.Interrupt(asked) != first || one.Named(asked) != named || !reflect.DeepEqual(one.About(asked), about) || one.Knows(SeenMessage{ID: asked}) != knows {
+					t.Fatalf("%s: %q of %+v", what, asked, p)
+				}
+			}
+		}
+	})
+}
