@@ -197,6 +197,41 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	})
 }
 
+// A whole run whose message says yes or no to the call that the backend still waits with: Holdpoint was killed, and does not know
+// what the route speaks. The client keeps the message when it was refused.
+func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
+	cells(t, func(w world) bool { return w.b.mode == "default" }, func(t *testing.T, w world) {
+		behind := []event{{"id": fresh("user"), "role": "user", "content": "plain and innocent"}}
+		more := append(slices.Clone(behind), event{"id": fresh("a"), "role": "assistant", "content": "Fine."}, event{"id": fresh("user"), "role": "user", "content": "plain and more"})
+		for _, c := range []struct {
+			name, content string
+			behind        []event
+			refused       bool
+		}{
+			{"a yes", `{"accepted":true}`, nil, true},
+			{"a yes with steps", `{"accepted":true,"steps":[]}`, nil, true},
+			{"a no", `{"accepted":false}`, nil, true},
+			{"words behind it", `{"accepted":true}`, behind, false},
+			{"an answer behind those", `{"accepted":true}`, more, false},
+		} {
+			w.h = ownHoldpoint(t, w.b.url(), nil)
+			client := w.client(t, "approve")
+			client.asks(t, step{say: "go"}, 1)
+			call := client.pending[0].str("toolCallId")
+			w.h.kill()
+			after := ownHoldpoint(t, w.b.url(), nil)
+			messages := append(slices.Clone(client.messages), event{"id": fresh("tool"), "role": "tool", "toolCallId": call, "content": c.content})
+			body := map[string]any{"threadId": client.thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{},
+				"messages": append(messages, c.behind...)}
+			status, answer := send(t, "POST", after.address+"/approve", "application/json", body)
+			if refused := strings.Contains(answer, "UNKNOWN_INTERRUPT_ID"); status != 200 || refused != c.refused {
+				t.Errorf("%s: %d %s", c.name, status, answer)
+			}
+			w.ran(t, client)
+		}
+	})
+}
+
 // The same at LangGraph, with an echo of Mastra's beside the answer: the client writes that.
 func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
 	for _, b := range shared.backends {

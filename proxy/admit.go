@@ -66,6 +66,7 @@ type question struct {
 	settled   []agui.SeenMessage                              // messages by which ended pauses were answered
 	approvals func(in *agui.RunInput, open *agui.Pause) []int // see run.approvals; nil: there are none
 	record    store.Record
+	unasked   string                                      // see run.unasked
 	stranger  bool                                        // the record is another principal's
 	valid     func(schema, payload json.RawMessage) error // payload nil is null
 }
@@ -97,6 +98,9 @@ func admit(q *question) decision {
 		return d
 	}
 	if !answering {
+		if q.unasked != "" {
+			return refuse(agui.UnknownInterruptID, "a message answers call %q, which nobody knows to have asked (Holdpoint was started anew, perhaps): nothing was handed on; say it in a new message, and the backend can ask again", agui.Cut(q.unasked))
+		}
 		return q.withoutAnswers()
 	}
 	if !q.namesOpen() {

@@ -455,6 +455,7 @@ func (b *body) emit(ev agui.Event) {
 			return
 		}
 	}
+	b.r.noteCall(ev)
 	b.r.transcript.add(ev)
 	b.out.event(ev)
 }

@@ -49,9 +49,10 @@ type Handler struct {
 
 	bodies   overdue[*http.ResponseController] // that are being read
 	bodyRoom bodyRoom
-	silent   overdue[*run]              // whose backend has not answered yet
-	routes   *lru.Cache[string, string] // path → dialect that it was seen to speak; clients choose paths
-	warned   sync.Map                   // what is logged once
+	silent   overdue[*run]                    // whose backend has not answered yet
+	routes   *lru.Cache[string, string]       // path → dialect that it was seen to speak; clients choose paths
+	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
+	warned   sync.Map                         // what is logged once
 
 	fixed      *cors.Cors // whose pages may read the answers, if the operator says so; else nil
 	allowances *allowances
@@ -72,6 +73,7 @@ func New(opts Options) (*Handler, error) {
 	}
 	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}, alone: map[store.Key]int{}}
 	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
+	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)
 	if h.log == nil {

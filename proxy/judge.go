@@ -28,7 +28,7 @@ func (r *run) judge() error {
 
 func (r *run) admit() {
 	r.verdict = admit(&question{
-		in: r.in, approvals: r.approvals, answers: r.answers, readFor: r.readFor, unread: r.unread, settled: r.settled, record: r.record, valid: r.valid,
+		in: r.in, approvals: r.approvals, answers: r.answers, readFor: r.readFor, unread: r.unread, settled: r.settled, unasked: r.unasked(), record: r.record, valid: r.valid,
 	})
 }
 

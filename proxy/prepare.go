@@ -127,7 +127,7 @@ func (r *run) takes(out *translate.Out) {
 func (r *run) request(resumed *agui.Pause) *translate.Request {
 	request := &translate.Request{
 		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript,
-		Answers: r.verdict.answers, New: r.fresh, Ended: r.endedPauses(resumed), Valid: r.valid,
+		Answers: r.verdict.answers, New: r.fresh, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
 	}
 	if resumed != nil {
 		request.Pause = *resumed

@@ -63,6 +63,8 @@ type run struct {
 	paused  *agui.Pause // the pause that was told
 	opened  string      // id of the pause that this run opened
 
+	openCalls []passedCall // of the stream, without a result so far, see noteCall
+
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	lasting  atomic.Bool // it would go on without its client

@@ -79,6 +79,7 @@ func untouched(status int) bool {
 
 func (r *run) conclude(res translate.Result, end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
 	for _, ev := range res.Before {
+		r.noteCall(ev)
 		r.transcript.add(ev)
 	}
 	if res.Next != nil {
@@ -119,6 +120,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 			result.How = store.Doubtful
 		}
 	}
+	r.keepPassed(finish)
 	finish = r.withRunIDs(finish)
 	if r.token != "" {
 		result.Finish = slices.Clone(finish.JSON)

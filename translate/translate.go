@@ -76,6 +76,9 @@ type Request struct {
 	// Valid judges a payload (nil is null) by a responseSchema, as admit did for the client's answers: for what a
 	// dialect itself makes of a cancelled one. nil judges nothing.
 	Valid func(schema, payload json.RawMessage) error
+	// Passed says whether the client was shown the call on this thread in a stream that nobody claimed, and without a result: it
+	// is the client's to answer. nil: none was.
+	Passed func(call string) bool
 }
 
 // Out is a request to the backend. The zero value sends the client's request as it came.
@@ -148,6 +151,17 @@ type Decision struct {
 	At      int             // its place among the messages
 	Call    string          // the call that it answers; "" if that can be read in more than one way
 	Payload json.RawMessage // what it says
+}
+
+// A Disarmer is a Dialect whose backends take a tool message for a decision, whatever was asked. The same message may be the answer
+// that another backend wants, so it is asked only while nobody knows what a route speaks nor what the thread waits for.
+type Disarmer interface {
+	// Undeclared are the calls, of tools that the request does not declare, on which such messages decide behind all that was
+	// said: proxy hands on only what answers a call that passed (Request.Passed).
+	Undeclared(in agui.RunInput) []string
+	// Disarmed is the input with each such message, wherever it stands, as what no backend takes for a decision; passed is
+	// Request.Passed.
+	Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput
 }
 
 // A Passer is a Run that says what it does not look at, so that a row of such events goes on without being shown to it one by

@@ -65,22 +65,26 @@ func asResults(list []agui.Message, in agui.RunInput) []agui.Message {
 		if out == nil {
 			out = slices.Clone(list)
 		}
-		object := []byte{'{'}
-		gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
-			value := v.Raw
-			if isText(k) && mayAccept(v) {
-				text := v.Raw
-				if v.Type == gjson.String {
-					text = v.Str
-				}
-				value = string(agui.MustMarshal("[" + text + "]"))
-			}
-			object = translate.AppendMember(object, k.Raw, value)
-			return true
-		})
-		out[n] = agui.ParseMessage(append(object, '}'))
+		out[n] = asResult(m)
 	}
 	return out
+}
+
+func asResult(m agui.Message) agui.Message {
+	object := []byte{'{'}
+	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
+		value := v.Raw
+		if isText(k) && mayAccept(v) {
+			text := v.Raw
+			if v.Type == gjson.String {
+				text = v.Str
+			}
+			value = string(agui.MustMarshal("[" + text + "]"))
+		}
+		object = translate.AppendMember(object, k.Raw, value)
+		return true
+	})
+	return agui.ParseMessage(append(object, '}'))
 }
 
 // ownConfirms are the calls of a confirm_changes that the request declares itself: the person's answer to it is the client's own. It

@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,5 +138,37 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 	next := play(t, run, l, started, textOpen, textEnds, finished).result.Next
 	if next == nil || strings.Contains(string(next.Out.Body), `"content":"{\"accepted\":1}"`) || !strings.Contains(string(next.Out.Body), `[{\"accepted\":1}]`) {
 		t.Errorf("the message beside the denial went out as a yes: %+v", next)
+	}
+}
+
+// Where nobody knows the dialect, only what is a decision and nothing else is touched, and not what passed.
+func TestForgottenDecisions(t *testing.T) {
+	d, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := func(call, content string) string {
+		return `{"id":"m` + call + `","role":"tool","toolCallId":"` + call + `","content":` + content + `}`
+	}
+	asks := `{"id":"a","role":"assistant","toolCalls":[{"id":"own","type":"function","function":{"name":"mine","arguments":"{}"}}]}`
+	words := `{"id":"u","role":"user","content":"x"}`
+	in := func(messages ...string) agui.RunInput {
+		input, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","tools":[{"name":"mine"}],"messages":[` + strings.Join(messages, ",") + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return input
+	}
+	yes, result := `"{\"accepted\":true}"`, `"{\"accepted\":true,\"n\":1}"`
+	all := in(asks, tool("own", yes), tool("c0", yes), words, tool("c1", yes), tool("c2", result), tool("c3", `"{\"accepted\" : \u0066alse}"`), tool("own", yes))
+	if got := d.Undeclared(all); !slices.Equal(got, []string{"c1", "c3"}) {
+		t.Errorf("undeclared: %q", got)
+	}
+	want := in(asks, tool("own", yes), tool("c0", `"[{\"accepted\":true}]"`), words, tool("c1", yes), tool("c2", result), tool("c3", `"[{\"accepted\" : false}]"`), tool("own", yes))
+	if got := d.Disarmed(all, func(call string) bool { return call == "c1" }); string(got.Raw) != string(want.Raw) {
+		t.Errorf("got  %s\nwant %s", got.Raw, want.Raw)
+	}
+	if got := d.Disarmed(in(asks, tool("own", yes), tool("c2", result)), nil); string(got.Raw) != string(in(asks, tool("own", yes), tool("c2", result)).Raw) {
+		t.Errorf("touched: %s", got.Raw)
 	}
 }

@@ -114,6 +114,27 @@ func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
 	return list
 }
 
+// Undeclared implements translate.Disarmer.
+func (d *Dialect) Undeclared(in agui.RunInput) []string {
+	var list []string
+	for _, one := range d.list {
+		if disarmer, ok := one.(translate.Disarmer); ok {
+			list = append(list, disarmer.Undeclared(in)...)
+		}
+	}
+	return list
+}
+
+// Disarmed implements translate.Disarmer.
+func (d *Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput {
+	for _, one := range d.list {
+		if disarmer, ok := one.(translate.Disarmer); ok {
+			in = disarmer.Disarmed(in, passed)
+		}
+	}
+	return in
+}
+
 // Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as
 // the dialect of the route would send it, if that is known, and its stream is looked at all the same.
 func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
@@ -124,7 +145,11 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	case r.Pause.ID != "":
 		return known.Begin(r)
 	case known == nil:
-		return translate.Out{}, d.begin(r), nil
+		var out translate.Out
+		if in := d.Disarmed(r.Input, r.Passed); len(in.Raw) != len(r.Input.Raw) {
+			r.Input, out.Body = in, in.Raw
+		}
+		return out, d.begin(r), nil
 	}
 	out, one, err := known.Begin(r)
 	found := d.begin(r)

@@ -1,0 +1,77 @@
+package proxy
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// Some backends ask by a call that nobody holds as a question: agno, ADK's confirm_changes in its default mode. The client's
+// answer is a tool message that an Agent Framework would take for an approval, and where nobody knows what a route speaks it
+// passes only for a call that this process saw go by so, on that thread. A pause of Agent Framework is claimed by its signs.
+
+// maxPassed bounds the calls that are remembered, of all threads; maxOpenCalls those of one run.
+const (
+	maxPassed    = 16 << 10
+	maxOpenCalls = 64
+)
+
+// A passedCall is a hash of a thread's key and the id of a call: clients choose both.
+type passedCall [16]byte
+
+func passedCallOf(key store.Key, id string) passedCall {
+	sum := sha256.Sum256(append([]byte(key), id...)) // keys have one length
+	return passedCall(sum[:16])
+}
+
+// noteCall notes a call of a stream that nobody knows, and its result. One that the request declares is the client's own.
+func (r *run) noteCall(ev agui.Event) {
+	switch ev.Type {
+	case agui.CallStart, agui.CallChunk:
+		name := ev.Get("toolCallName").Str
+		if name == "" || r.in.Declares(name) || r.spoken() != "" {
+			return
+		}
+		if len(r.openCalls) == maxOpenCalls {
+			r.openCalls = slices.Delete(r.openCalls, 0, 1)
+		}
+		r.openCalls = append(r.openCalls, passedCallOf(r.key, ev.Get("toolCallId").Str))
+	case agui.CallResult:
+		if len(r.openCalls) > 0 {
+			had := passedCallOf(r.key, ev.Get("toolCallId").Str)
+			r.openCalls = slices.DeleteFunc(r.openCalls, func(c passedCall) bool { return c == had })
+		}
+	}
+}
+
+// keepPassed remembers the calls that a run left without a result. finish is how it ended, and nobody claimed its stream.
+func (r *run) keepPassed(finish agui.Event) {
+	if finish.Type == agui.RunFinished && r.spoken() == "" {
+		for _, c := range r.openCalls {
+			r.h.passed.Add(c, struct{}{})
+		}
+	}
+	r.openCalls = nil
+}
+
+// unasked is a call that a message of the request decides on, while nobody knows what the route speaks or what the thread
+// waits for, nor saw that call pass; "" if there is none.
+func (r *run) unasked() string {
+	disarmer, ok := r.h.opts.Dialect.(translate.Disarmer)
+	if !ok || r.record.Pause != nil || r.spoken() != "" {
+		return ""
+	}
+	for _, call := range disarmer.Undeclared(r.in) {
+		if !r.passed(call) {
+			return cmp.Or(call, "without an id")
+		}
+	}
+	return ""
+}
+
+// passed says whether this process saw the call pass on the run's thread, left to the client to answer.
+func (r *run) passed(call string) bool { return r.h.passed.Contains(passedCallOf(r.key, call)) }
