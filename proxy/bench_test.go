@@ -15,7 +15,7 @@ import (
 // BenchmarkPassedFrame: what a frame costs that only passes, without the network.
 func BenchmarkPassedFrame(b *testing.B) {
 	frame := stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
-	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes}}
+	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
 	r := &run{h: h, attempt: attempt{transcript: newTranscript(defaultTranscriptBytes, nil, nil)}}
 	_, translation, err := (&fakeDialect{}).Begin(translate.Request{})
 	if err != nil {
@@ -115,7 +115,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, log: slog.New(slog.DiscardHandler)}
+	h := &Handler{opts: Options{Dialect: &fakeDialect{}, MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, log: slog.New(slog.DiscardHandler)}
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -50,7 +50,7 @@ func (r *run) noteCall(ev agui.Event) {
 
 // keepPassed remembers the calls that a run left without a result. finish is how it ended, and nobody claimed its stream.
 func (r *run) keepPassed(finish agui.Event) {
-	if finish.Type == agui.RunFinished && r.spoken() == "" {
+	if len(r.openCalls) > 0 && finish.Type == agui.RunFinished && r.spoken() == "" {
 		for _, c := range r.openCalls {
 			r.h.passed.Add(c, struct{}{})
 		}
