@@ -96,14 +96,14 @@ func appendCanonical(dst []byte, v gjson.Result, depth int) []byte {
 
 // appendMembers appends an object, its keys in order. Of equal keys the last one counts.
 func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
-	type member struct {
-		key   string
-		value gjson.Result
-	}
+	type member struct{ key, value string } // a gjson.Result for each would be thrice as much
 	var few [8]member
 	list := few[:0]
 	v.ForEach(func(k, value gjson.Result) bool {
-		list = append(list, member{text(k), value})
+		if len(list) == cap(list) {
+			list = slices.Grow(list, 3*len(list)) // moving a long list costs more than reading it
+		}
+		list = append(list, member{text(k), value.Raw})
 		return len(list) <= sortedMembers
 	})
 	if len(list) > sortedMembers {
@@ -120,7 +120,7 @@ func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(AppendString(dst, m.key), ':')
-		dst = appendCanonical(dst, m.value, depth+1)
+		dst = appendCanonical(dst, gjson.Parse(m.value), depth+1)
 	}
 	return append(dst, '}')
 }

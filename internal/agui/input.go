@@ -184,6 +184,11 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 		if len(in.Messages) == MaxMessages {
 			return badInput("there are more than %d messages", MaxMessages)
 		}
+		if len(in.Messages) == cap(in.Messages) {
+			// Moving a long list costs more than reading it. What is left of the text has no more than one in three bytes.
+			left := min((len(raw)-at)/len("{},")+1, MaxMessages-len(in.Messages))
+			in.Messages = slices.Grow(in.Messages, min(max(3*len(in.Messages), 4), left))
+		}
 		in.Messages = append(in.Messages, m)
 		at = skipSpace(list.Raw, at+n)
 		if list.Raw[at] == ',' {
