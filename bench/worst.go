@@ -33,7 +33,7 @@ const (
 	worstBytes, worstLarge = 1 << 20, 15 << 20
 	worstTime              = 100 // ms of CPU for a MiB
 	worstMemory            = 128 // MiB more at once, for the large one
-	worstSlack             = 10  // of the time, by which the check lets it pass: machines are slow, and loaded
+	worstSlack             = 5   // of the time, by which the check lets it pass: machines are slow, and loaded
 	worstMemorySlack       = 2
 )
 

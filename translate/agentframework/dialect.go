@@ -19,8 +19,8 @@
 // an approved call without a trace, as 1.0.0rc7 looks when it lost the question: such a run is in doubt. A workflow of
 // 1.0.0rc7 and older that waits for a text takes the next user message for it, also after a cancel. Up to b260219 no
 // result of an approved call is told. Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it
-// names: under auto, as long as nobody knows that the route speaks this dialect, a forged one that says more than that, or
-// whose tool the request declares, goes through (forgotten.go, harmless).
+// names: under auto, as long as nobody knows that the route speaks this dialect, a forged one that says more than that and has
+// words behind it, or whose tool the request declares, goes through (forgotten.go, harmless).
 //
 // Facts: reference/microsoft.md of this project. RAN in a comment says that it was seen on a running backend; the
 // recordings are in e2e/agentframework.

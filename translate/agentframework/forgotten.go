@@ -21,7 +21,7 @@ func (*Dialect) Undeclared(in agui.RunInput) []string {
 		at--
 	}
 	var list []string
-	for n := range forgotten(in, at) {
+	for n := range forgotten(in, at, decides) {
 		list = append(list, in.Messages[n].ToolCallID)
 	}
 	return list
@@ -30,7 +30,7 @@ func (*Dialect) Undeclared(in agui.RunInput) []string {
 // Disarmed implements translate.Disarmer.
 func (*Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput {
 	var list []agui.Message
-	for n := range forgotten(in, 0) {
+	for n := range forgotten(in, 0, decidesOnly) {
 		if passed != nil && passed(in.Messages[n].ToolCallID) {
 			continue
 		}
@@ -45,14 +45,17 @@ func (*Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui.R
 	return in.WithMessages(list)
 }
 
-// forgotten are the places, from one on, of the tool messages that are a decision and nothing else, on a call of a tool that
-// the request does not declare.
-func forgotten(in agui.RunInput, from int) func(yield func(int) bool) {
+// decidesOnly says whether a message is a decision and nothing else. What says more may be the result of a tool of another backend,
+// in whose history nothing is changed.
+func decidesOnly(m agui.Message) bool { return isDecision(gjson.GetBytes(m.JSON, "content"), nil) }
+
+// forgotten are the places, from one on, of the tool messages that decide, on a call of a tool that the request does not declare.
+func forgotten(in agui.RunInput, from int, decide func(agui.Message) bool) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		var own map[string]bool // nil until it is needed
 		for n := from; n < len(in.Messages); n++ {
 			m := in.Messages[n]
-			if !strings.EqualFold(m.Role, "tool") || !translate.MaySay(m.JSON, "accepted", 'p') || !isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
+			if !strings.EqualFold(m.Role, "tool") || !translate.MaySay(m.JSON, "accepted", 'p') || !decide(m) {
 				continue
 			}
 			if own == nil {
