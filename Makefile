@@ -93,7 +93,7 @@ cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 	$(GO) tool cover -func=.cache/cover.out | tail -1
 
 e2e: ## real backends (Python) and real clients (Node) with the built binary between them
-	$(GO) test -tags e2e -count=1 -timeout 20m ./e2e/...
+	$(GO) test -tags e2e -count=1 -timeout 30m ./e2e/...
 
 # What the figures mean, and how to measure one thing only: bench/README.md.
 bench: ## Holdpoint side by side with other proxies, every scenario; takes minutes
