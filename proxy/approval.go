@@ -9,9 +9,10 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
-// Backends of Microsoft's take a yes or no out of the history (translate.Approvals), and believe what it says was asked.
+// Backends of Microsoft's take a yes or no out of the history (kit.Approvals), and believe what it says was asked.
 // A client behind Holdpoint never holds such a pair, unless it is shown the backend's own form (HOLDPOINT_CLIENT=native).
 
 // strayApprovals are those of a request's native approvals, by their places, that are neither among the answers nor
@@ -33,7 +34,7 @@ func (r *run) approvals(in *agui.RunInput, open *agui.Pause) []int {
 	}
 	var list []int
 	if !r.harmless {
-		list = translate.Approvals(in.Raw)
+		list = kit.Approvals(in.Raw)
 	}
 	decider, ok := r.h.opts.Dialect.(translate.Decider)
 	if !ok {
@@ -161,7 +162,7 @@ func (c messageSet) only(m agui.Message) bool {
 	if !c.has(m) {
 		return false
 	}
-	_, says := translate.WithoutFunctionApprovals(m)
+	_, says := kit.WithoutFunctionApprovals(m)
 	return !says
 }
 
@@ -196,7 +197,7 @@ func (q *question) lastSaid(approvals []int) int {
 		if m.Role != "user" {
 			continue
 		}
-		if _, says := translate.WithoutFunctionApprovals(m); says {
+		if _, says := kit.WithoutFunctionApprovals(m); says {
 			return at
 		}
 		if _, approves := slices.BinarySearch(approvals, at); !approves {
@@ -218,11 +219,11 @@ func (r *run) dropStray(answers []agui.Answer) {
 		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", len(unknown))
 	}
 	pairs := map[agui.SeenMessage]bool{}
-	for _, at := range translate.RequestApprovals(r.in.Raw) {
+	for _, at := range kit.RequestApprovals(r.in.Raw) {
 		pairs[agui.See(r.in.Messages[at])] = true
 	}
 	stays := slices.DeleteFunc(slices.Clone(r.settled), func(s agui.SeenMessage) bool { return !pairs[s] })
-	r.in = translate.WithoutApprovals(r.in, strayApprovals(&r.in, all, answers, stays))
+	r.in = kit.WithoutApprovals(r.in, strayApprovals(&r.in, all, answers, stays))
 	old, kept := carriersOf(nil, r.old), carriersOf(answers, stays)
 	drop(&r.in, func(m *agui.Message) bool { return m.Role == "tool" && old.has(*m) && !kept.has(*m) })
 }
@@ -248,7 +249,7 @@ func dropCarriers(in *agui.RunInput, answers []agui.Answer) {
 			continue
 		}
 		changed = true
-		if rest, says := translate.WithoutFunctionApprovals(m); says {
+		if rest, says := kit.WithoutFunctionApprovals(m); says {
 			kept = append(kept, rest)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A yes is for the call that a person was shown. Backends that keep nothing (pydantic-ai without a store) take that call out
@@ -40,7 +40,7 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
 	approved := map[string]string{}      // the interrupt that a yes is for
 	for n, i := range p.Interrupts {
 		for _, c := range i.Calls {
-			yes := !translate.Denies(answers[n])
+			yes := !kit.Denies(answers[n])
 			if yes && c.Unknown {
 				return agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
 			}

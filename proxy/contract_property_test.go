@@ -23,6 +23,7 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // TestContract drives the whole handler through any order of runs, resumes, replays, reloads, expiries, errors, lost
@@ -151,7 +152,7 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.called++
 	rec, _ := w.store.Load(req.Context(), recordKey("/", "t"), "")
 	answers := gjson.GetBytes(body, "answers")
-	if len(translate.Approvals(body)) > 0 {
+	if len(kit.Approvals(body)) > 0 {
 		w.violation = "an approval in the history reached the backend"
 	}
 	if !answers.Exists() {

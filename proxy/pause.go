@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // concludePause saves a pause and tells it then: a resume can arrive before the write returns.
@@ -46,8 +47,8 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 // tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.
 func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 	p := &res.Pause
-	if len(p.Interrupts) > translate.MaxQuestions {
-		return agui.Errorf(agui.PauseTooLarge, "the run asks %d questions at once, more than %d", len(p.Interrupts), translate.MaxQuestions)
+	if len(p.Interrupts) > kit.MaxQuestions {
+		return agui.Errorf(agui.PauseTooLarge, "the run asks %d questions at once, more than %d", len(p.Interrupts), kit.MaxQuestions)
 	}
 	size := len(res.Finish.JSON) + len(p.Private) + len(p.NativeFinish)
 	for _, i := range p.Interrupts {

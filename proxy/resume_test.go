@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate"
-	outcome "holdpoint/translate/agui"
+	"holdpoint/translate/standard"
 )
 
 // asksOnce asks at the first call and finishes at every other.
@@ -415,7 +415,7 @@ func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 
 // TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: they were given, and are no part of the ordinary run.
 func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
-	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = outcome.New(), ClientBoth })
+	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = standard.New(), ClientBoth })
 	g.do(input("t", "r1", ""))
 	const props = `,"forwardedProps":{"keep":1,"command":{"resume":true}}`
 	g.do(input("t", "r2", props))

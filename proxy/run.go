@@ -12,6 +12,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -112,7 +113,7 @@ func (r *run) anew() {
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
 	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now(), key: recordKey(route, in.ThreadID)}
-	r.harmless = !slices.ContainsFunc(in.Messages, translate.MayApprove)
+	r.harmless = !slices.ContainsFunc(in.Messages, kit.MayApprove)
 	r.log = slog.New(runLog{r})
 	return r
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"holdpoint/store"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // TestAPauseThatIsTooLarge: what nobody could be told, or answer, ends in an error that says so; it is not asked, and the thread
@@ -17,7 +17,7 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 		return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` +
 			many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","reason":"confirm"}`, i) }) + `]}}`
 	}
-	lots := translate.MaxQuestions + 1
+	lots := kit.MaxQuestions + 1
 	custom := func(i int) string {
 		return fmt.Sprintf(`{"type":"CUSTOM","name":"on_interrupt","rawEvent":{"id":"%032x","value":"?"},"value":"?"}`, i)
 	}

@@ -15,8 +15,8 @@ import (
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/translate"
-	outcome "holdpoint/translate/agui"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/standard"
 )
 
 // sticky makes the fake a backend that keeps its first answer.
@@ -88,7 +88,7 @@ func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 
 // TestEmptyResumeLosesItsKeyOnly: Mastra's own answer beside it is none of Holdpoint's business.
 func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
-	g := newRig(t, echo, func(o *Options) { o.Dialect = outcome.New() })
+	g := newRig(t, echo, func(o *Options) { o.Dialect = standard.New() })
 	const props = `"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":"{\"type\":\"mastra_suspend\",\"runId\":\"m\"}"}}`
 	g.do(input("t", "r", `,"resume":[],`+props))
 	if got := string(g.calls[0]); !strings.Contains(got, props) || strings.Contains(got, `"resume":[]`) {
@@ -131,7 +131,7 @@ func commandOf(value string) string { return `,"forwardedProps":{"command":{"res
 func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	for name, dialect := range map[string]func(*Options){
 		"langgraph": langGraph,
-		"agui":      func(o *Options) { o.Dialect = outcome.New() },
+		"agui":      func(o *Options) { o.Dialect = standard.New() },
 	} {
 		for _, client := range []Client{ClientBoth, ClientNative} {
 			t.Run(name+" "+string(client), func(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
-	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/draft"
+	"holdpoint/translate/kit"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/strands"
@@ -116,7 +116,7 @@ func (c *config) check() []error {
 	if c.ReplayTTL == 0 {
 		wrong("REPLAY_TTL", "0", errors.New("want more than 0, such as 24h"))
 	}
-	deniesOnly := func(name string, cancel translate.JSON) {
+	deniesOnly := func(name string, cancel kit.JSON) {
 		if err := cancel.DeniesOnly(); err != nil && len(cancel) > 0 { // one that could not be read was reported
 			wrong(name, cancel.String(), err)
 		}

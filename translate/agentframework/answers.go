@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect: the entries of resume, and every form that a version of the framework takes or a
@@ -57,22 +57,22 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if sent, ok := in.CommandResume(); ok {
 		list := items(gjson.ParseBytes(sent))
 		if len(list) == 0 {
-			answers, err := translate.Answers(in, p)
+			answers, err := kit.Answers(in, p)
 			return append(answers, own...), err
 		}
 		own = append(own, fromItems(list, &p)...)
 	}
 	if p.ID == "" {
-		return append(translate.Entries(in), own...), nil
+		return append(kit.Entries(in), own...), nil
 	}
 	for n := range own {
 		own[n] = alias(&p, own[n])
 	}
-	entries := translate.Entries(in)
+	entries := kit.Entries(in)
 	for n := range entries {
 		entries[n] = alias(&p, entries[n])
 	}
-	return translate.OneSet(entries, own)
+	return kit.OneSet(entries, own)
 }
 
 // unclaimed are the answers where nobody knows whose they are: those in the forms that have no other owner than this framework.
@@ -126,7 +126,7 @@ func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 		a := agui.Answer{ID: published(p, itemID(i)), Status: agui.Resolved, Native: true}
 		for _, key := range []string{"payload", "value", "response"} {
 			if v := i.Get(key); v.Exists() {
-				a.Payload = translate.Payload(v)
+				a.Payload = kit.Payload(v)
 				break
 			}
 		}
@@ -257,14 +257,14 @@ func (t *telling) fromTool(m agui.Message, trailing, latest bool) (agui.Answer, 
 			if gjson.GetBytes(i.Schema(), "type").Str == "string" {
 				value = content
 			}
-			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
+			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: kit.Payload(value)}, true
 		case isDecision(value, i.Schema()):
 			return alias(t.p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
 		}
 	}
 	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
 	if latest && t.p.Dialect == Name && isDecision(value, nil) && !t.declares(m.ToolCallID) && !t.p.Knows(agui.See(m)) {
-		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: translate.Payload(value)}, true
+		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: kit.Payload(value)}, true
 	}
 	return agui.Answer{}, false
 }
@@ -273,9 +273,9 @@ func (t *telling) fromTool(m agui.Message, trailing, latest bool) (agui.Answer, 
 // is asked for.
 func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
-		return translate.Payload(value)
+		return kit.Payload(value)
 	}
-	return translate.Pruned(value, "steps")
+	return kit.Pruned(value, "steps")
 }
 
 // declares says whether the call is of a tool that the request declares.
@@ -363,9 +363,9 @@ func renamed(object gjson.Result, from, to string) json.RawMessage {
 	object.ForEach(func(k, v gjson.Result) bool {
 		switch {
 		case k.Str != from:
-			out = translate.AppendMember(out, k.Raw, v.Raw)
+			out = kit.AppendMember(out, k.Raw, v.Raw)
 		case !agree:
-			out = translate.AppendMember(out, `"`+to+`"`, v.Raw)
+			out = kit.AppendMember(out, `"`+to+`"`, v.Raw)
 		}
 		return true
 	})

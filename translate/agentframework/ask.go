@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // What an interrupt asks.
@@ -39,7 +39,7 @@ const metadataKey = "agent_framework"
 
 // mayAsk says whether calls of that tool have to wait for their arguments. Other calls are looked at only where one
 // directly follows an approval: the name can be configured in 1.0.0b260114 and b260116.
-func mayAsk(tool string) bool { return tool == translate.ConfirmChanges || tool == requestInfo }
+func mayAsk(tool string) bool { return tool == kit.ConfirmChanges || tool == requestInfo }
 
 // Names of the CUSTOM events that ask; the latter is a call's too.
 const (
@@ -120,7 +120,7 @@ func readCall(c agui.Call) (ask, bool) {
 
 // isBare says whether a call is a confirm_changes that says nothing of what it confirms.
 func isBare(c agui.Call) bool {
-	if c.Name != translate.ConfirmChanges {
+	if c.Name != kit.ConfirmChanges {
 		return false
 	}
 	args := parsed(c.Args)
@@ -209,7 +209,7 @@ func (a ask) metadata() json.RawMessage {
 	}
 	switch {
 	case a.Kind == request && a.about != nil:
-		return agui.SetString(translate.Pruned(agui.View(a.about)), "type", "workflow_request_info")
+		return agui.SetString(kit.Pruned(agui.View(a.about)), "type", "workflow_request_info")
 	case a.Kind == request || a.Call == "":
 		return nil
 	}

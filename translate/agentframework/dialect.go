@@ -1,5 +1,5 @@
 // Package agentframework translates Microsoft Agent Framework: the Python package agent-framework-ag-ui, every version from
-// 1.0.0b251105 on, and the .NET host on AGUI.Server (dotnet*.go).
+// 1.0.0b251105 on, and the .NET host on AGUI.Server (internal/aguiserver).
 //
 // Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's own events. What comes
 // with it says which row of versions the backend is of, and by what it is answered (kept.Row):
@@ -35,6 +35,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/agentframework/internal/aguiserver"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -45,7 +47,7 @@ type Options struct {
 	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know no cancel. A value
 	// that does not fit the type that the workflow asks for is not sent: the question is given up then. Approvals are
 	// denied, and newer versions are told of the cancel as it is.
-	Cancel translate.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
+	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
 }
 
 // A Dialect implements translate.Dialect.
@@ -57,7 +59,7 @@ type Dialect struct {
 // New makes the dialect. No Cancel is false.
 func New(o Options) (*Dialect, error) {
 	if len(o.Cancel) == 0 {
-		o.Cancel = translate.JSON("false")
+		o.Cancel = kit.JSON("false")
 	}
 	if err := o.Cancel.DeniesOnly(); err != nil {
 		return nil, fmt.Errorf("agentframework: CANCEL %s: %w", o.Cancel, err)
@@ -101,7 +103,7 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 			return translate.Mine
 		}
 	}
-	if signDotnet(ev) {
+	if aguiserver.Signs(ev) {
 		return translate.Mine
 	}
 	return translate.No
@@ -154,7 +156,7 @@ func shows(snapshot agui.Event, call string) bool {
 
 // speaksOutcome says whether an interrupt outcome is of this framework.
 func speaksOutcome(finish agui.Event) bool {
-	for i := range translate.Interrupts(finish) {
+	for i := range kit.Interrupts(finish) {
 		if i.Get("metadata." + metadataKey).IsObject() {
 			return true
 		}
@@ -169,13 +171,13 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	case r.Pause.ID == "":
 		came := r.Input.Raw
 		r.Input = harmless(r.Input)
-		out := plainDotnet(r)
+		out := aguiserver.Plain(r)
 		if out.Body == nil && !bytes.Equal(came, r.Input.Raw) {
 			out.Body = r.Input.Raw
 		}
 		return out, d.plainRun(r), nil
-	case isDotnet(r.Pause):
-		return resumeDotnet(r)
+	case aguiserver.Made(r.Pause):
+		return aguiserver.Resume(r)
 	}
 	return d.resume(r)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // After a restart of Holdpoint nobody knows that a route speaks this dialect, while the backend still waits (RAN 1.0.0rc7 to
@@ -55,7 +55,7 @@ func forgotten(in agui.RunInput, from int, decide func(agui.Message) bool) func(
 		var own map[string]bool // nil until it is needed
 		for n := from; n < len(in.Messages); n++ {
 			m := in.Messages[n]
-			if !strings.EqualFold(m.Role, "tool") || !translate.MaySay(m.JSON, "accepted", 'p') || !decide(m) {
+			if !strings.EqualFold(m.Role, "tool") || !kit.MaySay(m.JSON, "accepted", 'p') || !decide(m) {
 				continue
 			}
 			if own == nil {

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // FuzzApproved: whatever a client sends, in every place where some version looks for an answer, nothing panics, what goes out
@@ -53,8 +54,8 @@ func FuzzApproved(f *testing.F) {
 		}
 		in = in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), carried))
 		fresh := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
-		in = translate.WithoutApprovals(in, translate.Approvals(in.Raw)) // as proxy does
-		out, run, err := d.Begin(translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: translate.WithoutApprovals(in.WithMessages(fresh), translate.Approvals(in.WithMessages(fresh).Raw)).Messages})
+		in = kit.WithoutApprovals(in, kit.Approvals(in.Raw)) // as proxy does
+		out, run, err := d.Begin(translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: kit.WithoutApprovals(in.WithMessages(fresh), kit.Approvals(in.WithMessages(fresh).Raw)).Messages})
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // The adapter takes every tool message in the history whose text is a JSON object with a key "accepted" for a yes or a no,
@@ -31,7 +32,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 
 // newMessages is the run that brings the messages beside the answers.
 func newMessages(r translate.Request) translate.Out {
-	out := translate.NewMessages(r)
+	out := kit.NewMessages(r)
 	in := r.Input
 	in.Raw = out.Body
 	in.Messages, _ = parsedMessages(gjson.GetBytes(out.Body, "messages"))
@@ -81,7 +82,7 @@ func asResult(m agui.Message) agui.Message {
 			}
 			value = string(agui.MustMarshal("[" + text + "]"))
 		}
-		object = translate.AppendMember(object, k.Raw, value)
+		object = kit.AppendMember(object, k.Raw, value)
 		return true
 	})
 	return agui.ParseMessage(append(object, '}'))
@@ -91,13 +92,13 @@ func asResult(m agui.Message) agui.Message {
 // names no other call that could run, by its arguments or by its id.
 func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	own := map[string]bool{}
-	if !in.Declares(translate.ConfirmChanges) {
+	if !in.Declares(kit.ConfirmChanges) {
 		return own
 	}
 	all := map[string]int{}
 	for _, m := range list {
-		for _, c := range translate.Calls(gjson.ParseBytes(m.JSON)) {
-			ids, names, args := translate.Texts(c, "id"), translate.Texts(c, "function", "name"), translate.Texts(c, "function", "arguments")
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+			ids, names, args := kit.Texts(c, "id"), kit.Texts(c, "function", "name"), kit.Texts(c, "function", "arguments")
 			for _, id := range ids {
 				all[id]++
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // callsOf are the tool calls of a message.
@@ -30,7 +30,7 @@ func lastCalls(list []agui.Message) map[string]int {
 }
 
 func withoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
-	return translate.WithoutCalls(agui.RunInput{Raw: []byte(`{}`), Messages: list}, gone).Messages
+	return kit.WithoutCalls(agui.RunInput{Raw: []byte(`{}`), Messages: list}, gone).Messages
 }
 
 // callObject is a tool call as it stands in a message.

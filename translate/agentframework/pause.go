@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // open are the interrupts of a run that ended, and what is kept for the pause as a whole.
@@ -16,7 +17,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 		k.Thread = run.thread
 	}
 	k.Siblings = run.siblings()
-	if list := translate.Outcome(finish); len(list) > 0 {
+	if list := kit.Outcome(finish); len(list) > 0 {
 		k.Row = rowOutcome
 		return run.ofOutcome(list), k
 	}
@@ -110,7 +111,7 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 			read := readOutcome(i)
 			a = &read
 		}
-		object := translate.Pruned(i, "id")
+		object := kit.Pruned(i, "id")
 		if !gjson.GetBytes(object, "reason").Exists() {
 			object = agui.SetString(object, "reason", gjson.GetBytes(a.object(false), "reason").Str)
 		}
@@ -143,6 +144,6 @@ func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) transla
 	if run.native {
 		p.Native, p.NativeFinish = run.taken, slices.Clone(finish.JSON)
 	}
-	finish = translate.WithoutOutcome(finish)
+	finish = kit.WithoutOutcome(finish)
 	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Pause: p, Announced: run.native}
 }

@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A reply is the answer to one question.
@@ -186,9 +187,9 @@ func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(le
 // known are the messages of the conversation, as the backend needs them: with the calls that it asked about, their
 // arguments as it wrote them (compared by 1.0.0rc4 and later), without anything that was only said to ask or to answer.
 func (res *resumption) known() []agui.Message {
-	list, ok := translate.KnownMessages(res.r)
+	list, ok := kit.KnownMessages(res.r)
 	if !ok {
-		list = translate.WithoutMessages(res.r.Input.Messages, res.r.New)
+		list = kit.WithoutMessages(res.r.Input.Messages, res.r.New)
 	}
 	asked, gone := map[string]ask{}, map[string]bool{}
 	for _, i := range res.r.Pause.Interrupts {
@@ -250,7 +251,7 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	in := res.r.Input
 	body := in.Raw
 	if _, sent := in.CommandResume(); sent {
-		body = translate.BodyWithoutCommand(in, body)
+		body = kit.BodyWithoutCommand(in, body)
 	}
 	body = agui.DeleteKey(withoutProps(in, body), "resume")
 	if res.kept.Row != rowOutcome {

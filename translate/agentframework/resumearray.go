@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // byArray answers 1.0.0rc8 and later.
@@ -26,7 +27,7 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 		// With messages a workflow of 1.2.0 and later begins anew and asks once more (RAN).
 		messages = nil
 	}
-	given := givenEntries(res.r.Input)
+	given := kit.GivenEntries(res.r.Input)
 	list := []byte{'['}
 	for n, r := range entries {
 		if n > 0 {
@@ -57,17 +58,6 @@ func newer(replies []reply) bool {
 	return !slices.ContainsFunc(replies, func(r reply) bool {
 		return !gjson.GetBytes(r.interrupt.Schema(), "properties.approved").Exists()
 	})
-}
-
-// givenEntries are the client's resume entries, by their ids.
-func givenEntries(in agui.RunInput) map[string]gjson.Result {
-	given := make(map[string]gjson.Result, len(in.Resume))
-	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
-		if n < len(in.Resume) {
-			given[in.Resume[n].InterruptID] = e
-		}
-	}
-	return given
 }
 
 // entry is the client's resume entry, if it gave one, with the backend's id; a cancelled approval is denied, for every
@@ -105,9 +95,9 @@ func (r reply) editedArgs() json.RawMessage {
 	out := []byte{'{'}
 	gjson.ParseBytes(args).ForEach(func(k, v gjson.Result) bool {
 		if value, ok := changed[k.Str]; ok && r.answer.Status == agui.Resolved {
-			out = translate.AppendMember(out, k.Raw, value)
+			out = kit.AppendMember(out, k.Raw, value)
 		} else {
-			out = translate.AppendMember(out, k.Raw, v.Raw)
+			out = kit.AppendMember(out, k.Raw, v.Raw)
 		}
 		return true
 	})

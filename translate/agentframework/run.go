@@ -7,6 +7,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/agentframework/internal/aguiserver"
+	"holdpoint/translate/kit"
 )
 
 // A run translates one exchange: it takes out of the stream by what the framework asks, and repairs what clients fail on.
@@ -22,14 +24,14 @@ type run struct {
 	texts    opened // messages
 	asks     []ask
 	askAt    map[string]int  // where each is, by its id
-	asking   translate.Asked // by the events of these
+	asking   kit.Asked       // by the events of these
 	tooMany  error           // it was more than can be asked: the run is given up
 	gone     map[string]bool // calls that were taken out
 	held     []*held         // calls that may be synthetic
 	heldSize int             // bytes of their events
 	lone     agui.Event      // an END whose START never came: the next event says what it is
 	after    bool            // the last event was an approval: a call that follows may be its confirm_changes
-	dotnet   dotnetStream
+	dotnet   aguiserver.Stream
 
 	confirmed bool              // a confirm_changes call was taken out
 	taken     []json.RawMessage // what was taken out, for a client that was shown it
@@ -124,7 +126,7 @@ func (run *run) Passes(t agui.Type) bool {
 	case agui.RunStarted, agui.Custom, agui.MessagesSnapshot, agui.TextStart, agui.TextEnd, agui.CallStart, agui.CallArgs, agui.CallEnd:
 		return false
 	case agui.CallResult:
-		return run.answered == nil && run.dotnet.passes(t)
+		return run.answered == nil && run.dotnet.Passes(t)
 	}
 	return true
 }
@@ -136,14 +138,14 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 		id := agui.View(ev.JSON).Get("toolCallId").String()
 		run.begun.begin(id)
 		run.calls[maphash.String(run.d.seed, id)] = struct{}{}
-		run.dotnet.note(ev)
+		run.dotnet.Note(ev)
 	case agui.CallEnd:
 		run.begun.end(agui.View(ev.JSON).Get("toolCallId").Str)
-		run.dotnet.note(ev)
+		run.dotnet.Note(ev)
 	case agui.CallArgs, agui.CallChunk:
-		run.dotnet.note(ev)
+		run.dotnet.Note(ev)
 	case agui.CallResult:
-		run.dotnet.note(ev)
+		run.dotnet.Note(ev)
 		if run.answered != nil && run.answered.result(ev) {
 			return
 		}
@@ -251,7 +253,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	if e.Event.Type == agui.RunFinished {
-		if p, clean, ok := run.dotnet.paused(run.r, e.Event); ok {
+		if p, clean, ok := run.dotnet.Paused(run.r, e.Event); ok {
 			return translate.Result{Finish: clean, Pause: p}
 		}
 	}
@@ -261,7 +263,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunFinished {
 		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
-			if p, clean, ok := dotnetInputs(run.r, e.Event); ok {
+			if p, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
 				return translate.Result{Finish: clean, Pause: p}
 			}
 		}

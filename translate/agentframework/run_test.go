@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 func TestRowsAreToldByTheStream(t *testing.T) {
@@ -397,7 +398,7 @@ func TestSign(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	if _, err := New(Options{Cancel: translate.JSON("{no")}); err == nil {
+	if _, err := New(Options{Cancel: kit.JSON("{no")}); err == nil {
 		t.Error("a value that is no JSON was taken")
 	}
 	d, err := New(Options{})

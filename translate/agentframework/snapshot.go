@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // snapshot reads a MESSAGES_SNAPSHOT. It is shown only in a run that neither asks nor answers: clients keep the order of the
@@ -91,7 +91,7 @@ func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 // signSnapshot says whether a snapshot holds a confirm_changes call: with a snapshot_store the backend tells its own history
 // in every run of a thread that was asked once.
 func signSnapshot(ev agui.Event) bool {
-	if !bytes.Contains(ev.JSON, []byte(translate.ConfirmChanges)) || !ev.Valid() {
+	if !bytes.Contains(ev.JSON, []byte(kit.ConfirmChanges)) || !ev.Valid() {
 		return false
 	}
 	list, ok := parsedMessages(ev.Get("messages"))

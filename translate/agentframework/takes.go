@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Takes implements translate.Taker. AGUIRequest requires messages and nothing else, and the adapter makes up the ids. Where the
@@ -18,7 +18,7 @@ func (*Dialect) Takes(object []byte, spoken string) string {
 		}
 		return ""
 	}
-	for _, list := range translate.Members(gjson.ParseBytes(object), "messages") {
+	for _, list := range kit.Members(gjson.ParseBytes(object), "messages") {
 		for _, m := range list.Array() {
 			if m.IsObject() && decides(agui.ParseMessage([]byte(m.Raw))) {
 				return `a tool message with "accepted" in it is an approval to agent-framework-ag-ui, and the body is no run (RunAgentInput)`

@@ -12,9 +12,9 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	agent "holdpoint/translate/agui"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/standard"
 )
 
 const (
@@ -59,7 +59,7 @@ func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return auto.New([]translate.Dialect{lg, agent.New()}, auto.Options{Warn: warn})
+	return auto.New([]translate.Dialect{lg, standard.New()}, auto.Options{Warn: warn})
 }
 
 // play gives a stream to a run and returns what the client gets, the terminal event apart.

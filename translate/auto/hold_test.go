@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
-	agent "holdpoint/translate/agui"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/standard"
 )
 
 // A stub is a dialect that decides by a tool call: it holds calls of the tool "maybe" and claims one as soon as its
@@ -270,7 +270,7 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := auto.New([]translate.Dialect{af, agent.New()}, auto.Options{})
+			d := auto.New([]translate.Dialect{af, standard.New()}, auto.Options{})
 			_, run, err := d.Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 			if err != nil {
 				t.Fatal(err)

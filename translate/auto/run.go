@@ -8,6 +8,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // maxHeld bounds the events of the held calls together, as a frame is bounded by default. A call of which nobody can tell
@@ -33,8 +35,8 @@ type run struct {
 	// How the stream began, for the dialect that will claim it: RUN_STARTED, or all of it for one that is an Early.
 	began   []agui.Event
 	early   []early
-	foreign translate.Announcer // Mastra's or CrewAI's announcement was seen
-	lost    translate.LostStrands
+	foreign kit.Announcer // Mastra's or CrewAI's announcement was seen
+	lost    strandsapi.Lost
 
 	open  []uint64 // calls that were begun and passed, by a hash of their ids: an END of none of them is held
 	held  []*held
@@ -94,7 +96,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			run.began = append(run.began, ev.Clone())
 		}
 	case agui.Custom:
-		if who := translate.Announced(ev); who == translate.Mastra || who == translate.CrewAI {
+		if who := kit.Announced(ev); who == kit.Mastra || who == kit.CrewAI {
 			run.foreign = who
 		}
 		if v, one := run.ask(ev); v == translate.Mine {
@@ -425,7 +427,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		res.Pause.Dialect = run.name
 		return res, err
 	}
-	if run.foreign == translate.Mastra {
+	if run.foreign == kit.Mastra {
 		res.Spoke = run.name // the answer to its announcement will have to pass
 	}
 	run.warn(e)
@@ -435,17 +437,17 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // warn says, once for each kind, that a pause passed which cannot be answered through Holdpoint.
 func (run *run) warn(e translate.End) {
 	if run.found == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
-		run.d.strands.Do(func() { run.d.warn(translate.LostStrandsHint) })
+		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 	if e.Event.Type != agui.RunFinished {
 		return
 	}
 	switch run.foreign {
-	case translate.Mastra:
+	case kit.Mastra:
 		run.d.mastra.Do(func() {
 			run.d.warn("Mastra pauses without the interrupt outcome: its on_interrupt event passes untouched; let it emit the outcome (1.1.0 and later do)")
 		})
-	case translate.CrewAI:
+	case kit.CrewAI:
 		run.d.crewAI.Do(func() {
 			run.d.warn("CrewAI pauses without the interrupt outcome: its on_interrupt event passes untouched; set emit_interrupt_outcome")
 		})

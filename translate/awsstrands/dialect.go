@@ -33,7 +33,7 @@
 //   - TypeScript's snapshot in a resumed run is what the request brought. It is brought the record's messages if they are more.
 //
 // What cannot be done: ag_ui_strands up to 0.2.5 ends a run that asks as if it was over, and can be told nothing; that is logged
-// once (translate.LostStrands). So do graphs and swarms behind either adapter, without a sign. A thread can be moved by nobody
+// once (strandsapi.Lost). So do graphs and swarms behind either adapter, without a sign. A thread can be moved by nobody
 // if 0.2.3 got new input behind our back, or was started anew with a session, if the client left in the moment in which
 // TypeScript's agent paused, or if a hook in Python failed on an answer. An agent used as a tool asks by the id of an inner call
 // that no client has seen (Python before 1.62): such a question has no toolCallId.
@@ -48,6 +48,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -55,7 +57,7 @@ const Name = "aws-strands"
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	rules translate.StrandsRules
+	rules strandsapi.Rules
 	warn  func(msg string, args ...any)
 	lost  sync.Once // of warn
 }
@@ -68,7 +70,7 @@ func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
-	return &Dialect{rules: translate.StrandsRules(o.Answers), warn: warn}, nil
+	return &Dialect{rules: strandsapi.Rules(o.Answers), warn: warn}, nil
 }
 
 // Name implements translate.Dialect.
@@ -85,13 +87,13 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate
 	}
 	verdict := translate.No
 	var seen map[string]agui.Call
-	for i := range translate.Interrupts(ev) {
+	for i := range kit.Interrupts(ev) {
 		verdict = translate.Mine
-		id, ok := translate.ParseStrandsID(text(i, "id"))
+		id, ok := strandsapi.ParseID(text(i, "id"))
 		if text(i.Get("metadata"), "strandsName") != "" {
 			continue
 		}
-		if ok && !id.Python && id.Kind == translate.FromTool {
+		if ok && !id.Python && id.Kind == strandsapi.FromTool {
 			if seen == nil {
 				seen = calls(t)
 			}

@@ -12,6 +12,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // FuzzEvents: whatever a backend streams, nothing panics, what passes passes untouched, and an interrupt is what every client
@@ -119,7 +121,7 @@ func FuzzAnswers(f *testing.F) {
 		rule, ruled := ruleFor(o, p.Interrupts[0])
 		switch {
 		case said.Status == agui.Cancelled:
-			if translate.JSON(payload.Raw).DeniesOnly() != nil && payload.Raw != "0" {
+			if kit.JSON(payload.Raw).DeniesOnly() != nil && payload.Raw != "0" {
 				t.Fatalf("cancelled became %s", payload.Raw)
 			}
 		case !ruled && isNo(said.Payload) && !isNo(json.RawMessage(payload.Raw)) && payload.Raw != `"n"`:
@@ -130,8 +132,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-func ruleFor(o Options, i agui.Interrupt) (translate.StrandsRule, bool) {
-	return translate.StrandsRules(o.Answers).For(privateOf(i).Name)
+func ruleFor(o Options, i agui.Interrupt) (strandsapi.Rule, bool) {
+	return strandsapi.Rules(o.Answers).For(privateOf(i).Name)
 }
 
 func isNo(payload json.RawMessage) bool {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // pausePrivate is what a pause keeps for later runs: the calls that had no result when it was told, asked about or not.
@@ -40,5 +40,5 @@ func withoutHeld(in agui.RunInput, ended []agui.Pause, open agui.Pause) agui.Run
 	if len(held) == 0 {
 		return in
 	}
-	return translate.WithoutDangling(in, func(c translate.DanglingCall) bool { return held[c.ID] })
+	return kit.WithoutDangling(in, func(c kit.DanglingCall) bool { return held[c.ID] })
 }

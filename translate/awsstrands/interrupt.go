@@ -7,7 +7,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // gateName is how the adapters' own gate names its interrupts, with the tool's name behind it.
@@ -36,8 +37,8 @@ func privateOf(i agui.Interrupt) private {
 	if json.Unmarshal(i.Private, &kept) == nil {
 		return kept
 	}
-	id, known := translate.ParseStrandsID(i.Native)
-	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == translate.FromTool}
+	id, known := strandsapi.ParseID(i.Native)
+	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == strandsapi.FromTool}
 }
 
 // isPython says whether an id is of the Python SDK, also where it is of a kind that is younger than this.
@@ -46,7 +47,7 @@ func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 // A question is an adapter's interrupt in the making.
 type question struct {
 	native gjson.Result
-	id     translate.StrandsID
+	id     strandsapi.ID
 	known  bool // it is Strands', by its id or its metadata
 	gated  bool // the backend itself says what an answer looks like
 	call   agui.Call
@@ -58,7 +59,7 @@ type question struct {
 
 func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
 	q := question{native: native, gated: native.Get("responseSchema").IsObject()}
-	q.id, q.known = translate.ParseStrandsID(text(native, "id"))
+	q.id, q.known = strandsapi.ParseID(text(native, "id"))
 	if given := text(native, "toolCallId"); given != "" {
 		q.call = seen[given]
 	} else {
@@ -97,8 +98,8 @@ func text(object gjson.Result, key string) string {
 // interrupt is what the client gets. A key that is not ours to supply keeps its bytes.
 func (q question) interrupt() agui.Interrupt {
 	native := text(q.native, "id")
-	kept := private{Name: q.name, Own: q.gated || !q.known, Python: isPython(native), FromTool: q.id.Kind == translate.FromTool}
-	o := translate.Pruned(q.native, "id")
+	kept := private{Name: q.name, Own: q.gated || !q.known, Python: isPython(native), FromTool: q.id.Kind == strandsapi.FromTool}
+	o := kit.Pruned(q.native, "id")
 	o = agui.SetString(o, "reason", q.tellReason())
 	if message := q.tellMessage(); message != "" {
 		o = agui.SetString(o, "message", message)
@@ -109,7 +110,7 @@ func (q question) interrupt() agui.Interrupt {
 		o = agui.DeleteKey(o, "toolCallId")
 	}
 	if !q.gated && q.beforeCall() {
-		o = agui.SetKey(o, "responseSchema", []byte(translate.StrandsApproval))
+		o = agui.SetKey(o, "responseSchema", []byte(strandsapi.Approval))
 		kept.Supplied = true
 	}
 	if metadata := q.tellMetadata(); metadata != nil {
@@ -126,7 +127,7 @@ func (q question) tellReason() string {
 	if given != "" && (q.gated || !q.known) && (given != reasonToolCall || q.call.ID != "") {
 		return given
 	}
-	return translate.StrandsReason(q.id, q.name, q.call.ID)
+	return strandsapi.Reason(q.id, q.name, q.call.ID)
 }
 
 // tellMessage is the message, "" for what the backend says.
@@ -139,7 +140,7 @@ func (q question) tellMessage() string {
 	if q.beforeCall() {
 		tool = q.call.Name
 	}
-	return translate.StrandsMessage(q.reason, tool, q.name)
+	return strandsapi.Message(q.reason, tool, q.name)
 }
 
 // tellMetadata is the backend's, with the name, which the reason does not tell any more, and with a reason that stood as JSON in
@@ -147,10 +148,10 @@ func (q question) tellMessage() string {
 func (q question) tellMetadata() []byte {
 	own := []byte{'{'}
 	if q.name != "" {
-		own = translate.AppendText(own, "name", q.name)
+		own = kit.AppendText(own, "name", q.name)
 	}
 	if q.inMessage && q.reason.Type != gjson.String {
-		own = translate.AppendMember(own, `"reason"`, q.reason.Raw)
+		own = kit.AppendMember(own, `"reason"`, q.reason.Raw)
 	}
 	metadata := q.native.Get("metadata")
 	if !q.known || len(own) == 1 || metadata.Exists() && metadata.Type != gjson.Null && !metadata.IsObject() {

@@ -8,10 +8,11 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 func TestInterrupts(t *testing.T) {
-	schema := `"responseSchema":` + translate.StrandsApproval
+	schema := `"responseSchema":` + strandsapi.Approval
 	for name, c := range map[string]struct{ given, want string }{
 		"TypeScript, a hook whose reason is an object": {
 			tsHook,

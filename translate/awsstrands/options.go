@@ -3,7 +3,7 @@ package awsstrands
 import (
 	"fmt"
 
-	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // Options of the dialect, HOLDPOINT_AWS_STRANDS_*.
@@ -13,12 +13,12 @@ type Options struct {
 	Answers Rules `env:"ANSWERS" doc:"what hooks and tools get for an answer, by the name of the interrupt: glob=profile;glob=profile, a profile of docs-string (\"y\" and \"n\"), bool or raw, with yes=, no=, cancel= and path= behind it; without a rule docs-string for TypeScript and raw for Python"`
 }
 
-// Rules are translate.StrandsRules without the envelope, which ag_ui_strands makes itself.
-type Rules translate.StrandsRules
+// Rules are strandsapi.Rules without the envelope, which ag_ui_strands makes itself.
+type Rules strandsapi.Rules
 
 // UnmarshalText reads the value of a variable.
 func (r *Rules) UnmarshalText(text []byte) error {
-	var list translate.StrandsRules
+	var list strandsapi.Rules
 	if err := list.UnmarshalText(text); err != nil {
 		return err
 	}
@@ -27,11 +27,11 @@ func (r *Rules) UnmarshalText(text []byte) error {
 }
 
 // String is the list as it is written.
-func (r Rules) String() string { return translate.StrandsRules(r).String() }
+func (r Rules) String() string { return strandsapi.Rules(r).String() }
 
 func (r Rules) check() error {
 	for _, rule := range r {
-		if rule.Profile == translate.Envelope {
+		if rule.Profile == strandsapi.Envelope {
 			return fmt.Errorf("%s=%s: ag_ui_strands makes the envelope itself, want raw", rule.Names, rule.Profile)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // resume is the request that carries the answers. The messages beside them stay behind: Python puts the history of the
@@ -20,23 +22,23 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []cut, error) {
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	before, recorded := translate.MessagesBefore(r)
+	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
 	if recorded || len(before) != len(in.Messages) {
 		in = in.WithMessages(before)
 	}
 	whole := in.Messages
 	in = withoutHeld(in, r.Ended, r.Pause)
-	body := agui.DeleteKey(translate.BodyWithoutCommand(in, in.Raw), "protocolVersion")
+	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
 	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true}, cuts(whole, in.Messages), nil
 }
 
 // next is an ordinary run that brings the messages beside the answers.
 func (d *Dialect) next(r translate.Request) *translate.Exchange {
-	whole := translate.WithNewMessages(r)
+	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
 	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
-	out := translate.Out{Body: translate.Unanswered(in, in.Messages), TakesNew: true}
+	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: d.plainRun(r, cuts(whole, in.Messages))}
 }
 
@@ -97,7 +99,7 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	switch {
 	case kept.Own, kept.Python && !ruled:
 		return plainly(i, a, kept)
-	case a.Status == agui.Cancelled && (rule.Profile == translate.RawAnswer && rule.Cancel == nil || kept.FromTool && !ruled):
+	case a.Status == agui.Cancelled && (rule.Profile == strandsapi.Raw && rule.Cancel == nil || kept.FromTool && !ruled):
 		a.Payload = nil // the adapter's own word for it
 		return a, nil
 	}
@@ -128,6 +130,6 @@ func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error)
 // bringsEdits says whether a payload has edited arguments and is not a plain no.
 func bringsEdits(payload json.RawMessage) bool {
 	object := gjson.ParseBytes(payload)
-	said := translate.Members(object, "approved")
-	return len(translate.Members(object, "editedArgs")) > 0 && (len(said) != 1 || said[0].Type != gjson.False)
+	said := kit.Members(object, "approved")
+	return len(kit.Members(object, "editedArgs")) > 0 && (len(said) != 1 || said[0].Type != gjson.False)
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // What an answer becomes on its way to a hook or a tool, by who asked. SDK 1.19.0 runs the call if its hook dies of an answer
@@ -117,7 +118,7 @@ func TestOptions(t *testing.T) {
 	if err := o.Answers.UnmarshalText([]byte("a=raw; b=bool no=false")); err != nil || o.Answers.String() != "a=raw;b=bool no=false" {
 		t.Errorf("%v %s", err, o.Answers)
 	}
-	if _, err := New(Options{Answers: Rules{{Names: "a", Profile: translate.Envelope}}}, nil); err == nil {
+	if _, err := New(Options{Answers: Rules{{Names: "a", Profile: strandsapi.Envelope}}}, nil); err == nil {
 		t.Error("an envelope in an envelope")
 	}
 }

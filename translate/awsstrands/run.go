@@ -7,13 +7,15 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // A run translates one exchange. All that is Strands' stands in the terminal event.
 type run struct {
 	d    *Dialect
 	r    translate.Request
-	lost translate.LostStrands
+	lost strandsapi.Lost
 	cuts []cut // what the client has, and the backend was not sent
 	// worked says that the backend did more than to begin: a run that is refused ends before.
 	worked bool
@@ -54,7 +56,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	resumes := run.r.Pause.ID != ""
 	switch e.Event.Type {
 	case agui.RunFinished:
-		if list := translate.Outcome(e.Event); len(list) > 0 {
+		if list := kit.Outcome(e.Event); len(list) > 0 {
 			return run.paused(list, e.Event), nil
 		}
 		if resumes && !run.worked && run.askedByPython() {
@@ -69,7 +71,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		}
 	}
 	if !resumes && run.lost.Likely(run.r, e.Event) {
-		run.d.lost.Do(func() { run.d.warn(translate.LostStrandsHint) })
+		run.d.lost.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 	return res, nil
 }
@@ -92,7 +94,7 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	}
 	slices.Sort(kept.Held)
 	p.Private = agui.MustMarshal(kept)
-	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Pause: p}
 }
 
 // askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a resume so whose hook failed

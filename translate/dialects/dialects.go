@@ -9,13 +9,13 @@ import (
 
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
-	"holdpoint/translate/agui"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/requestapproval"
+	"holdpoint/translate/standard"
 	"holdpoint/translate/strands"
 	"holdpoint/translate/superagent"
 )
@@ -41,7 +41,7 @@ func entries() []entry {
 		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
 		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
 		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
-		{agui.Name, func(Options) (translate.Dialect, error) { return agui.New(), nil }},
+		{standard.Name, func(Options) (translate.Dialect, error) { return standard.New(), nil }},
 		{phrases.Name, func(o Options) (translate.Dialect, error) { return phrases.New(o.Phrases) }},
 		{strands.Name, func(o Options) (translate.Dialect, error) { return strands.New(o.Strands, o.Warn) }},
 		{superagent.Name, func(o Options) (translate.Dialect, error) { return superagent.New(o.Superagent) }},

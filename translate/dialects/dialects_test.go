@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/kit"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/superagent"
@@ -35,7 +36,7 @@ func TestNew(t *testing.T) {
 	if _, err := New("superagent", Options{}); err == nil || !strings.Contains(err.Error(), "AGENT_ID") {
 		t.Errorf("superagent without an agent: %v", err)
 	}
-	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: translate.JSON("no")}}); err == nil {
+	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: kit.JSON("no")}}); err == nil {
 		t.Error("an option that is wrong was taken")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect: the entries of resume and command.resume, as from any client; a resume object, as
@@ -15,7 +16,7 @@ import (
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
-	list, err := translate.Answers(others, p)
+	list, err := kit.Answers(others, p)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 		case p.ID == "":
 			list = append(list, one)
 		default:
-			if list, err = translate.OneSet(list, []agui.Answer{one}); err != nil {
+			if list, err = kit.OneSet(list, []agui.Answer{one}); err != nil {
 				return nil, err
 			}
 		}
@@ -72,7 +73,7 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 			a.ID = v.String()
 		case k.Str == "interruptId" && v.Type == gjson.Null, k.Str == "status" && v.Str == string(agui.Resolved), k.Str == "metadata":
 		case k.Str == "payload":
-			a.Payload = translate.Payload(v)
+			a.Payload = kit.Payload(v)
 		case k.Str == "status" && v.Str == string(agui.Cancelled):
 			a.Status = agui.Cancelled
 		default:
@@ -106,7 +107,7 @@ func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, e
 	var asked map[string]bool  // what the history asks by calls of the configured tools; nil until it is needed
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		m := in.Messages[at]
-		if !translate.IsTool(agui.View(m.JSON)) {
+		if !kit.IsTool(agui.View(m.JSON)) {
 			break
 		}
 		object := gjson.ParseBytes(m.JSON)
@@ -119,7 +120,7 @@ func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, e
 			if asked == nil {
 				asked = d.asked(in)
 			}
-			ids := translate.Members(object, "toolCallId")
+			ids := kit.Members(object, "toolCallId")
 			n := slices.IndexFunc(ids, func(id gjson.Result) bool { return asked[id.String()] || askedBy(&p, id.String()) != nil })
 			if n < 0 {
 				continue
@@ -152,7 +153,7 @@ func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
 	var list []translate.Decision
 	var asked map[string]bool // nil until it is needed
 	for at, m := range in.Messages {
-		if !translate.MaySay(m.JSON, "approved", 'v') || !translate.IsTool(agui.View(m.JSON)) {
+		if !kit.MaySay(m.JSON, "approved", 'v') || !kit.IsTool(agui.View(m.JSON)) {
 			continue
 		}
 		object := gjson.ParseBytes(m.JSON)
@@ -163,7 +164,7 @@ func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
 		if asked == nil {
 			asked = d.asked(in)
 		}
-		if slices.ContainsFunc(translate.Members(object, "toolCallId"), func(id gjson.Result) bool { return asked[id.String()] }) {
+		if slices.ContainsFunc(kit.Members(object, "toolCallId"), func(id gjson.Result) bool { return asked[id.String()] }) {
 			one := translate.Decision{At: at, Payload: payload}
 			if plain {
 				one.Call = m.ToolCallID
@@ -186,12 +187,12 @@ func askedBy(p *agui.Pause, callID string) *agui.Interrupt {
 func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range in.Messages {
-		for _, c := range translate.Calls(gjson.ParseBytes(m.JSON)) {
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
 			asks := func(name gjson.Result) bool { return d.tools.match(name.Str) && !in.Declares(name.Str) }
-			if !slices.ContainsFunc(translate.Every(c, "function", "name"), asks) {
+			if !slices.ContainsFunc(kit.Every(c, "function", "name"), asks) {
 				continue
 			}
-			for _, id := range translate.Members(c, "id") {
+			for _, id := range kit.Members(c, "id") {
 				ids[id.String()] = true
 			}
 		}
@@ -202,13 +203,13 @@ func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 // decision is the content of a tool message that approves or denies, in whatever spelling; a result is none. plain says
 // that nobody can read the message in another way.
 func decision(m gjson.Result) (payload json.RawMessage, plain, ok bool) {
-	contents := translate.Members(m, "content")
+	contents := kit.Members(m, "content")
 	for _, v := range contents {
-		content := translate.ParseText(v)
-		said := translate.Members(content, "approved")
+		content := kit.ParseText(v)
+		said := kit.Members(content, "approved")
 		if agui.TooDeep([]byte(v.Str)) || slices.ContainsFunc(said, gjson.Result.IsBool) {
 			plain = len(contents) == 1 && len(said) == 1 && content.Get("approved").IsBool() && m.Get("content").Exists() && m.Get("role").Str == "tool" &&
-				len(translate.Members(m, "role")) == 1 && len(translate.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
+				len(kit.Members(m, "role")) == 1 && len(kit.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
 			return json.RawMessage(content.Raw), plain, true
 		}
 	}

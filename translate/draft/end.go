@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // An end is what a RUN_FINISHED says in the places that the drafts have given a meaning.
@@ -143,9 +143,9 @@ func (e end) rewritten(outcome string, gone ...string) agui.Event {
 		switch {
 		case drop[k.Str]:
 		case k.Str != "outcome":
-			out = translate.AppendMember(out, k.Raw, v.Raw)
+			out = kit.AppendMember(out, k.Raw, v.Raw)
 		case outcome != "":
-			out = translate.AppendMember(out, k.Raw, outcome)
+			out = kit.AppendMember(out, k.Raw, outcome)
 			outcome = "" // once
 		}
 		return true
@@ -162,16 +162,16 @@ func (e end) error() agui.Event {
 			break
 		}
 	}
-	out := translate.AppendText([]byte{'{'}, "type", string(agui.RunErrored))
-	out = translate.AppendText(out, "message", message)
+	out := kit.AppendText([]byte{'{'}, "type", string(agui.RunErrored))
+	out = kit.AppendText(out, "message", message)
 	if code := e.failure.Get("code"); code.Type == gjson.String || code.Type == gjson.Number {
-		out = translate.AppendText(out, "code", code.String())
+		out = kit.AppendText(out, "code", code.String())
 	}
 	gjson.ParseBytes(e.ev.JSON).ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "timestamp", "rawEvent", "metadata", "usage": // what RUN_ERROR has too
 			if v.Type != gjson.Null {
-				out = translate.AppendMember(out, k.Raw, v.Raw)
+				out = kit.AppendMember(out, k.Raw, v.Raw)
 			}
 		}
 		return true

@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // ends are seeds: one of each shape.
@@ -134,7 +135,7 @@ func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	}
 	switch answer := gjson.GetBytes(out.Body, "resume"); {
 	case answer.IsObject():
-		if p := answer.Get("payload"); translate.JSON(p.Raw).DeniesOnly() != nil {
+		if p := answer.Get("payload"); kit.JSON(p.Raw).DeniesOnly() != nil {
 			t.Fatalf("a cancel became %s", answer.Raw)
 		}
 	case answer.IsArray():
@@ -220,7 +221,7 @@ func FuzzAnswers(f *testing.F) {
 // couldSayYes finds a true anywhere.
 func couldSayYes(v gjson.Result) bool {
 	found := v.Type == gjson.True
-	if v = translate.ParseText(v); v.Type == gjson.JSON {
+	if v = kit.ParseText(v); v.Type == gjson.JSON {
 		v.ForEach(func(_, m gjson.Result) bool {
 			found = found || couldSayYes(m)
 			return !found

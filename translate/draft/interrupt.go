@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Reasons of interrupts that came without one.
@@ -64,13 +64,13 @@ func readFields(native gjson.Result, how form) fields {
 		case k.Str == "metadata" && v.IsObject():
 			into = &f.metadata
 		case k.Str == "payload", k.Str == "value" && !native.Get("payload").Exists():
-			f.content = translate.ParseText(v)
+			f.content = kit.ParseText(v)
 		}
 		if into != nil {
 			*into = v
 		}
 		if into == nil || k.Str == "reason" && how == byObject {
-			f.rest = translate.AppendMember(f.rest, k.Raw, v.Raw)
+			f.rest = kit.AppendMember(f.rest, k.Raw, v.Raw)
 		}
 		return true
 	})
@@ -86,26 +86,26 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 
 	reason := f.reasonFor(approval, call)
 	if f.reason.Exists() && f.reason.Str != reason && how != byObject {
-		f.rest = translate.AppendMember(f.rest, `"reason"`, f.reason.Raw)
+		f.rest = kit.AppendMember(f.rest, `"reason"`, f.reason.Raw)
 	}
-	o := translate.AppendText([]byte{'{'}, "reason", reason)
+	o := kit.AppendText([]byte{'{'}, "reason", reason)
 	if message := f.text(); message != "" {
-		o = translate.AppendText(o, "message", message)
+		o = kit.AppendText(o, "message", message)
 	}
 	if call != "" {
-		o = translate.AppendText(o, "toolCallId", call)
+		o = kit.AppendText(o, "toolCallId", call)
 	}
 	if schema := f.responseSchema(approval); schema != "" {
-		o = translate.AppendMember(o, `"responseSchema"`, schema)
+		o = kit.AppendMember(o, `"responseSchema"`, schema)
 	}
 	if f.expires.Exists() {
-		o = translate.AppendMember(o, `"expiresAt"`, f.expires.Raw)
+		o = kit.AppendMember(o, `"expiresAt"`, f.expires.Raw)
 	}
 	if f.subagent.Exists() {
-		o = translate.AppendMember(o, `"subagentRunId"`, f.subagent.Raw)
+		o = kit.AppendMember(o, `"subagentRunId"`, f.subagent.Raw)
 	}
 	if m := f.allMetadata(call, result); len(m) > 0 {
-		o = translate.AppendMember(o, `"metadata"`, string(m))
+		o = kit.AppendMember(o, `"metadata"`, string(m))
 	}
 	return f.withID(agui.Interrupt{Object: append(o, '}')}, approval)
 }
@@ -211,14 +211,14 @@ func text(v gjson.Result) string {
 func (f fields) allMetadata(call string, result gjson.Result) []byte {
 	own := append(f.rest, '}')
 	if f.toolCallID.Exists() && f.toolCallID.Str == call {
-		own = translate.Pruned(agui.View(own), "toolCallId")
+		own = kit.Pruned(agui.View(own), "toolCallId")
 	}
 	own = own[:len(own)-1]
 	if result.Exists() {
-		own = translate.AppendMember(own, `"result"`, result.Raw)
+		own = kit.AppendMember(own, `"result"`, result.Raw)
 	}
 	if !f.id.Exists() {
-		own = translate.AppendMember(own, `"idOmitted"`, "true")
+		own = kit.AppendMember(own, `"idOmitted"`, "true")
 	}
 	if own = append(own, '}'); len(own) == len("{}") {
 		return []byte(f.metadata.Raw)

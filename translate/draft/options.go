@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Options of the dialect, HOLDPOINT_DRAFT_*.
 type Options struct {
 	// Cancel is the payload that a v1 backend gets for a cancelled answer: v1 has no status. The approval of a function
 	// has a no of its own.
-	Cancel translate.JSON `env:"CANCEL" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function; nothing that could be taken for a yes"`
+	Cancel kit.JSON `env:"CANCEL" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function; nothing that could be taken for a yes"`
 	// ApprovalTools are the calls by which backends ask that say no more than outcome:"interrupt".
 	ApprovalTools Names `env:"APPROVAL_TOOLS" envDefault:"pando_permission_request" doc:"tools whose unanswered call is the question of a backend that ends its run in outcome \"interrupt\" and says no more; globs, name;name"`
 }
@@ -25,7 +25,7 @@ const (
 
 func (o Options) withDefaults() Options {
 	if len(o.Cancel) == 0 {
-		o.Cancel = translate.JSON(cancelDefault)
+		o.Cancel = kit.JSON(cancelDefault)
 	}
 	if len(o.ApprovalTools) == 0 {
 		o.ApprovalTools = Names{toolDefault}

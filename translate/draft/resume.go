@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // resume is the request that carries the answers, and the tool messages that do where it is they.
@@ -19,7 +20,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, er
 		return translate.Out{}, nil, unreadable()
 	}
 	r.Input = withoutAbandoned(r)
-	body := translate.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
+	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byMessage:
 		told := toolMessages(r)
@@ -35,7 +36,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, er
 		}
 		body = agui.SetKey(body, "resume", object)
 	case byOutcome:
-		body = agui.SetKey(body, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
+		body = agui.SetKey(body, "resume", kit.ResumeArray(r.Input, r.Pause, r.Answers))
 	default:
 		list, err := array(r)
 		if err != nil {
@@ -128,13 +129,13 @@ func array(r translate.Request) (json.RawMessage, error) {
 func entry(i agui.Interrupt, status agui.Status, payload json.RawMessage) json.RawMessage {
 	out := []byte{'{'}
 	if id := nativeID(i); id != nil {
-		out = translate.AppendMember(out, `"interruptId"`, string(id))
+		out = kit.AppendMember(out, `"interruptId"`, string(id))
 	}
 	if status != "" {
-		out = translate.AppendText(out, "status", string(status))
+		out = kit.AppendText(out, "status", string(status))
 	}
 	if payload != nil {
-		out = translate.AppendMember(out, `"payload"`, string(payload))
+		out = kit.AppendMember(out, `"payload"`, string(payload))
 	}
 	return append(out, '}')
 }

@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 func TestPlainRun(t *testing.T) {
@@ -135,7 +136,7 @@ func TestCancelUnderASchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pausedBy(t, v1(c.interrupt))
-			out, _, err := resume(t, newDialect(t, Options{Cancel: translate.JSON(c.cancel)}), p, input(t, resumeArray(entryOf("a~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
+			out, _, err := resume(t, newDialect(t, Options{Cancel: kit.JSON(c.cancel)}), p, input(t, resumeArray(entryOf("a~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
 			if got := gjson.GetBytes(out.Body, "resume.payload").Raw; got != c.want || (c.want == "") != (code(err) == agui.InvalidPayload) {
 				t.Errorf("%s (%v), want %s", got, err, c.want)
 			}
@@ -298,7 +299,7 @@ func TestOptions(t *testing.T) {
 		`true`: false, `1`: false, `"yes"`: false, `"Approve"`: false, `[true]`: false, `{"approved":true}`: false, `{"approved":1}`: false, `{"accepted":"no"}`: false,
 		`{"type":"approve"}`: false, `{"a":{"b":[{"confirmed":true}]}}`: false, `{"cancelled":true,"decision":"accept"}`: false, `{"approved":false,"approved":true}`: false,
 	} {
-		if _, err := New(Options{Cancel: translate.JSON(cancel)}, nil); (err == nil) != takes {
+		if _, err := New(Options{Cancel: kit.JSON(cancel)}, nil); (err == nil) != takes {
 			t.Errorf("CANCEL %s: %v", cancel, err)
 		}
 	}

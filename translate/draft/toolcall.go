@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // askedBy are the calls that ask, for a backend that says outcome:"interrupt" and no more: those of the configured tools
@@ -59,13 +60,13 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 	p := agui.Pause{Dialect: Name, Private: agui.MustMarshal(pausePrivate{byMessage})}
 	native := run.r.Show == translate.ShowNative
 	for _, c := range asked {
-		message := question(translate.ParseText(gjson.Result{Type: gjson.String, Str: c.Args}))
+		message := question(kit.ParseText(gjson.Result{Type: gjson.String, Str: c.Args}))
 		if message == "" || message == c.Args {
 			message = fmt.Sprintf("The agent asks to call the tool %s.", c.Name)
 		}
-		o := translate.AppendText([]byte{'{'}, "reason", reasonToolCall)
-		o = translate.AppendText(translate.AppendText(o, "message", message), "toolCallId", c.ID)
-		o = translate.AppendMember(o, `"responseSchema"`, approvalSchema)
+		o := kit.AppendText([]byte{'{'}, "reason", reasonToolCall)
+		o = kit.AppendText(kit.AppendText(o, "message", message), "toolCallId", c.ID)
+		o = kit.AppendMember(o, `"responseSchema"`, approvalSchema)
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}')})
 		if native {
 			p.Native = append(p.Native, frames(c)...)
@@ -108,7 +109,7 @@ func withoutAbandoned(r translate.Request) agui.RunInput {
 	if len(asked) == 0 || r.Show == translate.ShowNative {
 		return r.Input
 	}
-	return translate.WithoutDangling(r.Input, func(c translate.DanglingCall) bool { return asked[c.ID] })
+	return kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool { return asked[c.ID] })
 }
 
 // toolMessages are the answers to a pause that was asked by calls: a message for each, in the pause's order.
@@ -143,16 +144,16 @@ func resultEvent(m agui.Message) agui.Event {
 
 // approves says whether a payload is a yes to every reader: of two equal keys one takes the first and one the last.
 func approves(payload json.RawMessage) bool {
-	said := translate.Members(gjson.ParseBytes(payload), "approved")
+	said := kit.Members(gjson.ParseBytes(payload), "approved")
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
 // history is what the backend needs for its calls to be answered: the client's messages without new ones and without
 // tool messages for those calls, which may be CopilotKit's; the record's where the client's do not have the calls.
 func history(r translate.Request, told []agui.Message) []agui.Message {
-	list := translate.WithoutMessages(r.Input.Messages, r.New)
+	list := kit.WithoutMessages(r.Input.Messages, r.New)
 	if !holdsCalls(list, told) {
-		if known, ok := translate.KnownMessages(r); ok {
+		if known, ok := kit.KnownMessages(r); ok {
 			list = known
 		}
 	}
@@ -169,7 +170,7 @@ func notAbout(list, told []agui.Message) []agui.Message {
 		calls[m.ToolCallID] = true
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
-		ids := translate.Members(gjson.ParseBytes(m.JSON), "toolCallId")
+		ids := kit.Members(gjson.ParseBytes(m.JSON), "toolCallId")
 		return slices.ContainsFunc(ids, func(id gjson.Result) bool { return calls[id.Str] })
 	})
 }
@@ -188,7 +189,7 @@ func holdsCalls(list, told []agui.Message) bool {
 // last. They stand behind their calls now: a model refuses a call without one. A client that is shown the backend's own
 // form was not told of them, and its own were taken out.
 func (run *run) next() *translate.Exchange {
-	list := translate.WithNewMessages(run.r)
+	list := kit.WithNewMessages(run.r)
 	for _, t := range run.told {
 		if slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == t.ToolCallID }) {
 			continue
@@ -201,6 +202,6 @@ func (run *run) next() *translate.Exchange {
 		}
 		list = slices.Insert(list, at, t)
 	}
-	out := translate.Out{Body: translate.Unanswered(run.r.Input, list), TakesNew: true}
+	out := translate.Out{Body: kit.Unanswered(run.r.Input, list), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect. An answer in command.resume that belongs to no pause comes back with an id that
@@ -18,7 +18,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if !native {
 		return entries(in, p), nil
 	}
-	if err := translate.NoObject(in); err != nil {
+	if err := kit.NoObject(in); err != nil {
 		return nil, err
 	}
 	answers, err := fromCommand(in, p, sent)

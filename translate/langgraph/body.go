@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // withCommand sets forwardedProps.command.resume; every other key keeps its bytes.
@@ -42,7 +43,7 @@ func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 // own, or the record's where the client sends fewer than the backend had. Adapters of before June 2026 compare the
 // numbers first and, instead of resuming, begin anew (RAN TS 0.0.17, 0.0.31); newer ones look at neither. nil: as sent.
 func resumeMessages(r translate.Request) json.RawMessage {
-	list, recorded := translate.MessagesBefore(r)
+	list, recorded := kit.MessagesBefore(r)
 	switch {
 	case recorded:
 		return r.Pause.Messages

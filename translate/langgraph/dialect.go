@@ -28,6 +28,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -39,7 +40,7 @@ type Options struct {
 	// graph: an object, {"approved":false} too, is true to `if interrupt(...)`; null and false have no key to read.
 	// false fails closed in both. An object with the key __agui_cancelled__ is the adapter's own sentinel and gets the
 	// interrupt_id, for graphs that look for it. Reviews of tool calls have a decision of their own for it.
-	Cancel translate.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, unless it is a tool review; nothing that a graph could take for a yes"`
+	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, unless it is a tool review; nothing that a graph could take for a yes"`
 	// NSIDs computes the id of an interrupt that came with its namespace only (Python before 0.6, JS 0.2). Python 0.4
 	// and 0.5 take an id map under the computed id. Older backends look the same and have no id maps: they hand the
 	// map itself, which is truthy, to every node that waits. That is why it is off.
@@ -78,7 +79,7 @@ func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
 		warn = func(string, ...any) {}
 	}
 	if len(o.Cancel) == 0 {
-		o.Cancel = translate.JSON("false")
+		o.Cancel = kit.JSON("false")
 	}
 	if err := o.CheckCancel(); err != nil {
 		return nil, fmt.Errorf("langgraph: CANCEL %s: %w", o.Cancel, err)
@@ -102,11 +103,11 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 	}
 	switch ev.Type {
 	case agui.Custom:
-		if translate.Announced(ev) == translate.LangGraph {
+		if kit.Announced(ev) == kit.LangGraph {
 			return translate.Mine
 		}
 	case agui.RunFinished:
-		for i := range translate.Interrupts(ev) {
+		for i := range kit.Interrupts(ev) {
 			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault {
 				return translate.Mine
 			}

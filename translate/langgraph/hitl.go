@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // cancelled is what the model is told of a tool call whose question was cancelled.
@@ -201,9 +201,9 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 
 // edit replaces the arguments as a whole. name is JSON text.
 func (r review) edit(name, args json.RawMessage, ask ask) json.RawMessage {
-	action := translate.AppendMember([]byte{'{'}, `"name"`, string(name))
-	action = append(translate.AppendMember(action, `"`+ask.argsKey+`"`, string(args)), '}')
-	return append(translate.AppendMember([]byte(`{"type":"edit"`), `"`+r.editKey()+`"`, string(action)), '}')
+	action := kit.AppendMember([]byte{'{'}, `"name"`, string(name))
+	action = append(kit.AppendMember(action, `"`+ask.argsKey+`"`, string(args)), '}')
+	return append(kit.AppendMember([]byte(`{"type":"edit"`), `"`+r.editKey()+`"`, string(action)), '}')
 }
 
 func (r review) editKey() string {

@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // parseInbox reads the request of an Agent Inbox, or a list of them (langgraph/prebuilt/interrupt.py, HumanInterrupt).
@@ -62,8 +62,8 @@ func (r review) respond(i int, a agui.Answer) (json.RawMessage, *agui.RunError) 
 		if !ask.allows("edit") {
 			return nil, notAllowed(a.ID, "edit")
 		}
-		args := translate.AppendText([]byte{'{'}, "action", ask.tool)
-		args = append(translate.AppendMember(args, `"args"`, string(v.edited)), '}')
+		args := kit.AppendText([]byte{'{'}, "action", ask.tool)
+		args = append(kit.AppendMember(args, `"args"`, string(v.edited)), '}')
 		return response("edit", args), nil
 	case v.approved:
 		if !ask.allows("accept") {

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A way is how the answer to a native interrupt goes back.
@@ -52,7 +52,7 @@ func readCustom(event []byte, nsIDs bool) native {
 	}
 	for _, key := range []string{"ns", "resumable", "when"} {
 		if v := raw.Get(key); v.Exists() && v.Type != gjson.Null {
-			n.meta = translate.AppendMember(n.meta, `"`+key+`"`, v.Raw)
+			n.meta = kit.AppendMember(n.meta, `"`+key+`"`, v.Raw)
 		}
 	}
 	n.meta = append(n.meta, '}')
@@ -81,11 +81,11 @@ func customValue(value, typed gjson.Result) json.RawMessage {
 	}
 	switch {
 	case !typed.Exists():
-		return rawOf(translate.ParseText(value))
+		return rawOf(kit.ParseText(value))
 	case typed.Type == gjson.String:
 		return rawOf(typed)
 	}
-	if text := translate.ParseText(value); text.Type == gjson.JSON && text.IsObject() == typed.IsObject() {
+	if text := kit.ParseText(value); text.Type == gjson.JSON && text.IsObject() == typed.IsObject() {
 		return rawOf(text)
 	}
 	return rawOf(typed)
@@ -140,7 +140,7 @@ func readOutcome(ev agui.Event) []native {
 				case k.Str == "raw":
 					n.Value = rawOf(v)
 				case v.Type != gjson.Null && k.Str != "index":
-					n.meta = translate.AppendMember(n.meta, k.Raw, v.Raw)
+					n.meta = kit.AppendMember(n.meta, k.Raw, v.Raw)
 				}
 				return true
 			})

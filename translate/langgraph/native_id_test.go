@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // TestIsID: LangGraph takes a key for an id by ^[0-9a-f]{32}$; one key that is none makes the map itself the answer, which
@@ -42,7 +42,7 @@ func TestReviewConfigsAreFoundByName(t *testing.T) {
 
 func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
 	for cancel, want := range map[string]bool{``: false, `false`: false, `null`: false, `""`: false, `0`: false, `true`: true, `"no"`: true, `{"approved":false}`: true} {
-		if got := (Options{Cancel: translate.JSON(cancel)}).Warning() != ""; got != want {
+		if got := (Options{Cancel: kit.JSON(cancel)}).Warning() != ""; got != want {
 			t.Errorf("%s: %v", cancel, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A group is a native interrupt with the answers to all that was published for it, in order.
@@ -75,9 +76,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 			}
 		}
 		if _, ok := r.Input.CommandResume(); ok {
-			body = translate.BodyWithoutCommand(r.Input, body)
+			body = kit.BodyWithoutCommand(r.Input, body)
 		}
-		body = agui.SetKey(body, "resume", translate.ResumeArray(r.Input, r.Pause, r.Answers))
+		body = agui.SetKey(body, "resume", kit.ResumeArray(r.Input, r.Pause, r.Answers))
 		return translate.Out{Body: body, Resumes: true}, answered, nil
 	}
 	value, err := d.command(*r, list)
@@ -124,7 +125,7 @@ func (d *Dialect) command(r translate.Request, list []group) (json.RawMessage, e
 			continue
 		}
 		sent[g.ID] = values[i]
-		m = translate.AppendMember(m, `"`+g.ID+`"`, string(values[i]))
+		m = kit.AppendMember(m, `"`+g.ID+`"`, string(values[i]))
 	}
 	return append(m, '}'), nil
 }
@@ -133,7 +134,7 @@ func (d *Dialect) command(r translate.Request, list []group) (json.RawMessage, e
 // once would be no better: LangGraph takes one answer at a time, asks again for the next call, and runs the first one again
 // with the answer that it has (RAN 1.2.22, 200 threads).
 func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
-	if a.Payload = value; g.Beside == nil || translate.Denies(a) {
+	if a.Payload = value; g.Beside == nil || kit.Denies(a) {
 		return nil
 	}
 	return agui.Errorf(agui.ApprovalAmbiguous, "interrupt %q was asked by one of several calls that run at once in one task, and the backend gives the answer to whichever asks first "+

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Sections 6.2 and 6.5: what command.resume becomes.
@@ -169,7 +170,7 @@ func TestCancelled(t *testing.T) {
 		"HITL has a decision of its own":     {jsHITL, `null`, never, `{"decisions":[{"type":"reject","message":"Cancelled by user"}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDialect(t, Options{Cancel: translate.JSON(c.cancel)})
+			d := newDialect(t, Options{Cancel: kit.JSON(c.cancel)})
 			p := pausedBy(t, d, started, custom(idA, c.value), finished)
 			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
 			if want := `{"` + idA + `":` + c.want + `}`; code(err) != c.code || c.code == "" && sent(out) != want {

@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A review is a value that asks for a decision on one or several tool calls: of langchain's human-in-the-loop
@@ -73,21 +73,21 @@ func (r review) schema(i int) json.RawMessage {
 		if schema == nil {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
-		p = translate.AppendMember(p, `"editedArgs"`, string(schema))
+		p = kit.AppendMember(p, `"editedArgs"`, string(schema))
 	}
 	if r.shape == hitl || a.allows("response") {
-		p = translate.AppendMember(p, `"message"`, `{"type":"string"}`)
+		p = kit.AppendMember(p, `"message"`, `{"type":"string"}`)
 	}
 	required := `"required":["approved"]`
 	if unsaid {
-		p = translate.AppendMember(p, `"type"`, `{"enum":`+string(agui.MustMarshal(a.allowed))+`}`)
+		p = kit.AppendMember(p, `"type"`, `{"enum":`+string(agui.MustMarshal(a.allowed))+`}`)
 		required = `"anyOf":[{"required":["approved"]},{"required":["type"]}]`
 	}
 	s := []byte(`{"type":"object","properties":` + string(append(p, '}')) + `,` + required)
 	// References in a schema are meant from its root.
 	for _, key := range []string{"$defs", "definitions"} {
 		if defs := gjson.GetBytes(a.edits, key); defs.IsObject() {
-			s = translate.AppendMember(s, `"`+key+`"`, defs.Raw)
+			s = kit.AppendMember(s, `"`+key+`"`, defs.Raw)
 		}
 	}
 	return append(s, '}')
@@ -135,7 +135,7 @@ func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 	if r.shape == inbox {
 		return list
 	}
-	return append(translate.AppendMember([]byte{'{'}, `"decisions"`, string(list)), '}')
+	return append(kit.AppendMember([]byte{'{'}, `"decisions"`, string(list)), '}')
 }
 
 // A verdict is what a generic payload says: {approved, editedArgs?, message?}.

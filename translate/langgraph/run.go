@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // startNode is the step by which Python's adapter shows that a graph runs from its beginning.
@@ -20,7 +21,7 @@ type run struct {
 	r translate.Request
 
 	customs []json.RawMessage
-	asked   translate.Asked // by them
+	asked   kit.Asked // by them
 	// What was seen, and what of it after the first CUSTOM.
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
@@ -47,8 +48,8 @@ type run struct {
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.Custom:
-		switch translate.Announced(ev) {
-		case translate.LangGraph, translate.Unsigned:
+		switch kit.Announced(ev) {
+		case kit.LangGraph, kit.Unsigned:
 			if json.Valid(ev.JSON) {
 				if err := run.asked.Add(len(ev.JSON)); err != nil {
 					return err
@@ -227,11 +228,11 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 		}
 	}
 	// With fewer messages than its checkpoint has, an adapter would begin anew.
-	messages, ok := translate.KnownMessages(run.r)
+	messages, ok := kit.KnownMessages(run.r)
 	if !ok {
 		return translate.Out{}, false
 	}
-	return translate.Out{Body: translate.Unanswered(run.r.Input, messages)}, true
+	return translate.Out{Body: kit.Unanswered(run.r.Input, messages)}, true
 }
 
 // withoutStale leaves out, of what the backend says when it is asked once more, the questions that were answered just
@@ -282,7 +283,7 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 		}))
 		p.NativeFinish = finish.JSON
 	}
-	return translate.Result{Finish: translate.WithoutOutcome(finish), Pause: p, Untaken: run.untaken()}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Pause: p, Untaken: run.untaken()}
 }
 
 // onlyAsks says whether an ordinary run showed nothing but questions: the adapters tell what is open and run nothing.
@@ -313,7 +314,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
 		r := run.r
 		r.New = run.beside
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: translate.NewMessages(r), Run: run.d.plainRun(&r)}}
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(&r)}}
 	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
@@ -329,7 +330,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	r := run.r
 	r.New = slices.DeleteFunc(slices.Clone(r.New), func(m agui.Message) bool { return run.told[m.ID] })
 	if len(r.New) > 0 {
-		res.Next = &translate.Exchange{Out: translate.NewMessages(r), Run: run.d.plainRun(&r)}
+		res.Next = &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(&r)}
 	}
 	return res
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A shape is what kind of value a graph called interrupt() with. It is kept with the pause, so that an answer is read
@@ -179,12 +179,12 @@ func (n native) object(f fields, index int) json.RawMessage {
 	o = addString(o, "message", f.message)
 	o = addString(o, "toolCallId", f.toolCallID)
 	if f.schema != "" {
-		o = translate.AppendMember(o, `"responseSchema"`, f.schema)
+		o = kit.AppendMember(o, `"responseSchema"`, f.schema)
 	}
 	o = addString(o, "expiresAt", f.expiresAt)
 	o = addString(o, "subagentRunId", f.subagentRunID)
 	if m := n.metadata(index); m != nil {
-		o = translate.AppendMember(o, `"metadata"`, string(m))
+		o = kit.AppendMember(o, `"metadata"`, string(m))
 	}
 	return append(o, '}')
 }
@@ -193,7 +193,7 @@ func addString(o []byte, key string, s *string) []byte {
 	if s == nil {
 		return o
 	}
-	return translate.AppendText(o, key, *s)
+	return kit.AppendText(o, key, *s)
 }
 
 // maxRepeated is how many bytes of the value of a review may be repeated with its actions: each is an interrupt, and the value has
@@ -206,28 +206,28 @@ func (n native) metadata(index int) []byte {
 	if own := n.given.Get("metadata"); own.IsObject() {
 		own.ForEach(func(k, v gjson.Result) bool {
 			if k.Str != "langgraph" {
-				m = translate.AppendMember(m, k.Raw, v.Raw)
+				m = kit.AppendMember(m, k.Raw, v.Raw)
 			}
 			return true
 		})
 	}
 	own := []byte{'{'}
 	if !isNull(n.Value) && index*len(n.Value) <= maxRepeated {
-		own = translate.AppendMember(own, `"raw"`, string(n.Value))
+		own = kit.AppendMember(own, `"raw"`, string(n.Value))
 	}
 	gjson.ParseBytes(n.meta).ForEach(func(k, v gjson.Result) bool {
-		own = translate.AppendMember(own, k.Raw, v.Raw)
+		own = kit.AppendMember(own, k.Raw, v.Raw)
 		return true
 	})
 	if len(n.Beside) > len("[]") {
-		own = translate.AppendMember(own, `"parallel"`, string(n.Beside))
+		own = kit.AppendMember(own, `"parallel"`, string(n.Beside))
 	}
 	if index >= 0 {
-		own = translate.AppendMember(own, `"index"`, strconv.Itoa(index))
+		own = kit.AppendMember(own, `"index"`, strconv.Itoa(index))
 	}
 	own = append(own, '}')
 	if len(own) > 2 || !n.given.Exists() {
-		m = translate.AppendMember(m, `"langgraph"`, string(own))
+		m = kit.AppendMember(m, `"langgraph"`, string(own))
 	}
 	if len(m) == 1 {
 		return nil

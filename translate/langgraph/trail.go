@@ -11,7 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Bounds of what is kept of one run. Where there is more, nothing is concluded from what is there.
@@ -243,9 +243,9 @@ func besides(calls []toolCall) []byte {
 		if n > 0 {
 			list = append(list, ',')
 		}
-		one := translate.AppendText([]byte{'{'}, "name", c.name)
+		one := kit.AppendText([]byte{'{'}, "name", c.name)
 		if c.args != "" {
-			one = translate.AppendMember(one, `"args"`, c.args)
+			one = kit.AppendMember(one, `"args"`, c.args)
 		}
 		list = append(append(list, one...), '}')
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
@@ -67,10 +67,10 @@ func (d *Dialect) lastText(t agui.Transcript) *asking {
 
 // interrupt is the question as the client gets it.
 func (a *asking) interrupt() agui.Interrupt {
-	o := translate.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
-	o = translate.AppendMember(o, `"message"`, quoted(a.bounded()))
-	o = translate.AppendMember(o, `"responseSchema"`, approvalSchema)
-	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":{"phrase":`+quoted(a.phrase)+`}}`)
+	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
+	o = kit.AppendMember(o, `"message"`, quoted(a.bounded()))
+	o = kit.AppendMember(o, `"responseSchema"`, approvalSchema)
+	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":{"phrase":`+quoted(a.phrase)+`}}`)
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }
 

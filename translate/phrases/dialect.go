@@ -34,6 +34,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -93,13 +94,13 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	before, _ := translate.MessagesBefore(r)
+	before, _ := kit.MessagesBefore(r)
 	before, _ = d.history(before, r.Ended)
 	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, said)}
 	if out.TakesNew {
 		before = append(slices.Clone(before), r.New...)
 	}
-	out.Body = translate.Unanswered(r.Input, behind(before, answer))
+	out.Body = kit.Unanswered(r.Input, behind(before, answer))
 	return out, &run{d: d, r: r, answer: &answer}, nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Options of the dialect, HOLDPOINT_CONFIRM_*.
@@ -49,7 +49,7 @@ func (o Options) CheckNo() error {
 		return fmt.Errorf("it says nothing, and a model may take that for go on; want for example %q", noDefault)
 	}
 	for _, w := range append(slices.Clone(no), strings.Join(no, " ")) {
-		if translate.JSON(agui.MustMarshal(w)).DeniesOnly() != nil {
+		if kit.JSON(agui.MustMarshal(w)).DeniesOnly() != nil {
 			return fmt.Errorf("it could be taken for an approval; want for example %q", noDefault)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect. A bare boolean is the short form.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	list, err := translate.Answers(in, p)
+	list, err := kit.Answers(in, p)
 	for n := range list {
 		if v := string(list[n].Payload); p.Dialect == Name && p.ID != "" && (v == "true" || v == "false") {
 			list[n].Payload = json.RawMessage(`{"approved":` + v + `}`)
@@ -28,7 +28,7 @@ const answerPrefix = "confirm-"
 func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	content := d.no
 	if a.Status == agui.Resolved {
-		given := translate.Members(gjson.ParseBytes(a.Payload), "approved")
+		given := kit.Members(gjson.ParseBytes(a.Payload), "approved")
 		if len(given) == 0 || slices.ContainsFunc(given, func(v gjson.Result) bool { return !v.IsBool() || v.Raw != given[0].Raw }) {
 			return agui.Message{}, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", a.ID)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A run translates one exchange. Nothing is looked at before its end.
@@ -40,7 +41,7 @@ func (run *run) snapshot() (agui.Event, bool) {
 	if run.r.Show == translate.ShowNative {
 		return agui.Event{}, false
 	}
-	known, ok := translate.KnownMessages(run.r)
+	known, ok := kit.KnownMessages(run.r)
 	if !ok {
 		return agui.Event{}, false
 	}
@@ -93,7 +94,7 @@ func (run *run) ended(res translate.Result) translate.Result {
 	if !run.saidBeside() {
 		return res
 	}
-	known, ok := translate.KnownMessages(r)
+	known, ok := kit.KnownMessages(r)
 	if !ok {
 		return run.left(res) // without the reply to the answer they would be the last word on the question
 	}
@@ -101,7 +102,7 @@ func (run *run) ended(res translate.Result) translate.Result {
 		known = append(known, *run.answer)
 	}
 	known, _ = run.d.history(known, r.Ended)
-	out := translate.Out{Body: translate.Unanswered(r.Input, append(slices.Clone(known), r.New...)), TakesNew: true}
+	out := translate.Out{Body: kit.Unanswered(r.Input, append(slices.Clone(known), r.New...)), TakesNew: true}
 	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
 	res.Next = &translate.Exchange{Out: out, Run: run.d.plainRun(r)}
 	return res

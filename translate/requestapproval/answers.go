@@ -7,14 +7,14 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect: the entries of resume; command.resume of clients that were shown the CUSTOM event
 // that Holdpoint makes; else the backend's own form, a tool message on the call. Where there are entries no tool message
 // is read: CopilotKit adds one with the payload.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	list, err := translate.Answers(in, p)
+	list, err := kit.Answers(in, p)
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +34,8 @@ func alias(a *agui.Answer) {
 		return
 	}
 	payload := gjson.ParseBytes(a.Payload)
-	if accepted := translate.Members(payload, "accepted"); len(accepted) == 1 && accepted[0].IsBool() &&
-		payload.Get("accepted").Exists() && len(translate.Members(payload, "approved")) == 0 {
+	if accepted := kit.Members(payload, "accepted"); len(accepted) == 1 && accepted[0].IsBool() &&
+		payload.Get("accepted").Exists() && len(kit.Members(payload, "approved")) == 0 {
 		a.Payload = agui.SetKey(agui.DeleteKey(slices.Clone(a.Payload), "accepted"), "approved", []byte(accepted[0].Raw))
 	}
 }
@@ -84,7 +84,7 @@ func fromMessage(m agui.Message, k kept) (agui.Answer, bool) {
 	if m.Role != "tool" || m.ToolCallID != k.Call {
 		return agui.Answer{}, false
 	}
-	content := translate.ParseText(gjson.GetBytes(m.JSON, "content"))
+	content := kit.ParseText(gjson.GetBytes(m.JSON, "content"))
 	id, hasID := only(content, "approval_id")
 	approved, hasApproved := only(content, "approved")
 	if !hasID || !hasApproved || id.Type != gjson.String || !approved.IsBool() {
@@ -105,7 +105,7 @@ func approves(a agui.Answer, k kept) (bool, error) {
 		return false, nil
 	}
 	payload := gjson.ParseBytes(a.Payload)
-	said := append(translate.Members(payload, "approved"), translate.Members(payload, "accepted")...)
+	said := append(kit.Members(payload, "approved"), kit.Members(payload, "accepted")...)
 	yes, no := 0, 0
 	for _, v := range said {
 		switch v.Type {
@@ -118,12 +118,12 @@ func approves(a agui.Answer, k kept) (bool, error) {
 	if yes+no != len(said) || (yes > 0) == (no > 0) {
 		return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q does not say yes or no in approved", a.ID)
 	}
-	for _, id := range translate.Members(payload, "approval_id") {
+	for _, id := range kit.Members(payload, "approval_id") {
 		if id.Type != gjson.String || id.Str != k.Approval {
 			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has another approval_id", a.ID)
 		}
 	}
-	for _, edited := range translate.Members(payload, "editedArgs") {
+	for _, edited := range kit.Members(payload, "editedArgs") {
 		if yes > 0 && edited.Type != gjson.Null {
 			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments, which this backend does not take", a.ID)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // schema of an answer. The backend takes no edited arguments, so none are offered.
@@ -92,7 +92,7 @@ func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
 // only is the one member with that name, which must be spelled so.
 func only(object gjson.Result, name string) (gjson.Result, bool) {
-	if len(translate.Members(object, name)) != 1 {
+	if len(kit.Members(object, name)) != 1 {
 		return gjson.Result{}, false
 	}
 	v := object.Get(name)
@@ -163,21 +163,21 @@ func plainEnd(finish agui.Event) bool {
 func (a ask) object(callID string) []byte {
 	o := []byte{'{'}
 	if callID == "" {
-		o = translate.AppendText(o, "reason", "confirmation")
+		o = kit.AppendText(o, "reason", "confirmation")
 	} else {
-		o = translate.AppendText(o, "reason", "tool_call")
+		o = kit.AppendText(o, "reason", "tool_call")
 	}
 	message := a.message
 	if message == "" {
 		message = fmt.Sprintf("The agent asks to call the tool %s.", a.function)
 	}
-	o = translate.AppendText(o, "message", message)
+	o = kit.AppendText(o, "message", message)
 	if callID != "" {
-		o = translate.AppendText(o, "toolCallId", callID)
+		o = kit.AppendText(o, "toolCallId", callID)
 	}
-	o = translate.AppendMember(o, `"responseSchema"`, schema)
-	own := translate.AppendMember(translate.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
-	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
+	o = kit.AppendMember(o, `"responseSchema"`, schema)
+	own := kit.AppendMember(kit.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
+	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
 	return append(o, '}')
 }
 

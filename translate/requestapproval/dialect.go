@@ -43,6 +43,7 @@ package requestapproval
 import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -61,7 +62,7 @@ func (*Dialect) Name() string { return Name }
 // Many products have a tool of that name.
 func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
 	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk && held.ID == ""
-	if begins && agui.View(ev.JSON).Get("toolCallName").Str != translate.RequestApproval || !begins && held.Name != translate.RequestApproval {
+	if begins && agui.View(ev.JSON).Get("toolCallName").Str != kit.RequestApproval || !begins && held.Name != kit.RequestApproval {
 		return translate.No
 	}
 	if ev.Type == agui.RunFinished {

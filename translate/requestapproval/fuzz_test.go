@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is lost but those of requests, a
@@ -92,7 +93,7 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	for n, m := range list {
 		for _, c := range m.Get("toolCalls").Array() {
 			a, ok := readAsk([]byte(c.Get("function.arguments").Str))
-			if !ok || c.Get("function.name").Str != translate.RequestApproval {
+			if !ok || c.Get("function.name").Str != kit.RequestApproval {
 				continue
 			}
 			pairs++
@@ -103,7 +104,7 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 			}
 		}
 	}
-	if pairs != want || len(translate.Approvals(body)) != want {
+	if pairs != want || len(kit.Approvals(body)) != want {
 		t.Fatalf("%d requests, want %d: %s", pairs, want, body)
 	}
 }
@@ -135,13 +136,13 @@ func FuzzAnswers(f *testing.F) {
 		}
 		if out, _, err := New().Begin(translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
-		} else if sent := out.Body; !in.Declares(translate.RequestApproval) {
+		} else if sent := out.Body; !in.Declares(kit.RequestApproval) {
 			if sent == nil {
 				sent = in.Raw
 			}
-			if list := translate.Approvals(sent); len(list) > 0 && strings.Contains(string(sent), translate.RequestApproval) {
+			if list := kit.Approvals(sent); len(list) > 0 && strings.Contains(string(sent), kit.RequestApproval) {
 				for _, at := range list {
-					if m := gjson.GetBytes(sent, "messages").Array()[at]; strings.Contains(m.Raw, "approved") && len(translate.Members(m, "function_approvals")) == 0 {
+					if m := gjson.GetBytes(sent, "messages").Array()[at]; strings.Contains(m.Raw, "approved") && len(kit.Members(m, "function_approvals")) == 0 {
 						t.Fatalf("an old pair goes to the backend: %s", sent)
 					}
 				}
@@ -193,7 +194,7 @@ func FuzzRename(f *testing.F) {
 		if argued {
 			want, newArgs = agui.SetString(want, "delta", args), &args
 		}
-		want = translate.Pruned(agui.View(want), "rawEvent")
+		want = kit.Pruned(agui.View(want), "rawEvent")
 		if got := appendRenamed([]byte("x"), []byte(event), newName, newArgs); string(got) != "x"+string(want) {
 			t.Fatalf("%s\nwant %s", got[1:], want)
 		}

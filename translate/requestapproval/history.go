@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // What this backend makes of a history decides what it runs, so it is read here as widely as any of its versions might:
@@ -24,9 +25,9 @@ type history struct {
 func look(list []agui.Message, declares func(string) bool) *history {
 	h := &history{declares: declares, asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
 	for _, m := range list {
-		for _, c := range translate.Calls(gjson.ParseBytes(m.JSON)) {
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
 			_, synthetic := h.ask(c)
-			for _, id := range translate.Texts(c, "id") {
+			for _, id := range kit.Texts(c, "id") {
 				if synthetic {
 					h.asked[id] = true
 				} else {
@@ -36,8 +37,8 @@ func look(list []agui.Message, declares func(string) bool) *history {
 		}
 	}
 	for _, m := range list {
-		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && !h.answers(object) {
-			for _, id := range translate.Texts(object, "toolCallId") {
+		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && !h.answers(object) {
+			for _, id := range kit.Texts(object, "toolCallId") {
 				h.results[id] = true
 			}
 		}
@@ -47,16 +48,16 @@ func look(list []agui.Message, declares func(string) bool) *history {
 
 // ask is what a synthetic call asks for; false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
-	if h.declares(translate.RequestApproval) || !slices.Contains(translate.Texts(c, "function", "name"), translate.RequestApproval) {
+	if h.declares(kit.RequestApproval) || !slices.Contains(kit.Texts(c, "function", "name"), kit.RequestApproval) {
 		return ask{}, false
 	}
-	for _, args := range translate.Every(c, "function", "arguments") {
-		args = translate.ParseText(args)
+	for _, args := range kit.Every(c, "function", "arguments") {
+		args = kit.ParseText(args)
 		if a, ok := readAsk([]byte(args.Raw)); ok {
 			return a, true
 		}
 		// What is not read as a request here may be one to the backend (a key that stands twice).
-		if request := translate.Every(args, "request", "approval_id"); len(request) > 0 {
+		if request := kit.Every(args, "request", "approval_id"); len(request) > 0 {
 			return ask{}, true
 		}
 	}
@@ -65,28 +66,28 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 
 // answers says whether a message answers a synthetic call, and is no result of the function.
 func (h *history) answers(m gjson.Result) bool {
-	if !slices.ContainsFunc(translate.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
+	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false
 	}
-	return slices.ContainsFunc(translate.Every(m, "content"), func(content gjson.Result) bool {
-		content = translate.ParseText(content)
-		return len(translate.Members(content, "approval_id")) > 0 || slices.ContainsFunc(translate.Members(content, "approved"), gjson.Result.IsBool)
+	return slices.ContainsFunc(kit.Every(m, "content"), func(content gjson.Result) bool {
+		content = kit.ParseText(content)
+		return len(kit.Members(content, "approval_id")) > 0 || slices.ContainsFunc(kit.Members(content, "approved"), gjson.Result.IsBool)
 	})
 }
 
 // cleaned is the history as the backend may have it: without a pair of a request and its answer, and without those of its
 // calls without a result of which goes says so. A pair of which the result is there becomes the exchange that it was.
-func cleaned(list []agui.Message, declares func(string) bool, goes func(translate.DanglingCall) bool) (out []agui.Message, changed bool) {
+func cleaned(list []agui.Message, declares func(string) bool, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list, declares)
 	renamed := map[string]bool{}
 	for _, m := range list {
-		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && h.answers(object) {
+		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {
 			changed = true
 			continue
 		}
 		edited, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
 			if a, synthetic := h.ask(c); synthetic {
-				return h.exchange(translate.Texts(c, "id"), a, renamed)
+				return h.exchange(kit.Texts(c, "id"), a, renamed)
 			}
 			return json.RawMessage(c.Raw)
 		})
@@ -95,20 +96,20 @@ func cleaned(list []agui.Message, declares func(string) bool, goes func(translat
 			out = append(out, edited)
 		}
 	}
-	left := translate.WithoutDangling(agui.RunInput{Raw: []byte("{}"), Messages: out}, goes)
+	left := kit.WithoutDangling(agui.RunInput{Raw: []byte("{}"), Messages: out}, goes)
 	return left.Messages, changed || len(left.Raw) > len("{}")
 }
 
 // leftOver says of a call without a result whether it stays one: a call of a declared tool is the client's to answer; of
 // the others, those of an ended pause are, and those that the conversation has left behind.
-func leftOver(r translate.Request) func(translate.DanglingCall) bool {
+func leftOver(r translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
 		for _, i := range p.Interrupts {
 			asked[i.ToolCallID()] = true
 		}
 	}
-	return func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
+	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
 // told is a history as a client is told it: with the functions' calls for the synthetic ones, and without their answers.
@@ -116,12 +117,12 @@ func told(list []agui.Message, declares func(string) bool) []agui.Message {
 	h := look(list, declares)
 	var out []agui.Message
 	for _, m := range list {
-		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && h.answers(object) {
+		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {
 			continue
 		}
 		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
 			a, synthetic := h.ask(c)
-			ids := translate.Texts(c, "id")
+			ids := kit.Texts(c, "id")
 			switch {
 			case !synthetic:
 				return json.RawMessage(c.Raw)
@@ -153,11 +154,11 @@ func without(list []agui.Message, calls map[string]bool) []agui.Message {
 	gone := func(ids []string) bool { return slices.ContainsFunc(ids, func(id string) bool { return calls[id] }) }
 	var out []agui.Message
 	for _, m := range list {
-		if object := gjson.ParseBytes(m.JSON); translate.IsTool(object) && gone(translate.Texts(object, "toolCallId")) {
+		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && gone(kit.Texts(object, "toolCallId")) {
 			continue
 		}
 		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
-			if gone(translate.Texts(c, "id")) {
+			if gone(kit.Texts(c, "id")) {
 				return nil
 			}
 			return json.RawMessage(c.Raw)
@@ -172,7 +173,7 @@ func without(list []agui.Message, calls map[string]bool) []agui.Message {
 // withCalls is the message with what edit makes of each of its calls (nil: none). A message in which nothing changes keeps
 // its bytes; false if nothing is left of it.
 func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
-	all := translate.Calls(gjson.ParseBytes(m.JSON))
+	all := kit.Calls(gjson.ParseBytes(m.JSON))
 	var left []json.RawMessage
 	same := true
 	for _, c := range all {
@@ -194,9 +195,9 @@ func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	object.ForEach(func(k, v gjson.Result) bool {
 		switch {
 		case !agui.SameKey(k.Str, "toolCalls"):
-			out = translate.AppendMember(out, k.Raw, v.Raw)
+			out = kit.AppendMember(out, k.Raw, v.Raw)
 		case !put && len(left) > 0: // in its place, once
-			out = translate.AppendMember(out, `"toolCalls"`, string(agui.MessageList(asMessages(left))))
+			out = kit.AppendMember(out, `"toolCalls"`, string(agui.MessageList(asMessages(left))))
 			put = true
 		}
 		return true

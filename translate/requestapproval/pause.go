@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // An asked is a request of this run that has no answer yet.
@@ -103,13 +104,13 @@ func (run *run) pause(res *translate.Result) {
 		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(res.Finish.JSON), true
 	}
 	res.Pause = p
-	res.Finish = translate.WithoutOutcome(res.Finish)
+	res.Finish = kit.WithoutOutcome(res.Finish)
 }
 
 // askedCalls is the call that a request asks about, as the client was shown it; id is "" if it was not.
 func (run *run) askedCalls(id string, one *ask, args []byte) []agui.AskedCall {
 	if run.native {
-		return []agui.AskedCall{{ID: id, Name: translate.RequestApproval, Args: string(args)}}
+		return []agui.AskedCall{{ID: id, Name: kit.RequestApproval, Args: string(args)}}
 	}
 	return []agui.AskedCall{{ID: id, Name: strings.Clone(one.function), Args: strings.Clone(one.arguments)}}
 }

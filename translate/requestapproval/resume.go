@@ -3,6 +3,7 @@ package requestapproval
 import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // resumeBody is the request that carries the answers: the history without the open calls, and behind it the pairs.
@@ -14,7 +15,7 @@ import (
 func resumeBody(r translate.Request, asked []kept) ([]byte, error) {
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
-	goes := func(c translate.DanglingCall) bool { return !r.Input.Declares(c.Name) }
+	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
 	list, _ := cleaned(without(before(r), open), r.Input.Declares, goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
@@ -27,7 +28,7 @@ func resumeBody(r translate.Request, asked []kept) ([]byte, error) {
 		list = append(list, r.New...)
 	}
 	body := agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))
-	return translate.BodyWithoutAnswers(r.Input, body), nil
+	return kit.BodyWithoutAnswers(r.Input, body), nil
 }
 
 func callsAsked(asked []kept) map[string]bool {
@@ -46,18 +47,18 @@ func takesNew(r translate.Request) bool { return r.Show == translate.ShowNative 
 
 // pair is the request and its answer.
 func pair(parent, id string, k kept, approved bool) []agui.Message {
-	content := translate.AppendText([]byte{'{'}, "approval_id", k.Approval)
+	content := kit.AppendText([]byte{'{'}, "approval_id", k.Approval)
 	word := "false"
 	if approved {
 		word = "true"
 	}
-	content = append(translate.AppendMember(content, `"approved"`, word), '}')
+	content = append(kit.AppendMember(content, `"approved"`, word), '}')
 	request := agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`
 		Content string `json:"content"` // the old host wants one
 		Calls   []any  `json:"toolCalls"`
-	}{parent, "assistant", "", []any{toolCall(k.Call, translate.RequestApproval, k.Args)}})
+	}{parent, "assistant", "", []any{toolCall(k.Call, kit.RequestApproval, k.Args)}})
 	answer := agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`
@@ -70,15 +71,15 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 // before are the messages before the answers: the client's without the new ones, or the record's where the client sends
 // fewer (messages: [] is legal).
 func before(r translate.Request) []agui.Message {
-	list, recorded := translate.MessagesBefore(r)
+	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
-		return translate.WithoutMessages(r.Input.Messages, r.New)
+		return kit.WithoutMessages(r.Input.Messages, r.New)
 	}
 	return list
 }
 
 // newMessages is the second exchange: an ordinary run with the messages beside the answers.
 func newMessages(r translate.Request) translate.Out {
-	list, _ := cleaned(translate.WithNewMessages(r), r.Input.Declares, leftOver(r))
-	return translate.Out{Body: translate.Unanswered(r.Input, list), TakesNew: true}
+	list, _ := cleaned(kit.WithNewMessages(r), r.Input.Declares, leftOver(r))
+	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

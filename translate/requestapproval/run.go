@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // maxHeld bounds the frames of the held calls together, each of which may have the arguments once more in rawEvent, and
@@ -31,7 +32,7 @@ type run struct {
 	chunk   string            // the call that chunks without an id belong to, if it is one of these or asks
 	asked   map[string]asked  // what has no answer yet, by the call's id
 	count   int               // of all that was asked
-	asking  translate.Asked   // by what has no answer yet
+	asking  kit.Asked         // by what has no answer yet
 	tooMany error             // it is more than can be asked: the run is given up
 	shown   []json.RawMessage // the native frames of what is asked
 	had     map[string]bool   // ids of calls that the client's history has; nil until one is asked about
@@ -150,8 +151,8 @@ func (run *run) holding(id string) *call {
 
 // mayAsk says whether the call that begins may be a request.
 func (run *run) mayAsk(says said, id string) bool {
-	return agui.Text(says.name) == translate.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls &&
-		!run.r.Input.Declares(translate.RequestApproval)
+	return agui.Text(says.name) == kit.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls &&
+		!run.r.Input.Declares(kit.RequestApproval)
 }
 
 // begin makes a call that may be a request.
@@ -246,9 +247,9 @@ func (run *run) repeats(id string) bool {
 		run.had = map[string]bool{}
 		for _, m := range run.r.Came {
 			object := gjson.ParseBytes(m.JSON)
-			ids := translate.Texts(object, "toolCallId")
-			for _, c := range translate.Calls(object) {
-				ids = append(ids, translate.Texts(c, "id")...)
+			ids := kit.Texts(object, "toolCallId")
+			for _, c := range kit.Calls(object) {
+				ids = append(ids, kit.Texts(c, "id")...)
 			}
 			for _, one := range ids {
 				run.had[one] = true
@@ -291,7 +292,7 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 // snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions' calls for the synthetic
 // ones, and without their answers.
 func (run *run) snapshot(ev agui.Event) agui.Event {
-	if run.native || !bytes.Contains(ev.JSON, []byte(translate.RequestApproval)) || !ev.Valid() {
+	if run.native || !bytes.Contains(ev.JSON, []byte(kit.RequestApproval)) || !ev.Valid() {
 		return ev
 	}
 	var list []agui.Message

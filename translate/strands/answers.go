@@ -7,12 +7,13 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect: those that any client may give. A string, and a bare true or false, are forms of their
 // own that the schema {approved} cannot say; Begin judges them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	list, err := translate.Answers(in, p)
+	list, err := kit.Answers(in, p)
 	for n := range list {
 		a := &list[n]
 		if i := p.Interrupt(a.ID); i == nil || i.Schema() == nil || a.Status != agui.Resolved || d.schemas.of(nameOf(*i)) != "" {

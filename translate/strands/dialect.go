@@ -31,6 +31,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // Name of the dialect.
@@ -41,7 +42,7 @@ type Dialect struct {
 	template        Body
 	headers         Headers
 	paths           Paths
-	answers         translate.StrandsRules
+	answers         strandsapi.Rules
 	schemas         Schemas
 	reasons         Names
 	interrupts      string // gjson path, "" for none

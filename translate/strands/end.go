@@ -8,6 +8,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // A failure is an error frame.
@@ -116,11 +118,11 @@ func (run *run) paused() translate.Result {
 }
 
 func (run *run) finish(members ...string) agui.Event {
-	o := translate.AppendMember([]byte{'{'}, `"type"`, `"`+string(agui.RunFinished)+`"`)
-	o = translate.AppendText(o, "threadId", run.r.Input.ThreadID)
-	o = translate.AppendText(o, "runId", run.r.Input.RunID)
+	o := kit.AppendMember([]byte{'{'}, `"type"`, `"`+string(agui.RunFinished)+`"`)
+	o = kit.AppendText(o, "threadId", run.r.Input.ThreadID)
+	o = kit.AppendText(o, "runId", run.r.Input.RunID)
 	for n := 0; n+1 < len(members); n += 2 {
-		o = translate.AppendMember(o, `"`+members[n]+`"`, members[n+1])
+		o = kit.AppendMember(o, `"`+members[n]+`"`, members[n+1])
 	}
 	return agui.Event{Type: agui.RunFinished, JSON: append(o, '}')}
 }
@@ -299,7 +301,7 @@ func (run *run) asksByTool() bool {
 		return false
 	}
 	for _, i := range run.resumed.Interrupts {
-		if id, _ := translate.ParseStrandsID(i.Native); id.ToolUseID == "" && id.Kind != translate.BeforeCalls {
+		if id, _ := strandsapi.ParseID(i.Native); id.ToolUseID == "" && id.Kind != strandsapi.BeforeCalls {
 			return false
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // FuzzStream: whatever a backend sends, in whatever framing, to a plain run, a resume or one that asks what the agent waits for:
@@ -189,7 +190,7 @@ func FuzzAnswers(f *testing.F) {
 		for _, tool := range []bool{false, true} {
 			p.Interrupts[0].Private = agui.MustMarshal(private{"approval", tool})
 			for _, status := range []agui.Status{agui.Resolved, agui.Cancelled} {
-				a := agui.Answer{ID: p.Interrupts[0].ID, Status: status, Payload: translate.Payload(gjson.Parse(payload))}
+				a := agui.Answer{ID: p.Interrupts[0].ID, Status: status, Payload: kit.Payload(gjson.Parse(payload))}
 				in := input(t, "")
 				out, _, err := d.Begin(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{a}})
 				if err != nil {

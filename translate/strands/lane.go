@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // ids makes the ids of what a client run shows. They are the same for the same run, and another run has others: a client may
@@ -54,9 +55,9 @@ type lane struct {
 
 // send emits an event. members are keys and their JSON text.
 func (l *lane) send(t agui.Type, members ...string) {
-	o := translate.AppendMember([]byte{'{'}, `"type"`, `"`+string(t)+`"`)
+	o := kit.AppendMember([]byte{'{'}, `"type"`, `"`+string(t)+`"`)
 	for n := 0; n+1 < len(members); n += 2 {
-		o = translate.AppendMember(o, `"`+members[n]+`"`, members[n+1])
+		o = kit.AppendMember(o, `"`+members[n]+`"`, members[n+1])
 	}
 	l.emit(agui.Event{Type: t, JSON: append(o, '}')})
 }

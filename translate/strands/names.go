@@ -8,7 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // Names maps the names of interrupts to texts: glob=text;glob=text. The first glob that matches counts.
@@ -19,7 +20,7 @@ type named struct{ glob, text string }
 // UnmarshalText reads the value of a variable.
 func (l *Names) UnmarshalText(text []byte) error {
 	*l = nil
-	for _, one := range translate.CutValues(string(text), ";") {
+	for _, one := range kit.CutValues(string(text), ";") {
 		glob, value, _ := strings.Cut(one, "=")
 		glob, value = strings.TrimSpace(glob), strings.TrimSpace(value)
 		if _, err := path.Match(glob, ""); err != nil || glob == "" || value == "" {
@@ -42,7 +43,7 @@ func (l Names) String() string {
 // of is the text for a name, "" if there is none.
 func (l Names) of(name string) string {
 	for _, n := range l {
-		if translate.MatchName(n.glob, name) {
+		if strandsapi.MatchName(n.glob, name) {
 			return n.text
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // Options of the dialect, HOLDPOINT_STRANDS_*.
@@ -14,9 +14,9 @@ type Options struct {
 	Headers Headers `env:"HEADERS" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request, Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters"`
 	Paths   Paths   `env:"PATHS" doc:"paths of a Strands server that lead to an agent, globs, path;path, and / always; none: all of them"`
 	// Answers: the documented hook takes a string, and only one.
-	Answers translate.StrandsRules `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile, a profile of docs-string (\"y\" and \"n\"), bool, envelope or raw, with yes=, no=, cancel= and path= behind it"`
-	Schemas Schemas                `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
-	Reasons Names                  `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
+	Answers strandsapi.Rules `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile, a profile of docs-string (\"y\" and \"n\"), bool, envelope or raw, with yes=, no=, cancel= and path= behind it"`
+	Schemas Schemas          `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
+	Reasons Names            `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
 	// Interrupts: projects that stream frames of their own, {"type":"interrupt","interrupt_id":..}.
 	Interrupts string `env:"INTERRUPTS" doc:"gjson path in a frame of a Strands server to the question that it is, or a list of them, where a server has frames of its own for questions, such as [@this].#(type==interrupt)"`
 	Metadata   bool   `env:"METADATA_REASON" envDefault:"false" doc:"copy the reason that a Strands agent gave into metadata.reason, where some user interfaces look for it"`
@@ -44,7 +44,7 @@ func (o Options) withDefaults() (Options, error) {
 // warning is what an operator should know of the options, "" for nothing.
 func (o Options) warning() string {
 	for _, r := range o.Answers {
-		if r.Profile != translate.Words {
+		if r.Profile != strandsapi.Words {
 			return "@strands-agents/sdk 1.19.0 runs the tool when a hook throws, and a hook written for a string throws at any other answer, a no too: " +
 				"bool, envelope and raw are right only for hooks and tools that are known to take them"
 		}

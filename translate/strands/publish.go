@@ -6,7 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // private is what an interrupt keeps for its answer: its name, and whether the body of a tool asked, which takes what it
@@ -48,19 +49,19 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	more := run.more()
 	var list []agui.Interrupt
 	for _, q := range run.questions.list {
-		id, _ := translate.ParseStrandsID(q.id)
+		id, _ := strandsapi.ParseID(q.id)
 		q.again = run.taken[q.id]
 		list = append(list, agui.Interrupt{
 			Native:  q.id,
 			Object:  run.d.publish(q, id, calls, more),
-			Private: agui.MustMarshal(private{q.name, id.Kind == translate.FromTool}),
+			Private: agui.MustMarshal(private{q.name, id.Kind == strandsapi.FromTool}),
 		})
 	}
 	return list
 }
 
 // publish is the AG-UI Interrupt for a question, without its id. calls are the calls that the client has seen, by their ids.
-func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]string, more bool) json.RawMessage {
+func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string, more bool) json.RawMessage {
 	callID := id.ToolUseID
 	if q.callID != "" {
 		callID = q.callID // the outer call, which is the visible one
@@ -69,7 +70,7 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 	if tool == "" {
 		callID, tool = "", q.tool
 	}
-	reason := translate.StrandsReason(id, q.name, callID)
+	reason := strandsapi.Reason(id, q.name, callID)
 	if r := d.reasons.of(q.name); r != "" && (r != toolCall || callID != "") {
 		reason = r
 	}
@@ -80,23 +81,23 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 			name += " (" + agui.Cut(q.node) + ")"
 		}
 	}
-	o := translate.AppendText([]byte{'{'}, "reason", reason)
-	message := translate.StrandsMessage(gjson.ParseBytes(q.reason), tool, name)
+	o := kit.AppendText([]byte{'{'}, "reason", reason)
+	message := strandsapi.Message(gjson.ParseBytes(q.reason), tool, name)
 	if q.again {
 		message += " (It was answered before, in a run that failed, and may have been carried out then.)"
 	}
-	o = translate.AppendText(o, "message", message)
+	o = kit.AppendText(o, "message", message)
 	if callID != "" {
-		o = translate.AppendText(o, "toolCallId", callID)
+		o = kit.AppendText(o, "toolCallId", callID)
 	}
 	rule, _ := d.answers.For(q.name)
 	switch schema := d.schemas.of(q.name); {
 	case schema != "":
-		o = translate.AppendMember(o, `"responseSchema"`, schema)
+		o = kit.AppendMember(o, `"responseSchema"`, schema)
 	case id.AsksForCall() && callID != "" && rule.Decides():
-		o = translate.AppendMember(o, `"responseSchema"`, translate.StrandsApproval)
+		o = kit.AppendMember(o, `"responseSchema"`, strandsapi.Approval)
 	}
-	o = translate.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))
+	o = kit.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))
 	return append(o, '}')
 }
 
@@ -104,24 +105,24 @@ func (d *Dialect) publish(q question, id translate.StrandsID, calls map[string]s
 func (d *Dialect) metadata(q question, more bool) []byte {
 	o := []byte{'{'}
 	if q.reason != nil {
-		o = translate.AppendMember(o, `"reason"`, string(q.reason))
+		o = kit.AppendMember(o, `"reason"`, string(q.reason))
 	}
-	o = translate.AppendText(o, "id", q.id)
-	o = translate.AppendText(o, "name", q.name)
+	o = kit.AppendText(o, "id", q.id)
+	o = kit.AppendText(o, "name", q.name)
 	for _, m := range []struct{ key, value string }{{"source", q.source}, {"node", q.node}, {"tool_name", q.tool}} {
 		if m.value != "" {
-			o = translate.AppendText(o, m.key, m.value)
+			o = kit.AppendText(o, m.key, m.value)
 		}
 	}
 	if q.input != nil {
-		o = translate.AppendMember(o, `"tool_input"`, string(q.input))
+		o = kit.AppendMember(o, `"tool_input"`, string(q.input))
 	}
 	if more {
-		o = translate.AppendMember(o, `"morePending"`, "true")
+		o = kit.AppendMember(o, `"morePending"`, "true")
 	}
-	m := translate.AppendMember([]byte{'{'}, `"strands"`, string(append(o, '}')))
+	m := kit.AppendMember([]byte{'{'}, `"strands"`, string(append(o, '}')))
 	if d.metadataReason && q.reason != nil {
-		m = translate.AppendMember(m, `"reason"`, string(q.reason))
+		m = kit.AppendMember(m, `"reason"`, string(q.reason))
 	}
 	return append(m, '}')
 }

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // pausedBy is the pause of a plain run with the frames.
@@ -33,7 +34,7 @@ func TestInterrupt(t *testing.T) {
 	var o Options
 	d := newDialect(t, o)
 	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
-	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + translate.StrandsApproval +
+	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + strandsapi.Approval +
 		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
 	if got := string(p.result.Pause.Interrupts[0].Object); got != want {
 		t.Errorf("%s, want\n%s", got, want)

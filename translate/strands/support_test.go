@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // A log is a transcript that is good enough for tests: it knows the calls.
@@ -204,9 +205,9 @@ func entry(id, payload string) string {
 }
 
 // rules are the value of ANSWERS.
-func rules(t testing.TB, text string) translate.StrandsRules {
+func rules(t testing.TB, text string) strandsapi.Rules {
 	t.Helper()
-	var list translate.StrandsRules
+	var list strandsapi.Rules
 	if err := list.UnmarshalText([]byte(text)); err != nil {
 		t.Fatal(err)
 	}

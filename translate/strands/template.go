@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A Body is the JSON of a request to the backend. A string in it that is one of the placeholders is replaced by what it stands
@@ -87,7 +87,7 @@ func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage
 	case v.IsObject():
 		o := []byte{'{'}
 		v.ForEach(func(k, inner gjson.Result) bool {
-			o = translate.AppendMember(o, k.Raw, string(appendWith(nil, inner, of)))
+			o = kit.AppendMember(o, k.Raw, string(appendWith(nil, inner, of)))
 			return true
 		})
 		return append(append(dst, o...), '}')

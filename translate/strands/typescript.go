@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // interruptedResult is what the SDK puts in the place of the result of a call that waits. Nobody said it, so nobody is told it.
@@ -110,7 +110,7 @@ func (run *run) more() bool {
 	waits := len(run.held)
 	asked := map[string]bool{}
 	for _, q := range run.questions.list {
-		if id, _ := translate.ParseStrandsID(q.id); run.held[keyOf(id.ToolUseID)] && !asked[id.ToolUseID] {
+		if id, _ := strandsapi.ParseID(q.id); run.held[keyOf(id.ToolUseID)] && !asked[id.ToolUseID] {
 			asked[id.ToolUseID] = true
 			waits--
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect. A bare boolean, or a boolean under the field's own name, answers a lone confirm; a
 // bare text any other lone field.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	list, err := translate.Answers(in, p)
+	list, err := kit.Answers(in, p)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 				a.Payload = json.RawMessage(`{"approved":` + own[0].Raw + `}`)
 			}
 		case v.Type == gjson.String:
-			a.Payload = append(translate.AppendMember([]byte{'{'}, string(agui.MustMarshal(f.Name)), v.Raw), '}')
+			a.Payload = append(kit.AppendMember([]byte{'{'}, string(agui.MustMarshal(f.Name)), v.Raw), '}')
 		}
 	}
 	return list, nil
@@ -81,7 +81,7 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 			twice = k.Str
 		}
 		given[k.Str] = true
-		input = translate.AppendMember(input, string(agui.MustMarshal(k.Str)), v.Raw)
+		input = kit.AppendMember(input, string(agui.MustMarshal(k.Str)), v.Raw)
 		return twice == ""
 	})
 	switch {
@@ -92,7 +92,7 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 	}
 	for _, f := range kept.Fields {
 		if f.confirms() && !given[f.Name] { // silence is no yes, and the model is told to proceed
-			input = translate.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
+			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
 		}
 	}
 	return append(input, '}'), nil
@@ -100,7 +100,7 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 
 // confirmation is the input for a lone confirm. Whatever could be read as another answer makes it none.
 func confirmation(id string, payload gjson.Result, name string) (json.RawMessage, error) {
-	given := append(translate.Members(payload, "approved"), memberOf(payload, name)...)
+	given := append(kit.Members(payload, "approved"), memberOf(payload, name)...)
 	word := ""
 	for _, v := range given {
 		if !v.IsBool() || word != "" && v.Raw != word {
@@ -112,5 +112,5 @@ func confirmation(id string, payload gjson.Result, name string) (json.RawMessage
 	if word == "" {
 		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", id)
 	}
-	return append(translate.AppendMember([]byte{'{'}, string(agui.MustMarshal(name)), word), '}'), nil
+	return append(kit.AppendMember([]byte{'{'}, string(agui.MustMarshal(name)), word), '}'), nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -63,7 +63,7 @@ func (k kept) denial() json.RawMessage {
 	input := []byte{'{'}
 	for _, f := range k.Fields {
 		if f.confirms() {
-			input = translate.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
+			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
 		}
 	}
 	if len(input) == 1 {
@@ -157,19 +157,19 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	} else {
 		schema = q.schema()
 	}
-	o := translate.AppendMember([]byte{'{'}, `"reason"`, quoted(reason))
+	o := kit.AppendMember([]byte{'{'}, `"reason"`, quoted(reason))
 	if q.reason != "" {
-		o = translate.AppendMember(o, `"message"`, quoted(bounded(q.reason, maxMessage)))
+		o = kit.AppendMember(o, `"message"`, quoted(bounded(q.reason, maxMessage)))
 	}
-	o = translate.AppendMember(o, `"responseSchema"`, string(schema))
+	o = kit.AppendMember(o, `"responseSchema"`, string(schema))
 	if at, ok := q.expires(d.timeout); ok {
-		o = translate.AppendMember(o, `"expiresAt"`, quoted(at))
+		o = kit.AppendMember(o, `"expiresAt"`, quoted(at))
 	}
 	raw := []byte(q.raw)
 	if len(raw) > maxReason {
 		raw = agui.DeleteKey(raw, "reason")
 	}
-	o = translate.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(raw)+`}`)
+	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(raw)+`}`)
 	return agui.Interrupt{Native: q.native(d.agent, thread), Object: append(o, '}'), Private: agui.MustMarshal(k)}
 }
 
@@ -185,19 +185,19 @@ func (q *question) native(agent, thread string) string {
 func (q *question) schema() json.RawMessage {
 	properties, required := []byte{'{'}, []string{}
 	for _, f := range q.fields {
-		properties = translate.AppendMember(properties, quoted(f.Name), string(f.schema()))
+		properties = kit.AppendMember(properties, quoted(f.Name), string(f.schema()))
 		if f.required {
 			required = append(required, f.Name)
 		}
 	}
-	o := translate.AppendMember([]byte{'{'}, `"type"`, `"object"`)
+	o := kit.AppendMember([]byte{'{'}, `"type"`, `"object"`)
 	if len(q.fields) > 0 {
-		o = translate.AppendMember(o, `"properties"`, string(append(properties, '}')))
+		o = kit.AppendMember(o, `"properties"`, string(append(properties, '}')))
 	}
 	if len(required) > 0 {
-		o = translate.AppendMember(o, `"required"`, string(agui.MustMarshal(required)))
+		o = kit.AppendMember(o, `"required"`, string(agui.MustMarshal(required)))
 	} else {
-		o = translate.AppendMember(o, `"minProperties"`, "1")
+		o = kit.AppendMember(o, `"minProperties"`, "1")
 	}
 	return append(o, '}')
 }
@@ -206,18 +206,18 @@ func (f field) schema() []byte {
 	o := []byte{'{'}
 	switch f.Kind {
 	case "confirm":
-		o = translate.AppendMember(o, `"type"`, `"boolean"`)
+		o = kit.AppendMember(o, `"type"`, `"boolean"`)
 	case "text", "select":
-		o = translate.AppendMember(o, `"type"`, `"string"`)
+		o = kit.AppendMember(o, `"type"`, `"string"`)
 	}
 	if f.Kind == "text" && f.required {
-		o = translate.AppendMember(o, `"minLength"`, "1")
+		o = kit.AppendMember(o, `"minLength"`, "1")
 	}
 	if f.Kind == "select" && len(f.options) > 0 {
-		o = translate.AppendMember(o, `"enum"`, string(agui.MustMarshal(f.options)))
+		o = kit.AppendMember(o, `"enum"`, string(agui.MustMarshal(f.options)))
 	}
 	if f.label != "" {
-		o = translate.AppendMember(o, `"title"`, quoted(f.label))
+		o = kit.AppendMember(o, `"title"`, quoted(f.label))
 	}
 	return append(o, '}')
 }

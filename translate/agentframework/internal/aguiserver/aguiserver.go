@@ -1,0 +1,105 @@
+// Package aguiserver is the .NET host of Microsoft Agent Framework: AGUI.Server of the AG-UI SDK (0.0.2 of 2026-07 and
+// later), alone or under Microsoft's Hosting.AGUI.AspNetCore from dotnet-1.14.0 on. The host keeps nothing between two
+// runs, speaks the outcome, and believes what it is told:
+//
+//	TOOL_CALL_START  {"toolCallId":"call_1","toolCallName":"delete_file","rawEvent":{"contents":[{"$type":"toolApprovalRequest",
+//	                  "toolCall":{"$type":"functionCall","name":"delete_file","arguments":{..},"callId":"call_1"},
+//	                  "requestId":"ficc_call_1","requiresConfirmation":true}],..}}         and ARGS and END, with the same rawEvent
+//	RUN_FINISHED     {"outcome":{"type":"interrupt","interrupts":[{"id":"ficc_call_1","reason":"tool_call","toolCallId":"call_1",
+//	                  "message":"Approval required for tool call: delete_file","responseSchema":{approved}}]}}
+//	resume           [{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId","name","arguments"}}}]
+//
+// requiresConfirmation is there since Microsoft.Extensions.AI 10.8. Where the request declares tools, a run that is no
+// continuation of one of their calls ends with the outcome success although it asks: rawEvent alone tells.
+//
+// Source: ag-ui sdks/dotnet/src/AGUI.Server (RunAgentInputExtensions, ChatResponseUpdateAGUIExtensions) of 2026-08-22, and its
+// verified baselines Step09, Step10 and MixedToolInvocation; ag-ui issues 2393, 2815 and 2820.
+//
+// It is not a dialect of its own name, though it has a wire of its own: records and HOLDPOINT_DIALECT call it
+// agent-framework, and a plain stream tells the two hosts apart at its end only.
+package aguiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// dialect is what the records of the host's pauses are of.
+const dialect = "agent-framework"
+
+const (
+	requestType  = "toolApprovalRequest"
+	messageStart = "Approval required for tool call: "
+	idPrefix     = "ficc_" // before the call's id, by Microsoft.Extensions.AI's FunctionInvokingChatClient
+)
+
+// schema is the schema that the host gives every approval.
+var schema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)
+
+// An askedCall is a tool call as the host wants it back.
+type askedCall struct {
+	ID   string          `json:"callId"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"arguments,omitempty"` // an object, nil for none
+}
+
+// An approvalRequest is the host's request to approve a call.
+type approvalRequest struct {
+	ID   string    `json:"requestId"`
+	Call askedCall `json:"toolCall"`
+	free bool      // requiresConfirmation is false: it is asked for only because another call of its batch is
+}
+
+// requestIn is the request to approve the call that the event is of. It is asked for every call that the client does not
+// declare, so it is quick where there is none.
+func requestIn(ev agui.Event) (approvalRequest, bool) {
+	if !bytes.Contains(ev.JSON, []byte(requestType)) || !ev.Valid() {
+		return approvalRequest{}, false
+	}
+	id := ev.Get("toolCallId")
+	for _, c := range ev.Get("rawEvent.contents").Array() {
+		call, request := c.Get("toolCall"), c.Get("requestId")
+		name, args := call.Get("name"), call.Get("arguments")
+		switch {
+		case c.Get("$type").Str != requestType, call.Get("$type").Str != "functionCall":
+		case request.Type != gjson.String, request.Str == "", name.Type != gjson.String, id.Type != gjson.String, call.Get("callId").Str != id.Str:
+		case args.Exists() && args.Type != gjson.Null && !args.IsObject():
+		default:
+			asked := askedCall{ID: id.Str, Name: name.Str, Args: kit.Payload(args)}
+			return approvalRequest{ID: request.Str, Call: asked, free: c.Get("requiresConfirmation").Type == gjson.False}, true
+		}
+	}
+	return approvalRequest{}, false
+}
+
+// Signs says whether the event is the host's: it is of a call that is to be approved, or it ends a run with such an
+// interrupt. Other interrupts of its (InterruptRequestContent) look like anybody's.
+func Signs(ev agui.Event) bool {
+	switch ev.Type {
+	case agui.CallStart, agui.CallArgs, agui.CallEnd:
+		_, ok := requestIn(ev)
+		return ok
+	case agui.RunFinished:
+		for i := range kit.Interrupts(ev) {
+			if looksLikeOurs(i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// looksLikeOurs says whether an interrupt is an approval of the host's by all that is the same in each. rawEvent may have been
+// stripped on the way.
+func looksLikeOurs(i gjson.Result) bool {
+	call := i.Get("toolCallId").Str
+	return call != "" && i.Get("id").Str == idPrefix+call && i.Get("reason").Str == "tool_call" &&
+		strings.HasPrefix(i.Get("message").Str, messageStart) &&
+		bytes.Equal(agui.Canonical([]byte(i.Get("responseSchema").Raw)), agui.Canonical(schema))
+}

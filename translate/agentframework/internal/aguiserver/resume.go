@@ -1,0 +1,239 @@
+package aguiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Made says whether the host made the pause.
+func Made(p agui.Pause) bool { return keptOf(p) != nil }
+
+func keptOf(p agui.Pause) *keptPause {
+	var private privateForm
+	if json.Unmarshal(p.Private, &private) != nil {
+		return nil
+	}
+	return private.Dotnet
+}
+
+// callOf is the call that an interrupt asks to approve; false if it asks for something else.
+func callOf(i agui.Interrupt) (c askedCall, ok bool) {
+	ok = len(i.Private) > 0 && json.Unmarshal(i.Private, &c) == nil && c.ID != ""
+	return c, ok
+}
+
+// Resume begins the resume of a pause of the host's. New messages go in the same request, before the calls that were
+// asked about: the host puts those behind all that it is sent, and what a front end's own tools brought has to be there.
+func Resume(r translate.Request) (translate.Out, translate.Run, error) {
+	list, err := entries(r)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	in := r.Input
+	if _, sent := in.CommandResume(); sent {
+		in = in.WithoutCommand()
+	}
+	if len(in.Messages) == 0 { // legal for a client, but the host has nothing of its own
+		if known, ok := kit.KnownMessages(r); ok && len(known) > 0 {
+			in = in.WithMessages(known)
+		}
+	}
+	asked := askedIDs(append([]agui.Pause{r.Pause}, r.Ended...))
+	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
+		// A call of the front end's own that has no result yet goes too, for this once: the host runs what was approved,
+		// and then its provider refuses the history. The result comes with a later run.
+		return asked[c.ID] || c.Abandoned || in.Declares(c.Name)
+	})
+	body := agui.SetKey(in.Raw, "resume", agui.MustMarshal(list))
+	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{r: r}, nil
+}
+
+// An entry is an entry of the resume array.
+type entry struct {
+	ID       string          `json:"interruptId"`
+	Status   agui.Status     `json:"status"`
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// entries are the answers as the host wants them. It never looks at the status, takes an answer without toolCall for
+// one that nobody asked for, and one with it for an approval, whatever was asked; the call that it runs is the one in the
+// answer. So all of an approval's payload but the yes or no is ours, and no other payload may look like one.
+func entries(r translate.Request) ([]entry, error) {
+	given := kit.GivenEntries(r.Input)
+	var list []entry
+	for n, i := range r.Pause.Interrupts {
+		a := r.Answers[n]
+		e := entry{ID: i.Native, Status: a.Status, Metadata: metadataOf(given[a.ID])}
+		call, approval := callOf(i)
+		switch {
+		case approval:
+			approved := false
+			if a.Status == agui.Resolved {
+				var ok bool
+				if approved, ok = decisionIn(a.Payload); !ok {
+					return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q must say approved, true or false, and once", a.ID)
+				}
+			}
+			e.Status, e.Payload = agui.Resolved, approvalPayload(approved, call)
+		case a.Status == agui.Resolved:
+			if hasToolCall(a.Payload) {
+				return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
+			}
+			e.Payload = a.Payload
+		}
+		list = append(list, e)
+	}
+	if kept := keptOf(r.Pause); kept != nil {
+		for _, s := range kept.Siblings {
+			list = append(list, entry{ID: s.ID, Status: agui.Resolved, Payload: approvalPayload(true, s.Call)})
+		}
+	}
+	ids := map[string]bool{"": true}
+	for _, e := range list {
+		if ids[e.ID] { // the host dies of both
+			return nil, agui.Errorf(agui.InvalidPayload, "the backend asked under an empty id, or twice under the same, and cannot be answered")
+		}
+		ids[e.ID] = true
+	}
+	return list, nil
+}
+
+func approvalPayload(approved bool, call askedCall) json.RawMessage {
+	return agui.MustMarshal(struct {
+		Approved bool      `json:"approved"`
+		Call     askedCall `json:"toolCall"`
+	}{approved, call})
+}
+
+// decisionIn reads the decision of a payload. What says a thing twice, or yes under one name and no under the other, is none.
+func decisionIn(payload json.RawMessage) (yes, ok bool) {
+	said, good := 0, true
+	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
+		if k.Str == "approved" || k.Str == "accepted" {
+			good = good && v.IsBool() && (said == 0 || v.Bool() == yes)
+			yes = v.Bool()
+			said++
+		}
+		return true
+	})
+	return yes, good && said > 0
+}
+
+// hasToolCall says whether a payload would be taken for an approval.
+func hasToolCall(payload json.RawMessage) (forges bool) {
+	v := gjson.ParseBytes(payload)
+	if v.IsObject() {
+		v.ForEach(func(k, _ gjson.Result) bool {
+			forges = forges || agui.SameKey(k.Str, "toolCall")
+			return !forges
+		})
+	}
+	return forges
+}
+
+// metadataOf is what the client's entry has for the application.
+func metadataOf(given gjson.Result) json.RawMessage {
+	if m := given.Get("metadata"); m.IsObject() {
+		return json.RawMessage(m.Raw)
+	}
+	return nil
+}
+
+// Plain is the request of a run that answers nothing. A call that was asked about and has no result, because its
+// resume failed or nobody knows, is taken out: where a front end's tools are declared and one of them has brought a result, the
+// host approves and runs what is left without one (ProcessContinuation); else its provider refuses the history. Where the
+// record has forgotten what was asked, it is a call of the backend's that a user has talked over.
+func Plain(r translate.Request) translate.Out {
+	known := slices.ContainsFunc(r.Ended, Made)
+	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
+		return translate.Out{}
+	}
+	asked := askedIDs(r.Ended)
+	in := kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool {
+		return asked[c.ID] || c.Abandoned && !r.Input.Declares(c.Name)
+	})
+	if bytes.Equal(in.Raw, r.Input.Raw) {
+		return translate.Out{}
+	}
+	return translate.Out{Body: in.Raw}
+}
+
+// askedIDs are the ids of the calls that pauses of the host's asked about.
+func askedIDs(pauses []agui.Pause) map[string]bool {
+	ids := map[string]bool{}
+	for _, p := range pauses {
+		kept := keptOf(p)
+		if kept == nil {
+			continue
+		}
+		for _, i := range p.Interrupts {
+			if c, ok := callOf(i); ok {
+				ids[c.ID] = true
+			}
+		}
+		for _, s := range kept.Siblings {
+			ids[s.Call.ID] = true
+		}
+	}
+	return ids
+}
+
+// continues says whether the host takes the request for the continuation of a call of a tool that it declares: the
+// history holds such a call and, behind it, a result for it (HasClientToolResults).
+func continues(in agui.RunInput) bool {
+	if len(in.Tools) == 0 {
+		return false
+	}
+	own := map[string]bool{}
+	for _, m := range in.Messages {
+		if m.Role == "tool" && own[m.ToolCallID] {
+			return true
+		}
+		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+			if in.Declares(c.Get("function.name").Str) {
+				own[c.Get("id").Str] = true
+			}
+		}
+	}
+	return false
+}
+
+// A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an error may have come
+// before or behind the tool.
+type run struct {
+	r translate.Request
+	s Stream
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.s.Note(ev)
+	emit(ev)
+	return nil
+}
+
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool { return run.s.Passes(t) }
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	if e.Event.Type != agui.RunFinished {
+		return translate.Result{Finish: e.Event}, nil
+	}
+	p, clean, ok := run.s.Paused(run.r, e.Event)
+	if !ok {
+		p, clean, ok = Inputs(run.r, e.Event)
+	}
+	if !ok {
+		return translate.Result{Finish: e.Event}, nil
+	}
+	return translate.Result{Finish: clean, Pause: p}, nil
+}

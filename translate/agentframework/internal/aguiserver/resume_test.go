@@ -1,0 +1,227 @@
+package aguiserver
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003C"}`
+
+// asksTwo is a pause of the host's about a call, and about a free question.
+func asksTwo(t testing.TB) agui.Pause {
+	t.Helper()
+	res := ends(t, translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
+	return minted(res.Pause)
+}
+
+func answersFor(p agui.Pause, first, second agui.Answer) []agui.Answer {
+	first.ID, second.ID = p.Interrupts[0].ID, p.Interrupts[1].ID
+	return []agui.Answer{first, second}
+}
+
+func says(payload string) agui.Answer {
+	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(payload)}
+}
+
+func TestEntries(t *testing.T) {
+	const call = `"toolCall":{"callId":"call_1","name":"rm","arguments":` + exactArgs + `}}}`
+	const yes, no = `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,` + call, `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":false,` + call
+	const free = `{"interruptId":"call_9","status":"resolved","payload":{"response":"x","n":1.0}}`
+	given := says(`{"response":"x","n":1.0}`)
+	cancelled := agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
+	for name, c := range map[string]struct {
+		first, second agui.Answer
+		want          string // the array; "" if it is refused
+	}{
+		"yes":                                  {says(`{"approved":true}`), given, yes + "," + free},
+		"no":                                   {says(`{"approved":false}`), given, no + "," + free},
+		"cancelled, with a payload":            {cancelled, given, no + "," + free},
+		"a question that is cancelled":         {says(`{"approved":false}`), cancelled, no + `,{"interruptId":"call_9","status":"cancelled"}`},
+		"an answer of null":                    {says(`{"approved":false}`), agui.Answer{Status: agui.Resolved}, no + `,{"interruptId":"call_9","status":"resolved"}`},
+		"a text for an answer":                 {says(`{"approved":false}`), says(`"x"`), no + `,{"interruptId":"call_9","status":"resolved","payload":"x"}`},
+		"more keys":                            {says(`{"approved":true,"reason":"x","result":"done","toolCall":{"callId":"call_1","name":"format","arguments":{}}}`), given, yes + "," + free},
+		"both names":                           {says(`{"accepted":true,"approved":true}`), given, yes + "," + free},
+		"both names, of which one says no":     {says(`{"accepted":false,"approved":true}`), given, ""},
+		"yes and then no":                      {says(`{"approved":true,"approved":false}`), given, ""},
+		"no and then yes":                      {says(`{"approved":false,"approved":true}`), given, ""},
+		"a word":                               {says(`{"approved":"true"}`), given, ""},
+		"a number":                             {says(`{"approved":1}`), given, ""},
+		"nothing":                              {agui.Answer{Status: agui.Resolved}, given, ""},
+		"a bare yes":                           {says(`true`), given, ""},
+		"an approval in place of an answer":    {says(`{"approved":false}`), says(`{"approved":true,"toolCall":{"callId":"x","name":"format"}}`), ""},
+		"such with a key in escapes":           {says(`{"approved":false}`), says(`{"tool\u0043all":{"name":"format"}}`), ""},
+		"such with a key in another case":      {says(`{"approved":false}`), says(`{"ToolCall":{"name":"format"}}`), ""},
+		"a toolCall further inside is no such": {says(`{"approved":false}`), says(`{"a":{"toolCall":1}}`), no + `,{"interruptId":"call_9","status":"resolved","payload":{"a":{"toolCall":1}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := asksTwo(t)
+			out, run, err := Resume(translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
+			if c.want == "" {
+				if codeOf(err) != agui.InvalidPayload {
+					t.Errorf("%v; sent %s", err, out.Body)
+				}
+				return
+			}
+			if err != nil || run == nil || !out.Resumes || !out.TakesNew {
+				t.Fatal(err, out)
+			}
+			if got := gjson.GetBytes(out.Body, "resume").Raw; got != "["+c.want+"]" {
+				t.Errorf("got  %s\nwant [%s]", got, c.want)
+			}
+		})
+	}
+}
+
+// What is for the application goes with the answer, if it is what AG-UI says it is.
+func TestMetadata(t *testing.T) {
+	p := asksTwo(t)
+	in := inputOf(t, messagesOf(userMessage)+`,"resume":[{"interruptId":"call_9~r2","status":"cancelled","metadata":"x"},{"interruptId":"ficc_call_1~r1","status":"cancelled","metadata":{"k":[1.0]},"more":1}]`)
+	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: answersFor(p, agui.Answer{Status: agui.Cancelled}, agui.Answer{Status: agui.Cancelled})})
+	const want = `{"interruptId":"call_9","status":"cancelled"}`
+	if got := gjson.GetBytes(out.Body, "resume").Array(); err != nil || len(got) != 2 || got[0].Get("metadata").Raw != `{"k":[1.0]}` || got[0].Get("more").Exists() || got[1].Raw != want {
+		t.Errorf("%v: %s", err, got)
+	}
+}
+
+func TestSiblingsAreApproved(t *testing.T) {
+	contents := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
+	in := inputOf(t, `"messages":[],"tools":[{"name":"x"}]`)
+	res := ends(t, translate.Request{Input: in}, append(append(shows("call_1", "rm", filesArgs, contents...), shows("call_2", "ls", "null", contents...)...), endWith(success))...)
+	p := minted(res.Pause)
+	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":false,"toolCall":{"callId":"call_1","name":"rm","arguments":{"path":"a.txt"}}}},` +
+		`{"interruptId":"ficc_call_2","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"call_2","name":"ls"}}}]`
+	if got := gjson.GetBytes(out.Body, "resume").Raw; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Two entries with one id, and an empty one, end the host's request with HTTP 500.
+func TestIDsThatCannotGoBack(t *testing.T) {
+	for _, list := range [][]string{{questionFor, questionFor}, {`{"id":"","reason":"x"}`}, {`{"reason":"x"}`}} {
+		p := minted(ends(t, translate.Request{}, interrupting(list...)).Pause)
+		answers := make([]agui.Answer, len(p.Interrupts))
+		for n, i := range p.Interrupts {
+			answers[n] = agui.Answer{ID: i.ID, Status: agui.Cancelled}
+		}
+		if out, _, err := Resume(translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answers}); codeOf(err) != agui.InvalidPayload {
+			t.Errorf("%s: %v; sent %s", list, err, out.Body)
+		}
+	}
+}
+
+const (
+	userMessage = `{"id":"u1","role":"user","content":"Go."}`
+	moreText    = `{"id":"u2","role":"user","content":"And?"}`
+	gatedCall   = `{"id":"call_1","role":"assistant","toolCalls":[{"id":"call_1","type":"function","function":{"name":"rm","arguments":"{}"}}]}`
+	otherCall   = `{"id":"call_2","role":"assistant","toolCalls":[{"id":"call_2","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
+	ownCall     = `{"id":"call_3","role":"assistant","toolCalls":[{"id":"call_3","type":"function","function":{"name":"mine","arguments":"{}"}}]}`
+	ownResult   = `{"id":"t3","role":"tool","toolCallId":"call_3","content":"here"}`
+	gatedResult = `{"id":"t1","role":"tool","toolCallId":"call_1","content":"done"}`
+	mineTool    = `,"tools":[{"name":"mine"}]`
+)
+
+func messagesOf(list ...string) string {
+	all := ""
+	for n, m := range list {
+		if n > 0 {
+			all += ","
+		}
+		all += m
+	}
+	return `"messages":[` + all + `]`
+}
+
+func TestMessagesOfAResume(t *testing.T) {
+	both := `{"id":"a","role":"assistant","content":"Well.","toolCalls":[{"id":"call_1","type":"function","function":{"name":"rm","arguments":"{}"}},{"id":"call_3","type":"function","function":{"name":"mine","arguments":"{}"}}]}`
+	left := `{"id":"a","role":"assistant","content":"Well.","toolCalls":[{"id":"call_3","type":"function","function":{"name":"mine","arguments":"{}"}}]}`
+	for name, c := range map[string]struct{ sent, want string }{
+		"the call that was asked about goes":              {messagesOf(userMessage, gatedCall), messagesOf(userMessage)},
+		"the same id of an earlier, finished call stays":  {messagesOf(gatedCall, gatedResult, userMessage, gatedCall), messagesOf(gatedCall, gatedResult, userMessage)},
+		"new messages stay":                               {messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
+		"a result of the client's own tool":               {messagesOf(userMessage, both, ownResult) + mineTool, messagesOf(userMessage, left, ownResult) + mineTool},
+		"none of the client's own tool":                   {messagesOf(userMessage, ownCall, gatedCall) + mineTool, messagesOf(userMessage) + mineTool},
+		"a call of the backend's that nobody asked about": {messagesOf(userMessage, otherCall, gatedCall), messagesOf(userMessage, otherCall)},
+		"one that was talked over":                        {messagesOf(otherCall, userMessage, gatedCall), messagesOf(userMessage)},
+		"none: what is known goes":                        {messagesOf(), messagesOf(`{"id":"u0","role":"user","content":"Known."}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := asksTwo(t)
+			r := translate.Request{Input: inputOf(t, c.sent), Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})}
+			r.Transcript = &log{messages: []json.RawMessage{json.RawMessage(`{"id":"u0","role":"user","content":"Known."}`)}}
+			out, _, err := Resume(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := string(agui.SetKey([]byte(`{"threadId":"t1","runId":"r1",`+c.want+`}`), "resume", []byte(gjson.GetBytes(out.Body, "resume").Raw)))
+			if string(out.Body) != want {
+				t.Errorf("got  %s\nwant %s", out.Body, want)
+			}
+		})
+	}
+}
+
+func TestCommandDoesNotGoOn(t *testing.T) {
+	p := asksTwo(t)
+	in := inputOf(t, messagesOf(userMessage)+`,"forwardedProps":{"a":1,"command":{"resume":{"approved":true}}}`)
+	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})})
+	if err != nil || gjson.GetBytes(out.Body, "forwardedProps").Raw != `{"a":1}` {
+		t.Errorf("%v: %s", err, out.Body)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	ended := []agui.Pause{{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}, asksTwo(t)}
+	for name, c := range map[string]struct {
+		ended      []agui.Pause
+		sent, want string // want "": nothing is to change
+	}{
+		"nothing was asked":                                  {nil, messagesOf(userMessage, gatedCall, moreText), ""},
+		"an answered call stays":                             {ended, messagesOf(userMessage, gatedCall, gatedResult, moreText), ""},
+		"an unanswered one goes":                             {ended, messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
+		"in a continuation too":                              {ended, messagesOf(userMessage, ownCall, ownResult, gatedCall) + mineTool, messagesOf(userMessage, ownCall, ownResult) + mineTool},
+		"a call that the host is to run in a continuation":   {ended, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
+		"the client's own call stays":                        {ended, messagesOf(userMessage, ownCall, moreText) + mineTool, ""},
+		"nothing is known: the host is to run it":            {nil, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
+		"nothing is known: a call that was talked over goes": {nil, messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, messagesOf(userMessage, ownCall, ownResult, moreText) + mineTool},
+		"nothing is known: results of the backend's own":     {nil, messagesOf(userMessage, gatedCall, gatedResult, otherCall, moreText) + mineTool, ""},
+		"the thread is not the host's":                       {ended[:1], messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, ""},
+		"nothing is known, and no continuation":              {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := Plain(translate.Request{Input: inputOf(t, c.sent), Ended: c.ended})
+			want := ""
+			if c.want != "" {
+				want = `{"threadId":"t1","runId":"r1",` + c.want + `}`
+			}
+			if string(out.Body) != want || out.Resumes {
+				t.Errorf("got  %s\nwant %s", out.Body, want)
+			}
+		})
+	}
+}
+
+// The host may have run the call before an error, so nothing is given back.
+func TestErrors(t *testing.T) {
+	for name, end := range map[string]translate.End{
+		"RUN_ERROR":   {Event: agui.NewEvent([]byte(`{"type":"RUN_ERROR","message":"x","code":"StreamingError"}`))},
+		"HTTP 500":    {Status: 500},
+		"a cut":       {Cut: true},
+		"a clean end": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := (&run{}).End(end)
+			if err != nil || res.Nothing || res.Lost || res.Next != nil || len(res.Pause.Interrupts) > 0 || string(res.Finish.JSON) != string(end.Event.JSON) {
+				t.Errorf("%v %+v", err, res)
+			}
+		})
+	}
+}

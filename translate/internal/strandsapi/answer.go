@@ -1,0 +1,300 @@
+package strandsapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// A hook or a tool of Strands gets the answer exactly as it was sent, and nothing on the wire tells what it can read: the
+// documented hook compares it with "y" after lower() and dies of anything but text, the vended HumanInTheLoop takes true and
+// "y" alone, tools written for ag_ui_strands look into an envelope. So the form is the operator's to say, by the interrupt's name.
+
+// Profile is the form of an answer.
+type Profile string
+
+// The profiles. Words: text, as Strands' documentation has it. Bool: true and false. Envelope: {"response": payload} and
+// {"cancelled": true}, as ag_ui_strands gives it to tools. Raw: the payload as it is and {"status":"cancelled"}, as
+// @ag-ui/aws-strands gives it.
+const (
+	Words    Profile = "docs-string"
+	Bool     Profile = "bool"
+	Envelope Profile = "envelope"
+	Raw      Profile = "raw"
+)
+
+// A Rule says what the answers to some interrupts become. The zero value is Words.
+type Rule struct {
+	Names   string // a pattern of path.Match on the interrupt's name
+	Profile Profile
+	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become; nil for the profile's own. Path is where in the
+	// payload the answer is, "" for the whole; what stands there is judged as a payload is.
+	Yes, No, Cancel json.RawMessage
+	Path            string
+}
+
+// Rules are rules in the order in which they are asked.
+type Rules []Rule
+
+// For is the rule for an interrupt's name; false if there is none.
+func (list Rules) For(name string) (Rule, bool) {
+	for _, r := range list {
+		if MatchName(r.Names, name) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no path: * stands for a slash too.
+func MatchName(pattern, name string) bool {
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+	return ok && err == nil
+}
+
+// UnmarshalText reads the value of a variable: `glob=profile key=value ...;glob=profile`, with the keys yes, no, cancel and
+// path. A value of the first three is JSON if it can be read as that, else a word.
+func (list *Rules) UnmarshalText(text []byte) error {
+	*list = nil
+	for _, one := range kit.CutValues(string(text), ";") {
+		r, err := parseRule(one)
+		if err != nil {
+			return fmt.Errorf("%q: %w", one, err)
+		}
+		*list = append(*list, r)
+	}
+	return nil
+}
+
+// String is the list as it is written.
+func (list Rules) String() string {
+	var all []string
+	for _, r := range list {
+		one := r.Names + "=" + string(r.profile())
+		for _, part := range []struct{ key, value string }{
+			{"yes", string(r.Yes)}, {"no", string(r.No)}, {"cancel", string(r.Cancel)}, {"path", r.Path},
+		} {
+			if part.value != "" {
+				one += " " + part.key + "=" + part.value
+			}
+		}
+		all = append(all, one)
+	}
+	return strings.Join(all, ";")
+}
+
+func parseRule(text string) (Rule, error) {
+	names, rest, ok := strings.Cut(text, "=")
+	parts := kit.CutValues(rest, " \t\n")
+	r := Rule{Names: strings.TrimSpace(names)}
+	if !ok || r.Names == "" || len(parts) == 0 {
+		return r, fmt.Errorf("want name=profile, for example myapp-*=bool")
+	}
+	if _, err := path.Match(r.Names, ""); err != nil {
+		return r, fmt.Errorf("%q is no pattern", r.Names)
+	}
+	r.Profile = Profile(parts[0])
+	if !slices.Contains([]Profile{Words, Bool, Envelope, Raw}, r.Profile) {
+		return r, fmt.Errorf("no profile %q, want %s, %s, %s or %s", parts[0], Words, Bool, Envelope, Raw)
+	}
+	for _, part := range parts[1:] {
+		key, value, ok := strings.Cut(part, "=")
+		into := map[string]*json.RawMessage{"yes": &r.Yes, "no": &r.No, "cancel": &r.Cancel}[key]
+		switch {
+		case !ok || value == "" || into == nil && key != "path":
+			return r, fmt.Errorf("%q: want yes=word, no=word, cancel=word or path=key", part)
+		case into == nil:
+			r.Path = value
+		case agui.ValidJSON([]byte(value)):
+			*into = json.RawMessage(value)
+		default:
+			*into = agui.MustMarshal(value)
+		}
+	}
+	return r, r.check()
+}
+
+// check refuses a no that could be a yes, to this name's hook or to any that is known, and a yes that is none.
+func (r Rule) check() error {
+	asIs := r.profile() == Envelope || r.profile() == Raw
+	switch yes := r.yes(); {
+	case asIs && (r.Yes != nil || r.No != nil):
+		return fmt.Errorf("yes= and no= mean nothing to %s, which hands a payload on as it is", r.profile())
+	case yes != nil && (isNoWord(yes) || kit.JSON(yes).SaysNothing()):
+		return fmt.Errorf("yes=%s is a word for no, or says nothing", yes)
+	}
+	for _, v := range []struct {
+		key   string
+		value json.RawMessage
+	}{{"no", r.no()}, {"cancel", r.Cancelled()}} {
+		if v.value == nil {
+			continue
+		}
+		if err := kit.JSON(v.value).DeniesOnly(); err != nil {
+			return fmt.Errorf("%s=%s: %w", v.key, v.value, err)
+		}
+		switch {
+		case r.profile() == Bool && string(v.value) != "false":
+			return fmt.Errorf("%s=%s: who takes true and false takes any other value for true; want false", v.key, v.value)
+		case isYesWord(v.value), r.yes() != nil && sameWord(v.value, r.yes()):
+			return fmt.Errorf("%s=%s is the word for yes", v.key, v.value)
+		}
+	}
+	return nil
+}
+
+// sameWord says whether two values are one to a hook that compares words.
+func sameWord(a, b json.RawMessage) bool {
+	x, y := gjson.ParseBytes(a), gjson.ParseBytes(b)
+	if x.Type == gjson.String && y.Type == gjson.String {
+		return strings.EqualFold(strings.TrimSpace(x.Str), strings.TrimSpace(y.Str))
+	}
+	return string(agui.Canonical(a)) == string(agui.Canonical(b))
+}
+
+// isYesWord and isNoWord know the words that the documented hooks, the vended ones and the samples take.
+func isYesWord(v json.RawMessage) bool {
+	return isOneOf(v, "y", "yes", "t", "trust", "true", "a", "approve", "approved", "ok", "allow", "1")
+}
+
+func isNoWord(v json.RawMessage) bool {
+	return string(v) == "false" || string(v) == "0" || isOneOf(v, "n", "no", "f", "false", "d", "deny", "denied", "r", "reject", "rejected",
+		"c", "cancel", "cancelled", "canceled", "stop", "abort", "off", "0", "none", "null")
+}
+
+func isOneOf(v json.RawMessage, words ...string) bool {
+	value := gjson.ParseBytes(v)
+	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
+}
+
+// Decides says whether an approval becomes a value of its own, so that {"approved"} is all that an answer has to say.
+func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
+
+func (r Rule) profile() Profile {
+	if r.Profile == "" {
+		return Words
+	}
+	return r.Profile
+}
+
+// yes is what an approval becomes, nil if it goes as it is.
+func (r Rule) yes() json.RawMessage { return r.word(r.Yes, `"y"`, `true`) }
+
+func (r Rule) no() json.RawMessage { return r.word(r.No, `"n"`, `false`) }
+
+func (r Rule) word(own json.RawMessage, words, bools string) json.RawMessage {
+	switch {
+	case own != nil:
+		return own
+	case r.profile() == Words:
+		return json.RawMessage(words)
+	case r.profile() == Bool:
+		return json.RawMessage(bools)
+	}
+	return nil
+}
+
+// Cancelled is what a cancelled answer becomes.
+func (r Rule) Cancelled() json.RawMessage {
+	switch {
+	case r.Cancel != nil:
+		return r.Cancel
+	case r.profile() == Envelope:
+		return json.RawMessage(`{"cancelled":true}`)
+	case r.profile() == Raw:
+		return json.RawMessage(`{"status":"cancelled"}`)
+	}
+	return r.no()
+}
+
+// Say is what a hook or a tool gets for an answer. words says that whoever asked is a hook that knows words only: what is
+// neither text nor a yes or no is refused then, since the hook would die of it or take it for a no that nobody said. The
+// error is an *agui.RunError.
+func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
+	if a.Status == agui.Cancelled {
+		return r.Cancelled(), nil
+	}
+	payload := a.Payload
+	if approved, _, decides := decisionOf(payload); r.Path != "" && decides && !approved {
+		if no := r.no(); no != nil { // whatever stands at the path
+			return no, nil
+		}
+		return r.Cancelled(), nil
+	}
+	if r.Path != "" {
+		if len(kit.Members(gjson.ParseBytes(payload), "editedArgs")) > 0 && !strings.HasPrefix(r.Path, "editedArgs") {
+			return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q edits arguments, which cannot be handed on: the call would run with the old ones", a.ID)
+		}
+		payload = at(payload, r.Path)
+	}
+	if payload == nil {
+		if r.profile() == Envelope && r.Path == "" && !words { // a hook that looks for cancelled only would go on
+			return json.RawMessage(`{"response":null}`), nil
+		}
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where it is looked for: Strands takes that for no answer, or for a no", a.ID)
+	}
+	said, err := r.said(a.ID, payload, words)
+	if err == nil && r.profile() == Envelope {
+		said = agui.MustMarshal(map[string]json.RawMessage{"response": said})
+	}
+	return said, err
+}
+
+// at is the value at an operator's path, nil if there is none, or if readers of the payload would find different ones: of two
+// equal keys some take the first and some the last.
+func at(payload json.RawMessage, path string) json.RawMessage {
+	value := kit.Payload(gjson.GetBytes(payload, path))
+	if string(agui.Canonical(value)) != string(agui.Canonical(kit.Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
+		return nil
+	}
+	return value
+}
+
+func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMessage, error) {
+	yes, no := r.yes(), r.no()
+	approved, more, decides := decisionOf(payload)
+	text := gjson.ParseBytes(payload).Type == gjson.String
+	switch {
+	case text && r.profile() == Bool && isNoWord(payload):
+		return no, nil // to who takes true and false, "no" is true
+	case text && words && r.profile() == Words && r.No != nil && isNoWord(payload) && !sameWord(payload, yes):
+		return no, nil // who has a word of its own for no may know no other
+	case text && words && r.profile() == Bool && !isYesWord(payload) && !sameWord(payload, yes):
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is a text that says neither yes nor no, and the hook that asked takes any text for yes: send {\"approved\":true} or {\"approved\":false}", id)
+	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is empty, which the hook that asked takes for a no, or for none", id)
+	case decides && !approved && no != nil:
+		return no, nil
+	case decides && approved && yes != nil && !more:
+		return yes, nil
+	case decides && approved && yes != nil:
+		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone", id)
+	case words && yes != nil && !decides && !text:
+		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these", id)
+	}
+	return payload, nil
+}
+
+// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. A yes is one
+// to every reader; of keys that stand twice, or in another spelling, any that is false makes a no.
+func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
+	v := gjson.ParseBytes(payload)
+	if v.IsBool() {
+		return v.Bool(), false, true
+	}
+	said := kit.Members(v, "approved")
+	switch {
+	case len(said) == 1 && v.Get("approved").Type == gjson.True:
+		return true, len(v.Map()) > 1, true
+	case slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type == gjson.False }):
+		return false, false, true
+	}
+	return false, false, false
+}

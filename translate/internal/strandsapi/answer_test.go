@@ -1,0 +1,261 @@
+package strandsapi
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+func TestAnswer(t *testing.T) {
+	const refused = "refused"
+	payloads := []string{
+		`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
+		`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, ``, "cancelled", `{"approved":true,"approved":false}`,
+	}
+	for rule, want := range map[string][]string{
+		"*=docs-string": {
+			`"y"`, `"t"`, `""`, `"y"`, `"n"`, `"y"`, `"n"`, `"n"`, refused,
+			`{"approved":"yes"}`, `"n"`, `{"env":"prod"}`, `[1]`, `7`, refused, `"n"`, `"n"`,
+		},
+		"*=bool": {
+			`"y"`, `"t"`, `""`, `true`, `false`, `true`, `false`, `false`, refused,
+			`{"approved":"yes"}`, `false`, `{"env":"prod"}`, `[1]`, `7`, refused, `false`, `false`,
+		},
+		"*=raw": {
+			`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
+			`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"status":"cancelled"}`, `{"approved":true,"approved":false}`,
+		},
+		"*=envelope": {
+			`{"response":"y"}`, `{"response":"t"}`, `{"response":""}`, `{"response":true}`, `{"response":false}`, `{"response":{"approved":true}}`,
+			`{"response":{"approved":false}}`, `{"response":{"approved":false,"why":"x"}}`, `{"response":{"approved":true,"editedArgs":{}}}`,
+			`{"response":{"approved":"yes"}}`, `{"response":{"approved":false,"approved":true}}`, `{"response":{"env":"prod"}}`, `{"response":[1]}`, `{"response":7}`,
+			`{"response":null}`, `{"cancelled":true}`, `{"response":{"approved":true,"approved":false}}`,
+		},
+		`*=docs-string yes="A" no="D" cancel={"off":1}`: {
+			`"y"`, `"t"`, `""`, `"A"`, `"D"`, `"A"`, `"D"`, `"D"`, refused,
+			`{"approved":"yes"}`, `"D"`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"off":1}`, `"D"`,
+		},
+		"*=raw path=env": {
+			refused, refused, refused, refused, `{"status":"cancelled"}`, refused, `{"status":"cancelled"}`, `{"status":"cancelled"}`, refused,
+			refused, `{"status":"cancelled"}`, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`, `{"status":"cancelled"}`,
+		},
+		"*=bool path=approved": {
+			refused, refused, refused, refused, `false`, `true`, `false`, `false`, refused,
+			`"yes"`, `false`, refused, refused, refused, refused, `false`, `false`,
+		},
+	} {
+		var rules Rules
+		if err := rules.UnmarshalText([]byte(rule)); err != nil {
+			t.Errorf("%s: %v", rule, err)
+			continue
+		}
+		r, ok := rules.For("x")
+		if !ok || rules.String() != rule {
+			t.Errorf("%s: %v, written %s", rule, ok, rules)
+		}
+		for n, payload := range payloads {
+			a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+			if payload == "cancelled" {
+				a = agui.Answer{ID: "i", Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
+			} else if payload == "" {
+				a.Payload = nil
+			}
+			if got := said(t, r, a, false); got != want[n] {
+				t.Errorf("%s: %s became %s, want %s", rule, payload, got, want[n])
+			}
+		}
+	}
+}
+
+func said(t testing.TB, r Rule, a agui.Answer, words bool) string {
+	t.Helper()
+	v, err := r.Say(a, words)
+	var refused *agui.RunError
+	switch {
+	case errors.As(err, &refused) && refused.Code == agui.InvalidPayload:
+		return "refused"
+	case err != nil || !json.Valid(v):
+		t.Fatalf("%s %v", v, err)
+	}
+	return string(v)
+}
+
+// A hook that compares a word dies of an object, and a run that died so cannot be resumed.
+func TestAnswerToAHook(t *testing.T) {
+	for payload, want := range map[string]string{
+		`"t"`: `"t"`, `true`: `"y"`, `{"approved":true}`: `"y"`, `{"approved":false,"why":"x"}`: `"n"`,
+		`{"approved":"yes"}`: "refused", `{"Approved":true}`: "refused", `{"Approved":false}`: `"n"`, `{"approved":true,"approved":true}`: "refused", `{"env":"prod"}`: "refused", `[1]`: "refused", `7`: "refused", `{}`: "refused",
+		`""`: "refused", `" "`: "refused",
+	} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+		if got := said(t, Rule{}, a, true); got != want {
+			t.Errorf("%s became %s, want %s", payload, got, want)
+		}
+		if got := said(t, Rule{Profile: Raw}, a, true); got != payload {
+			t.Errorf("raw: %s became %s", payload, got)
+		}
+	}
+}
+
+// A hook with a word of its own for no may know no other: it would take "n" for a yes. Nor is silence an answer to a hook.
+func TestAnswerByOwnWords(t *testing.T) {
+	var rules Rules
+	if err := rules.UnmarshalText([]byte("own=docs-string yes=A no=D;wrapped=envelope")); err != nil {
+		t.Fatal(err)
+	}
+	own, _ := rules.For("own")
+	wrapped, _ := rules.For("wrapped")
+	for payload, want := range map[string]string{`"n"`: `"D"`, `" No"`: `"D"`, `"D"`: `"D"`, `"d"`: `"D"`, `"A"`: `"A"`, `"a"`: `"a"`, `"t"`: `"t"`, `"yes"`: `"yes"`} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+		if got := said(t, own, a, true); got != want {
+			t.Errorf("%s became %s, want %s", payload, got, want)
+		}
+		if got := said(t, own, a, false); got != payload {
+			t.Errorf("of a tool: %s became %s", payload, got)
+		}
+	}
+	silent := agui.Answer{ID: "i", Status: agui.Resolved}
+	if got := said(t, wrapped, silent, true); got != "refused" {
+		t.Errorf("silence became %s", got)
+	}
+	if got := said(t, wrapped, silent, false); got != `{"response":null}` {
+		t.Errorf("of a tool: silence became %s", got)
+	}
+}
+
+// To a hook that takes true and false any text is true.
+func TestAnswerOfNoAsText(t *testing.T) {
+	for payload, want := range map[string]string{`"no"`: "false", `" N "`: "false", `"false"`: "false", `"t"`: `"t"`, `"y"`: `"y"`, `"nope"`: "refused", `"do not"`: "refused"} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
+		if got := said(t, Rule{Profile: Bool}, a, true); got != want {
+			t.Errorf("%s became %s, want %s", payload, got, want)
+		}
+		if got := said(t, Rule{}, a, true); got != payload {
+			t.Errorf("as words: %s became %s", payload, got)
+		}
+		if got := said(t, Rule{Profile: Bool}, a, false); want == "refused" && got != payload {
+			t.Errorf("to a tool: %s became %s", payload, got)
+		}
+	}
+}
+
+// What stands at a path is no yes beside a no.
+func TestDenialBesideAPath(t *testing.T) {
+	for profile, want := range map[Profile]string{Words: `"n"`, Bool: "false", Raw: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
+		if got := said(t, Rule{Profile: profile, Path: "answer"}, a, true); got != want {
+			t.Errorf("%s: %s, want %s", profile, got, want)
+		}
+		if (Rule{Profile: profile}).Decides() != (profile == Words || profile == Bool) {
+			t.Errorf("%s decides", profile)
+		}
+	}
+}
+
+func TestRulesWithJSON(t *testing.T) {
+	var rules Rules
+	if err := rules.UnmarshalText([]byte(`a/*=raw cancel={"why":"x; y"};*=docs-string cancel="nobody said it"`)); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := rules.For("a/b/c")
+	if len(rules) != 2 || string(r.Cancelled()) != `{"why":"x; y"}` || string(rules[1].Cancelled()) != `"nobody said it"` {
+		t.Errorf("%s", rules)
+	}
+	if r, ok := rules.For("any/name:x"); !ok || r.Profile != Words {
+		t.Errorf("%+v %v", r, ok)
+	}
+}
+
+func TestRules(t *testing.T) {
+	var rules Rules
+	if err := rules.UnmarshalText([]byte(" strands:*=bool ; myapp-*=docs-string yes=\"ok\" no=false;;*=raw")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Profile{"strands:human-in-the-loop": Bool, "myapp-approval": Words, "x": Raw, "": Raw} {
+		if r, ok := rules.For(name); !ok || r.Profile != want {
+			t.Errorf("%q: %+v", name, r)
+		}
+	}
+	if got := rules.String(); got != `strands:*=bool;myapp-*=docs-string yes="ok" no=false;*=raw` {
+		t.Error(got)
+	}
+	if _, ok := (Rules{}).For("x"); ok {
+		t.Error("no rules, and one was found")
+	}
+	for text, want := range map[string]string{
+		"bool": "want name=profile", "=bool": "want name=profile", "a=": "want name=profile", "a=y": `no profile "y"`, "[=bool": "no pattern",
+		"a=bool yes": "want yes=word", "a=bool off=1": "want yes=word", "a=bool no=": "want yes=word",
+		"a=bool no=true": "approval", "a=docs-string no=yes": "approval", "a=bool cancel=null": "says nothing", `a=raw cancel={"approved":true}`: "approval",
+		"a=docs-string no=y": "approval", "a=docs-string yes=n": "word for no", "a=docs-string yes=A cancel=A": "word for yes",
+		"a=docs-string yes=go no=GO": "word for yes", "a=docs-string no=Trust": "approval", "a=docs-string no=t": "word for yes", "a=docs-string yes=null": "says nothing", `a=docs-string yes=""`: "says nothing",
+		"a=docs-string yes=false": "word for no", "a=docs-string yes={}": "says nothing", "a=bool no=n": "any other value for true", `a=bool cancel={"a":1}`: "any other value for true",
+		"a=raw yes=y": "mean nothing to raw", "a=envelope no=n": "mean nothing to envelope", `a=envelope cancel={"ok":{"a":1}}`: "approval",
+	} {
+		if err := new(Rules).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	for _, c := range []struct{ reason, tool, name, want string }{
+		{`"Which env?"`, "ask", "n", "Which env?"},
+		{`{"message":"M","prompt":"P"}`, "t", "n", "M"},
+		{`{"question":"Q"}`, "", "n", "Q"},
+		{`{"prompt":"P","message":7}`, "", "n", "P"},
+		{`{"paths":["a"]}`, "delete_files", "n", "Approve call to delete_files?"},
+		{`{"paths":["a"]}`, "", "myapp-batch", `The agent waits for an answer to "myapp-batch".`},
+		{`""`, "", "", "The agent waits for an answer."},
+		{``, "t", "", "Approve call to t?"},
+	} {
+		if got := Message(gjson.Parse(c.reason), c.tool, c.name); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for _, c := range []struct {
+		id         ID
+		name, call string
+		want       string
+	}{
+		{ID{Kind: BeforeCall}, "n", "c", "tool_call"}, {ID{Kind: BeforeCall}, "n", "", "strands:n"},
+		{ID{Kind: BeforeCall, Nested: true}, "n", "c", "strands:n"}, {ID{Kind: FromTool}, "n", "c", "strands:n"},
+		{ID{Kind: BeforeCalls}, "", "", "strands:interrupt"}, {ID{Kind: FromTool}, "strands:handoff-to-user", "c", "strands:handoff-to-user"},
+	} {
+		if got := Reason(c.id, c.name, c.call); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// FuzzAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied or cancelled is
+// no yes.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{`true`, `{"approved":false}`, `{"approved":true,"a":1}`, `{"approved":false,"approved":true}`, `"n"`, `[]`, `{"Approved":true}`} {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, payload string, words bool) {
+		if !agui.ValidJSON([]byte(payload)) {
+			return
+		}
+		v := gjson.Parse(payload)
+		denies := v.Type == gjson.False || v.IsObject() && v.Get("approved").Type == gjson.False
+		for _, p := range []Profile{Words, Bool, Raw, Envelope} {
+			r := Rule{Profile: p}
+			a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: kit.Payload(v)}
+			got := said(t, r, a, words)
+			if denies && (got == string(r.yes()) || p == Bool && got != "false" || p == Words && got != `"n"`) {
+				t.Fatalf("%s: %s became %s", p, payload, got)
+			}
+			a.Status = agui.Cancelled
+			if got = said(t, r, a, words); got != string(r.Cancelled()) || kit.JSON(got).DeniesOnly() != nil {
+				t.Fatalf("%s: cancelled %s became %s", p, payload, got)
+			}
+		}
+	})
+}

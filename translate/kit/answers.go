@@ -1,0 +1,157 @@
+package kit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// Answers reads the answers that any client of any backend may give: the entries of resume; and command.resume of
+// clients that know the CUSTOM form only and were shown the event that Holdpoint makes. Who reads a
+// resume object too clears it before.
+func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	list := Entries(in)
+	sent, native := in.CommandResume()
+	// On a thread that waits for nothing, an answer to Mastra passes untouched, as its question did: where that was seen, or
+	// the dialect is named. The client writes the echo, so it proves nothing by itself.
+	passes := p.ID == "" && p.Dialect == MastraSpeaks && EchoOf(in) == Mastra
+	if !native || passes {
+		return list, nil
+	}
+	if err := NoObject(in); err != nil {
+		return nil, err
+	}
+	answers, err := fromCommand(in, p, gjson.ParseBytes(sent))
+	switch {
+	case err != nil:
+		return nil, err
+	case p.ID == "":
+		return append(list, answers...), nil
+	}
+	return OneSet(list, answers)
+}
+
+// NoObject refuses a resume object beside another answer, for who does not read it: it may be the no.
+func NoObject(in agui.RunInput) error {
+	if in.ResumeObject == nil {
+		return nil
+	}
+	return agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
+}
+
+// Entries are the entries of resume as answers.
+func Entries(in agui.RunInput) []agui.Answer {
+	var list []agui.Answer
+	for _, e := range in.Resume {
+		list = append(list, agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload})
+	}
+	return list
+}
+
+// GivenEntries are the client's resume entries, by their ids.
+func GivenEntries(in agui.RunInput) map[string]gjson.Result {
+	given := make(map[string]gjson.Result, len(in.Resume))
+	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
+		if n < len(in.Resume) {
+			given[in.Resume[n].InterruptID] = e
+		}
+	}
+	return given
+}
+
+// OneSet is the one set of answers that a request gives in two forms, either of which may be empty; an error if they
+// say different things.
+func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
+	switch {
+	case len(entries) == 0:
+		return native, nil
+	case len(native) > 0 && !agree(entries, native):
+		return nil, agui.Errorf(agui.ResumeConflict, "resume and the backend's own form of an answer beside it say different things")
+	}
+	return entries, nil
+}
+
+// fromCommand reads an answer in command.resume: the value for the one open interrupt, or an object keyed by ids. A
+// string that is the JSON text of an object or an array is read as that, as the adapters do that know this form.
+func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answer, error) {
+	value := ParseText(sent)
+	nowhere := []agui.Answer{{Status: agui.Resolved, Payload: Payload(value), Native: true}}
+	if p.ID == "" || len(p.Interrupts) == 0 {
+		return nowhere, nil
+	}
+	list, ok, err := fromMap(value, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return list, nil
+	}
+	// Without an echo it is for what is open; of several it can answer one only, and admit finds the others.
+	id := p.Interrupts[0].ID
+	if in.InterruptEvent() != nil {
+		ids := in.EchoedIDs()
+		at := slices.IndexFunc(ids, func(id string) bool { return p.Interrupt(id) != nil })
+		if at < 0 {
+			return nowhere, nil
+		}
+		id = ids[at]
+	}
+	return []agui.Answer{{ID: id, Status: agui.Resolved, Payload: Payload(value), Native: true}}, nil
+}
+
+// fromMap reads an object whose keys all are ids of the pause, published or native ones that no two interrupts share.
+func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err error) {
+	if !value.IsObject() {
+		return nil, false, nil
+	}
+	ok = true
+	given := map[string]bool{}
+	value.ForEach(func(k, v gjson.Result) bool {
+		i := p.Named(k.Str)
+		if ok = i != nil; !ok {
+			return false
+		}
+		if given[i.ID] {
+			err = agui.Errorf(agui.InvalidPayload, "forwardedProps.command.resume answers interrupt %q twice", i.ID)
+			return false
+		}
+		given[i.ID] = true
+		list = append(list, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: Payload(v), Native: true})
+		return true
+	})
+	return list, ok && len(list) > 0, err
+}
+
+// agree says whether two lists of answers say the same.
+func agree(a, b []agui.Answer) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	said := make(map[string]bool, len(b))
+	for _, y := range b {
+		said[meaning(y)] = true
+	}
+	for _, x := range a {
+		if !said[meaning(x)] {
+			return false
+		}
+	}
+	return true
+}
+
+// meaning is equal for answers that say the same.
+func meaning(a agui.Answer) string {
+	return string(a.Status) + " " + string(agui.Canonical(a.Payload)) + " " + a.ID
+}
+
+// Payload is a value as an answer's payload; null is none.
+func Payload(v gjson.Result) json.RawMessage {
+	if !v.Exists() || v.Type == gjson.Null {
+		return nil
+	}
+	return json.RawMessage(strings.TrimSpace(v.Raw))
+}

@@ -1,0 +1,218 @@
+package kit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// A native approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
+// request_approval or confirm_changes with a tool message for it, or function_approvals of a message. They believe what
+// the history says was asked, so whoever writes one approves what no agent proposed.
+
+// Names of the synthetic calls, and of the member of a message (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105
+// and later).
+const (
+	RequestApproval   = "request_approval"
+	ConfirmChanges    = "confirm_changes"
+	FunctionApprovals = "function_approvals"
+)
+
+// Approvals are the places of the messages in a body that are native approvals; of a body with several lists, in all of them one
+// behind the other. A call of a tool that the body declares
+// itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
+func Approvals(body []byte) []int { return approvals(body, func(string) bool { return true }) }
+
+// RequestApprovals are those of them that are pairs of request_approval and nothing else.
+func RequestApprovals(body []byte) []int {
+	return approvals(body, func(name string) bool { return name == RequestApproval })
+}
+
+// approvals are the places of the native approvals of which wanted says so by the name.
+func approvals(body []byte, wanted func(name string) bool) []int {
+	if !mayApprove(body) {
+		return nil
+	}
+	root := gjson.ParseBytes(body)
+	var messages []gjson.Result
+	for _, list := range Members(root, "messages") { // of two lists one backend reads the first, another the last
+		messages = append(messages, list.Array()...)
+	}
+	declared := map[string]bool{}
+	for _, t := range first(root, "tools").Array() {
+		declared[first(t, "name").Str] = true
+	}
+	asked := map[string]string{} // call id -> name
+	for _, m := range messages {
+		for _, c := range Calls(m) {
+			name := asking(c, declared)
+			if name == "" {
+				continue
+			}
+			for _, id := range idsOf(c, "id") {
+				if asked[id] != ConfirmChanges {
+					asked[id] = name
+				}
+			}
+		}
+	}
+	var list []int
+	for at, m := range messages {
+		if name := approving(m, asked); name != "" && wanted(name) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// approving is the name under which a message approves, "" if it does not. asked are the calls that ask, by their ids.
+func approving(m gjson.Result, asked map[string]string) string {
+	if slices.ContainsFunc(Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
+		return FunctionApprovals
+	}
+	name := ""
+	for _, id := range idsOf(m, "toolCallId", "actionExecutionId") {
+		if n := asked[id]; n != "" && name != ConfirmChanges {
+			name = n
+		}
+	}
+	if name == "" || !IsTool(m) || !decides(m) {
+		return ""
+	}
+	return name
+}
+
+// decides says whether some backend could read a tool message as a decision, and not as the result that the call got
+// later: text that is no object, or an object without a word of the two, is none to any of them (.NET's samples throw at
+// it). Python reads NaN too, so what only looks like an object may be one.
+func decides(m gjson.Result) bool {
+	contents := Members(m, "content")
+	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
+		if content.Type != gjson.String {
+			return true
+		}
+		object := ParseText(content)
+		if object.IsObject() {
+			return len(Members(object, "approved")) > 0 || len(Members(object, "accepted")) > 0
+		}
+		return strings.HasPrefix(strings.TrimLeft(content.Str, " \t\r\n"), "{")
+	})
+}
+
+// MayApprove says whether a message may be a part of a native approval, and is quick where the answer is no: histories are
+// long, and most of them is text and the results of tools.
+func MayApprove(m agui.Message) bool {
+	if m.Plain {
+		return false
+	}
+	for one := agui.MembersOf(m.JSON); one.Next(); {
+		switch name := one.Name(); {
+		case agui.SameKey(name, FunctionApprovals):
+			return true
+		case agui.SameKey(name, "toolCalls") && mayApprove([]byte(one.Value)):
+			return true
+		}
+	}
+	return false
+}
+
+// mayApprove looks for the words that every form has in a key or a name, unless one of their letters is written as an escape.
+func mayApprove(body []byte) bool {
+	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
+}
+
+// asking is the name under which a call asks for an approval, in one of the ways in which it may be read; "" if it asks
+// for none.
+func asking(c gjson.Result, declared map[string]bool) string {
+	named := Texts(c, "function", "name")
+	args := Every(c, "function", "arguments")
+	if len(args) == 0 {
+		args = []gjson.Result{{}}
+	}
+	for _, name := range []string{ConfirmChanges, RequestApproval} {
+		if slices.Contains(named, name) && !declared[name] &&
+			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, ParseText(args)) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
+// one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
+func asks(name string, args gjson.Result) bool {
+	if name == ConfirmChanges {
+		return len(args.Map()) == 0 || len(Texts(args, "function_call_id")) > 0
+	}
+	return slices.ContainsFunc(Members(args, "request"), func(request gjson.Result) bool {
+		return len(Texts(request, "approval_id")) > 0 && len(Texts(request, "function_name")) > 0
+	})
+}
+
+// idsOf are the ids in the named members of an object, "" where it has none. agent-framework-ag-ui reads the call of a tool
+// message from actionExecutionId too.
+func idsOf(object gjson.Result, names ...string) []string {
+	var ids []string
+	for _, name := range names {
+		ids = append(ids, Texts(object, name)...)
+	}
+	if len(ids) == 0 {
+		return []string{""}
+	}
+	return ids
+}
+
+// WithoutApprovals is the input without the approvals at the given places: the messages that answer, the calls that asked,
+// and the assistant's message where nothing else is in it.
+func WithoutApprovals(in agui.RunInput, gone []int) agui.RunInput {
+	if len(gone) == 0 {
+		return in
+	}
+	answers, asked := map[int]bool{}, map[string]bool{}
+	for _, at := range gone {
+		answers[at] = true
+		for _, id := range idsOf(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId", "actionExecutionId") {
+			asked[id] = id != ""
+		}
+	}
+	var kept []agui.Message
+	for at, m := range in.Messages {
+		switch {
+		case answers[at]:
+			m, ok := WithoutFunctionApprovals(m)
+			if ok {
+				kept = append(kept, m)
+			}
+			continue
+		case m.Role == "tool" && asked[m.ToolCallID]:
+			continue
+		}
+		if m, ok := withoutCalls(m, asked); ok {
+			kept = append(kept, m)
+		}
+	}
+	return in.WithMessages(kept)
+}
+
+// WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
+func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
+	object := gjson.ParseBytes(m.JSON)
+	if len(Members(object, FunctionApprovals)) == 0 || IsTool(object) {
+		return m, false
+	}
+	content := object.Get("content")
+	if content.Type == gjson.Null || content.Str == "" && content.Type == gjson.String || content.IsArray() && len(content.Array()) == 0 {
+		return m, false
+	}
+	out := []byte{'{'}
+	object.ForEach(func(k, v gjson.Result) bool {
+		if !agui.SameKey(k.Str, FunctionApprovals) {
+			out = AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	return agui.ParseMessage(append(out, '}')), true
+}

@@ -1,0 +1,61 @@
+package kit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// Denies says whether an answer is a clear no: no backend that is supported carries anything out for it. What is not clear
+// counts as a yes, and so does silence.
+func Denies(a agui.Answer) bool {
+	return a.Status == agui.Cancelled || JSON(a.Payload).DeniesOnly() == nil && saysNo(gjson.ParseBytes(a.Payload))
+}
+
+func saysNo(v gjson.Result) bool {
+	switch {
+	case v.Type == gjson.String:
+		return isNo(v.Str) && !isOrder(v.Str)
+	case v.IsArray():
+		list := v.Array()
+		return len(list) > 0 && !slices.ContainsFunc(list, func(one gjson.Result) bool { return !saysNo(one) })
+	case v.IsObject():
+		found := false
+		v.ForEach(func(k, member gjson.Result) bool {
+			switch {
+			case member.Type == gjson.False:
+				found = isYes(k.Str)
+			case member.Type == gjson.True:
+				found = isNo(k.Str) && !isOrder(k.Str)
+			default:
+				found = slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) &&
+					(saysNo(member) || member.Type == gjson.String && isNo(member.Str))
+			}
+			return !found
+		})
+		return found
+	}
+	return v.Type == gjson.False
+}
+
+// isNo knows the words for no, as values and as keys of a value that is true.
+func isNo(word string) bool {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "abort", "cancel", "canceled", "cancelled", "decline", "declined", "denied", "deny", "false", "ignore", "n", "no", "reject", "rejected", "stop":
+		return true
+	}
+	return false
+}
+
+// isOrder knows those of the words for no that also tell an agent to do something, where nothing says that they are a decision:
+// "cancel" may be the order's.
+func isOrder(word string) bool {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "abort", "cancel", "ignore", "stop":
+		return true
+	}
+	return false
+}

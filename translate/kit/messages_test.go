@@ -1,0 +1,70 @@
+package kit
+
+import (
+	"fmt"
+	"testing"
+
+	"holdpoint/internal/agui"
+)
+
+// calling is an assistant's message with calls of the tool "rm", one for each id.
+func calling(message string, ids ...string) string {
+	list := ""
+	for n, id := range ids {
+		if n > 0 {
+			list += ","
+		}
+		list += `{"id":"` + id + `","type":"function","function":{"name":"rm","arguments":"{}"}}`
+	}
+	return `{"id":"` + message + `","role":"assistant","toolCalls":[` + list + `]}`
+}
+
+func resultOf(id string) string {
+	return `{"id":"r-` + id + `","role":"tool","toolCallId":"` + id + `","content":"ok"}`
+}
+
+func TestWithoutDangling(t *testing.T) {
+	const later = `{"id":"u2","role":"user","content":"And?"}`
+	text := `{"id":"a9","role":"assistant","content":"Well.","toolCalls":[{"id":"c9","type":"function","function":{"name":"rm","arguments":"{\"n\":1.0}"}}]}`
+	for name, c := range map[string]struct {
+		body, want, seen string
+	}{
+		"no call":                                {body("", person), body("", person), ""},
+		"a call with its result":                 {body("", person, calling("a1", "c"), resultOf("c"), later), "", ""},
+		"one without":                            {body("", person, calling("a1", "c")), body("", person), "c false"},
+		"a user's message behind it":             {body("", person, calling("a1", "c"), later), body("", person, later), "c true"},
+		"one of two":                             {body("", person, calling("a1", "c", "d"), resultOf("d")), body("", person, calling("a1", "d"), resultOf("d")), "c false"},
+		"an id again, the older one unanswered":  {body("", calling("a1", "c"), later, calling("a2", "c"), resultOf("c")), body("", later, calling("a2", "c"), resultOf("c")), "c true"},
+		"an id again, the newer one unanswered":  {body("", calling("a1", "c"), resultOf("c"), calling("a2", "c")), body("", calling("a1", "c"), resultOf("c")), "c false"},
+		"text beside it stays":                   {body("", text), body("", `{"id":"a9","role":"assistant","content":"Well."}`), "c9 false"},
+		"keys in another spelling":               {body("", `{"id":"a1","role":"assistant","tool_calls":[{"id":"c","function":{"name":"rm"}}]}`, `{"id":"r","role":"tool","tool_call_id":"c","content":""}`), "", ""},
+		"what came before the call is no answer": {body("", resultOf("c"), calling("a1", "c")), body("", resultOf("c")), "c false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := parsedInput(t, c.body)
+			seen := ""
+			got := WithoutDangling(in, func(d DanglingCall) bool {
+				seen += fmt.Sprint(d.ID, " ", d.Abandoned)
+				return d.Name == "rm"
+			})
+			if c.want == "" {
+				c.want = c.body
+			}
+			if string(got.Raw) != c.want || seen != c.seen {
+				t.Errorf("asked of %q\ngot  %s\nwant %s", seen, got.Raw, c.want)
+			}
+			if kept := WithoutDangling(in, func(DanglingCall) bool { return false }); string(kept.Raw) != c.body {
+				t.Errorf("nothing goes, and the body is %s", kept.Raw)
+			}
+		})
+	}
+}
+
+func parsedInput(t *testing.T, body string) agui.RunInput {
+	t.Helper()
+	in, ok, err := agui.ParseInput([]byte(body))
+	if !ok || err != nil {
+		t.Fatalf("no run (%v): %s", err, body)
+	}
+	return in
+}

@@ -1,0 +1,120 @@
+package kit
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// JSON is a JSON value in an option of a dialect.
+type JSON json.RawMessage
+
+// UnmarshalText reads the value of a variable.
+func (j *JSON) UnmarshalText(text []byte) error {
+	if !json.Valid(text) {
+		return errors.New("want JSON, for example false or null")
+	}
+	*j = append(JSON(nil), text...)
+	return nil
+}
+
+// String is the value as it was written.
+func (j JSON) String() string { return string(j) }
+
+// SaysNothing says whether the value is null, empty text, an empty object or an empty array.
+func (j JSON) SaysNothing() bool { return saysNothing(gjson.ParseBytes(j)) }
+
+// DeniesOnly is nil for a value that no backend could take for a yes: not by what it says, and not because it says nothing.
+func (j JSON) DeniesOnly() error {
+	v := gjson.ParseBytes(j)
+	switch {
+	case !agui.ValidJSON(j):
+		return errors.New("want JSON, for example false")
+	case saysNothing(v):
+		return errors.New("it says nothing, and a backend may take that for go on; want for example false")
+	case mayBeYes(v):
+		return errors.New("it could be taken for an approval; want for example false")
+	}
+	return nil
+}
+
+func saysNothing(v gjson.Result) bool {
+	switch {
+	case v.IsObject():
+		return len(v.Map()) == 0
+	case v.IsArray():
+		return len(v.Array()) == 0
+	}
+	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
+}
+
+// mayBeYes says whether some backend could take the value for a yes by what it says. Any object is a yes to a backend that
+// only asks whether an answer came; no value can be sent that is none to every backend.
+func mayBeYes(v gjson.Result) bool {
+	switch {
+	case v.Type == gjson.True:
+		return true
+	case v.Type == gjson.Number:
+		return v.Num != 0
+	case v.Type == gjson.String:
+		return isYes(v.Str)
+	case v.IsArray():
+		return slices.ContainsFunc(v.Array(), mayBeYes)
+	case v.IsObject():
+		found := false
+		v.ForEach(func(k, member gjson.Result) bool {
+			no := member.Type == gjson.False || member.Type == gjson.Null
+			nested := member.Type != gjson.True && member.Type != gjson.Number && mayBeYes(member)
+			found = isYes(k.Str) && !no || nested
+			return !found
+		})
+		return found
+	}
+	return false
+}
+
+// isYes knows the words with which backends are told to go on, as values and as keys of a value that is not false.
+func isYes(word string) bool {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "okay",
+		"proceed", "true", "trust", "y", "yeah", "yep", "yes":
+		return true
+	}
+	return false
+}
+
+// CutValues cuts the text of an option at the bytes of at, but not within a JSON string, object or array in it. The parts come
+// without white space around them, and empty ones not at all.
+func CutValues(text, at string) []string {
+	var list []string
+	part := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			list = append(list, s)
+		}
+	}
+	from, depth := 0, 0
+	for n := 0; n < len(text); n++ {
+		switch c := text[n]; {
+		case c == '"':
+			for n++; n < len(text) && text[n] != '"'; n++ {
+				if text[n] == '\\' {
+					n++
+				}
+			}
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case depth <= 0 && strings.IndexByte(at, c) >= 0:
+			part(text[from:n])
+			from = n + 1
+		}
+	}
+	part(text[from:])
+	return list
+}

@@ -1,0 +1,168 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// Backends do not read JSON alike: .NET matches keys in any case and takes the last of two, Python takes tool_calls for
+// toolCalls and the last of two equal keys. Who must not overlook a thing reads it as any of them might.
+
+// Texts are the strings at a path of names, found as by Every.
+func Texts(object gjson.Result, path ...string) []string {
+	var out []string
+	for _, v := range Every(object, path...) {
+		if v.Type == gjson.String {
+			out = append(out, v.Str)
+		}
+	}
+	return out
+}
+
+// IsTool says whether a message is one of a tool, in any spelling.
+func IsTool(m gjson.Result) bool {
+	is := false
+	if m.IsObject() {
+		m.ForEach(func(k, v gjson.Result) bool {
+			is = strings.EqualFold(v.Str, "tool") && agui.SameKey(k.Str, "role")
+			return !is
+		})
+	}
+	return is
+}
+
+// Calls are the tool calls of a message, in any spelling.
+func Calls(m gjson.Result) []gjson.Result {
+	var list []gjson.Result
+	for _, v := range Members(m, "toolCalls") {
+		list = append(list, v.Array()...)
+	}
+	return list
+}
+
+// Members are the members of an object with that name, in whatever spelling: .NET matches keys in any case and takes the
+// last of two, Python takes tool_calls for toolCalls. Who must not overlook one looks at all of them.
+func Members(object gjson.Result, name string) []gjson.Result {
+	var list []gjson.Result
+	if object.IsObject() {
+		object.ForEach(func(k, v gjson.Result) bool {
+			if agui.SameKey(k.Str, name) {
+				list = append(list, v)
+			}
+			return true
+		})
+	}
+	return list
+}
+
+// Every is the values at a path of names, in whatever spelling, and of keys that stand twice each.
+func Every(object gjson.Result, path ...string) []gjson.Result {
+	list := []gjson.Result{object}
+	for _, name := range path {
+		var next []gjson.Result
+		for _, v := range list {
+			next = append(next, Members(v, name)...)
+		}
+		list = next
+	}
+	return list
+}
+
+func first(object gjson.Result, name string) gjson.Result {
+	if list := Members(object, name); len(list) > 0 {
+		return list[0]
+	}
+	return gjson.Result{}
+}
+
+// withoutCalls is a message without some of its calls; false if nothing is left of it.
+func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
+	all := Calls(gjson.ParseBytes(m.JSON))
+	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool {
+		return slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] })
+	})
+	switch {
+	case len(left) == len(all):
+		return m, true
+	case len(left) == 0 && gjson.GetBytes(m.JSON, "content").Str == "":
+		return m, false
+	}
+	out := []byte{'{'}
+	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
+		if !agui.SameKey(k.Str, "toolCalls") {
+			out = AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	out = append(out, '}')
+	if len(left) > 0 {
+		var list []json.RawMessage
+		for _, c := range left {
+			list = append(list, json.RawMessage(c.Raw))
+		}
+		out = agui.SetKey(out, "toolCalls", agui.MustMarshal(list))
+	}
+	return agui.ParseMessage(out), true
+}
+
+// WithoutCalls is the input without the given tool calls of the assistant, and without the messages in which nothing
+// else is.
+func WithoutCalls(in agui.RunInput, gone map[string]bool) agui.RunInput {
+	var kept []agui.Message
+	changed := false
+	for _, m := range in.Messages {
+		left, ok := withoutCalls(m, gone)
+		changed = changed || !ok || len(left.JSON) != len(m.JSON)
+		if ok {
+			kept = append(kept, left)
+		}
+	}
+	if !changed {
+		return in
+	}
+	return in.WithMessages(kept)
+}
+
+// MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is a letter that it has once.
+func MaySay(json []byte, word string, rare byte) bool {
+	return hasWord(json, word, rare) || escapesLetters(json)
+}
+
+// escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes all that is not ASCII,
+// and .NET and Go some signs, but nobody letters.
+func escapesLetters(body []byte) bool {
+	for {
+		_, rest, found := bytes.Cut(body, []byte(`\u00`))
+		if !found {
+			return false
+		}
+		if len(rest) > 0 && rest[0] >= '4' && rest[0] <= '7' {
+			return true
+		}
+		body = rest
+	}
+}
+
+// hasWord looks for a lower-case word in any case, by a letter that it has once and texts have seldom.
+func hasWord(body []byte, word string, rare byte) bool {
+	at := strings.IndexByte(word, rare)
+	for _, c := range [...]byte{rare, rare - 'a' + 'A'} {
+		for from := at; from < len(body); from++ {
+			next := bytes.IndexByte(body[from:], c)
+			if next < 0 {
+				break
+			}
+			from += next
+			if begin := from - at; len(body)-begin >= len(word) && strings.EqualFold(string(body[begin:begin+len(word)]), word) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+package kit
+
+import (
+	"testing"
+
+	"holdpoint/internal/agui"
+)
+
+func TestWithoutCalls(t *testing.T) {
+	in, _, err := agui.ParseInput([]byte(body("", person, call("pay", "{}"), person)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := WithoutCalls(in, map[string]bool{"d": true}); string(out.Raw) != string(in.Raw) {
+		t.Errorf("touched: %s", out.Raw)
+	}
+	if out := WithoutCalls(in, map[string]bool{"c": true}); string(out.Raw) != body("", person, person) {
+		t.Errorf("left %s", out.Raw)
+	}
+}
+
+func TestEscapedLetters(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"caf\u00e9 \u0027 \u003c \ud83d\ude00 \u4e2d"`: false, `"\u0041"`: true, `"\u007A"`: true, `"x\u00"`: false, ``: false, `"\u003e\u0061"`: true,
+	} {
+		if got := escapesLetters([]byte(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestHasWord(t *testing.T) {
+	for text, want := range map[string]bool{
+		"approval": true, "an APPROVAL": true, "xapProVals": true, "approvaapproval": true, "vvapproval": true, "APPROvAL": true,
+		"": false, "v": false, "approva": false, "pproval": false, "vapprova": false, "approv\u0101l": false, "approval"[1:] + "a": false,
+	} {
+		if got := hasWord([]byte(text), "approval", 'v'); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package standard
+
+import (
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// Answers implements translate.Dialect: the entries of resume; and command.resume of clients that know the CUSTOM form
+// only and were shown the event that Holdpoint makes.
+func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	answers, err := given(in, p)
+	for n, a := range answers {
+		if i := p.Interrupt(a.ID); i != nil {
+			answers[n] = profileOfInterrupt(i).heard(a)
+		}
+	}
+	return answers, err
+}
+
+// given are the answers in the client's words.
+func given(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	if kit.EchoOf(in) == kit.Mastra {
+		if i := mastraInterrupt(in, p); i != nil {
+			return answersOfMastra(in, i)
+		}
+		if p.Dialect == Name {
+			return kit.Entries(in), nil // not ours; passes untouched, as the announcement did
+		}
+	}
+	return kit.Answers(in, p)
+}
+
+// answersOfMastra reads an answer beside Mastra's echo: false is Mastra's own way to decline.
+func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error) {
+	sent, ok := in.CommandResume()
+	if !ok {
+		return kit.Entries(in), nil
+	}
+	value := kit.ParseText(gjson.ParseBytes(sent))
+	a := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: kit.Payload(value), Native: true}
+	if value.Type == gjson.False {
+		a.Status, a.Payload = agui.Cancelled, nil
+	}
+	return kit.OneSet(kit.Entries(in), []agui.Answer{a})
+}
+
+// mastraInterrupt is the interrupt that an echoed announcement of Mastra's belongs to: the outcome beside it has the id
+// <runId>::<toolCallId> (integrations/mastra).
+func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
+	if kit.EchoOf(in) != kit.Mastra {
+		return nil
+	}
+	event := kit.ParseText(gjson.ParseBytes(in.InterruptEvent()))
+	run, call := event.Get("runId").Str, event.Get("toolCallId").Str
+	for n := range p.Interrupts {
+		if i := &p.Interrupts[n]; call != "" && i.Native == run+"::"+call {
+			return i
+		}
+	}
+	return nil
+}

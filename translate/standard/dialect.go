@@ -1,0 +1,141 @@
+// Package standard is the dialect agui: backends that already speak the interrupt outcome and the resume array, and need
+// Holdpoint for the contract only: one set of ids that never repeat, claims, replays, refusals.
+//
+// It changes what it must: the ids, null members (fatal to clients from 0.0.54 on) and a missing reason. A malformed
+// value stays as it is, so that the client reports it. What is peculiar to one backend's answers stands in profiles.go and nowhere
+// else; what Mastra's own announcement looks like is known because that one is sent beside the outcome and may be what a
+// client answers.
+//
+// Specification: AG-UI 1.0, basic/patterns/interrupt-resume, and its page on interrupts.
+package standard
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Name of the dialect.
+const Name = kit.MastraSpeaks
+
+// reasonDefault is the reason of an interrupt that came without one: a client fails without.
+const reasonDefault = "agui:interrupt"
+
+// A Dialect implements translate.Dialect.
+type Dialect struct{}
+
+// New makes the dialect. It has no options.
+func New() *Dialect { return &Dialect{} }
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// FieldsOnly implements translate.FieldReader.
+func (*Dialect) FieldsOnly(string) bool { return true }
+
+// Sign implements translate.Dialect: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
+// (which is asked before), for the outcome may stand beside it. Without one the stream passes untouched here too.
+func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
+	if held.ID != "" {
+		return translate.No // the same was asked without a call
+	}
+	switch ev.Type {
+	case agui.RunFinished:
+		for range kit.Interrupts(ev) {
+			return translate.Mine
+		}
+	case agui.Custom:
+		if kit.Announced(ev) != kit.Nobody {
+			return translate.Mine
+		}
+	}
+	return translate.No
+}
+
+// Begin implements translate.Dialect. A plain run goes as it came.
+func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		return translate.Out{}, &run{}, nil
+	}
+	for n, a := range r.Answers {
+		if forges(r.Pause.Interrupts[n], a.Payload) {
+			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
+		}
+	}
+	answers := slices.Clone(r.Answers)
+	for n := range answers {
+		said, err := profileOfInterrupt(&r.Pause.Interrupts[n]).said(answers[n])
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		answers[n] = said
+	}
+	in := r.Input
+	if _, sent := in.CommandResume(); sent {
+		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
+	}
+	body := agui.SetKey(in.Raw, "resume", kit.ResumeArray(r.Input, r.Pause, answers))
+	cut, later := behind(r)
+	if len(cut) > 0 {
+		body = agui.SetKey(body, "messages", agui.MessageList(kit.WithoutMessages(in.Messages, cut)))
+	}
+	r.New = later
+	return translate.Out{Body: body, Resumes: true, TakesNew: true, Left: later}, &run{resumes: true, r: r}, nil
+}
+
+// afterwards is the run that brings the messages which did not go with the answers. The state is what has become of it: the request's
+// own would undo what the resumed run has changed.
+func afterwards(r translate.Request) *translate.Exchange {
+	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
+	body = agui.SetKey(body, "messages", agui.MessageList(kit.WithNewMessages(r)))
+	if state, known := r.Transcript.State(); known && state != nil {
+		body = agui.SetKey(body, "state", state)
+	}
+	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: &run{}}
+}
+
+// forges says whether an answer names another tool call than the one that its question is about: AGUI.Server takes an answer
+// for the approval of whatever it names (RunAgentInputExtensions), and its free questions look like anybody's. A schema that
+// asks for the key where no call is asked about is the backend's own word for it.
+func forges(i agui.Interrupt, payload json.RawMessage) bool {
+	object := gjson.ParseBytes(payload)
+	if i.ToolCallID() == "" && gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
+		return false
+	}
+	for _, call := range kit.Members(object, "toolCall") {
+		if !call.IsObject() {
+			continue
+		}
+		if i.ToolCallID() == "" || len(i.Calls) == 1 && !names(call, i.Calls[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// names says whether a call of the host's is the one that was asked about, however its keys are read.
+func names(call gjson.Result, asked agui.AskedCall) bool {
+	args := "null"
+	if asked.Args != "" {
+		args = asked.Args
+	}
+	given := kit.Members(call, "arguments")
+	for _, a := range given {
+		if !agui.ValidJSON([]byte(args)) || !bytes.Equal(agui.Canonical([]byte(a.Raw)), agui.Canonical([]byte(args))) {
+			return false
+		}
+	}
+	for _, key := range []string{"name", "callId"} {
+		want := map[string]string{"name": asked.Name, "callId": asked.ID}[key]
+		if slices.ContainsFunc(kit.Members(call, key), func(v gjson.Result) bool { return v.Str != want }) {
+			return false
+		}
+	}
+	return len(given) > 0 || args == "null" || args == "{}"
+}

@@ -1,0 +1,202 @@
+package standard
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Interrupts as the real backends send them.
+const (
+	adkConfirms    = `{"id":"adk-1","reason":"confirmation","message":"Please","toolCallId":"adk-1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
+	adkPredicts    = `{"id":"u-1","reason":"confirm_changes","toolCallId":"u-1","metadata":{"predict_state":[{"state_key":"document"}]}}`
+	crewAsks       = `{"id":"t","reason":"crewai:human_feedback","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t"}}}`
+	crewAsksFree   = `{"id":"t","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
+	mastraAsks     = `{"id":"r1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r1"}}}`
+	mastraOfATilde = `{"id":"r~1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r~1"}}}`
+	adkOfATilde    = `{"id":"a~1","reason":"confirmation","toolCallId":"a~1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
+	pydanticAsks   = `{"id":"int-c1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object"}}`
+	ag2Asks        = `{"id":"9-1","reason":"tool_call","toolCallId":"c1","metadata":{"ag2":{"proof":"x"}}}`
+	somebodyAsks   = `{"id":"a","reason":"r"}`
+	crewBehindOne  = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
+	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
+)
+
+// What of an answer reaches each backend. "cancelled" and "absent" are no payloads.
+func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
+	const refused, none = "refused", "no payload"
+	for name, c := range map[string]struct {
+		interrupt string
+		sent      map[string]string // what is sent for what is answered
+	}{
+		"ADK, a confirmation": {adkConfirms, map[string]string{
+			`{"confirmed":true}`: `{"confirmed":true}`, `{"confirmed":false}`: `{"confirmed":false}`,
+			`{"confirmed":true,"payload":{"n":1.0}}`: `{"confirmed":true,"payload":{"n":1.0}}`, `{ "payload":null , "confirmed":false}`: `{"confirmed":false,"payload":null}`,
+			`{"approved":true}`: `{"confirmed":true}`, `{"approved":false}`: `{"confirmed":false}`, `{"approved":true,"payload":1}`: `{"confirmed":true,"payload":1}`,
+			`true`: `{"confirmed":true}`, `false`: `{"confirmed":false}`, `{"\u0063onfirmed":false}`: `{"confirmed":false}`,
+			`"no"`: refused, `"yes"`: refused, `{"accepted":false}`: refused, `{"decision":"reject"}`: refused, `{"approved":"false"}`: refused, `0`: refused, `{}`: refused, `[]`: refused,
+			`{"confirmed":"false"}`: refused, `{"confirmed":true,"comment":"x"}`: refused, `{"confirmed":true,"approved":true}`: refused,
+			`{"confirmed":false,"confirmed":true}`: refused, `{"confirmed":true,"payload":1,"payload":2}`: refused, `{"confirmed":true,"hint":"x"}`: refused,
+			"absent": refused, "cancelled": none,
+		}},
+		"ADK, a predicted state": {adkPredicts, map[string]string{
+			`{"accepted":true}`: `{"accepted":true}`, `{"accepted":false}`: `{"accepted":false}`, `{"approved":false}`: `{"accepted":false}`, `{"confirmed":true}`: `{"accepted":true}`,
+			`false`: `{"accepted":false}`, `"no"`: refused, `"yes"`: refused, `{"accepted":"no"}`: refused, `{"accepted":false,"approved":true}`: refused, `0`: refused, `[]`: refused,
+			`{"accepted":true,"steps":[]}`: refused, `{}`: refused, "absent": refused, "cancelled": none,
+		}},
+		"CrewAI": {crewAsks, map[string]string{
+			`"approved"`: `"approved"`, `"rejected"`: `"rejected"`, `""`: refused, `" \t"`: refused, `"\u00a0\u001f"`: refused, "absent": refused, "cancelled": refused,
+		}},
+		"CrewAI, free": {crewAsksFree, map[string]string{`"good"`: `"good"`, `false`: `false`, `""`: refused, "absent": refused, "cancelled": refused}},
+		"CrewAI behind a Holdpoint, which gives the pause up itself": {crewBehindOne, map[string]string{"cancelled": none, `""`: refused}},
+		"CrewAI on a thread whose id looks like Holdpoint's":         {crewOfATilde, map[string]string{"cancelled": refused}},
+		"Mastra": {mastraAsks, map[string]string{
+			`{"approved":true}`: `{"approved":true}`, `"yes"`: `"yes"`, `0`: `0`, `{}`: `{}`, `false`: none, "absent": refused, `null`: refused, "cancelled": none,
+		}},
+		"anybody": {somebodyAsks, map[string]string{`"no"`: `"no"`, `false`: `false`, "absent": none, "cancelled": none}},
+	} {
+		for given, want := range c.sent {
+			t.Run(name+"/"+given, func(t *testing.T) {
+				e := `{"interruptId":"` + gjson.Get(c.interrupt, "id").Str + `~r1","status":"resolved","metadata":{"k":1.0},"payload":` + given + `}`
+				switch given {
+				case "cancelled":
+					e = entry(gjson.Get(c.interrupt, "id").Str+"~r1", "")
+				case "absent":
+					e = strings.Replace(e, `,"payload":absent`, "", 1)
+				}
+				out, _, err := resume(t, pausedBy(t, c.interrupt), parse(t, array(e)))
+				got := refused
+				if code(err) != agui.InvalidPayload && err != nil {
+					t.Fatal(err)
+				} else if err == nil {
+					if got = gjson.GetBytes(out.Body, "resume.0.payload").Raw; got == "" {
+						got = none
+					}
+					if status := gjson.GetBytes(out.Body, "resume.0.status").Str; status != "resolved" && (want != none || given == "absent") {
+						t.Errorf("sent %s", out.Body)
+					}
+					if given != "cancelled" && !strings.Contains(string(out.Body), `"metadata":{"k":1.0}`) && want != none {
+						t.Errorf("the client's own keys are gone: %s", out.Body)
+					}
+				}
+				if got != want {
+					t.Errorf("sent %s, want %s (%v)", got, want, err)
+				}
+			})
+		}
+	}
+}
+
+// A cancelled question among others cannot be left out, and must not be said.
+func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
+	two := pausedBy(t, crewAsksFree, somebodyAsks)
+	if _, _, err := resume(t, two, parse(t, array(entry("t~r1", ""), entry("a~r2", `1`)))); code(err) != agui.InvalidPayload {
+		t.Errorf("%v", err)
+	}
+	if out, _, err := resume(t, two, parse(t, array(entry("t~r1", `"fine"`), entry("a~r2", ``)))); err != nil || gjson.GetBytes(out.Body, "resume.1.status").Str != "cancelled" {
+		t.Errorf("%s %v", out.Body, err)
+	}
+}
+
+// The schema is published where the backend gives none.
+func TestSchemaOfAProfile(t *testing.T) {
+	for interrupt, want := range map[string]string{
+		adkConfirms: `["confirmed"]`, adkPredicts: `["accepted"]`, mastraAsks: ``, somebodyAsks: ``,
+		`{"id":"a","reason":"confirmation","metadata":{"agent_framework":{}}}`:                           ``,
+		`{"id":"a","reason":"confirmation","metadata":{"adk":{}},"responseSchema":{"required":["own"]}}`: `["own"]`,
+	} {
+		if got := gjson.GetBytes(pausedBy(t, interrupt).Interrupts[0].Schema(), "required").Raw; got != want {
+			t.Errorf("%s: required %s", interrupt, got)
+		}
+	}
+}
+
+// A transcript of messages and a state.
+type told struct {
+	messages []agui.Message
+	state    string
+}
+
+func (told) Calls() []agui.Call               { return nil }
+func (s told) State() (json.RawMessage, bool) { return json.RawMessage(s.state), true }
+func (s told) Messages() (list []json.RawMessage, whole bool) {
+	for _, m := range s.messages {
+		list = append(list, m.JSON)
+	}
+	return list, true
+}
+
+// Which of the messages beside the answers go with them.
+func TestMessagesBesideTheAnswers(t *testing.T) {
+	const known, call = `{"id":"u1","role":"user","content":"Go."}`, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	const said, result, thought = `{"id":"u2","role":"user","content":"And hurry."}`, `{"id":"x1","role":"tool","toolCallId":"c1","content":"ok"}`, `{"id":"g1","role":"reasoning","content":"Hm."}`
+	for name, c := range map[string]struct{ interrupt, with, after string }{
+		"anybody":                         {somebodyAsks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"ADK: nothing that is new":        {adkConfirms, "u1 m1 x1", "u1 m1 g1 x1 u2"},
+		"CrewAI: none":                    {crewAsksFree, "u1 m1 g1", "u1 m1 g1 x1 u2"},
+		"Mastra: none":                    {mastraAsks, "u1 m1 g1", "u1 m1 g1 x1 u2"},
+		"Mastra, a run's id with a tilde": {mastraOfATilde, "u1 m1 g1", "u1 m1 g1 x1 u2"},
+		"ADK, a call's id with a tilde":   {adkOfATilde, "u1 m1 x1", "u1 m1 g1 x1 u2"},
+		"Mastra behind a Holdpoint: all":  {`{"id":"r1::c1~x","reason":"mastra:tool_suspend","toolCallId":"c1"}`, "u1 m1 g1 x1 u2", ""},
+		"AG2":                             {ag2Asks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"pydantic-ai: all":                {pydanticAsks, "u1 m1 g1 x1 u2", ""},
+		"a Holdpoint: all":                {`{"id":"a~x","reason":"r"}`, "u1 m1 g1 x1 u2", ""},
+		"CrewAI behind one: all":          {crewBehindOne, "u1 m1 g1 x1 u2", ""},
+		"another question's int-":         {`{"id":"int-c2","reason":"tool_call","toolCallId":"c1"}`, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"ADK beside somebody's":           {somebodyAsks + `,` + adkConfirms, "u1 m1 x1", "u1 m1 g1 x1 u2"},
+		"pydantic-ai and somebody's":      {pydanticAsks + `,` + somebodyAsks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, c.interrupt)
+			var answers []agui.Answer
+			for _, i := range p.Interrupts {
+				answers = append(answers, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: []byte(`true`)})
+			}
+			in := parse(t, `"state":{"old":1},"forwardedProps":{"k":1}`)
+			for _, m := range []string{known, call, thought, result, said} {
+				in.Messages = append(in.Messages, agui.ParseMessage([]byte(m)))
+			}
+			in = in.WithMessages(in.Messages)
+			for _, m := range in.Messages[:2] {
+				p.Seen = append(p.Seen, agui.See(m))
+			}
+			r := translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: told{messages: in.Messages, state: `{"new":2}`}}
+			out, run, err := New().Begin(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := idsOf(out.Body); got != c.with || !out.TakesNew || !out.Resumes {
+				t.Errorf("with the answers: %q, want %q", got, c.with)
+			}
+			_, res, _ := play(run, started, finished)
+			got := ""
+			if next := res.Next; next != nil {
+				got = idsOf(next.Out.Body)
+				body := gjson.ParseBytes(next.Out.Body)
+				if body.Get("resume").Exists() || body.Get("state").Raw != `{"new":2}` || body.Get("protocolVersion").Str != "1.0" || body.Get("forwardedProps").Raw != `{"k":1}` ||
+					!next.Out.TakesNew || next.Out.Resumes || len(next.Out.Left) > 0 {
+					t.Errorf("afterwards %+v %s", next.Out, next.Out.Body)
+				}
+			}
+			if got != c.after {
+				t.Errorf("afterwards %q, want %q", got, c.after)
+			}
+			if _, res, _ := play(run, started, outcome(somebodyAsks)); res.Next != nil || len(res.Pause.Interrupts) != 1 {
+				t.Errorf("after another question: %+v", res)
+			}
+		})
+	}
+}
+
+func idsOf(body []byte) string {
+	var ids []string
+	for _, m := range gjson.GetBytes(body, "messages").Array() {
+		ids = append(ids, m.Get("id").Str)
+	}
+	return strings.Join(ids, " ")
+}

@@ -1,0 +1,125 @@
+package standard
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run; one that goes on for
+// longer meant something else by it.
+const maxHeld = 1 << 20
+
+// A run translates one exchange. The outcome is in the terminal event, but some backends (Mastra, CrewAI) announce the
+// pause by a CUSTOM on_interrupt before it: no client may learn of a question before it is saved, so that event is held,
+// and what follows it too, for the order is the backend's.
+type run struct {
+	resumes  bool
+	r        translate.Request // of a resume: New are the messages that did not go with the answers
+	streamed bool              // anything but RUN_STARTED was seen
+
+	held []agui.Event // from the first announcement on
+	size int
+	late bool // too much came after it: nothing is held any more
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	if ev.Type != agui.RunStarted {
+		run.streamed = true
+	}
+	if run.late || run.held == nil && kit.Announced(ev) == kit.Nobody {
+		emit(ev)
+		return nil
+	}
+	run.held = append(run.held, ev.Clone())
+	if run.size += len(ev.JSON); run.size > maxHeld {
+		run.late = true
+		for _, h := range run.held {
+			emit(h)
+		}
+		run.held = nil
+	}
+	return nil
+}
+
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	if t != agui.RunStarted && !run.streamed {
+		return false
+	}
+	return run.late || run.held == nil && t != agui.Custom
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
+	switch e.Event.Type {
+	case agui.RunFinished:
+		for range kit.Interrupts(e.Event) {
+			res = paused(e.Event)
+			break
+		}
+		if len(run.r.New) > 0 && len(res.Pause.Interrupts) == 0 {
+			res.Next = afterwards(run.r)
+		}
+	case agui.RunErrored:
+		res = run.failed(e.Event)
+	}
+	for _, h := range run.held {
+		if len(res.Pause.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
+			res.Pause.Native = append(res.Pause.Native, h.JSON)
+		} else {
+			res.Before = append(res.Before, h)
+		}
+	}
+	return res, nil
+}
+
+// failed is the result of a run that ended in RUN_ERROR. On a resume, and only if it was all that came, some codes say
+// that nothing was done: the integrations for Strands (integrations/aws-strands) and Microsoft Agent Framework (issue
+// 7570) check the answers first. A Holdpoint behind this one says of its own backend that the question is lost.
+func (run *run) failed(ev agui.Event) translate.Result {
+	res := translate.Result{Finish: ev}
+	code := agui.Code(ev.Get("code").Str)
+	switch {
+	case run.resumes && code == agui.BackendLostInterrupt:
+		return translate.Result{Lost: true}
+	case !run.resumes || run.streamed:
+		return res
+	}
+	switch code {
+	case agui.UnknownInterruptID, "APPROVAL_RESUME_NOT_FOUND":
+		return translate.Result{Lost: true}
+	case agui.InvalidPayload, agui.PartialResume, agui.ThreadBusy,
+		"APPROVAL_RESUME_INVALID", "APPROVAL_RESUME_INVALID_RESPONSE", "APPROVAL_RESUME_MISSING_INTERRUPT",
+		"WORKFLOW_RESUME_INVALID", "WORKFLOW_RESUME_INVALID_RESPONSE", "WORKFLOW_RESUME_MISSING_INTERRUPT":
+		res.Nothing = true
+	}
+	return res
+}
+
+func paused(finish agui.Event) translate.Result {
+	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
+	for i := range kit.Interrupts(agui.NewEvent(p.NativeFinish)) {
+		native, o := i.Get("id").Str, object(i)
+		if schema := profileOf(native, i).schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
+			o = agui.SetKey(o, "responseSchema", []byte(schema))
+		}
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: o})
+	}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Pause: p}
+}
+
+// object is the interrupt as the client gets it, but for the id: every value keeps its bytes.
+func object(i gjson.Result) []byte {
+	o := kit.Pruned(i, "id")
+	if !agui.View(o).Get("reason").Exists() {
+		o = agui.SetString(o, "reason", reasonDefault)
+	}
+	return o
+}

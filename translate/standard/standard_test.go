@@ -1,0 +1,453 @@
+package standard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+	text     = `{"type":"TEXT_MESSAGE_START","messageId":"m"}`
+	schema   = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+)
+
+func outcome(interrupts ...string) string {
+	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","x":1.0,"outcome":{"type":"interrupt","interrupts":[` + strings.Join(interrupts, ",") + `]}}`
+}
+
+func play(run translate.Run, stream ...string) (emitted []agui.Event, res translate.Result, err error) {
+	end := translate.End{}
+	for _, s := range stream {
+		ev := agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte(s)}
+		if ev.Type.Terminal() {
+			end.Event = ev
+			break
+		}
+		err = errors.Join(err, run.Event(ev, func(ev agui.Event) { emitted = append(emitted, ev) }))
+	}
+	res, endErr := run.End(end)
+	return emitted, res, errors.Join(err, endErr)
+}
+
+func plain(t testing.TB, stream ...string) translate.Result {
+	t.Helper()
+	out, run, err := New().Begin(translate.Request{Input: parse(t, ``)})
+	if err != nil || out.Body != nil || out.Resumes {
+		t.Fatalf("%+v %v", out, err)
+	}
+	emitted, res, err := play(run, stream...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range emitted {
+		if ev.Edited || string(ev.Frame) != string(ev.JSON) {
+			t.Fatalf("touched: %s", ev.JSON)
+		}
+	}
+	return res
+}
+
+func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
+	t.Helper()
+	p := plain(t, started, outcome(interrupts...)).Pause
+	p.ID = "0123456789abcdef0123456789abcdef"
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		i.ID = fmt.Sprintf("%s~r%d", i.Native, n+1)
+		i.Object = agui.SetString(i.Object, "id", i.ID)
+	}
+	return p
+}
+
+func parse(t testing.TB, more string) agui.RunInput {
+	t.Helper()
+	body := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[]`
+	if more != "" {
+		body += "," + more
+	}
+	in, ok, err := agui.ParseInput([]byte(body + "}"))
+	if !ok || err != nil {
+		t.Fatalf("%v %v: %s", ok, err, body)
+	}
+	return in
+}
+
+func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, translate.Run, error) {
+	t.Helper()
+	answers, err := New().Answers(in, p)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	var ordered []agui.Answer
+	for _, a := range answers {
+		if p.Interrupt(a.ID) == nil {
+			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
+		}
+	}
+	for _, i := range p.Interrupts {
+		at := slices.IndexFunc(answers, func(a agui.Answer) bool { return a.ID == i.ID })
+		if at < 0 {
+			return translate.Out{}, nil, agui.Errorf(agui.PartialResume, "%q", i.ID)
+		}
+		ordered = append(ordered, answers[at])
+	}
+	return New().Begin(translate.Request{Input: in, Pause: p, Answers: ordered})
+}
+
+func code(err error) agui.Code {
+	var e *agui.RunError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func entry(id, payload string) string {
+	if payload == "" {
+		return `{"interruptId":"` + id + `","status":"cancelled"}`
+	}
+	return `{"interruptId":"` + id + `","status":"resolved","payload":` + payload + `}`
+}
+
+func array(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
+
+func command(value string) string { return `"forwardedProps":{"command":{"resume":` + value + `}}` }
+
+func TestPause(t *testing.T) {
+	for name, c := range map[string]struct{ given, native, want string }{
+		"as it is but for the id": {
+			`{"id":"a","reason":"tool_call","toolCallId":"c","responseSchema":{"x":12345678901234567890,"y":"<&>"},"metadata":{"k":null}}`, "a",
+			`{"reason":"tool_call","toolCallId":"c","responseSchema":{"x":12345678901234567890,"y":"<&>"},"metadata":{"k":null}}`,
+		},
+		"nulls go":                     {`{"message":null,"id":"a","expiresAt":null,"reason":"r","own":null}`, "a", `{"reason":"r"}`},
+		"a missing reason":             {`{"id":"a"}`, "a", `{"reason":"agui:interrupt"}`},
+		"a null reason":                {`{"id":"a","reason":null,"message":"m"}`, "a", `{"message":"m","reason":"agui:interrupt"}`},
+		"an empty reason":              {`{"id":"a","reason":""}`, "a", `{"reason":""}`},
+		"a malformed value stays":      {`{"id":"a","reason":"r","responseSchema":true}`, "a", `{"reason":"r","responseSchema":true}`},
+		"no id":                        {`{"reason":"r"}`, "", `{"reason":"r"}`},
+		"the id twice, both are taken": {`{"id":"a","reason":"r","id":"b"}`, "a", `{"reason":"r"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := outcome(c.given)
+			res := plain(t, started, text, stream)
+			p := res.Pause
+			if len(p.Interrupts) != 1 || p.Dialect != "agui" || p.Native != nil || string(p.NativeFinish) != stream {
+				t.Fatalf("%+v", res)
+			}
+			if i := p.Interrupts[0]; string(i.Object) != c.want || i.Native != c.native {
+				t.Errorf("interrupt %q %s, want %q %s", i.Native, i.Object, c.native, c.want)
+			}
+			if got := string(res.Finish.JSON); got != `{"type":"RUN_FINISHED","threadId":"t","runId":"r","x":1.0}` || !res.Finish.Edited {
+				t.Errorf("finish %s", got)
+			}
+		})
+	}
+}
+
+func TestEndsThatAreNoPause(t *testing.T) {
+	for name, end := range map[string]string{
+		"a plain end":    finished,
+		"success":        `{"type":"RUN_FINISHED","outcome":{"type":"success","pendingToolCallIds":["x"]}}`,
+		"no interrupts":  outcome(),
+		"no objects":     outcome(`"x"`, `null`),
+		"a string (v1)":  `{"type":"RUN_FINISHED","outcome":"interrupt"}`,
+		"two types":      `{"type":"RUN_FINISHED","type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a"}]}}`,
+		"an error":       `{"type":"RUN_ERROR","message":"m","code":"UNKNOWN_INTERRUPT_ID"}`,
+		"nothing at all": ``,
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := plain(t, started, end)
+			if string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Pause.Interrupts) > 0 || res.Lost || res.Nothing {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	one := pausedBy(t, `{"id":"a","reason":"r"}`)
+	two := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"b","reason":"r"}`)
+	same := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"a","reason":"r"}`)
+	mastra := pausedBy(t, `{"id":"run-1::c1","reason":"mastra:tool_suspend","toolCallId":"c1"}`)
+	event := func(value, event string) string {
+		return `"forwardedProps":{"command":{"resume":` + value + `,"interruptEvent":` + event + `}}`
+	}
+	suspend := `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c1\",\"runId\":\"run-1\"}"`
+	for name, c := range map[string]struct {
+		pause      agui.Pause
+		more, want string
+		code       agui.Code
+	}{
+		"none":                             {one, ``, ``, ""},
+		"entries":                          {two, array(entry("b~r2", `1`), entry("a~r1", ``)), `b~r2 resolved 1; a~r1 cancelled `, ""},
+		"entries by native ids":            {two, array(entry("b", `1`)), `b resolved 1`, ""},
+		"an unknown id":                    {one, array(entry("x", `1`)), `x resolved 1`, ""},
+		"a value for the one":              {one, command(`{"approved":true}`), `a~r1 resolved {"approved":true} *`, ""},
+		"a value as JSON text":             {one, command(`"{\"approved\":true}"`), `a~r1 resolved {"approved":true} *`, ""},
+		"a text that looks like a number":  {one, command(`"42"`), `a~r1 resolved "42" *`, ""},
+		"false":                            {one, command(`false`), `a~r1 resolved false *`, ""},
+		"null is none":                     {one, command(`null`), ``, ""},
+		"an object keyed by published ids": {two, command(`{"b~r2":2,"a~r1":null}`), `b~r2 resolved 2 *; a~r1 resolved  *`, ""},
+		"an object keyed by native ids":    {two, command(`{"b":2,"a":1}`), `b~r2 resolved 2 *; a~r1 resolved 1 *`, ""},
+		"a native id that two have":        {same, command(`{"a":1}`), `a~r1 resolved {"a":1} *`, ""},
+		"one of two":                       {two, command(`{"b":2}`), `b~r2 resolved 2 *`, ""},
+		"one twice":                        {two, command(`{"b":2,"b~r2":2}`), ``, agui.InvalidPayload},
+		"a value for several answers one":  {two, command(`true`), `a~r1 resolved true *`, ""},
+		"Holdpoint's event names it":       {two, event(`true`, `"{\"id\":\"b~r2\",\"reason\":\"r\"}"`), `b~r2 resolved true *`, ""},
+		"Holdpoint's event, parsed":        {two, event(`true`, `{"interrupts":[{"id":"b~r2"}]}`), `b~r2 resolved true *`, ""},
+		"another question's event":         {one, event(`true`, `"{\"id\":\"z~9\"}"`), ` resolved true *`, ""},
+		"an event of somebody else":        {one, event(`true`, `"What?"`), ` resolved true *`, ""},
+		"Mastra's event beside an outcome": {mastra, event(`{"x":1}`, suspend), `run-1::c1~r1 resolved {"x":1} *`, ""},
+		"Mastra's way to decline":          {mastra, event(`false`, suspend), `run-1::c1~r1 cancelled  *`, ""},
+		"Mastra's event of another day":    {one, event(`{"x":1}`, suspend), ``, ""},
+		"Mastra's event, no pause":         {agui.Pause{Dialect: Name}, event(`{"x":1}`, suspend), ``, ""},
+		"Mastra's event, nobody's route":   {agui.Pause{}, event(`{"x":1}`, suspend), ` resolved {"x":1} *`, ""},
+		"a value, no pause":                {agui.Pause{}, command(`1`), ` resolved 1 *`, ""},
+		"both forms, no pause":             {agui.Pause{}, array(entry("x", "")) + "," + command(`1`), `x cancelled ;  resolved 1 *`, ""},
+		"both say the same":                {one, array(entry("a~r1", `{"x":1}`)) + "," + command(`{ "x": 1 }`), `a~r1 resolved {"x":1}`, ""},
+		"a no and a yes":                   {one, array(entry("a~r1", ``)) + "," + command(`true`), ``, agui.ResumeConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := New().Answers(parse(t, c.more), c.pause)
+			var lines []string
+			for _, a := range got {
+				lines = append(lines, a.ID+" "+string(a.Status)+" "+string(a.Payload)+map[bool]string{true: " *"}[a.Native])
+			}
+			if strings.Join(lines, "; ") != c.want || code(err) != c.code {
+				t.Errorf("answers %q (%v), want %q", lines, err, c.want)
+			}
+		})
+	}
+}
+
+func TestResume(t *testing.T) {
+	two := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"b","reason":"r"}`)
+	for name, c := range map[string]struct{ more, want string }{
+		"entries keep their order and bytes": {
+			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b~r2","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}}, ` + entry("a~r1", "") + `]`,
+			`"forwardedProps":{"k":1},"resume":[{"interruptId":"b","status":"resolved","metadata":{"sig":"x"},"payload":{"n":1.0, "m":null}},{"interruptId":"a","status":"cancelled"}]`,
+		},
+		"what is cancelled brings no payload": {
+			`"resume":[{"interruptId":"a~r1","status":"cancelled","payload":{"approved":true},"metadata":{"n":1.0}},` + entry("b~r2", "2") + `]`,
+			`"resume":[{"interruptId":"a","status":"cancelled","metadata":{"n":1.0}},{"interruptId":"b","status":"resolved","payload":2}]`,
+		},
+		"command.resume becomes entries": {
+			`"forwardedProps":{"k":1,"command":{"resume":{"a~r1":true,"b":null},"interruptEvent":"{\"interrupts\":[{\"id\":\"a~r1\"}]}"}}`,
+			`"forwardedProps":{"k":1},"resume":[{"interruptId":"a","status":"resolved","payload":true},{"interruptId":"b","status":"resolved"}]`,
+		},
+		"both forms: the array": {
+			array(entry("a~r1", "1"), entry("b~r2", "2")) + `,"forwardedProps":{"command":{"resume":{"a":1,"b":2},"goto":1}}`,
+			`"resume":[{"interruptId":"a","status":"resolved","payload":1},{"interruptId":"b","status":"resolved","payload":2}],"forwardedProps":{"command":{"goto":1}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resume(t, two, parse(t, c.more))
+			want := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[],` + c.want + `}`
+			if err != nil || string(out.Body) != want || !out.Resumes || !out.TakesNew {
+				t.Errorf("%+v %v\n%s, want\n%s", out, err, out.Body, want)
+			}
+		})
+	}
+	t.Run("answers that admit made", func(t *testing.T) {
+		answers := []agui.Answer{{ID: "a~r1", Status: agui.Cancelled, Payload: json.RawMessage("1")}, {ID: "b~r2", Status: agui.Cancelled}}
+		in := parse(t, `"forwardedProps":{"command":{"resume":1}}`)
+		out, _, err := New().Begin(translate.Request{Input: in, Pause: two, Answers: answers})
+		if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != `[{"interruptId":"a","status":"cancelled"},{"interruptId":"b","status":"cancelled"}]` || gjson.GetBytes(out.Body, "forwardedProps.command").Exists() {
+			t.Errorf("%s %v", out.Body, err)
+		}
+	})
+}
+
+// AGUI.Server takes an answer with a toolCall for an approval of that call, whatever was asked.
+func TestFreeAnswerIsNoApproval(t *testing.T) {
+	const free, bound = `{"id":"a","reason":"input_required"}`, `{"id":"a","reason":"tool_call","toolCallId":"c"}`
+	const asks = `{"id":"a","reason":"r","responseSchema":{"type":"object","properties":{"toolCall":{"type":"object"}}}}`
+	for name, c := range map[string]struct {
+		interrupt, payload string
+		want               agui.Code
+	}{
+		"a call":                    {free, `{"approved":true,"toolCall":{"callId":"x","name":"format"}}`, agui.InvalidPayload},
+		"the key in escapes":        {free, `{"tool\u0043all":{"name":"format"}}`, agui.InvalidPayload},
+		"the key in another case":   {free, `{"ToolCall":{"name":"format"}}`, agui.InvalidPayload},
+		"a text under that key":     {free, `{"toolCall":"x"}`, ""},
+		"the key further inside":    {free, `{"a":{"toolCall":{}}}`, ""},
+		"a list":                    {free, `[{"toolCall":{}}]`, ""},
+		"a question about a call":   {bound, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, ""},
+		"a question that wants one": {asks, `{"toolCall":{"name":"rm"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resume(t, pausedBy(t, c.interrupt), parse(t, array(entry("a~r1", c.payload))))
+			if code(err) != c.want {
+				t.Errorf("%v; sent %s", err, out.Body)
+			}
+		})
+	}
+}
+
+// The same host runs what the answer names, where the question is about another call too.
+func TestAnswerNamesTheCallThatWasAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		args, payload string
+		want          agui.Code
+	}{
+		"the call":                  {`{"path":"a"}`, `{"approved":true,"toolCall":{"$type":"functionCall","callId":"c","name":"rm","arguments":{ "path" : "a" }}}`, ""},
+		"no call":                   {`{"path":"a"}`, `{"approved":true}`, ""},
+		"without arguments":         {``, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, ""},
+		"with an empty list of any": {`{}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, ""},
+		"another tool":              {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"wipe","arguments":{"path":"a"}}}`, agui.InvalidPayload},
+		"other arguments":           {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm","arguments":{"path":"/"}}}`, agui.InvalidPayload},
+		"arguments twice":           {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm","arguments":{"path":"a"},"Arguments":{"path":"/"}}}`, agui.InvalidPayload},
+		"no arguments, where some":  {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, agui.InvalidPayload},
+		"another id":                {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"d","name":"rm","arguments":{"path":"a"}}}`, agui.InvalidPayload},
+		"in other spellings":        {`{"path":"a"}`, `{"approved":true,"ToolCall":{"callId":"c","NAME":"wipe","arguments":{"path":"a"}}}`, agui.InvalidPayload},
+		"two":                       {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm","arguments":{"path":"a"}},"ToolCall":{"name":"wipe","arguments":{}}}`, agui.InvalidPayload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, `{"id":"a","reason":"tool_call","toolCallId":"c"}`)
+			p.Interrupts[0].Calls = []agui.AskedCall{{ID: "c", Name: "rm", Args: c.args}}
+			out, _, err := resume(t, p, parse(t, array(entry("a~r1", c.payload))))
+			if code(err) != c.want {
+				t.Errorf("%v; sent %s", err, out.Body)
+			}
+		})
+	}
+}
+
+// RUN_ERROR of a resume: what says that nothing was done, and only if nothing was.
+func TestErrorOfAResume(t *testing.T) {
+	p := pausedBy(t, `{"id":"a","reason":"r"}`)
+	failed := func(code string) string { return `{"type":"RUN_ERROR","message":"m","code":"` + code + `"}` }
+	for name, c := range map[string]struct {
+		stream        []string
+		lost, nothing bool
+	}{
+		"unknown":                   {[]string{started, failed("UNKNOWN_INTERRUPT_ID")}, true, false},
+		"not found":                 {[]string{failed("APPROVAL_RESUME_NOT_FOUND")}, true, false},
+		"unknown, after something":  {[]string{started, text, failed("UNKNOWN_INTERRUPT_ID")}, false, false},
+		"lost, says a Holdpoint":    {[]string{started, text, failed("BACKEND_LOST_INTERRUPT")}, true, false},
+		"invalid payload":           {[]string{started, failed("INVALID_PAYLOAD")}, false, true},
+		"partial":                   {[]string{started, failed("PARTIAL_RESUME")}, false, true},
+		"an answer of another type": {[]string{started, failed("WORKFLOW_RESUME_INVALID_RESPONSE")}, false, true},
+		"busy":                      {[]string{started, failed("THREAD_BUSY")}, false, true},
+		"busy, after something":     {[]string{started, text, failed("THREAD_BUSY")}, false, false},
+		"any other":                 {[]string{started, failed("X")}, false, false},
+		"none":                      {[]string{started, `{"type":"RUN_ERROR","message":"m"}`}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, run, err := resume(t, p, parse(t, array(entry("a~r1", "1"))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, res, _ := play(run, c.stream...)
+			if res.Lost != c.lost || res.Nothing != c.nothing || (res.Finish.Type == "") != c.lost {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}
+
+func TestSign(t *testing.T) {
+	for event, want := range map[string]translate.Verdict{
+		outcome(`{"id":"a"}`): translate.Mine, outcome(): translate.No, finished: translate.No, text: translate.No,
+		`{"type":"RUN_FINISHED","outcome":"interrupt"}`: translate.No,
+	} {
+		if got := New().Sign(agui.NewEvent([]byte(event)), agui.Call{}, nil); got != want {
+			t.Errorf("%s: %v", event, got)
+		}
+	}
+}
+
+// FuzzEvents: whatever a backend streams, nothing panics and no interrupt is without reason or has a null.
+func FuzzEvents(f *testing.F) {
+	f.Add(started + "\n" + text + "\n" + outcome(`{"id":"a","reason":null,"message":null,"responseSchema":`+schema+`}`, `{"id":"b"}`))
+	f.Add(finished)
+	f.Add(outcome(`{"id":7,"reason":"r"}`, `[]`))
+	f.Fuzz(func(t *testing.T, stream string) {
+		_, run, err := New().Begin(translate.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(stream, "\n")
+		_, res, err := play(run, lines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range res.Pause.Interrupts {
+			v := gjson.ParseBytes(i.Object)
+			if !json.Valid(i.Object) || !v.Get("reason").Exists() {
+				t.Fatalf("object %s", i.Object)
+			}
+			v.ForEach(func(k, v gjson.Result) bool {
+				if v.Type == gjson.Null || k.Str == "id" {
+					t.Fatalf("object %s", i.Object)
+				}
+				return true
+			})
+		}
+		if len(res.Pause.Interrupts) > 0 && (!json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists()) {
+			t.Fatalf("finish %s", res.Finish.JSON)
+		}
+	})
+}
+
+// FuzzAnswers: whatever a client sends, nothing panics, what goes out is JSON, and a cancelled or a denied answer goes
+// out as one.
+func FuzzAnswers(f *testing.F) {
+	for _, more := range []string{
+		``, array(entry("a~r1", `{"approved":true}`), entry("b~r2", ``)), array(entry("b~r2", `false`), entry("a~r1", `{"approved":false}`)),
+		command(`{"a":true,"b":false}`), command(`"{\"a~r1\":1,\"b~r2\":null}"`), command(`true`), command(`[]`),
+		`"forwardedProps":{"command":{"resume":{"a":1,"b":2},"interruptEvent":"{\"id\":\"a~r1\"}"}}`,
+		array(entry("a~r1", ``), entry("b~r2", ``)) + `,"forwardedProps":7`,
+	} {
+		f.Add(more)
+	}
+	f.Fuzz(func(t *testing.T, more string) {
+		body := `{"threadId":"t","runId":"r","messages":[]`
+		if more != "" {
+			body += "," + more
+		}
+		body += "}"
+		if !json.Valid([]byte(body)) {
+			return
+		}
+		in, ok, err := agui.ParseInput([]byte(body))
+		if !ok || err != nil {
+			return
+		}
+		p := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"b","reason":"r"}`)
+		if _, err := New().Answers(in, agui.Pause{}); err != nil && code(err) == "" {
+			t.Fatal(err)
+		}
+		answers, _ := New().Answers(in, p)
+		out, _, err := resume(t, p, in)
+		if err != nil {
+			if code(err) == "" {
+				t.Fatal(err)
+			}
+			return
+		}
+		entries := gjson.GetBytes(out.Body, "resume").Array()
+		if !json.Valid(out.Body) || len(entries) != 2 {
+			t.Fatalf("body %s", out.Body)
+		}
+		for _, e := range entries {
+			at := slices.IndexFunc(answers, func(a agui.Answer) bool { return strings.HasPrefix(a.ID, e.Get("interruptId").Str+"~") })
+			if at < 0 || string(answers[at].Status) != e.Get("status").Str {
+				t.Fatalf("%s became %s", body, out.Body)
+			}
+			if want := answers[at].Payload; len(want) > 0 && string(want) != e.Get("payload").Raw {
+				t.Fatalf("%s became %s", body, out.Body)
+			}
+		}
+	})
+}
