@@ -71,10 +71,10 @@ func TestNativeApprovalsInARow(t *testing.T) {
 		now := time.Now()
 		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 			if n == 1 {
-				sendStream(w, stream(started, pairAsked("c1"), finished))
+				sendStream(w, streamOf(started, pairAsked("c1"), finished))
 				return
 			}
-			sendStream(w, stream(started, resultEvent(fmt.Sprintf("c%d", n-1)), pairAsked(fmt.Sprintf("c%d", n)), finished))
+			sendStream(w, streamOf(started, resultEvent(fmt.Sprintf("c%d", n-1)), pairAsked(fmt.Sprintf("c%d", n)), finished))
 		}, nativeAt(&now, time.Hour, 0))
 		history := []string{oldUser}
 		for n := 1; n <= 12; n++ {
@@ -102,9 +102,9 @@ func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 			switch n {
 			case 1, 3:
-				sendStream(w, stream(started, pairAsked("c1"), finished))
+				sendStream(w, streamOf(started, pairAsked("c1"), finished))
 			default:
-				sendStream(w, stream(started, finished))
+				sendStream(w, streamOf(started, finished))
 			}
 		}, nativeAt(&now, time.Minute, 0))
 		g.do(withMessages(oldUser))
@@ -131,10 +131,10 @@ func TestNativeAnswerTooLate(t *testing.T) {
 		now := time.Now()
 		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 			if n == 1 {
-				sendStream(w, stream(started, pairAsked("c1"), finished))
+				sendStream(w, streamOf(started, pairAsked("c1"), finished))
 				return
 			}
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		}, nativeAt(&now, time.Hour, time.Minute))
 		g.do(withMessages(oldUser))
 		now = now.Add(time.Hour)
@@ -158,10 +158,10 @@ func TestNewMessagesWithoutApprovals(t *testing.T) {
 	} {
 		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 			if n == 1 {
-				sendStream(w, stream(asked...))
+				sendStream(w, streamOf(asked...))
 				return
 			}
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		})
 		got := g.do(withMessages(oldUser))
 		id := gjson.Get(got[strings.LastIndex(got, `{"type":"RUN_FINISHED"`):], "outcome.interrupts.0.id").Str
@@ -190,7 +190,7 @@ func TestResumeObjectBesideAnother(t *testing.T) {
 		"auto":             {started, asks},
 		"agent-framework":  {started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","metadata":{"agent_framework":{}}}]}}`},
 	} {
-		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(asked...)) })
+		g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(asked...)) })
 		g.do(withMessages(oldUser))
 		got := g.do(strings.TrimSuffix(withMessages(oldUser), "}") + `,"resume":{"payload":false},"forwardedProps":{"command":{"resume":true}}}`)
 		if g.called() != 1 || !strings.Contains(got, "RUN_ERROR") {

@@ -56,7 +56,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 		"a way on beside one of another day": {strings.TrimSuffix(withMessages(oldUser, askCall, askYes, askWords), "}") + resumeWith(no("gone~1")) + "}", "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askWords + "]", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) })
+			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) })
 			wantTypes(t, g.do(c.body), c.types)
 			if (g.called() > 0) != (c.sent != "") {
 				t.Fatalf("the backend was called %d times", g.called())
@@ -70,7 +70,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 		})
 	}
 	t.Run("in a body that is no run", func(t *testing.T) {
-		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) })
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) })
 		res, got := g.answer(`{"messages":[` + askCall + `,` + askYes + `]}`)
 		if res.StatusCode != http.StatusBadRequest || g.called() != 0 || !strings.Contains(got, "no run") {
 			t.Errorf("%d %s", res.StatusCode, got)
@@ -83,9 +83,9 @@ func TestAnswerInAMessage(t *testing.T) {
 	ask := func(t *testing.T, then string) (*rig, string) {
 		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 			if n == 1 {
-				sendStream(w, stream(started, asks))
+				sendStream(w, streamOf(started, asks))
 			} else {
-				sendStream(w, stream(started, then))
+				sendStream(w, streamOf(started, then))
 			}
 		})
 		g.dialect.reads = readsApprovals
@@ -248,7 +248,9 @@ func TestAnswerInAMessage(t *testing.T) {
 // the calls that it has.
 func TestAnnouncedInPlace(t *testing.T) {
 	const call, more = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","parentMessageId":"a1","delta":"{}"}`, `{"type":"CUSTOM","name":"x","value":1}`
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, call, more, asks)) },
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		sendStream(w, streamOf(started, call, more, asks))
+	},
 		func(o *Options) { o.Client = ClientNative })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
@@ -267,7 +269,7 @@ func TestAnnouncedInPlace(t *testing.T) {
 
 // A pause that was opened before the operator chose the backend's own form has no end of the backend's to tell.
 func TestPauseOfBeforeNative(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, asks)) })
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
 		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: agui.Pause{

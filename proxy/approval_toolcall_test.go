@@ -47,9 +47,9 @@ func pandoRig(t *testing.T, change ...func(*Options)) *rig {
 	return realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 		switch n {
 		case 1:
-			sendStream(w, stream(append([]string{started}, pandoAsks("c1")...)...))
+			sendStream(w, streamOf(append([]string{started}, pandoAsks("c1")...)...))
 		default:
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		}
 	}, change...)
 }
@@ -77,10 +77,10 @@ func TestToolDecisionOfAnEarlierRequest(t *testing.T) {
 	now := time.Now()
 	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n < 3 {
-			sendStream(w, stream(append([]string{started}, pandoAsks(fmt.Sprintf("c%d", n))...)...))
+			sendStream(w, streamOf(append([]string{started}, pandoAsks(fmt.Sprintf("c%d", n))...)...))
 			return
 		}
-		sendStream(w, stream(started, finished))
+		sendStream(w, streamOf(started, finished))
 	}, nativeAt(&now, time.Hour, 0))
 	first := withMessages(oldUser, pandoCall("c1"), pandoSays("t1", "c1", `{"approved":true}`))
 	g.do(withMessages(oldUser))

@@ -19,13 +19,13 @@ func (r *run) noteCalls(list []agui.Interrupt) {
 	for n := range list {
 		i := &list[n]
 		if i.Calls == nil {
-			if call, known := r.transcript.askedCall(i.ToolCallID()); known {
+			if call, known := r.transcript.AskedCall(i.ToolCallID()); known {
 				i.Calls = []agui.AskedCall{call}
 			}
 			continue
 		}
 		for n, c := range i.Calls {
-			if call, known := r.transcript.askedCall(c.ID); known && !call.Unknown {
+			if call, known := r.transcript.AskedCall(c.ID); known && !call.Unknown {
 				i.Calls[n] = call
 			}
 		}

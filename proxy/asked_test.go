@@ -32,9 +32,9 @@ func asksFor(t *testing.T, events []string, change ...func(*Options)) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(append(append([]string{started}, events...), askingCall)...))
+			sendStream(w, streamOf(append(append([]string{started}, events...), askingCall)...))
 		} else {
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		}
 	}, change...)
 	g.dialect.begin = func(r translate.Request) (translate.Out, error) { return translate.Out{Body: r.Input.Raw}, nil }

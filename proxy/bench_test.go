@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/translate"
 	"holdpoint/translate/dialects"
 )
 
 // BenchmarkPassedFrame: what a frame costs that only passes, without the network.
 func BenchmarkPassedFrame(b *testing.B) {
-	frame := stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
+	frame := streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
-	r := &run{h: h, attempt: attempt{transcript: newTranscript(defaultTranscriptBytes, nil, nil)}}
+	r := &run{h: h, attempt: attempt{transcript: transcript.New(defaultTranscriptBytes, nil, nil)}}
 	_, translation, err := (&fakeDialect{}).Begin(translate.Request{})
 	if err != nil {
 		b.Fatal(err)
@@ -43,16 +44,16 @@ func BenchmarkPassedFrame(b *testing.B) {
 // snapshots; without the network.
 func BenchmarkOrdinaryRun(b *testing.B) {
 	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`
-	benchmarkRun(b, 10_000, strings.Repeat(stream(text), 10_000))
+	benchmarkRun(b, 10_000, strings.Repeat(streamOf(text), 10_000))
 }
 
 // BenchmarkRunWithRequests: the same with two calls of request_approval, and their results, in 200 frames.
 func BenchmarkRunWithRequests(b *testing.B) {
-	text := strings.Repeat(stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"`+strings.Repeat("x", 135)+`"}`), 96)
+	text := strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"`+strings.Repeat("x", 135)+`"}`), 96)
 	var block strings.Builder
 	for n := range 100 {
 		id := strconv.Itoa(n)
-		block.WriteString(text + stream(
+		block.WriteString(text + streamOf(
 			`{"type":"TOOL_CALL_START","toolCallId":"call-`+id+`","toolCallName":"request_approval","parentMessageId":"m1"}`,
 			`{"type":"TOOL_CALL_ARGS","toolCallId":"call-`+id+`","delta":"{\"request\":{\"approval_id\":\"call-`+id+`\",\"function_name\":\"delete_report\",\"function_arguments\":{\"path\":\"/reports/`+id+`\",\"recursive\":true},\"message\":\"Approve?\"}}"}`,
 			`{"type":"TOOL_CALL_END","toolCallId":"call-`+id+`"}`,
@@ -73,13 +74,12 @@ func BenchmarkFold(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		t := newTranscript(defaultTranscriptBytes, nil, nil)
+		t := transcript.New(defaultTranscriptBytes, nil, nil)
 		for _, ev := range events {
-			t.add(ev)
+			t.Add(ev)
 		}
-		t.fold()
-		if len(t.calls) != 400 {
-			b.Fatalf("%d calls", len(t.calls))
+		if n := len(t.Calls()); n != 400 {
+			b.Fatalf("%d calls", n)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/frame")
@@ -89,9 +89,9 @@ func someTurns(turns int) string {
 	var block strings.Builder
 	for n := range turns {
 		id := strconv.Itoa(n)
-		block.WriteString(stream(`{"type":"TEXT_MESSAGE_START","messageId":"m-` + id + `","role":"assistant"}`))
-		block.WriteString(strings.Repeat(stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m-`+id+`","delta":"`+strings.Repeat("x", 135)+`"}`), 20))
-		block.WriteString(stream(
+		block.WriteString(streamOf(`{"type":"TEXT_MESSAGE_START","messageId":"m-` + id + `","role":"assistant"}`))
+		block.WriteString(strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m-`+id+`","delta":"`+strings.Repeat("x", 135)+`"}`), 20))
+		block.WriteString(streamOf(
 			`{"type":"TEXT_MESSAGE_END","messageId":"m-`+id+`"}`,
 			`{"type":"TOOL_CALL_START","toolCallId":"c-`+id+`","toolCallName":"search","parentMessageId":"m-`+id+`"}`,
 			`{"type":"TOOL_CALL_ARGS","toolCallId":"c-`+id+`","delta":"{\"query\":"}`,
@@ -106,7 +106,7 @@ func someTurns(turns int) string {
 // benchmarkRun measures a run under auto with so many frames inside its message.
 func benchmarkRun(b *testing.B, frames int, inside string) {
 	finished := `{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`
-	whole := stream(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`) + inside + stream(`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, finished)
+	whole := streamOf(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`) + inside + streamOf(`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, finished)
 	in, _, err := agui.ParseInput([]byte(input("t", "r1", "")))
 	if err != nil {
 		b.Fatal(err)
@@ -120,7 +120,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := &run{h: h, log: h.log, ctx: b.Context(), attempt: newAttempt(&in)}
-		r.transcript = newTranscript(defaultTranscriptBytes, in.Messages, in.State)
+		r.transcript = transcript.New(defaultTranscriptBytes, in.Messages, in.State)
 		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
 		if err != nil {
 			b.Fatal(err)
@@ -141,7 +141,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 		if read < len(whole)/10*9 {
 			b.Fatalf("%d of %d bytes", read, len(whole))
 		}
-		r.transcript.drop() // as leave does
+		r.transcript.Drop() // as leave does
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*frames), "ns/frame")
 }

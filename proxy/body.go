@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
 
@@ -18,6 +19,9 @@ const readAhead = 64 << 10
 
 var done = []byte("[DONE]")
 
+// dataPrefix is how a data line begins that every client reads, see lacksSpace.
+const dataPrefix = "data: "
+
 // A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the client's. It is pulled
 // by pump. It ends with io.EOF always, whatever the upstream does: the official client takes a truncated stream for success
 // and dies of a reset.
@@ -25,10 +29,10 @@ type body struct {
 	r      *run
 	up     io.ReadCloser // nil: there is nothing to read
 	frames *sse.Reader   // of AG-UI
-	pieces pieces        // of a stream that is not AG-UI; frames is nil then
+	pieces stream.Pieces // of a stream that is not AG-UI; frames is nil then
 
-	out   output // whole frames for the client
-	lf    []byte // scratch for frames with other line ends
+	out   stream.Output // whole frames for the client
+	lf    []byte        // scratch for frames with other line ends
 	emits func(agui.Event)
 
 	fault     *agui.RunError // why the exchange is broken, nil if it is not or the reason is not known yet
@@ -61,7 +65,7 @@ func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 
 // read makes up the stream to read.
 func (b *body) read(up io.ReadCloser, framing translate.Framing) {
-	b.out.settle()
+	b.out.Settle()
 	b.up, b.frames, b.pieces, b.asked, b.none = up, nil, nil, false, false
 	b.exchanges++
 	if up == nil {
@@ -77,18 +81,18 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		b.watch.arm()
 	}
 	if framing != translate.Unread {
-		b.pieces = newPieces(src, framing, b.r.h.opts.MaxFrameBytes)
+		b.pieces = stream.NewPieces(src, framing, b.r.h.opts.MaxFrameBytes)
 		return
 	}
 	b.frames = sse.NewReader(src, b.r.h.opts.MaxFrameBytes)
-	b.out.frames = b.frames
+	b.out.Frames = b.frames
 }
 
 // waits is called when the stream is waited for the first time, if it ever is.
 func (b *body) waits() {
 	b.watch.arm()
 	if b.r.out != nil {
-		b.r.out.release()
+		b.r.out.Release()
 	}
 }
 
@@ -111,11 +115,11 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 	if b.left {
 		return nil, nil, false, io.EOF
 	}
-	b.out.clear()
+	b.out.Clear()
 	if cap(b.lf) > readAhead {
 		b.lf = nil // of a huge frame: streams live for hours
 	}
-	for b.out.empty() {
+	for b.out.Empty() {
 		switch {
 		case b.over:
 			return nil, nil, false, io.EOF
@@ -123,10 +127,10 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 			b.guarded()
 		case !b.fillApart():
 			b.left = true
-			return appendEvent(nil, fault(b.r.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
+			return stream.AppendEvent(nil, fault(b.r.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
 		}
 	}
-	made, row = b.out.take()
+	made, row = b.out.Take()
 	return made, row, b.over, nil
 }
 
@@ -136,7 +140,7 @@ func (b *body) guarded() {
 	defer func() {
 		if p := recover(); p != nil {
 			b.r.log.Error("translation panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			b.out.clear()
+			b.out.Clear()
 			b.over = true
 			b.start()
 			b.tell([]agui.Event{b.r.panicked().Event()})
@@ -176,7 +180,7 @@ func (b *body) fillApart() bool {
 func (b *body) fill() {
 	for !b.over {
 		if b.due {
-			if !b.out.empty() {
+			if !b.out.Empty() {
 				return // its answer may take its time
 			}
 			b.due = false
@@ -191,7 +195,7 @@ func (b *body) fill() {
 			b.brokeOff(err)
 			return
 		}
-		if !b.out.empty() && (!b.ready() || len(b.out.made) >= readAhead) {
+		if !b.out.Empty() && (!b.ready() || b.out.Made() >= readAhead) {
 			return
 		}
 	}
@@ -206,7 +210,7 @@ func (b *body) step() error {
 		return nil
 	}
 	if b.frames.Ended() && !b.frames.Ready() {
-		b.out.settle() // what Next returned is valid no longer than this
+		b.out.Settle() // what Next returned is valid no longer than this
 	}
 	frame, err := b.frames.Next()
 	if err != nil {
@@ -218,7 +222,7 @@ func (b *body) step() error {
 
 // ready says that the next step waits for nothing.
 func (b *body) ready() bool {
-	return b.frames != nil && (b.frames.Ready() || b.frames.Ended()) || b.pieces != nil && b.started && b.pieces.ready()
+	return b.frames != nil && (b.frames.Ready() || b.frames.Ended()) || b.pieces != nil && b.started && b.pieces.Ready()
 }
 
 // finishUnread ends a stream for which there is nothing to read.
@@ -240,12 +244,12 @@ func (b *body) start() {
 		return
 	}
 	b.started = true
-	b.out.event(b.r.startEvent())
+	b.out.Event(b.r.startEvent())
 }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
-		b.out.event(ev)
+		b.out.Event(ev)
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}
@@ -309,19 +313,19 @@ func (b *body) brokeOff(err error) {
 // frame takes one frame of the upstream.
 func (b *body) frame(f sse.Frame) {
 	lf := f.Raw
-	b.out.current = lf
+	b.out.Current = lf
 	if f.HasCR() {
 		b.lf = f.AppendLF(b.lf[:0])
-		lf, b.out.current = b.lf, nil
+		lf, b.out.Current = b.lf, nil
 	}
 	data, ok := f.Data(nil)
 	switch {
-	case !ok && b.out.current != nil:
-		b.out.pass()
+	case !ok && b.out.Current != nil:
+		b.out.Pass()
 	case !ok:
-		b.out.bytes(lf)
+		b.out.Bytes(lf)
 	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), done):
-		b.out.bytes(sse.Frame{Raw: lf}.AppendOther(nil))
+		b.out.Bytes(sse.Frame{Raw: lf}.AppendOther(nil))
 	default:
 		ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
 		switch ev.Type {
@@ -329,7 +333,7 @@ func (b *body) frame(f sse.Frame) {
 			if !ev.Valid() {
 				if b.terminal == agui.Unknown && tooDeepToHold(ev) {
 					b.giveUp(agui.Errorf(agui.FrameTooLarge, "the backend sent a question or an end that is nested deeper than %d", agui.MaxDepth))
-					b.out.current = nil
+					b.out.Current = nil
 					return
 				}
 				ev.Type = agui.Unknown // opaque: the client says what is wrong with it
@@ -344,7 +348,7 @@ func (b *body) frame(f sse.Frame) {
 		}
 		b.event(ev)
 	}
-	b.out.current = nil
+	b.out.Current = nil
 }
 
 // tooDeepToHold says whether an event that is not looked into is one by which a client may learn of a question: it would read it,
@@ -392,11 +396,11 @@ func (b *body) piece() error {
 		b.start()
 		return nil
 	}
-	p, comments, err := b.pieces.next()
+	p, comments, err := b.pieces.Next()
 	if err != nil {
 		return err
 	}
-	b.out.bytes(comments)
+	b.out.Bytes(comments)
 	if p.Data == nil {
 		return nil
 	}
@@ -456,8 +460,8 @@ func (b *body) emit(ev agui.Event) {
 		}
 	}
 	b.r.noteCall(ev)
-	b.r.transcript.add(ev)
-	b.out.event(ev)
+	b.r.transcript.Add(ev)
+	b.out.Event(ev)
 }
 
 // isKnownCall says whether the event begins again a call that the client knew before the resume. Clients append to the
@@ -477,7 +481,7 @@ func (b *body) isKnownCall(ev agui.Event) bool {
 func (b *body) next() {
 	b.close()
 	if b.r.out != nil {
-		b.r.out.release() // the next answer may take its time, and nothing waits on the first one's connection any more
+		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
 	}
 	b.fault, b.end, b.terminal = nil, translate.End{}, agui.Unknown
 	if b.r.exchange.Out.None {

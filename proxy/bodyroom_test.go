@@ -18,7 +18,7 @@ import (
 // TestBodiesThatAreBeingReadAreBounded: bodies that do not end take the memory for large ones, and no more. Small ones have
 // theirs, and when the others have gone a large one has room again.
 func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
 	large := input("t", "r", `,"forwardedProps":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	var held []net.Conn
 	for range 3 {
@@ -114,7 +114,7 @@ func TestClientHash(t *testing.T) {
 
 // TestShareOfTheStore: the pauses from one address have their share, and the refusal says so.
 func TestShareOfTheStore(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, asks)) }, func(o *Options) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, func(o *Options) {
 		o.AddressShare = 50
 		o.Store = memory.New(memory.Options{Entries: 2, Share: 50})
 	})
@@ -130,10 +130,10 @@ func TestShareOfTheStore(t *testing.T) {
 func TestStrippedPauseIsResumed(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, `{"type":"STATE_SNAPSHOT","snapshot":{"a":1}}`, asks))
+			sendStream(w, streamOf(started, `{"type":"STATE_SNAPSHOT","snapshot":{"a":1}}`, asks))
 			return
 		}
-		sendStream(w, stream(started, `{"type":"STATE_DELTA","delta":[{"op":"add","path":"/b","value":2}]}`, strings.ReplaceAll(asks, "n1", "n2")))
+		sendStream(w, streamOf(started, `{"type":"STATE_DELTA","delta":[{"op":"add","path":"/b","value":2}]}`, strings.ReplaceAll(asks, "n1", "n2")))
 	})
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 	key := recordKey("/", "t")

@@ -156,7 +156,7 @@ func (c countedConn) Write(p []byte) (int, error) {
 func TestStreamThatHasComeWholeIsOneWrite(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, stream(started, hello, finished))
+		io.WriteString(w, streamOf(started, hello, finished))
 	})
 	l := &counted{}
 	front := httptest.NewUnstartedServer(g.h)

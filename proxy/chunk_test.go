@@ -64,7 +64,7 @@ func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came 
 
 // TestSilenceWithinAChunkIsSeen: a backend that falls silent within a chunk is as silent as one that does between two.
 func TestSilenceWithinAChunkIsSeen(t *testing.T) {
-	came := inChunks(t, stream(started), "100\r\ndata: {", func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
+	came := inChunks(t, streamOf(started), "100\r\ndata: {", func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
 	for came.Scan() {
 		if strings.Contains(came.Text(), "UPSTREAM_IDLE") {
 			return
@@ -79,7 +79,7 @@ func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if n == 1 {
-			io.WriteString(w, stream(started, finished))
+			io.WriteString(w, streamOf(started, finished))
 			return
 		}
 		w.(http.Flusher).Flush()
@@ -142,7 +142,7 @@ func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found 
 // TestHeartbeatsGoOnWhileTheStoreIsSlow, also where the stream has come whole and its header goes with the frames.
 func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	free := make(chan struct{})
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, hello, asks)) },
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
 		func(o *Options) { o.Heartbeat, o.Store = 20*time.Millisecond, heldStore{o.Store, free} })
 	for _, more := range []string{"", resumeWith(yes("n1~id1"))} {
 		found, rest := begun(t, g, input("t", "r"+more[:min(1, len(more))], more), func(line string) bool { return strings.HasPrefix(line, ":") })
@@ -163,7 +163,7 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 		if n == 2 {
 			<-free
 		}
-		sendStream(w, stream(started, hello, finished))
+		sendStream(w, streamOf(started, hello, finished))
 	})
 	g.dialect.end = func(n int, _ translate.End) (translate.Result, error) {
 		if n == 1 {
@@ -181,9 +181,9 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 // TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large the chunk is of which only the beginning has
 // come with it.
 func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
-	large := chunk(stream(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
+	large := chunk(streamOf(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
 	for _, size := range []int{10_000, 40_000, 90_000} {
-		came := inChunks(t, stream(started), chunk(stream(hello))+large[:size])
+		came := inChunks(t, streamOf(started), chunk(streamOf(hello))+large[:size])
 		found := false
 		for !found && came.Scan() {
 			found = strings.Contains(came.Text(), "TEXT_MESSAGE_CHUNK")

@@ -42,7 +42,7 @@ func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 			return err
 		}}
 		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			io.WriteString(w, stream(started, asks))
+			io.WriteString(w, streamOf(started, asks))
 			return nil
 		}, func(o *Options) { s.Store = o.Store; o.Store = s })
 		b.post(input("t", "r1", ""))
@@ -84,10 +84,10 @@ func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 { // while this run is under way another one of the thread asks the same
 			g.do(input("t", "r2", ""))
-			sendStream(w, stream(started, asks, `{"type":"RUN_STARTED","threadId":"t","runId":"later"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"later"}`))
+			sendStream(w, streamOf(started, asks, `{"type":"RUN_STARTED","threadId":"t","runId":"later"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"later"}`))
 			return
 		}
-		sendStream(w, stream(started, asks))
+		sendStream(w, streamOf(started, asks))
 	})
 	got := g.do(input("t", "r1", ""))
 	if !strings.Contains(got, "n1~id1") {
@@ -121,11 +121,11 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
-			io.WriteString(w, stream(started))
+			io.WriteString(w, streamOf(started))
 			time.Sleep(time.Hour + 5*time.Second)
-			io.WriteString(w, stream(hello))
+			io.WriteString(w, streamOf(hello))
 			time.Sleep(time.Minute)
-			io.WriteString(w, stream(finished))
+			io.WriteString(w, streamOf(finished))
 			return nil
 		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
@@ -174,7 +174,7 @@ func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var b *bubble
 				b = newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-					io.WriteString(w, stream(started, asks))
+					io.WriteString(w, streamOf(started, asks))
 					return nil
 				}, func(o *Options) {
 					o.IdleTimeout = time.Hour
@@ -269,9 +269,9 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 			return nil
 		}
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
-			io.WriteString(w, stream(started))
+			io.WriteString(w, streamOf(started))
 			time.Sleep(12 * time.Second)
-			io.WriteString(w, stream(finished))
+			io.WriteString(w, streamOf(finished))
 			return nil
 		}), func(o *Options) { s.Store = o.Store; o.Store = s })
 		b.post(input("t", "r1", ""))
@@ -293,7 +293,7 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedStore{}
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
-			io.WriteString(w, stream(started, finished))
+			io.WriteString(w, streamOf(started, finished))
 			return nil
 		}), func(o *Options) { s.Store = o.Store; o.Store = s })
 		b.post(input("t", "r1", ""))
@@ -317,7 +317,7 @@ func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
 		w.WriteHeader(http.StatusUnprocessableEntity)
@@ -360,17 +360,17 @@ func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	for name, fail := range map[string]func(w http.ResponseWriter){
 		"status": func(w http.ResponseWriter) { w.WriteHeader(503) },
 		"cut":    func(w http.ResponseWriter) { panic(http.ErrAbortHandler) },
-		"error":  func(w http.ResponseWriter) { sendStream(w, stream(started)) },
+		"error":  func(w http.ResponseWriter) { sendStream(w, streamOf(started)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				switch n {
 				case 1:
-					sendStream(w, stream(started, asks))
+					sendStream(w, streamOf(started, asks))
 				case 2:
 					fail(w)
 				default:
-					sendStream(w, stream(started, finished))
+					sendStream(w, streamOf(started, finished))
 				}
 			}, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
 			g.do(input("t", "r1", ""))
@@ -394,11 +394,11 @@ func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				switch n {
 				case 1:
-					sendStream(w, stream(started, asks))
+					sendStream(w, streamOf(started, asks))
 				case 2:
-					sendStream(w, stream(started, finished))
+					sendStream(w, streamOf(started, finished))
 				default:
-					sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"busy","code":"THREAD_BUSY"}`))
+					sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"busy","code":"THREAD_BUSY"}`))
 				}
 			})
 			g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -444,11 +444,11 @@ func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
 		case 1:
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 		case 2:
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		default:
-			sendStream(w, stream(started, strings.ReplaceAll(asks, "n1", "n2")))
+			sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", "n2")))
 		}
 	}, func(o *Options) { s.Store = o.Store; o.Store = s })
 	g.do(input("t", "r1", ""))
@@ -471,9 +471,9 @@ func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
 		case 1:
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 		case 2:
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		default:
 			w.WriteHeader(http.StatusUnprocessableEntity)
 		}

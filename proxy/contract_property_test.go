@@ -177,15 +177,15 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	finish := `{"type":"RUN_FINISHED","threadId":"t","runId":"x"`
 	switch w.mode {
 	case "finish":
-		out = stream(started, finish+"}")
+		out = streamOf(started, finish+"}")
 	case "ask":
-		out = stream(started, finish+`,"outcome":{"type":"interrupt","interrupts":[`+ask("n1")+`]}}`)
+		out = streamOf(started, finish+`,"outcome":{"type":"interrupt","interrupts":[`+ask("n1")+`]}}`)
 	case "ask two":
-		out = stream(started, finish+`,"outcome":{"type":"interrupt","interrupts":[`+ask("n1")+`,`+ask("n1")+`]}}`)
+		out = streamOf(started, finish+`,"outcome":{"type":"interrupt","interrupts":[`+ask("n1")+`,`+ask("n1")+`]}}`)
 	case "error":
-		out = stream(started, `{"type":"RUN_ERROR","message":"kaput"}`)
+		out = streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`)
 	case "cut":
-		out = stream(started)
+		out = streamOf(started)
 	case "json":
 		header, out = http.Header{"Content-Type": {"application/json"}}, "{}"
 	default:

@@ -64,7 +64,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 			if allow != "" {
 				header.Set("Access-Control-Allow-Origin", allow)
 			}
-			return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(stream(started, finished))), Request: req, ContentLength: -1}, nil
+			return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(streamOf(started, finished))), Request: req, ContentLength: -1}, nil
 		})
 		up, _ := url.Parse("http://backend.example/agent")
 		h, err := New(Options{Upstream: up, Dialect: &fakeDialect{}, Transport: backend, Now: func() time.Time { return now },

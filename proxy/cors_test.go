@@ -122,10 +122,10 @@ func (g *rig) preflight(origin, path string, more ...string) *http.Response {
 func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 	body, _ := io.ReadAll(r.Body)
 	if bytes.Contains(body, []byte(`"r1"`)) {
-		sendStream(w, stream(started, asks))
+		sendStream(w, streamOf(started, asks))
 		return
 	}
-	sendStream(w, stream(started, finished))
+	sendStream(w, streamOf(started, finished))
 }
 
 // An ownAnswer is a kind of answer that Holdpoint gives itself. prepare brings the thread there, by requests that no page sends.
@@ -437,7 +437,7 @@ func TestTheOperatorsOriginsOutliveAnInformationalAnswer(t *testing.T) {
 		w.Header().Set("Link", "</a>")
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Del("Link")
-		sendStream(w, stream(started, finished))
+		sendStream(w, streamOf(started, finished))
 	}, func(o *Options) { o.AllowOrigins = []string{page} })
 	for _, body := range []string{input("t", "r", ""), `{"a":1}`} {
 		if res, _ := g.from(page, "POST", "/", body); res.Header.Get("Access-Control-Allow-Origin") != page {

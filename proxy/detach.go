@@ -23,7 +23,7 @@ func (r *run) detach(b *body) {
 		}
 		b.endFills()
 		for !b.over && !b.settled() {
-			b.out.clear()
+			b.out.Clear()
 			b.guarded()
 		}
 		b.close()

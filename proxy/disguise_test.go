@@ -301,7 +301,7 @@ func TestLessThanARun(t *testing.T) {
 		state    = `{"state":{}}`
 		given    = `[{"role":"user","content":"hi","function_approvals":[{"id":"a","call_id":"c","name":"rm","approved":true,"arguments":{}}]}]`
 	)
-	asks := stream(started, `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"rm","arguments":{}}}}`, finished)
+	asks := streamOf(started, `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"rm","arguments":{}}}}`, finished)
 	for _, c := range []struct {
 		name, dialect string
 		known         bool

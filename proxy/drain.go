@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"holdpoint/proxy/internal/stream"
 )
 
 // enter takes the run into the books. It fails when the proxy drains.
@@ -24,7 +26,7 @@ func (h *Handler) enter(r *run, req *http.Request) bool {
 }
 
 // leave ends a run for good. out is nil if its client has left.
-func (r *run) leave(out *writer) {
+func (r *run) leave(out *stream.Writer) {
 	r.renewal.stop()
 	r.unfollow()
 	if r.unwatch != nil {
@@ -33,7 +35,7 @@ func (r *run) leave(out *writer) {
 	r.alone.stop()
 	r.cancel(context.Canceled)
 	if r.transcript != nil {
-		r.transcript.drop()
+		r.transcript.Drop()
 	}
 	h, line := r.h, r.lastLine()
 	h.mu.Lock()
@@ -48,7 +50,7 @@ func (r *run) leave(out *writer) {
 	if !taken {
 		h.quiet()
 		if out != nil {
-			_ = out.send(nil, nil, false)
+			_ = out.Send(nil, nil, false)
 		}
 		h.reports.write(line) // the stream's end waits for the log, what there is to see does not
 	}

@@ -6,11 +6,12 @@ import (
 	"net/http"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
 
 // forward sends the exchange through ReverseProxy, which does all that is not the stream: that is pumped behind it.
-func (r *run) forward(out *writer, req *http.Request) {
+func (r *run) forward(out *stream.Writer, req *http.Request) {
 	if r.exchange.Out.None {
 		r.body = newBody(r, nil, translate.Unread)
 		r.body.none = true
@@ -26,7 +27,7 @@ func (r *run) forward(out *writer, req *http.Request) {
 
 // pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which decides how much goes out in
 // a system call; and its flushes come from another goroutine.
-func (r *run) pump(out *writer) {
+func (r *run) pump(out *stream.Writer) {
 	defer r.body.Close()
 	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
 	for {
@@ -34,7 +35,7 @@ func (r *run) pump(out *writer) {
 		if err != nil {
 			return
 		}
-		if err := out.send(made, row, last); err != nil {
+		if err := out.Send(made, row, last); err != nil {
 			r.log.Debug("the client is gone", "err", err)
 			if r.req.Context().Value(http.ServerContextKey) != nil {
 				panic(http.ErrAbortHandler) // as ReverseProxy does: net/http must not try to end such a stream in order
@@ -63,7 +64,7 @@ func (r *run) open(res *http.Response) *body {
 		return b
 	}
 	if events == nil && !r.began {
-		res.Body = replay(head, res.Body)
+		res.Body = stream.Replay(head, res.Body)
 		return nil
 	}
 	if events == nil { // the header went out while the run waited
@@ -98,7 +99,7 @@ func (r *run) stream(res *http.Response) (a answer) {
 	r.conn = nil // behind the answer it is net/http's, and another run's
 	var reads bool
 	if a.framing, reads = r.framing(res.Header); reads && res.StatusCode/100 == 2 {
-		plain, err := decoded(res)
+		plain, err := stream.Decoded(res)
 		if err == nil {
 			if plain == res.Body && res.ContentLength != 0 { // else what waits there is not what is read
 				r.conn = conn
@@ -120,10 +121,10 @@ func (r *run) stream(res *http.Response) (a answer) {
 // framing is how an answer is cut, and whether it is read at all.
 func (r *run) framing(header http.Header) (f translate.Framing, reads bool) {
 	if decoder, ok := r.exchange.Run.(translate.Decoder); ok {
-		f = decoder.Framing(mediaType(header))
+		f = decoder.Framing(stream.MediaType(header))
 		return f, f != translate.Unread
 	}
-	return translate.Unread, isEventStream(header)
+	return translate.Unread, stream.IsEventStream(header)
 }
 
 // unreachable is the stream for an exchange that got no answer.

@@ -40,11 +40,11 @@ func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
 		case 1:
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 		case 2:
-			sendStream(w, strings.TrimRight(stream(started, finished), "\n"))
+			sendStream(w, strings.TrimRight(streamOf(started, finished), "\n"))
 		default:
-			sendStream(w, stream(started, hello, finished))
+			sendStream(w, streamOf(started, hello, finished))
 		}
 	})
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -61,10 +61,10 @@ func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
-		sendStream(w, stream(started, finished))
+		sendStream(w, streamOf(started, finished))
 	}, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
 	post(t, g.front.URL+"/?q=1", "application/json", input("t", "r1", ""))
 	post(t, g.front.URL+"/?q=1", "application/json", input("t", "r2", resumeWith(yes("n1~id1"))))
@@ -78,7 +78,7 @@ func TestEndIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := 0
 		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
-			io.WriteString(w, stream(started, finished))
+			io.WriteString(w, streamOf(started, finished))
 			<-ctx.Done()
 			return ctx.Err()
 		}, func(o *Options) {
@@ -97,7 +97,7 @@ func TestAskedOnceMore(t *testing.T) {
 	snapshots := []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`}
 	a, b := onInterrupt(hexA, `{"q":"A"}`), onInterrupt(hexB, `{"q":"B"}`)
 	old := func(customs ...string) string {
-		return stream(append(append(append([]string{started, `{"type":"STEP_STARTED","stepName":"n"}`}, customs...), `{"type":"STEP_FINISHED","stepName":"n"}`), append(snapshots, finished)...)...)
+		return streamOf(append(append(append([]string{started, `{"type":"STEP_STARTED","stepName":"n"}`}, customs...), `{"type":"STEP_FINISHED","stepName":"n"}`), append(snapshots, finished)...)...)
 	}
 	for name, c := range map[string]struct {
 		serve func(w http.ResponseWriter)
@@ -105,17 +105,17 @@ func TestAskedOnceMore(t *testing.T) {
 	}{
 		"status":        {func(w http.ResponseWriter) { w.WriteHeader(503) }, hexA},
 		"no stream":     {func(w http.ResponseWriter) { io.WriteString(w, "{}") }, hexA},
-		"cut":           {func(w http.ResponseWriter) { sendStream(w, stream(started)); panic(http.ErrAbortHandler) }, hexA},
+		"cut":           {func(w http.ResponseWriter) { sendStream(w, streamOf(started)); panic(http.ErrAbortHandler) }, hexA},
 		"before header": {func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, hexA},
-		"error":         {func(w http.ResponseWriter) { sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"x"}`)) }, hexA},
+		"error":         {func(w http.ResponseWriter) { sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"x"}`)) }, hexA},
 		"error, then more": {func(w http.ResponseWriter) {
-			sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"x"}`, b, finished))
+			sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"x"}`, b, finished))
 		}, hexA},
-		"the same":    {func(w http.ResponseWriter) { sendStream(w, stream(started, a, finished)) }, hexA},
-		"both":        {func(w http.ResponseWriter) { sendStream(w, stream(started, a, b, finished)) }, hexB},
-		"another":     {func(w http.ResponseWriter) { sendStream(w, stream(started, b, finished)) }, hexB},
+		"the same":    {func(w http.ResponseWriter) { sendStream(w, streamOf(started, a, finished)) }, hexA},
+		"both":        {func(w http.ResponseWriter) { sendStream(w, streamOf(started, a, b, finished)) }, hexB},
+		"another":     {func(w http.ResponseWriter) { sendStream(w, streamOf(started, b, finished)) }, hexB},
 		"empty":       {func(w http.ResponseWriter) { sendStream(w, "") }, hexA},
-		"nothing now": {func(w http.ResponseWriter) { sendStream(w, stream(started, finished)) }, ""},
+		"nothing now": {func(w http.ResponseWriter) { sendStream(w, streamOf(started, finished)) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -173,7 +173,7 @@ func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 // the same request too.
 func TestEndedPauses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		sendStream(w, stream(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
+		sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
 	})
 	var seen string
 	g.dialect.begin = func(r translate.Request) (translate.Out, error) {

@@ -227,7 +227,7 @@ func yes(id string) string {
 func no(id string) string { return fmt.Sprintf(`{"interruptId":%q,"status":"cancelled"}`, id) }
 
 // stream is an event stream of the events.
-func stream(events ...string) string {
+func streamOf(events ...string) string {
 	return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
 }
 

@@ -3,7 +3,6 @@ package proxy
 import (
 	"compress/gzip"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -149,51 +148,6 @@ func TestForeignFramings(t *testing.T) {
 		})
 	}
 }
-
-// A character in two reads is told whole, and bytes that are none are not held back for ever.
-func TestTextPiecesAreWholeCharacters(t *testing.T) {
-	src := io.MultiReader(strings.NewReader("a\xe2"), strings.NewReader("\x82"), strings.NewReader("\xac\xff"), strings.NewReader("b\xf0"))
-	p := newPieces(src, translate.Text, 1)
-	var got []string
-	for {
-		piece, _, err := p.next()
-		if err != nil {
-			break
-		}
-		if piece.Data != nil {
-			got = append(got, string(piece.Data))
-		}
-	}
-	if strings.Join(got, ",") != "a,€\xff,b,\xf0" {
-		t.Errorf("%q", got)
-	}
-}
-
-// A stream that broke off gives no piece of what is not whole.
-func TestCutPiecesAreDropped(t *testing.T) {
-	cut := errors.New("cut")
-	for framing, head := range map[translate.Framing]string{translate.Frames: "data: x\n\ndata: y", translate.Lines: "x\ny"} {
-		p := newPieces(io.MultiReader(strings.NewReader(head), &failing{cut}), framing, 100)
-		var got []string
-		for {
-			piece, _, err := p.next()
-			if err != nil {
-				if !errors.Is(err, cut) {
-					t.Error(err)
-				}
-				break
-			}
-			got = append(got, string(piece.Data))
-		}
-		if strings.Join(got, ",") != "x" {
-			t.Errorf("%v: %q", framing, got)
-		}
-	}
-}
-
-type failing struct{ err error }
-
-func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestForeignCompressed(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -457,7 +411,7 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 		body string
 	}{
 		"the agent's own request": {newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n")), native},
-		"answers to nothing":      {newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, finished)) }), input("t", "r", resumeWith(yes("n1~x")))},
+		"answers to nothing":      {newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }), input("t", "r", resumeWith(yes("n1~x")))},
 	} {
 		rec := httptest.NewRecorder()
 		c.rig.h.ServeHTTP(rec, httptest.NewRequest("post", "/", strings.NewReader(c.body)))

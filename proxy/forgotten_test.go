@@ -38,7 +38,7 @@ func TestAnswersToWhatWasForgotten(t *testing.T) {
 			if n == 1 {
 				events = []string{started, mastra, finished}
 			}
-			sendStream(w, stream(events...))
+			sendStream(w, streamOf(events...))
 		})
 		for n, want := range []int{1, 2, 3} {
 			more := ""

@@ -24,6 +24,7 @@ import (
 	"github.com/rs/cors"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -147,7 +148,7 @@ func random128() string {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if h.fixed != nil && isPreflight(req) {
-		clearDeadline(w)
+		stream.ClearDeadline(w)
 		h.allowFixed(w.Header(), req)
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -156,7 +157,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case r != nil:
 		r.serve(w)
 	case passes:
-		clearDeadline(w)
+		stream.ClearDeadline(w)
 		h.reverse.ServeHTTP(w, h.withClient(req))
 	}
 }
@@ -259,7 +260,7 @@ func (h *Handler) routeDialect(path string) string {
 }
 
 func (h *Handler) badRequest(w http.ResponseWriter, req *http.Request, status int, reason string) {
-	clearDeadline(w)
+	stream.ClearDeadline(w)
 	h.allowOwn(w.Header(), req)
 	body := agui.MustMarshal(map[string]string{"error": reason})
 	w.Header().Set("Content-Type", "application/json")

@@ -26,7 +26,7 @@ func TestQuestionsThatAClientWouldSeeAlone(t *testing.T) {
 		"an announcement too deep":        {[]string{started, `{"type":"CUSTOM","name":"on_interrupt","value":{"x":` + deep + `}}`, finished}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, stream(c.events...)) })
+			g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(c.events...)) })
 			got := g.do(input("t", "r", ""))
 			if shown := strings.Contains(got, `"interrupts"`) || strings.Contains(got, "on_interrupt"); shown != c.held {
 				t.Errorf("the client is asked: %v\n%.2000s", shown, got)

@@ -73,7 +73,7 @@ func TestHostileRequests(t *testing.T) {
 		for _, dialect := range hostileTo {
 			t.Run(name+"/"+dialect, func(t *testing.T) {
 				for _, last := range []string{"", "," + oldUser} {
-					copes(t, dialect, withMessages(oldUser, messages+last), stream(started, finished))
+					copes(t, dialect, withMessages(oldUser, messages+last), streamOf(started, finished))
 				}
 			})
 		}
@@ -95,14 +95,14 @@ func TestHostileStreams(t *testing.T) {
 		return fmt.Sprintf(`{"id":"h%[1]d","role":"assistant","toolCalls":[{"id":"h%[1]d","function":{"name":"f","arguments":"{}"}}]},{"id":"r%[1]d","role":"tool","toolCallId":"h%[1]d","content":"x"}`, i)
 	}), newUser)
 	for name, s := range map[string]string{
-		"calls that end late":     stream(started, events(2000, begins), events(2000, ends), finished),
-		"other calls":             stream(started, events(5000, others), events(5000, ends), finished),
-		"calls and other events":  stream(started, events(3000, begins), events(3000, same(`{"type":"CUSTOM","name":"x","value":1}`)), finished),
-		"calls and a huge end":    stream(started, events(1000, begins), `{"type":"RUN_FINISHED","threadId":"t","runId":"r","result":"`+strings.Repeat("x", 1_000_000)+`"}`),
-		"white space":             stream(started, begins(1), events(5000, same(`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"`+strings.Repeat(" ", 120)+`"}`)), finished),
-		"braces":                  stream(started, `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","delta":"{\"a\":\""}`, events(4000, same(`{"type":"TOOL_CALL_CHUNK","delta":"`+strings.Repeat("}", 120)+`"}`)), finished),
-		"requests":                stream(started, events(2000, func(i int) string { return pairAsked(fmt.Sprint(i)) }), finished),
-		"one call over and again": stream(started, events(5000, same(begins(1))), finished),
+		"calls that end late":     streamOf(started, events(2000, begins), events(2000, ends), finished),
+		"other calls":             streamOf(started, events(5000, others), events(5000, ends), finished),
+		"calls and other events":  streamOf(started, events(3000, begins), events(3000, same(`{"type":"CUSTOM","name":"x","value":1}`)), finished),
+		"calls and a huge end":    streamOf(started, events(1000, begins), `{"type":"RUN_FINISHED","threadId":"t","runId":"r","result":"`+strings.Repeat("x", 1_000_000)+`"}`),
+		"white space":             streamOf(started, begins(1), events(5000, same(`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"`+strings.Repeat(" ", 120)+`"}`)), finished),
+		"braces":                  streamOf(started, `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","delta":"{\"a\":\""}`, events(4000, same(`{"type":"TOOL_CALL_CHUNK","delta":"`+strings.Repeat("}", 120)+`"}`)), finished),
+		"requests":                streamOf(started, events(2000, func(i int) string { return pairAsked(fmt.Sprint(i)) }), finished),
+		"one call over and again": streamOf(started, events(5000, same(begins(1))), finished),
 	} {
 		for _, dialect := range hostileTo {
 			t.Run(name+"/"+dialect, func(t *testing.T) { copes(t, dialect, history, s) })

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"testing"
 
-	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/translate"
 )
 
-func echo(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, finished)) }
+func echo(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, finished)) }
 
 func TestJoinPath(t *testing.T) {
 	for _, tt := range []struct{ base, path, want string }{
@@ -141,7 +141,7 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 					if !first {
 						return
 					}
-					body := stream(started, finished)
+					body := streamOf(started, finished)
 					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 				}
 			}()
@@ -169,7 +169,7 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 // TestFastPostStreamsAreNotCut is the regression test for golang/go#40747: a plain ReverseProxy cuts up to 4 in 100 of
 // the streams of a backend that answers at once.
 func TestFastPostStreamsAreNotCut(t *testing.T) {
-	long := stream(started) + strings.Repeat(stream(hello), 200) + stream(finished)
+	long := streamOf(started) + strings.Repeat(streamOf(hello), 200) + streamOf(finished)
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := 0; i < len(long); i += 4096 {
@@ -450,9 +450,9 @@ func TestLogsHoldNoPayload(t *testing.T) {
 
 // TestPassedFrameCostsNoAllocation is P4 of the performance goals: a frame that passes costs no allocation.
 func TestPassedFrameCostsNoAllocation(t *testing.T) {
-	frame := []byte(stream(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
+	frame := []byte(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
 	g := newRig(t, echo)
-	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: newTranscript(64<<20, nil, nil)}}
+	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: transcript.New(64<<20, nil, nil)}}
 	_, translation, _ := g.dialect.Begin(translate.Request{})
 	r.exchange = translate.Exchange{Run: translation}
 	b := newBody(r, io.NopCloser(&forever{frame: frame}), translate.Unread)
@@ -481,63 +481,4 @@ func (f *forever) Read(p []byte) (int, error) {
 		f.at = (f.at + c) % len(f.frame)
 	}
 	return n, nil
-}
-
-func TestTranscriptFollowsTheClientsReducer(t *testing.T) {
-	tr := newTranscript(1<<20, messages(oldUser), []byte(`{"n":12345678901234567890,"list":[1]}`))
-	for _, ev := range []string{
-		`{"type":"TEXT_MESSAGE_START","messageId":"a1","role":"assistant"}`,
-		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"I will "}`,
-		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"\u003cmail\u003e"}`,
-		`{"type":"TEXT_MESSAGE_END","messageId":"a1"}`,
-		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"mail","parentMessageId":"a1"}`,
-		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"to\":"}`,
-		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"\"bob\"}"}`,
-		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
-		`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1","content":"sent"}`,
-		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c2","toolCallName":"log","delta":"{"}`,
-		`{"type":"TOOL_CALL_CHUNK","delta":"}"}`,
-		`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a2","delta":"do"}`,
-		`{"type":"TEXT_MESSAGE_CHUNK","delta":"ne"}`,
-		`{"type":"STATE_DELTA","delta":[{"op":"add","path":"/list/-","value":2},{"op":"add","path":"/x","value":"<&>"}]}`,
-		`{"type":"RAW","event":{}}`,
-	} {
-		tr.add(agui.NewEvent([]byte(ev)))
-	}
-	list, ok := tr.Messages()
-	want := `[` + oldUser + `,{"id":"a1","role":"assistant","content":"I will <mail>","toolCalls":[{"id":"c1","type":"function","function":{"name":"mail","arguments":"{\"to\":\"bob\"}"}}]},` +
-		`{"id":"t1","role":"tool","toolCallId":"c1","content":"sent"},` +
-		`{"id":"c2","role":"assistant","toolCalls":[{"id":"c2","type":"function","function":{"name":"log","arguments":"{}"}}]},` +
-		`{"id":"a2","role":"assistant","content":"done"}]`
-	if got := string(agui.MustMarshal(list)); !ok || got != want {
-		t.Errorf("messages %s\nwant     %s", got, want)
-	}
-	if state, ok := tr.State(); !ok || string(agui.Canonical(state)) != `{"list":[1,2],"n":12345678901234567890,"x":"<&>"}` {
-		t.Errorf("state %s", state)
-	}
-	calls := tr.Calls()
-	if len(calls) != 2 || !calls[0].Answered || calls[1].Answered || calls[0].Args != `{"to":"bob"}` {
-		t.Errorf("calls %+v", calls)
-	}
-}
-
-func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
-	tr := newTranscript(1000, messages(oldUser), nil)
-	for range 100 {
-		tr.add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a1","delta":"` + strings.Repeat("x", 100) + `"}`)))
-	}
-	if _, ok := tr.Messages(); ok {
-		t.Error("messages over the bound are told")
-	}
-	if seen := tr.seen(); len(seen) != 2 || seen[1].ID != "a1" || seen[0].Digest == "" {
-		t.Errorf("ids are not kept: %+v", seen)
-	}
-	tr.add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`)))
-	if list, ok := tr.Messages(); !ok || len(list) != 1 {
-		t.Error("a whole snapshot makes the messages known again")
-	}
-	tr.add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/nothing"}]}`)))
-	if _, ok := tr.State(); ok {
-		t.Error("a patch that does not apply leaves the state unknown")
-	}
 }

@@ -93,7 +93,7 @@ func TestDecisionOnACallThatPassed(t *testing.T) {
 				if n == 1 {
 					events = c.events
 				}
-				sendStream(w, stream(events...))
+				sendStream(w, streamOf(events...))
 			})
 			var history []string
 			if c.sent != "" {
@@ -125,7 +125,7 @@ func TestCallsThatPassedAreBounded(t *testing.T) {
 		for n := range 2 * maxOpenCalls {
 			events = append(events, fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"c%d","toolCallName":"x"}`, n), fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":"c%d"}`, n))
 		}
-		sendStream(w, stream(append(events, finished)...))
+		sendStream(w, streamOf(append(events, finished)...))
 	})
 	for n := range maxPassed/maxOpenCalls + 2 {
 		g.do(talk(fmt.Sprint("t", n), ""))

@@ -114,7 +114,7 @@ const (
 func BenchmarkShortRun(b *testing.B) {
 	for _, messages := range []int{1, 40, 1000} {
 		b.Run(fmt.Sprint(messages, " messages"), func(b *testing.B) {
-			p := newShort(b, func(int) string { return stream(started, begins, says, ends, finished) })
+			p := newShort(b, func(int) string { return streamOf(started, begins, says, ends, finished) })
 			body := order("thread", 1, messages-1, "")
 			b.ReportAllocs()
 			for b.Loop() {
@@ -129,15 +129,15 @@ func BenchmarkShortRun(b *testing.B) {
 // BenchmarkCycle: a run that pauses and the run that answers it, on a thread that has done so often.
 func BenchmarkCycle(b *testing.B) {
 	for _, asking := range []struct{ name, stream string }{
-		{"outcome", stream(started, begins, says, ends, asks)},
-		{"langgraph", stream(started, begins, says, ends, tellsOf, finished)},
+		{"outcome", streamOf(started, begins, says, ends, asks)},
+		{"langgraph", streamOf(started, begins, says, ends, tellsOf, finished)},
 	} {
 		b.Run(asking.name, func(b *testing.B) {
 			p := newShort(b, func(run int) string {
 				if run%2 == 1 {
 					return asking.stream
 				}
-				return stream(started, begins, says, ends, finished)
+				return streamOf(started, begins, says, ends, finished)
 			})
 			n := 0
 			cycle := func() {
@@ -165,8 +165,8 @@ func BenchmarkTombstone(b *testing.B) {
 		return int(m.HeapAlloc)
 	}
 	for _, asking := range []struct{ name, stream string }{
-		{"outcome", stream(started, begins, says, ends, asks)},
-		{"langgraph", stream(started, begins, says, ends, tellsOf, finished)},
+		{"outcome", streamOf(started, begins, says, ends, asks)},
+		{"langgraph", streamOf(started, begins, says, ends, tellsOf, finished)},
 	} {
 		b.Run(asking.name, func(b *testing.B) {
 			const threads, before, more = 100, 10, 40 // before: more than can be replayed
@@ -175,7 +175,7 @@ func BenchmarkTombstone(b *testing.B) {
 					if run%2 == 1 {
 						return asking.stream
 					}
-					return stream(started, begins, says, ends, finished)
+					return streamOf(started, begins, says, ends, finished)
 				})
 				n, from := 0, 0
 				for range before + more {

@@ -35,7 +35,7 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 	r.outcome, r.paused = "interrupt", told
 	more := res.Before
 	if r.show != translate.ShowNative { // nothing is made for such a client
-		more = r.appendSnapshots(append(more, r.transcript.unclosed()...), kept)
+		more = r.appendSnapshots(append(more, r.transcript.Unclosed()...), kept)
 	}
 	var announce []agui.Event
 	if !res.Announced {
@@ -60,7 +60,7 @@ func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 	if limit := pauseFrames * r.h.opts.MaxFrameBytes; size > limit {
 		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES)", limit, pauseFrames)
 	}
-	if r.show != translate.ShowNative && !r.transcript.knowsOpen() {
+	if r.show != translate.ShowNative && !r.transcript.KnowsOpen() {
 		return agui.Errorf(agui.PauseTooLarge, "the run asks something while more is open in its stream than can be kept (HOLDPOINT_TRANSCRIPT_BYTES)")
 	}
 	return nil
@@ -251,7 +251,7 @@ func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0
 // seen are the messages that count as known from now on: also those that were taken out of the request, for they come
 // again with the next. A message that the backend did not take comes again as a new one.
 func (r *run) seen() []agui.SeenMessage {
-	list := r.transcript.seen()
+	list := r.transcript.Seen()
 	known := make(map[agui.SeenMessage]bool, len(list))
 	for _, s := range list {
 		known[s] = true

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -50,7 +51,7 @@ func (r *run) readyPass() {
 	if r.verdict.command {
 		r.in = r.in.WithoutCommand()
 	}
-	r.transcript = newTranscript(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
+	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
 
 // readyToReadOn has an ordinary run outlive its client.

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -148,7 +149,7 @@ func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType)
 		body, err = readRest(head, req.Body, limit, req.ContentLength, func(n int) error { return hold.take(req.Context(), int64(n)) })
 		return body, object, err
 	}
-	req.Body = replay(head, req.Body)
+	req.Body = stream.Replay(head, req.Body)
 	if t.parts {
 		if runInParts(head) {
 			return nil, false, errForm

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
 )
 
 // withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with those: a client
@@ -41,7 +42,7 @@ func (r *run) withUntaken(ev agui.Event) agui.Event {
 
 // resumeTranscript is the transcript that a resumed run begins with: the record's messages merged with the request's
 // by id, for a resume may come with fewer (messages: [] is legal) or with new ones.
-func (r *run) resumeTranscript(p *agui.Pause) *transcript {
+func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	state := r.in.State
 	if len(gjson.ParseBytes(state).Map()) == 0 && len(p.State) > 0 {
 		state = p.State
@@ -64,13 +65,13 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript {
 			ids[m.ID] = true
 		}
 	}
-	t := newTranscript(r.h.opts.TranscriptBytes, list, state)
+	t := transcript.New(r.h.opts.TranscriptBytes, list, state)
 	if p.Stripped && !agui.HasMembers(state) {
-		t.loseState()
+		t.ForgetState()
 	}
 	for _, s := range p.Seen {
 		if s.ID != "" && !ids[s.ID] {
-			t.forget() // the record could not keep a message that the request does not bring either
+			t.ForgetMessages() // the record could not keep a message that the request does not bring either
 			break
 		}
 	}

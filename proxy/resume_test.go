@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/standard"
@@ -19,10 +21,10 @@ import (
 // asksOnce asks at the first call and finishes at every other.
 func asksOnce(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
-		sendStream(w, stream(started, asks))
+		sendStream(w, streamOf(started, asks))
 		return
 	}
-	sendStream(w, stream(started, hello, finished))
+	sendStream(w, streamOf(started, hello, finished))
 }
 
 func TestPauseAndResume(t *testing.T) {
@@ -61,10 +63,10 @@ func TestRefusalsLeaveThePauseOpen(t *testing.T) {
 		t.Run(tt.mode, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				if n == 1 {
-					sendStream(w, stream(started, asksTwo))
+					sendStream(w, streamOf(started, asksTwo))
 					return
 				}
-				sendStream(w, stream(started, finished))
+				sendStream(w, streamOf(started, finished))
 			}, func(o *Options) { o.Refusal = Refusal(tt.mode) })
 			g.do(input("t", "r1", ""))
 			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), tt.want)
@@ -82,12 +84,12 @@ func TestTwoEqualClicks(t *testing.T) {
 	arrived := make(chan struct{}, 10)
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
 		arrived <- struct{}{}
 		<-release
-		sendStream(w, stream(started, hello, finished))
+		sendStream(w, streamOf(started, hello, finished))
 	})
 	g.do(input("t", "r1", ""))
 	var wg sync.WaitGroup
@@ -116,7 +118,7 @@ func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
 		arrived <- struct{}{}
@@ -156,7 +158,7 @@ func TestEndsOfAResume(t *testing.T) {
 		state      store.State
 		told, then string // what this request and the next one (the same answers) are told
 	}{
-		{"a cut is in doubt", func(w http.ResponseWriter) { sendStream(w, stream(started)) }, store.InDoubt, "RUN_STARTED RUN_ERROR:UPSTREAM_EOF", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		{"a cut is in doubt", func(w http.ResponseWriter) { sendStream(w, streamOf(started)) }, store.InDoubt, "RUN_STARTED RUN_ERROR:UPSTREAM_EOF", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 500 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(500) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 409 is in doubt", func(w http.ResponseWriter) { w.WriteHeader(409) }, store.InDoubt, "", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
 		{"a 200 that is no stream is in doubt", func(w http.ResponseWriter) { io.WriteString(w, "{}") }, store.InDoubt, "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS", "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
@@ -166,20 +168,20 @@ func TestEndsOfAResume(t *testing.T) {
 		{"a 429 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(429) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
 		{"a 307 leaves it open", func(w http.ResponseWriter) { w.WriteHeader(307) }, store.Open, "", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED"},
 		{"RUN_ERROR finishes it", func(w http.ResponseWriter) {
-			sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"kaput"}`))
+			sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
 		}, store.None, "RUN_STARTED RUN_ERROR", "RUN_STARTED MESSAGES_SNAPSHOT RUN_ERROR"},
-		{"another pause finishes it", func(w http.ResponseWriter) { sendStream(w, stream(started, asks)) }, store.Open, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"},
+		{"another pause finishes it", func(w http.ResponseWriter) { sendStream(w, streamOf(started, asks)) }, store.Open, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				switch n {
 				case 1:
-					sendStream(w, stream(started, asks))
+					sendStream(w, streamOf(started, asks))
 				case 2:
 					tt.send(w)
 				default:
-					sendStream(w, stream(started, hello, finished))
+					sendStream(w, streamOf(started, hello, finished))
 				}
 			})
 			g.do(input("t", "r1", ""))
@@ -212,11 +214,11 @@ func TestUnreachableBackendLeavesThePauseOpen(t *testing.T) {
 func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 		} else if n == 2 {
-			sendStream(w, stream(started))
+			sendStream(w, streamOf(started))
 		} else {
-			sendStream(w, stream(started, hello, finished))
+			sendStream(w, streamOf(started, hello, finished))
 		}
 	})
 	g.do(input("t", "r1", ""))
@@ -234,9 +236,9 @@ func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
 func TestDoubtOfTheDialect(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 		} else {
-			sendStream(w, stream(started, hello, finished))
+			sendStream(w, streamOf(started, hello, finished))
 		}
 	})
 	g.do(input("t", "r1", ""))
@@ -258,17 +260,17 @@ func TestClientLeavesAClaimedRun(t *testing.T) {
 	release := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
-		sendStream(w, stream(started))
+		sendStream(w, streamOf(started))
 		http.NewResponseController(w).Flush()
 		select {
 		case <-release:
 		case <-r.Context().Done():
 			t.Error("the upstream of a claimed run was cancelled")
 		}
-		io.WriteString(w, stream(hello, finished))
+		io.WriteString(w, streamOf(hello, finished))
 	})
 	g.do(input("t", "r1", ""))
 	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r2", resumeWith(yes("n1~id1")))))
@@ -289,10 +291,10 @@ func TestClientLeavesAClaimedRun(t *testing.T) {
 func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
-		sendStream(w, stream(started, strings.ReplaceAll(hello, "m1", "m"+string(rune('0'+n))), finished))
+		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", "m"+string(rune('0'+n))), finished))
 	})
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		if n == 1 && e.Event.Get("outcome").Exists() == false && len(g.calls) == 2 {
@@ -313,11 +315,11 @@ func TestSecondExchangeAfterAStatus(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
 		case 1:
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 		case 2:
 			w.WriteHeader(http.StatusUnprocessableEntity)
 		default:
-			sendStream(w, stream(started, hello, finished))
+			sendStream(w, streamOf(started, hello, finished))
 		}
 	})
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -342,15 +344,15 @@ func TestSecondExchangeThatFails(t *testing.T) {
 	}{
 		{"status", func(w http.ResponseWriter) { w.WriteHeader(422) }, "RUN_ERROR:UPSTREAM_STATUS"},
 		{"cut before the header", func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, "RUN_ERROR:UPSTREAM_EOF"},
-		{"cut", func(w http.ResponseWriter) { sendStream(w, stream(started)) }, "RUN_ERROR:UPSTREAM_EOF"},
+		{"cut", func(w http.ResponseWriter) { sendStream(w, streamOf(started)) }, "RUN_ERROR:UPSTREAM_EOF"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				switch n {
 				case 1:
-					sendStream(w, stream(started, asks))
+					sendStream(w, streamOf(started, asks))
 				case 2:
-					sendStream(w, stream(started, finished))
+					sendStream(w, streamOf(started, finished))
 				default:
 					tt.send(w)
 				}
@@ -372,7 +374,7 @@ func TestSecondExchangeThatFails(t *testing.T) {
 }
 
 func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.do(input("t", "r1", ""))
 	got := g.do(`{"threadId":"t","runId":"r2","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(yes("n1~id1")) + `}`)
 	if !strings.Contains(got, `"metadata":{"holdpoint":{"code":"MESSAGES_NOT_TAKEN"}}`) {
@@ -389,7 +391,7 @@ func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 // deletes what it leaves out.
 func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, snapshot, asks)) })
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, snapshot, asks)) })
 	g.do(input("t", "r1", ""))
 	got := g.do(`{"threadId":"t","runId":"r2","messages":[` + oldUser + `,` + newUser + `]` + resumeWith(yes("n1~id1")) + `}`)
 	if !strings.Contains(got, `"messages":[`+oldUser+`,`+newUser+`]`) {
@@ -433,8 +435,8 @@ func TestNativeClientGetsNothingMadeOnAReload(t *testing.T) {
 
 func TestProtocolVersionOfTheBackendStays(t *testing.T) {
 	own := `{"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.1"}`
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(own, finished)) })
-	if got := g.do(input("t", "r", `,"protocolVersion":"1.0"`)); got != stream(own, finished) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(own, finished)) })
+	if got := g.do(input("t", "r", `,"protocolVersion":"1.0"`)); got != streamOf(own, finished) {
 		t.Error(got)
 	}
 }
@@ -448,10 +450,10 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, call[0], call[1], call[2], asks))
+			sendStream(w, streamOf(started, call[0], call[1], call[2], asks))
 			return
 		}
-		sendStream(w, stream(started, call[0], call[1], call[2], result, finished))
+		sendStream(w, streamOf(started, call[0], call[1], call[2], result, finished))
 	})
 	g.do(input("t", "r1", ""))
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TOOL_CALL_RESULT RUN_FINISHED")
@@ -459,7 +461,7 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 
 func TestOpenItemsAreClosedBeforeAPause(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		sendStream(w, stream(started, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`, `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, `{"type":"REASONING_START","messageId":"x"}`, asks))
+		sendStream(w, streamOf(started, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`, `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, `{"type":"REASONING_START","messageId":"x"}`, asks))
 	})
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED STEP_STARTED TEXT_MESSAGE_START TOOL_CALL_START REASONING_START REASONING_END TOOL_CALL_END TEXT_MESSAGE_END STEP_FINISHED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
@@ -478,7 +480,7 @@ func TestRefusedBeforeTheClaim(t *testing.T) {
 func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	other := strings.ReplaceAll(asks, "n1", "n9")
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		sendStream(w, stream(started, map[int]string{1: asks, 2: asks, 3: other}[n]))
+		sendStream(w, streamOf(started, map[int]string{1: asks, 2: asks, 3: other}[n]))
 	})
 	key := recordKey("/", "t")
 	first := g.do(input("t", "r1", ""))
@@ -487,12 +489,12 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
 		in := &agui.RunInput{ThreadID: "t", RunID: "r"}
 		r := &run{h: g.h, came: in, attempt: newAttempt(in), key: key, path: "/", log: g.h.log, ctx: t.Context()}
-		r.transcript = newTranscript(1<<20, nil, nil)
+		r.transcript = transcript.New(1<<20, nil, nil)
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})
 		var b []byte
 		for _, ev := range r.concludePause(res) {
-			b = appendEvent(b, ev)
+			b = stream.AppendEvent(b, ev)
 		}
 		wantTypes(t, string(b), want)
 		if want == "RUN_FINISHED+interrupt" && !strings.Contains(string(b), rec.Pause.Interrupts[0].ID) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/translate"
@@ -46,7 +48,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		}
 		r := &run{h: h, log: h.log, ctx: t.Context(), came: &in, path: "/agent", key: recordKey("/agent", thread), attempt: newAttempt(&in)}
 		r.show = r.showFor()
-		r.transcript = newTranscript(h.opts.TranscriptBytes, in.Messages, in.State)
+		r.transcript = transcript.New(h.opts.TranscriptBytes, in.Messages, in.State)
 		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript, Show: r.show})
 		if err != nil {
 			t.Fatal(err)
@@ -57,20 +59,20 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		for _, one := range stream[:len(stream)-1] {
 			b.event(framed(one))
 		}
-		r.transcript.unclosed() // what is kept raw is folded once, whenever somebody asks
+		r.transcript.Unclosed() // what is kept raw is folded once, whenever somebody asks
 		list[i] = &ending{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
 	}
 	return list
 }
 
 func framed(event string) agui.Event {
-	return agui.Event{Type: agui.PeekType([]byte(event)), JSON: []byte(event), Frame: []byte(stream(event))}
+	return agui.Event{Type: agui.PeekType([]byte(event)), JSON: []byte(event), Frame: []byte(streamOf(event))}
 }
 
 func (e *ending) tell() {
 	events, _ := e.settle(translate.End{Event: e.last}, nil)
 	for _, ev := range events {
-		e.out = appendEvent(e.out, ev)
+		e.out = stream.AppendEvent(e.out, ev)
 	}
 }
 
@@ -128,7 +130,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	e := endings(t, 1, "agui", noStore{}, otherIDs)[0]
 	ev := framed(started)
-	if n := testing.AllocsPerRun(100, func() { e.out = appendEvent(e.out[:0], e.withRunIDs(ev)) }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { e.out = stream.AppendEvent(e.out[:0], e.withRunIDs(ev)) }); n > 1 {
 		t.Errorf("%v allocations: %s", n, e.out)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/translate"
 )
 
@@ -35,7 +35,7 @@ func (silent) End(e translate.End) (translate.Result, error) {
 func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) string {
 	t.Helper()
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, log: slog.New(slog.DiscardHandler)}
-	r := &run{h: h, log: h.log, ctx: t.Context(), attempt: attempt{transcript: newTranscript(limit, nil, nil)}}
+	r := &run{h: h, log: h.log, ctx: t.Context(), attempt: attempt{transcript: transcript.New(limit, nil, nil)}}
 	r.exchange = translate.Exchange{Run: translation}
 	b := newBody(r, io.NopCloser(in), translate.Unread)
 	b.started = true
@@ -52,7 +52,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 }
 
 // told is all that a transcript tells.
-func told(tr *transcript) string {
+func told(tr *transcript.Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()
 	state, known := tr.State()
@@ -60,7 +60,7 @@ func told(tr *transcript) string {
 	for _, c := range tr.Calls() {
 		fmt.Fprintf(&b, "call %+v\n", c)
 	}
-	for _, ev := range tr.unclosed() {
+	for _, ev := range tr.Unclosed() {
 		fmt.Fprintf(&b, "open %s\n", ev.JSON)
 	}
 	return b.String()
@@ -82,9 +82,9 @@ func FuzzRow(f *testing.F) {
 		{begin, piece(text, "a"), piece(text, "b"), `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`, piece(text, "late")},
 		{piece(text, "a"), piece(text, "b"), `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m1","role":"assistant","content":"x"}]}`, piece(text, "c")},
 	} {
-		f.Add(stream(events...))
+		f.Add(streamOf(events...))
 	}
-	one := stream(piece(text, "a"))
+	one := streamOf(piece(text, "a"))
 	f.Add(one + strings.ReplaceAll(one, "\n", "\r\n") + one + "data: [DONE]\n\n" + one)
 	f.Add(one + strings.Replace(one, "data: ", "data:", 1) + one + ": c\n" + one + "id: 1\n" + one)
 	f.Add(one + strings.Replace(one, `"a"`, "\"a\n\ndata: [DONE]\n\n\"", 1) + one)
@@ -101,101 +101,4 @@ func FuzzRow(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestFoldedLateAsAtOnce: it makes no difference to what is told whether events are read as they come or much later, joined; and
-// over the bound a message is not known at all, or whole.
-func TestFoldedLateAsAtOnce(t *testing.T) {
-	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 5))
-		limit := []int{1 << 20, 200, 2000, 100_000}[seed%4]
-		late, atOnce := newTranscript(limit, nil, nil), newTranscript(limit, nil, nil)
-		for _, ev := range someEvents(random, limit) {
-			late.add(agui.NewEvent([]byte(ev)))
-			atOnce.add(agui.NewEvent([]byte(ev)))
-			atOnce.fold()
-		}
-		if got, want := told(late), told(atOnce); got != want {
-			t.Fatalf("seed %d, limit %d: late\n%.2000s\nat once\n%.2000s", seed, limit, got, want)
-		}
-	}
-}
-
-// someEvents are those of a stream in which everything happens in order, of about as much text as the limit, or far more.
-func someEvents(random *rand.Rand, limit int) (events []string) {
-	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
-	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
-	for m := range 2 + random.IntN(4) {
-		add(`{"type":"TEXT_MESSAGE_START","messageId":"m%d","role":"assistant"}`, m)
-		for range random.IntN(30) {
-			switch random.IntN(12) {
-			case 0:
-				add(`{"type":"STATE_DELTA","delta":[{"op":"add","path":"/k%d","value":%d}]}`, random.IntN(5), m)
-			case 1:
-				add(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m%d","delta":"%s","timestamp":%d}`, m, texts[random.IntN(len(texts))], m)
-			case 2:
-				add(`{"type":"TEXT_MESSAGE_CONTENT","rawEvent":{"delta":"no","n":%d},"messageId":"m%d","delta":"%s"}`, random.IntN(9), m, texts[random.IntN(len(texts))])
-			default:
-				add(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m%d","delta":"%s"}`, m, texts[random.IntN(len(texts))])
-			}
-		}
-		if random.IntN(3) > 0 {
-			add(`{"type":"TEXT_MESSAGE_END","messageId":"m%d"}`, m)
-		}
-		switch random.IntN(4) {
-		case 0:
-			add(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u","role":"user","content":"hi"},{"id":"m%d","role":"assistant","content":"so far"}]}`, m)
-		case 1:
-			add(`{"type":"STATE_SNAPSHOT","snapshot":{"text":"%s"}}`, texts[random.IntN(len(texts))])
-		case 2:
-			add(`{"type":"TOOL_CALL_START","toolCallId":"c%d","toolCallName":"f","parentMessageId":"m%d"}`, m, m)
-			for range random.IntN(9) {
-				add(`{"type":"TOOL_CALL_ARGS","toolCallId":"c%d","delta":"%s"}`, m, texts[random.IntN(len(texts))])
-			}
-			add(`{"type":"TOOL_CALL_END","toolCallId":"c%d"}`, m)
-			add(`{"type":"TOOL_CALL_RESULT","messageId":"r%d","toolCallId":"c%d","content":"done"}`, m, m)
-		}
-	}
-	return events
-}
-
-// TestTextBehindASnapshotIsWhole: what was over the bound is known again from a MESSAGES_SNAPSHOT on, and so is what streams
-// behind it.
-func TestTextBehindASnapshotIsWhole(t *testing.T) {
-	tr := newTranscript(1<<10, nil, nil)
-	piece := func(m, s string) {
-		tr.add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"` + m + `","delta":"` + s + `"}`)))
-	}
-	start := func(m string) {
-		tr.add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_START","messageId":"` + m + `","role":"assistant"}`)))
-	}
-	start("m1")
-	for range 1000 {
-		piece("m1", strings.Repeat("x", 1000))
-	}
-	if _, whole := tr.Messages(); whole {
-		t.Fatal("a message over the bound is known")
-	}
-	tr.add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m1","role":"assistant","content":"short"}]}`)))
-	start("m2")
-	piece("m2", "and ")
-	piece("m2", "whole")
-	list, whole := tr.Messages()
-	if !whole || len(list) != 2 || !strings.Contains(string(list[1]), `"and whole"`) {
-		t.Errorf("%s, %v", list, whole)
-	}
-}
-
-// TestEscapesAreCountedAsWhatTheyMean: the bound is one of what is told, not of how the backend writes it.
-func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
-	const limit = 100_000
-	tr := newTranscript(limit, nil, nil)
-	tr.add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`)))
-	for range 400 {
-		tr.add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat(`\u00e9`, 100) + `"}`)))
-	}
-	list, whole := tr.Messages()
-	if !whole || len(list) != 1 || strings.Count(string(list[0]), "é") != 40_000 {
-		t.Errorf("80,000 bytes in 240,000 bytes of escapes: %d messages, whole %v", len(list), whole)
-	}
 }

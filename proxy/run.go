@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -54,9 +56,9 @@ type run struct {
 	carried atomic.Bool
 	earlier bool
 
-	out  *writer    // to the client
-	body *body      // what it is to get, nil if the answer passes as it is
-	conn *burstConn // that the stream at hand is read from; nil if that is not known
+	out  *stream.Writer // to the client
+	body *body          // what it is to get, nil if the answer passes as it is
+	conn *burstConn     // that the stream at hand is read from; nil if that is not known
 
 	token   string      // of the claim, "" if there is none
 	holding atomic.Bool // token is set; for other goroutines' eyes
@@ -92,7 +94,7 @@ type attempt struct {
 	answers    []agui.Answer  // what Dialect.Answers read; nil if the request has none
 	unread     *agui.RunError // it could not read them
 	fresh      []agui.Message // the messages beside the answers, see translate.Request.New
-	transcript *transcript
+	transcript *transcript.Transcript
 	known      map[string]bool     // calls that the client knew before the resume
 	byArray    bool                // the answers came in a resume array
 	taken      bool                // the messages beside the answers went to the backend, or there were none
@@ -121,8 +123,8 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *ru
 // serve judges the run and does what the judgement says. Its frame stays for the stream's life, as that of all who call it:
 // what needs much of the stack is called from here and has returned by then, or each waiting stream would hold it.
 func (r *run) serve(w http.ResponseWriter) {
-	out := newWriter(w, r.h.opts.Heartbeat)
-	defer out.close()
+	out := stream.NewWriter(w, r.h.opts.Heartbeat)
+	defer out.Close()
 	if !r.h.enter(r, r.req) {
 		r.unfollow()
 		r.turnAway(out)
@@ -137,10 +139,10 @@ func (r *run) serve(w http.ResponseWriter) {
 // turnAway refuses a run that comes while the proxy drains.
 //
 //go:noinline
-func (r *run) turnAway(out *writer) { r.refuse(out, decision{err: fault(r.ctx, errDraining)}) }
+func (r *run) turnAway(out *stream.Writer) { r.refuse(out, decision{err: fault(r.ctx, errDraining)}) }
 
 // returned is called when the handler is done with the run.
-func (r *run) returned(out *writer) {
+func (r *run) returned(out *stream.Writer) {
 	if !r.detached.Load() {
 		r.leave(out)
 	}
@@ -148,7 +150,7 @@ func (r *run) returned(out *writer) {
 
 // decide judges the run until it is settled what is to be done, and does it, unless that is an exchange with the backend:
 // true.
-func (r *run) decide(out *writer) (forward bool) {
+func (r *run) decide(out *stream.Writer) (forward bool) {
 	for wait := newWaiter(); ; {
 		if err := r.judge(); err != nil {
 			r.notJudged(err)
@@ -173,7 +175,7 @@ func (r *run) notJudged(err error) {
 }
 
 // act carries the decision out; true leaves it to forward.
-func (r *run) act(out *writer) (forward bool) {
+func (r *run) act(out *stream.Writer) (forward bool) {
 	d := r.verdict
 	r.verdict = decision{} // streams live for hours
 	switch d.do {
@@ -192,7 +194,7 @@ func (r *run) act(out *writer) (forward bool) {
 	return false
 }
 
-func (r *run) refuse(out *writer, d decision) { r.tell(out, r.refusal(d)) }
+func (r *run) refuse(out *stream.Writer, d decision) { r.tell(out, r.refusal(d)) }
 
 func storeDown() decision {
 	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
@@ -200,7 +202,7 @@ func storeDown() decision {
 
 func (r *run) storeContext() (context.Context, context.CancelFunc) {
 	if r.out != nil {
-		r.out.alive()
+		r.out.Alive()
 	}
 	return withPatience(r.ctx, storeTimeout)
 }

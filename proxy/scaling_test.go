@@ -37,32 +37,32 @@ func eventsOf(n int, one func(i int) string) string {
 
 var families = []family{
 	{name: "agui", dialect: "agui", auto: true, asks: func(n int) string {
-		return stream(started, callsOf(n, "f"), toldAll(n, `"outcome":{"type":"interrupt","interrupts":[%s]}`))
+		return streamOf(started, callsOf(n, "f"), toldAll(n, `"outcome":{"type":"interrupt","interrupts":[%s]}`))
 	}},
 	{name: "draft", dialect: "draft", asks: func(n int) string {
-		return stream(started, callsOf(n, "f"), toldAll(n, `"outcome":"interrupt","interrupts":[%s]`))
+		return streamOf(started, callsOf(n, "f"), toldAll(n, `"outcome":"interrupt","interrupts":[%s]`))
 	}},
 	{name: "agent-framework", dialect: "agent-framework", auto: true, asks: func(n int) string {
-		return stream(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
+		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
 			return fmt.Sprintf(`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"ID%[1]d","function_call":{"call_id":"c%[1]d","name":"f","arguments":{"x":%[1]d}}}}`, i)
 		}), toldAll(n, `"outcome":{"type":"interrupt","interrupts":[%s]}`))
 	}},
 	{name: "agent-framework rc", dialect: "agent-framework", asks: func(n int) string {
-		return stream(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
+		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
 			return fmt.Sprintf(`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"ID%[1]d","function_call":{"call_id":"c%[1]d","name":"f","arguments":{"x":%[1]d}}}}`, i)
 		}), finished)
 	}},
 	{name: "agent-framework confirms", dialect: "agent-framework", few: true, asks: func(n int) string {
-		return stream(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
+		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
 			return fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"k%[1]d","toolCallName":"confirm_changes"}`+"\n\ndata: "+
 				`{"type":"TOOL_CALL_ARGS","toolCallId":"k%[1]d","delta":"{\"function_name\":\"f\",\"function_call_id\":\"c%[1]d\",\"function_arguments\":{}}"}`+"\n\ndata: "+`{"type":"TOOL_CALL_END","toolCallId":"k%[1]d"}`, i)
 		}), finished)
 	}},
 	{name: "request-approval", dialect: "request-approval", asks: func(n int) string {
-		return stream(started, eventsOf(n, func(i int) string { return pairAsked(fmt.Sprintf("c%d", i)) }), finished)
+		return streamOf(started, eventsOf(n, func(i int) string { return pairAsked(fmt.Sprintf("c%d", i)) }), finished)
 	}},
 	{name: "langgraph", dialect: "langgraph", auto: true, asks: func(n int) string {
-		return stream(started, eventsOf(n, func(i int) string {
+		return streamOf(started, eventsOf(n, func(i int) string {
 			return fmt.Sprintf(`{"type":"CUSTOM","name":"on_interrupt","value":"{\"q\":%[1]d}","rawEvent":{"id":"%032[1]x","value":{"q":%[1]d}}}`, i)
 		}), finished)
 	}},
@@ -70,10 +70,10 @@ var families = []family{
 		list := many(n, func(i int) string { return fmt.Sprintf(`{"name":"f","args":{"x":%d},"description":"?"}`, i) })
 		config := `{"action_name":"f","allowed_decisions":["approve","edit","reject"]}`
 		value := `{"action_requests":[` + list + `],"review_configs":[` + config + `]}`
-		return stream(started, fmt.Sprintf(`{"type":"CUSTOM","name":"on_interrupt","value":%q,"rawEvent":{"id":"%032x","value":%s}}`, value, 7, value), finished)
+		return streamOf(started, fmt.Sprintf(`{"type":"CUSTOM","name":"on_interrupt","value":%q,"rawEvent":{"id":"%032x","value":%s}}`, value, 7, value), finished)
 	}},
 	{name: "aws-strands", dialect: "aws-strands", asks: func(n int) string {
-		return stream(started, callsOf(n, "f"), strings.ReplaceAll(toldAll(n, `"outcome":{"type":"interrupt","interrupts":[%s]}`), `"ID`, `"v1:before_tool_call:c1:`))
+		return streamOf(started, callsOf(n, "f"), strings.ReplaceAll(toldAll(n, `"outcome":{"type":"interrupt","interrupts":[%s]}`), `"ID`, `"v1:before_tool_call:c1:`))
 	}},
 }
 
@@ -216,7 +216,7 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 		if first {
 			sendStream(w, f.asks(n))
 		} else {
-			sendStream(w, stream(started, finished))
+			sendStream(w, streamOf(started, finished))
 		}
 		first = false
 	})

@@ -80,7 +80,7 @@ func untouched(status int) bool {
 func (r *run) conclude(res translate.Result, end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
 	for _, ev := range res.Before {
 		r.noteCall(ev)
-		r.transcript.add(ev)
+		r.transcript.Add(ev)
 	}
 	if res.Next != nil {
 		r.exchange, r.second = *res.Next, true

@@ -17,10 +17,10 @@ func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 		head    = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 		chunked = head + "Transfer-Encoding: chunked\r\n\r\n"
 	)
-	many := strings.Repeat(stream(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"`+strings.Repeat("x", 3000)+`"}`), 50)
+	many := strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"`+strings.Repeat("x", 3000)+`"}`), 50)
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	io.WriteString(z, stream(started))
+	io.WriteString(z, streamOf(started))
 	z.Flush()
 	for name, sent := range map[string]string{
 		"nothing":                   "",
@@ -31,16 +31,16 @@ func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 		"half a chunk's header":     chunked + "4",
 		"a chunk's header":          chunked + "400\r\n",
 		"half a frame":              chunked + chunk("data: {\"type\":"),
-		"a frame":                   chunked + chunk(stream(started)),
-		"a frame and half a chunk":  chunked + chunk(stream(started)) + "400\r\ndata: {",
-		"a chunk without its end":   chunked + strings.TrimSuffix(chunk(stream(started)), "\r\n"),
-		"many frames":               chunked + chunk(stream(started)) + chunk(many),
-		"frames of a length":        head + "Content-Length: 9999999\r\n\r\n" + stream(started) + many,
-		"frames until the close":    head + "Connection: close\r\n\r\n" + stream(started),
-		"hints, then a frame":       "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + chunked + chunk(stream(started)),
+		"a frame":                   chunked + chunk(streamOf(started)),
+		"a frame and half a chunk":  chunked + chunk(streamOf(started)) + "400\r\ndata: {",
+		"a chunk without its end":   chunked + strings.TrimSuffix(chunk(streamOf(started)), "\r\n"),
+		"many frames":               chunked + chunk(streamOf(started)) + chunk(many),
+		"frames of a length":        head + "Content-Length: 9999999\r\n\r\n" + streamOf(started) + many,
+		"frames until the close":    head + "Connection: close\r\n\r\n" + streamOf(started),
+		"hints, then a frame":       "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + chunked + chunk(streamOf(started)),
 		"a compressed header":       head + "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"a compressed frame":        head + "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(zipped.String()),
-		"a stream but its trailers": head + "Transfer-Encoding: chunked\r\nTrailer: X\r\n\r\n" + chunk(stream(started)) + "0\r\n",
+		"a stream but its trailers": head + "Transfer-Encoding: chunked\r\nTrailer: X\r\n\r\n" + chunk(streamOf(started)) + "0\r\n",
 		"no stream, and not all":    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nx",
 	} {
 		overs := []string{"new"}
@@ -54,7 +54,7 @@ func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 				gone := make(chan struct{})
 				g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 					if over != "new" && n == 1 {
-						sendStream(w, stream(started, hello, map[string]string{"kept": finished, "answers": asks}[over]))
+						sendStream(w, streamOf(started, hello, map[string]string{"kept": finished, "answers": asks}[over]))
 						return
 					}
 					conn := taken(t, w, sent)

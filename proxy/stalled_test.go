@@ -49,13 +49,13 @@ func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	acted, ended := make(chan struct{}), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, asks))
+			sendStream(w, streamOf(started, asks))
 			return
 		}
-		sendStream(w, stream(started))
+		sendStream(w, streamOf(started))
 		w.(http.Flusher).Flush()
 		<-acted
-		sendStream(w, stream(hello, finished))
+		sendStream(w, streamOf(hello, finished))
 	}, func(o *Options) { o.Heartbeat, o.Store = 10*time.Millisecond, notedStore{o.Store, ended} })
 	g.do(input("t", "r1", ""))
 	client := stalledClient{&recorder{ResponseRecorder: httptest.NewRecorder()}, new(sync.Once), make(chan struct{}), make(chan struct{})}
@@ -78,7 +78,7 @@ func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 // TestQuestionDoesNotWaitForTheLog, even where so many lines wait for it that the stream's end does.
 func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
 	free := make(chan struct{})
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, stream(started, hello, asks)) },
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
 		func(o *Options) { o.Logger = slog.New(enabled{stuckLog{slog.DiscardHandler, "run ended", free}}) })
 	g.h.reports.lines, g.h.reports.writing = make([][]slog.Attr, maxReports), true
 	found, rest := begun(t, g, input("t", "r", ""), func(line string) bool { return strings.Contains(line, `"interrupt"`) })

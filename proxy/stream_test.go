@@ -15,24 +15,24 @@ func TestStreamsAsTheyCome(t *testing.T) {
 	tests := []struct {
 		name, send, want string
 	}{
-		{"what no rule concerns arrives byte for byte", stream(started, hello, big, `{"type":"NOBODY_KNOWS","x":[1 , 2]}`, finished), stream(started, hello, big, `{"type":"NOBODY_KNOWS","x":[1 , 2]}`, finished)},
+		{"what no rule concerns arrives byte for byte", streamOf(started, hello, big, `{"type":"NOBODY_KNOWS","x":[1 , 2]}`, finished), streamOf(started, hello, big, `{"type":"NOBODY_KNOWS","x":[1 , 2]}`, finished)},
 		{"comments, ids and events of a frame stay", ": hi\n\nevent: e\nid: 7\nretry: 5\ndata: " + started + "\n\ndata: " + finished + "\n\n", ": hi\n\nevent: e\nid: 7\nretry: 5\ndata: " + started + "\n\ndata: " + finished + "\n\n"},
-		{"CRLF becomes LF", strings.ReplaceAll(stream(started, big, finished), "\n", "\r\n"), stream(started, big, finished)},
-		{"CR becomes LF", strings.ReplaceAll(stream(started, big, finished), "\n", "\r"), stream(started, big, finished)},
+		{"CRLF becomes LF", strings.ReplaceAll(streamOf(started, big, finished), "\n", "\r\n"), streamOf(started, big, finished)},
+		{"CR becomes LF", strings.ReplaceAll(streamOf(started, big, finished), "\n", "\r"), streamOf(started, big, finished)},
 		{"several data lines stay", "data: {\"type\":\"RUN_STARTED\",\ndata: \"threadId\":\"t\",\"runId\":\"r\"}\n\ndata: " + finished + "\n\n", "data: {\"type\":\"RUN_STARTED\",\ndata: \"threadId\":\"t\",\"runId\":\"r\"}\n\ndata: " + finished + "\n\n"},
-		{"a missing space is added", "data:" + started + "\n\ndata:" + finished + "\n\n", stream(started, finished)},
-		{"a byte order mark goes", "\xef\xbb\xbf" + stream(started, finished), stream(started, finished)},
-		{"[DONE] is dropped in the middle too", stream(started, "[DONE]", hello, finished), stream(started, hello, finished)},
-		{"[DONE] is dropped", stream(started, finished, "[DONE]"), stream(started, finished)},
-		{"a late RUN_ERROR passes", stream(started, finished, `{"type":"RUN_ERROR","message":"late"}`), stream(started, finished, `{"type":"RUN_ERROR","message":"late"}`)},
-		{"several runs in one stream", stream(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`), stream(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`)},
-		{"other events after the end do not", stream(started, finished, hello, finished), stream(started, finished)},
-		{"nothing follows RUN_ERROR", stream(started, `{"type":"RUN_ERROR","message":"kaput"}`, hello, finished), stream(started, `{"type":"RUN_ERROR","message":"kaput"}`)},
-		{"nor a second RUN_ERROR", stream(started, `{"type":"RUN_ERROR","message":"kaput"}`, `{"type":"RUN_ERROR","message":"again"}`), stream(started, `{"type":"RUN_ERROR","message":"kaput"}`)},
-		{"RUN_ERROR alone", stream(`{"type":"RUN_ERROR","message":"kaput"}`), stream(`{"type":"RUN_ERROR","message":"kaput"}`)},
-		{"an invented runId is the request's", stream(started, `{"type":"RUN_FINISHED","runId":"theirs","threadId":"t","result":1}`), stream(started, `{"type":"RUN_FINISHED","runId":"r","threadId":"t","result":1}`)},
-		{"an end without the last blank line", "data: " + started + "\n\ndata: " + finished, stream(started, finished)},
-		{"an event with two types does nothing", stream(started, `{"type":"RUN_FINISHED","type":"CUSTOM","name":"x","value":1}`, finished), stream(started, `{"type":"RUN_FINISHED","type":"CUSTOM","name":"x","value":1}`, finished)},
+		{"a missing space is added", "data:" + started + "\n\ndata:" + finished + "\n\n", streamOf(started, finished)},
+		{"a byte order mark goes", "\xef\xbb\xbf" + streamOf(started, finished), streamOf(started, finished)},
+		{"[DONE] is dropped in the middle too", streamOf(started, "[DONE]", hello, finished), streamOf(started, hello, finished)},
+		{"[DONE] is dropped", streamOf(started, finished, "[DONE]"), streamOf(started, finished)},
+		{"a late RUN_ERROR passes", streamOf(started, finished, `{"type":"RUN_ERROR","message":"late"}`), streamOf(started, finished, `{"type":"RUN_ERROR","message":"late"}`)},
+		{"several runs in one stream", streamOf(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`), streamOf(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`)},
+		{"other events after the end do not", streamOf(started, finished, hello, finished), streamOf(started, finished)},
+		{"nothing follows RUN_ERROR", streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`, hello, finished), streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`)},
+		{"nor a second RUN_ERROR", streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`, `{"type":"RUN_ERROR","message":"again"}`), streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`)},
+		{"RUN_ERROR alone", streamOf(`{"type":"RUN_ERROR","message":"kaput"}`), streamOf(`{"type":"RUN_ERROR","message":"kaput"}`)},
+		{"an invented runId is the request's", streamOf(started, `{"type":"RUN_FINISHED","runId":"theirs","threadId":"t","result":1}`), streamOf(started, `{"type":"RUN_FINISHED","runId":"r","threadId":"t","result":1}`)},
+		{"an end without the last blank line", "data: " + started + "\n\ndata: " + finished, streamOf(started, finished)},
+		{"an event with two types does nothing", streamOf(started, `{"type":"RUN_FINISHED","type":"CUSTOM","name":"x","value":1}`, finished), streamOf(started, `{"type":"RUN_FINISHED","type":"CUSTOM","name":"x","value":1}`, finished)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,11 +57,11 @@ func TestBrokenStreamsEndWithRunError(t *testing.T) {
 		send func(w http.ResponseWriter)
 		want string
 	}{
-		{"an end without terminal event", func(w http.ResponseWriter) { sendStream(w, stream(started, hello)) }, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:UPSTREAM_EOF"},
+		{"an end without terminal event", func(w http.ResponseWriter) { sendStream(w, streamOf(started, hello)) }, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:UPSTREAM_EOF"},
 		{"nothing at all", func(w http.ResponseWriter) { sendStream(w, "") }, "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
-		{"a reset in the middle of a frame", abort(stream(started) + "data: {\"type\":\"TEXT"), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
+		{"a reset in the middle of a frame", abort(streamOf(started) + "data: {\"type\":\"TEXT"), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
 		{"a reset before the first frame", abort(""), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF"},
-		{"a frame over the limit", func(w http.ResponseWriter) { sendStream(w, stream(started, `{"x":"`+strings.Repeat("x", 9000)+`"}`)) }, "RUN_STARTED RUN_ERROR:FRAME_TOO_LARGE"},
+		{"a frame over the limit", func(w http.ResponseWriter) { sendStream(w, streamOf(started, `{"x":"`+strings.Repeat("x", 9000)+`"}`)) }, "RUN_STARTED RUN_ERROR:FRAME_TOO_LARGE"},
 		{"200 with JSON", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"ok":true}`)
@@ -97,10 +97,10 @@ func TestCompressedStreamsAreDecoded(t *testing.T) {
 				if enc == "deflate" {
 					z = zlib.NewWriter(w)
 				}
-				io.WriteString(z, stream(started, finished))
+				io.WriteString(z, streamOf(started, finished))
 				z.Close()
 			})
-			if got := g.do(input("t", "r", "")); got != stream(started, finished) {
+			if got := g.do(input("t", "r", "")); got != streamOf(started, finished) {
 				t.Errorf("got %q", got)
 			}
 		})

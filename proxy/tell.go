@@ -9,17 +9,17 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
 
 // tell writes a whole stream that no backend was asked for.
-func (r *run) tell(out *writer, events []agui.Event) {
+func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		b = appendEvent(b, ev)
+		b = stream.AppendEvent(b, ev)
 	}
 	if _, err := out.Write(b); err != nil {
 		r.log.Debug("the client is gone", "err", err)
@@ -29,8 +29,8 @@ func (r *run) tell(out *writer, events []agui.Event) {
 }
 
 // beginStream sends the header of a stream of our own, once.
-func (r *run) beginStream(out *writer) {
-	if out.began {
+func (r *run) beginStream(out *stream.Writer) {
+	if out.Began() {
 		return
 	}
 	r.began = true
@@ -38,17 +38,6 @@ func (r *run) beginStream(out *writer) {
 	r.h.allowOwn(out.Header(), r.req)
 	out.WriteHeader(http.StatusOK)
 	_ = out.FlushError()
-}
-
-// appendEvent appends an event's frame: its own bytes if it is untouched.
-func appendEvent(dst []byte, ev agui.Event) []byte {
-	if ev.Frame != nil && !ev.Edited {
-		return append(dst, ev.Frame...)
-	}
-	if ev.Frame != nil {
-		dst = sse.Frame{Raw: ev.Frame}.AppendOther(dst)
-	}
-	return sse.AppendEvent(dst, ev.JSON)
 }
 
 // protocolVersion is what Holdpoint declares where the backend declares nothing.
@@ -112,9 +101,9 @@ func (r *run) withResultID(ev agui.Event) agui.Event {
 	} else {
 		_, repeats = r.results[hash]
 	}
-	if repeats || id == call && r.transcript.asked(id) {
+	if repeats || id == call && r.transcript.HasCalls(id) {
 		id = "result-" + call
-		for r.transcript.holds(id) { // calls of some models all have one id
+		for r.transcript.Holds(id) { // calls of some models all have one id
 			id = "result-" + id
 		}
 		return ev.With(agui.SetString(ev.JSON, "messageId", id))
@@ -239,8 +228,8 @@ func customInterrupt(p *agui.Pause) agui.Event {
 // appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has not sent whole after
 // its last change, and only what is known whole.
 func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
-	t := r.transcript
-	if s.stateful && !t.stateSent && (t.stateSeen || agui.HasMembers(s.state)) {
+	stateSent, anyState, messagesSent := r.transcript.Sent()
+	if s.stateful && !stateSent && (anyState || agui.HasMembers(s.state)) {
 		events = append(events, stateEvent(s.state))
 	} else if !s.stateful {
 		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
@@ -248,7 +237,7 @@ func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
 	switch {
 	case !s.whole:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
-	case t.messageSent || len(s.list) == 0:
+	case messagesSent || len(s.list) == 0:
 	case repeatsID(s.list):
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
 	case r.taken:

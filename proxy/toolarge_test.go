@@ -29,14 +29,14 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 		for i := range n {
 			list = append(list, one(i))
 		}
-		return stream(append(append([]string{started}, list...), finished)...)
+		return streamOf(append(append([]string{started}, list...), finished)...)
 	}
 	for name, c := range map[string]struct {
 		dialect, says string
 		told          bool
 	}{
-		"as many as there may be":            {"agui", stream(started, interrupts(lots-1)), true},
-		"too many in the outcome":            {"agui", stream(started, interrupts(lots)), false},
+		"as many as there may be":            {"agui", streamOf(started, interrupts(lots-1)), true},
+		"too many in the outcome":            {"agui", streamOf(started, interrupts(lots)), false},
 		"too many on_interrupts":             {"langgraph", events(lots, custom), false},
 		"too many on_interrupts, auto":       {"auto", events(lots, custom), false},
 		"on_interrupts, as many as may be":   {"auto", events(lots-1, custom), true},
@@ -45,7 +45,7 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 		"too large": {"langgraph", events(20, func(i int) string {
 			return strings.ReplaceAll(custom(i), `"?"`, `"`+strings.Repeat("?", 30<<10)+`"`)
 		}), false},
-		"more open than is kept": {"agui", stream(started, strings.Join(strings.Split(strings.TrimSuffix(strings.ReplaceAll(events(10_000, func(i int) string {
+		"more open than is kept": {"agui", streamOf(started, strings.Join(strings.Split(strings.TrimSuffix(strings.ReplaceAll(events(10_000, func(i int) string {
 			return fmt.Sprintf(`{"type":"STEP_STARTED","stepName":"s%d"}`, i)
 		}), "data: ", ""), "\n\n"), "\n\n")[1:10_000], "\n\ndata: "), asks), false},
 	} {
@@ -53,7 +53,7 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 			says := c.says
 			g := realRig(t, c.dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 				if n > 1 {
-					says = stream(started, finished)
+					says = streamOf(started, finished)
 				}
 				sendStream(w, says)
 			}, func(o *Options) {

@@ -1,16 +1,14 @@
 package proxy
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -18,7 +16,7 @@ import (
 // TestDeepStateDoesNotPanicAtAPause: encoding/json refuses what is nested deeper than 10,000, gjson does not. On a claimed
 // run the panic would end the process.
 func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
 	for name, more := range map[string]string{
 		"state":   input("t1", "r", `,"state":{"x":`+deep+`}`),
@@ -35,7 +33,7 @@ func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 // TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held to the end is closed and in the snapshot, which
 // would delete it from the client else.
 func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
 		res.Before = []agui.Event{agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm"}`))}
@@ -53,7 +51,7 @@ func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	next := `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		sendStream(w, stream(started, asks, next, hello, strings.ReplaceAll(asks, "n1", "n2")))
+		sendStream(w, streamOf(started, asks, next, hello, strings.ReplaceAll(asks, "n1", "n2")))
 	})
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
@@ -69,18 +67,19 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 // TestLargeFrameIsNotKept: a stream that lives for an hour must not hold the largest frame that it ever had.
 func TestLargeFrameIsNotKept(t *testing.T) {
 	g := newRig(t, echo)
-	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: newTranscript(1<<10, nil, nil)}}
+	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: transcript.New(1<<10, nil, nil)}}
 	_, translation, _ := g.dialect.Begin(translate.Request{})
 	r.exchange = translate.Exchange{Run: translation}
 	var frames strings.Builder
-	frames.WriteString(stream(fmt.Sprintf(`{"type":"RAW","event":"%s"}`, strings.Repeat("x", 4<<20))))
+	frames.WriteString(streamOf(fmt.Sprintf(`{"type":"RAW","event":"%s"}`, strings.Repeat("x", 4<<20))))
 	for range 5000 {
-		frames.WriteString(stream(hello))
+		frames.WriteString(streamOf(hello))
 	}
 	kept := -1
 	var b *body
 	waits := readerFunc(func([]byte) (int, error) {
-		kept = cap(b.out.made) + cap(b.lf) + cap(b.frames.Ahead())
+		made, _ := b.out.Take()
+		kept = cap(made) + cap(b.lf) + cap(b.frames.Ahead())
 		return 0, io.EOF
 	})
 	b = newBody(r, io.NopCloser(io.MultiReader(strings.NewReader(frames.String()), waits)), translate.Unread)
@@ -90,23 +89,6 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	}
 	if kept < 0 || kept > 4*readAhead {
 		t.Errorf("%d bytes are kept", kept)
-	}
-}
-
-// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and again.
-func TestPatchThatCopiesIsBounded(t *testing.T) {
-	var ops []string
-	for n := range 20 {
-		ops = append(ops, fmt.Sprintf(`{"op":"copy","from":"/a","path":"/a/k%d"}`, n))
-	}
-	tr := newTranscript(64<<10, nil, json.RawMessage(`{"a":{"x":"`+strings.Repeat("x", 64)+`"}}`))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	tr.add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[` + strings.Join(ops, ",") + `]}`)))
-	_, ok := tr.State()
-	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; ok || used > 8<<20 {
-		t.Errorf("known %v, %d MiB for a transcript of 64 KiB", ok, used>>20)
 	}
 }
 
@@ -143,7 +125,7 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-				sendStream(w, stream(append(append([]string{started}, c.sent...), asks)...))
+				sendStream(w, streamOf(append(append([]string{started}, c.sent...), asks)...))
 			}, func(o *Options) { o.Client = c.client })
 			got := g.do(input("t", "r", ""))
 			if !strings.Contains(got, "data: "+c.want+"\n") {
@@ -158,72 +140,10 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 
 // TestNoSnapshotWithAnIDTwice: a client that holds two messages of one id would lose one by it.
 func TestNoSnapshotWithAnIDTwice(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, stream(started, asks)) })
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	twice := `{"threadId":"t","runId":"r","messages":[` + oldUser + `,{"id":"c1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]},{"id":"c1","role":"tool","toolCallId":"c1","content":"ok"}]}`
 	for range 2 { // told, and told again
 		wantTypes(t, g.do(twice), "RUN_STARTED RUN_FINISHED+interrupt")
-	}
-}
-
-// What is open is closed from the last to the first, whatever ended before, and what has ended takes no room.
-func TestOpenItemsOfALongStream(t *testing.T) {
-	tr := newTranscript(1<<20, nil, nil)
-	add := func(kind string, n int) {
-		tr.add(agui.NewEvent(fmt.Appendf(nil, `{"type":"TEXT_MESSAGE_%s","messageId":"m%d","role":"assistant"}`, kind, n)))
-	}
-	add("START", 0) // stays open
-	for n := 1; n < 100_000; n++ {
-		add("START", n)
-		if n > 3 {
-			add("END", n-3)
-		}
-	}
-	var got []string
-	for _, ev := range tr.unclosed() {
-		got = append(got, ev.Get("messageId").Str)
-	}
-	if want := []string{"m99999", "m99998", "m99997", "m0"}; !slices.Equal(got, want) {
-		t.Errorf("open %q, want %q", got, want)
-	}
-	if len(tr.open) > 200 {
-		t.Errorf("%d places for 4 that are open", len(tr.open))
-	}
-}
-
-// Turns of message, call and result cost the same however many there were before; and so do the calls of one message.
-func TestManyTurnsTakeLinearTime(t *testing.T) {
-	for name, c := range map[string]struct {
-		parent                 string
-		turns, messages, limit int
-	}{
-		"a message each":           {"m%[1]d", 100_000, 200_000, 64 << 20},
-		"one message":              {"m", 200_000, 200_001, 64 << 20},
-		"a message each, too many": {"m%[1]d", 100_000, 0, defaultTranscriptBytes},
-		"one message, too many":    {"m", 200_000, 0, defaultTranscriptBytes},
-	} {
-		tr := newTranscript(c.limit, nil, nil)
-		before := processorTime(t)
-		for n := range c.turns {
-			for _, s := range []string{
-				`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"f","parentMessageId":"` + c.parent + `"}`, `{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`,
-				`{"type":"TOOL_CALL_RESULT","messageId":"r%[1]d","toolCallId":"c%[1]d","content":"x"}`,
-			} {
-				tr.add(agui.NewEvent(fmt.Appendf(nil, s, n)))
-			}
-		}
-		tr.fold()
-		if took := processorTime(t) - before; took > hostileTime {
-			t.Errorf("%s: %v", name, took)
-		}
-		if c.messages == 0 { // of those only the newest are kept
-			if n := len(tr.messages); n > 2*c.limit/messageCost || len(tr.calls) > 2*c.limit/callCost || tr.callByID[fmt.Sprintf("c%d", c.turns-1)] == nil {
-				t.Errorf("%s: %d messages and %d calls", name, n, len(tr.calls))
-			}
-			c.messages = len(tr.messages)
-		}
-		if got := len(tr.messages); got != c.messages || tr.messages[got-1].callID != fmt.Sprintf("c%d", c.turns-1) {
-			t.Errorf("%s: %d messages", name, got)
-		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
 
@@ -235,15 +236,6 @@ func joinPath(base, path string) string {
 	return strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")
 }
 
-// isEventStream goes by the type alone: every client reads a stream whose parameters are broken.
-func isEventStream(header http.Header) bool { return mediaType(header) == "text/event-stream" }
-
-// mediaType is the declared type in lower case, "" if there is none.
-func mediaType(header http.Header) string {
-	t, _, _ := strings.Cut(header.Get("Content-Type"), ";")
-	return strings.ToLower(strings.TrimSpace(t))
-}
-
 // modifyResponse puts the translation into the answer.
 func (h *Handler) modifyResponse(res *http.Response) error {
 	h.relocate(res)
@@ -266,7 +258,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		h.allowOwn(res.Header, r.req) // the stream is ours, and the error may not be from where the backend allows
 	}
 	if r.conn != nil {
-		r.out.hold() // until its frames have come, or are waited for
+		r.out.Hold() // until its frames have come, or are waited for
 	}
 	res.Body = http.NoBody // pump does it
 	res.StatusCode, res.Status = http.StatusOK, ""
@@ -282,7 +274,7 @@ func streamHeader(header http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
 		delete(header, name)
 	}
-	if !isEventStream(header) {
+	if !stream.IsEventStream(header) {
 		header.Set("Content-Type", "text/event-stream")
 	}
 	if header.Get("Cache-Control") == "" {

@@ -55,9 +55,9 @@ func TestLogsHoldNoQuery(t *testing.T) {
 func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	const says = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"data: 42"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		sendStream(w, strings.ReplaceAll(stream(started, says, finished), "data: {", "data:{"))
+		sendStream(w, strings.ReplaceAll(streamOf(started, says, finished), "data: {", "data:{"))
 	})
-	if got := g.do(input("t", "r", "")); got != stream(started, says, finished) {
+	if got := g.do(input("t", "r", "")); got != streamOf(started, says, finished) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -66,7 +66,7 @@ func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream; charset")
-		io.WriteString(w, stream(started, finished))
+		io.WriteString(w, streamOf(started, finished))
 	})
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 }
@@ -74,7 +74,7 @@ func TestSloppyMediaTypeIsAStream(t *testing.T) {
 // TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: the one line of a run is what an operator counts.
 func TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		sendStream(w, stream(started))
+		sendStream(w, streamOf(started))
 		http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})

@@ -135,10 +135,10 @@ func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 				if n == 1 {
-					sendStream(w, stream(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":`+tt.schema+`}]}}`))
+					sendStream(w, streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":`+tt.schema+`}]}}`))
 					return
 				}
-				sendStream(w, stream(started, finished))
+				sendStream(w, streamOf(started, finished))
 			})
 			entry := func(payload string) string {
 				return `{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}`

@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 	"time"
+
+	"holdpoint/proxy/internal/stream"
 )
 
 // A waiter paces the questions to the store of a request that waits for the same answers' end.
@@ -11,7 +13,7 @@ type waiter struct{ pause time.Duration }
 func newWaiter() *waiter { return &waiter{pause: 20 * time.Millisecond} }
 
 // next waits. The stream is begun, so that heartbeats keep the client.
-func (w *waiter) next(r *run, out *writer) error {
+func (w *waiter) next(r *run, out *stream.Writer) error {
 	r.beginStream(out)
 	timer := time.NewTimer(w.pause)
 	defer timer.Stop()

@@ -39,9 +39,9 @@ func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				switch n {
 				case 1, 3:
-					sendStream(w, stream(started, asks))
+					sendStream(w, streamOf(started, asks))
 				default:
-					sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"kaput"}`))
+					sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
 				}
 			}, func(o *Options) {
 				o.Now = func() time.Time { return now }
@@ -138,9 +138,9 @@ func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ask := func(id, what string) string {
 						if name == "agui" {
-							return stream(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"`+id+`","reason":"`+what+`"}]}}`)
+							return streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"`+id+`","reason":"`+what+`"}]}}`)
 						}
-						return stream(started, onInterrupt(id, `{"question":"`+what+`"}`), finished)
+						return streamOf(started, onInterrupt(id, `{"question":"`+what+`"}`), finished)
 					}
 					b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
 						switch n {
@@ -150,7 +150,7 @@ func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 							time.Sleep(time.Second)
 							io.WriteString(w, ask(hexA, "rm -r /?")) // two interrupt() calls of one node share an id
 						default:
-							io.WriteString(w, stream(started, hello, finished))
+							io.WriteString(w, streamOf(started, hello, finished))
 						}
 						return nil
 					}, minting, dialect, func(o *Options) { o.Client = client })
@@ -173,12 +173,12 @@ func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 // asksAbout pauses for a call, then ends.
 func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
-		sendStream(w, stream(started,
+		sendStream(w, streamOf(started,
 			`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"ask"}`, `{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
 			`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"tool_call","toolCallId":"c1"}]}}`))
 		return
 	}
-	sendStream(w, stream(started, finished))
+	sendStream(w, streamOf(started, finished))
 }
 
 // withPayloadMessage is CopilotKit's resume: the payload stands in the history too, as the call's result.
@@ -220,10 +220,10 @@ func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 			now := testNow
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				if n == 1 {
-					sendStream(w, stream(started, asked, finished))
+					sendStream(w, streamOf(started, asked, finished))
 					return
 				}
-				sendStream(w, stream(started, hello, finished))
+				sendStream(w, streamOf(started, hello, finished))
 			}, langGraph, func(o *Options) {
 				o.Now = func() time.Time { return now }
 				o.InterruptTTL = time.Hour
@@ -241,10 +241,10 @@ func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 func TestQuestionsThatCannotBeAnsweredHaveAWayOn(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
-			sendStream(w, stream(started, onInterrupt("", `"A?"`), onInterrupt("", `"B?"`), finished))
+			sendStream(w, streamOf(started, onInterrupt("", `"A?"`), onInterrupt("", `"B?"`), finished))
 			return
 		}
-		sendStream(w, stream(started, hello, finished))
+		sendStream(w, streamOf(started, hello, finished))
 	}, langGraph)
 	g.do(input("t", "r1", ""))
 	wantAWayOn(t, g)
@@ -273,10 +273,10 @@ func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 			now := testNow
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				if n == 1 {
-					sendStream(w, stream(started, onInterrupt(hexA, `{"question":"Delete?"}`), finished))
+					sendStream(w, streamOf(started, onInterrupt(hexA, `{"question":"Delete?"}`), finished))
 					return
 				}
-				sendStream(w, stream(started, `{"type":"RUN_ERROR","message":"kaput"}`)) // the backend waits still
+				sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`)) // the backend waits still
 			}, langGraph, func(o *Options) {
 				o.Store = memory.New(memory.Options{ReplayTTL: time.Hour, Now: func() time.Time { return now }})
 			})

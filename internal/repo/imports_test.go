@@ -40,7 +40,9 @@ var places = []place{
 	{"store", []string{"internal/agui"}, "a pause is opaque to the store; judging requests is proxy's"},
 	{"store/internal/*", []string{"internal/agui", "store"}, "the rules of a record are the same for every engine"},
 	{"store/*", []string{"internal/agui", "store", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
-	{"proxy", []string{"internal/*", "translate", "translate/kit", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
+	{"proxy", []string{"internal/*", "proxy/internal/*", "translate", "translate/kit", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
+	{"proxy/internal/transcript", []string{"internal/agui"}, "what a client was shown has nothing to do with what is decided about it"},
+	{"proxy/internal/stream", []string{"internal/agui", "internal/sse", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
 	{"cmd/*", []string{"*", "*/*", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
 	{"bench", nil, "it measures the binary and others beside it by the same means, so it must not reach into ours"},
@@ -56,10 +58,10 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"proxy", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"proxy", "proxy/internal/stream", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"cmd/*"}, false, "configuration is read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"proxy"}, false, "payloads are judged in one place, with remote references off"},
-	{"github.com/evanphx/json-patch/", []string{"proxy"}, false, "state is folded in the transcript only, where its size is bounded"},
+	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},

@@ -1,4 +1,4 @@
-package proxy
+package stream
 
 import (
 	"bytes"
@@ -25,19 +25,19 @@ func TestOutputIsInOrder(t *testing.T) {
 			fmt.Fprintf(&in, "data: {\"n\":%d,\"t\":\"%s\"}\n\n", n, text())
 		}
 		reader := sse.NewReader(&in, 0)
-		o := output{frames: reader}
+		o := Output{Frames: reader}
 		var got, want []byte
 		write := func() {
-			made, row := o.take()
+			made, row := o.Take()
 			got = append(append(got, made...), row...)
-			o.clear()
+			o.Clear()
 		}
 		for range frames {
 			if ahead := reader.Ahead(); reader.Ready() && random.IntN(3) == 0 { // as a row takes them
 				end, from := bytes.Index(ahead, []byte("\n\n"))+2, reader.Pos()
 				want = append(want, ahead[:end]...)
 				reader.Skip(end)
-				if o.passed(from); !reader.Ready() {
+				if o.Passed(from); !reader.Ready() {
 					write()
 				}
 				continue
@@ -47,10 +47,10 @@ func TestOutputIsInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			as := slices.Clone(frame.Raw)
-			o.current = frame.Raw
+			o.Current = frame.Raw
 			for range random.IntN(4) {
 				if random.IntN(3) > 0 {
-					o.event(agui.Event{Frame: frame.Raw})
+					o.Event(agui.Event{Frame: frame.Raw})
 					want = append(want, as...)
 					continue
 				}
@@ -59,17 +59,17 @@ func TestOutputIsInOrder(t *testing.T) {
 					ev.Frame, ev.Edited = frame.Raw, true
 				}
 				borrowed := len(o.made)
-				o.event(ev)
+				o.Event(ev)
 				if len(o.made) == borrowed {
 					inRow++
 				}
-				want = appendEvent(want, ev)
+				want = AppendEvent(want, ev)
 				if !bytes.Equal(frame.Raw, as) {
 					t.Fatalf("seed %d: the frame at hand is %q, was %q", seed, frame.Raw, as)
 				}
 			}
-			if o.current = nil; random.IntN(20) == 0 {
-				o.bytes([]byte(": c\n\n"))
+			if o.Current = nil; random.IntN(20) == 0 {
+				o.Bytes([]byte(": c\n\n"))
 				want = append(want, ": c\n\n"...)
 			}
 			if !reader.Ready() || random.IntN(20) == 0 {

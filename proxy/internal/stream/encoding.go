@@ -1,4 +1,4 @@
-package proxy
+package stream
 
 import (
 	"bufio"
@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// decoded is the answer's body without the compression that the backend put on it, though none was asked for. What is
+// Decoded is the answer's body without the compression that the backend put on it, though none was asked for. What is
 // decoded at once is bounded by the frame's limit, whatever the ratio.
-func decoded(res *http.Response) (io.ReadCloser, error) {
+func Decoded(res *http.Response) (io.ReadCloser, error) {
 	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
 	case "", "identity":
 		return res.Body, nil
@@ -55,10 +55,19 @@ func (l *lazy) Read(p []byte) (int, error) {
 
 func (l *lazy) Close() error { return l.src.Close() }
 
-// replay is a body of which the start was read already.
-func replay(head []byte, rest io.ReadCloser) io.ReadCloser {
+// Replay is a body of which the start was read already.
+func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), rest), rest}
+}
+
+// IsEventStream goes by the type alone: every client reads a stream whose parameters are broken.
+func IsEventStream(header http.Header) bool { return MediaType(header) == "text/event-stream" }
+
+// MediaType is the declared type in lower case, "" if there is none.
+func MediaType(header http.Header) string {
+	t, _, _ := strings.Cut(header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(t))
 }

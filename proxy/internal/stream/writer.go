@@ -1,4 +1,4 @@
-package proxy
+package stream
 
 import (
 	"net/http"
@@ -12,9 +12,9 @@ const writeTimeout = time.Minute
 // heartbeat is a comment: every client ignores it, and it keeps idle connections open on the way.
 var heartbeat = []byte(": holdpoint\n\n")
 
-// A writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a while, and sets
+// A Writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a while, and sets
 // the deadline of writes anew, because a total one would end a healthy stream and none would keep a dead client.
-type writer struct {
+type Writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	every   time.Duration // 0: no heartbeats
@@ -31,23 +31,27 @@ type writer struct {
 	closed   bool
 }
 
-func newWriter(w http.ResponseWriter, every time.Duration) *writer {
-	return &writer{ResponseWriter: w, control: http.NewResponseController(w), every: every}
+// NewWriter makes the Writer of a run. every is the time between heartbeats, 0 for none.
+func NewWriter(w http.ResponseWriter, every time.Duration) *Writer {
+	return &Writer{ResponseWriter: w, control: http.NewResponseController(w), every: every}
 }
 
-// Unwrap lets http.ResponseController find the connection.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Began says whether the header of an event stream was sent. It is for the goroutine that sends it.
+func (w *Writer) Began() bool { return w.began }
 
-// hold lets the header wait for the first frame, if it is not out yet. Whoever calls it sends one, or calls release.
-func (w *writer) hold() {
+// Unwrap lets http.ResponseController find the connection.
+func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hold lets the header wait for the first frame, if it is not out yet. Whoever calls it sends one, or calls Release.
+func (w *Writer) Hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = !w.began
 }
 
-// release lets a header go that is held: there is no frame yet. It does not wait for a client that reads nothing, for who calls
+// Release lets a header go that is held: there is no frame yet. It does not wait for a client that reads nothing, for who calls
 // it may have a claim to end; what is being written to it takes the header along.
-func (w *writer) release() {
+func (w *Writer) Release() {
 	if !w.mu.TryLock() {
 		return
 	}
@@ -59,29 +63,29 @@ func (w *writer) release() {
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *writer) WriteHeader(status int) {
+func (w *Writer) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.began {
 		return // it went out while the run waited
 	}
 	w.ResponseWriter.WriteHeader(status)
-	if isEventStream(w.Header()) && status >= 200 {
+	if IsEventStream(w.Header()) && status >= 200 {
 		w.began = true
 		w.last = time.Now()
 	}
 }
 
 // Write implements http.ResponseWriter.
-func (w *writer) Write(p []byte) (int, error) {
+func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.write(p)
 }
 
-// send writes whole frames, in two parts of which either may be empty, and flushes. Behind the last ones that is left to
+// Send writes whole frames, in two parts of which either may be empty, and flushes. Behind the last ones that is left to
 // net/http, which sends the stream's end with them.
-func (w *writer) send(made, row []byte, last bool) error {
+func (w *Writer) Send(made, row []byte, last bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range [2][]byte{made, row} {
@@ -97,7 +101,7 @@ func (w *writer) send(made, row []byte, last bool) error {
 	return w.flush()
 }
 
-func (w *writer) write(p []byte) (int, error) {
+func (w *Writer) write(p []byte) (int, error) {
 	w.last = time.Now()
 	w.setDeadline(w.last)
 	n, err := w.ResponseWriter.Write(p)
@@ -108,7 +112,7 @@ func (w *writer) write(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *writer) remember(p []byte) {
+func (w *Writer) remember(p []byte) {
 	if len(p) == 1 {
 		w.tail = [2]byte{w.tail[1], p[0]}
 	} else {
@@ -119,7 +123,7 @@ func (w *writer) remember(p []byte) {
 
 // setDeadline gives a write at least writeTimeout, and most writes that of one before. It fails where the connection knows no
 // deadlines, as in tests; the write then has none.
-func (w *writer) setDeadline(now time.Time) {
+func (w *Writer) setDeadline(now time.Time) {
 	if w.deadline.Sub(now) >= writeTimeout {
 		return
 	}
@@ -128,7 +132,7 @@ func (w *writer) setDeadline(now time.Time) {
 }
 
 // FlushError is http.Flusher with an error, for http.ResponseController.
-func (w *writer) FlushError() error {
+func (w *Writer) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.held {
@@ -137,16 +141,16 @@ func (w *writer) FlushError() error {
 	return w.flush()
 }
 
-// flush sends what there is. Heartbeats start with it, or with alive: a stream that goes out in one piece needs none.
-func (w *writer) flush() error {
+// flush sends what there is. Heartbeats start with it, or with Alive: a stream that goes out in one piece needs none.
+func (w *Writer) flush() error {
 	w.held, w.unsent = false, false
 	w.beats()
 	return w.control.Flush()
 }
 
-// alive starts the heartbeats of a stream, if it has begun: what follows may take its time. The first one takes a header along
-// that is held. It waits for nobody, as release; who writes has them started.
-func (w *writer) alive() {
+// Alive starts the heartbeats of a stream, if it has begun: what follows may take its time. The first one takes a header along
+// that is held. It waits for nobody, as Release; who writes has them started.
+func (w *Writer) Alive() {
 	if !w.mu.TryLock() {
 		return
 	}
@@ -154,14 +158,14 @@ func (w *writer) alive() {
 	w.beats()
 }
 
-func (w *writer) beats() {
+func (w *Writer) beats() {
 	if w.began && !w.closed && w.timer == nil && w.every > 0 {
 		w.timer = time.AfterFunc(w.every, w.beat)
 	}
 }
 
 // beat writes one heartbeat, if nothing was written for long and the stream stands between two frames.
-func (w *writer) beat() {
+func (w *Writer) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -180,9 +184,9 @@ func (w *writer) beat() {
 	w.timer.Reset(left)
 }
 
-// close ends the heartbeats; nothing may be written after it. The deadline goes, or it would end the next request on
+// Close ends the heartbeats; nothing may be written after it. The deadline goes, or it would end the next request on
 // the same connection; but not while net/http has something to send: then it goes at that request, see clearDeadline.
-func (w *writer) close() {
+func (w *Writer) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
@@ -194,7 +198,7 @@ func (w *writer) close() {
 	}
 }
 
-// clearDeadline takes away what a run before on the same connection may have left. A run has deadlines of its own.
-func clearDeadline(w http.ResponseWriter) {
+// ClearDeadline takes away what a run before on the same connection may have left. A run has deadlines of its own.
+func ClearDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }

@@ -1,4 +1,4 @@
-package proxy
+package transcript
 
 import (
 	"slices"
@@ -42,7 +42,7 @@ func (o opened) close() []byte {
 }
 
 // begin notes what was begun under the key.
-func (t *transcript) begin(end agui.Type, key string) {
+func (t *Transcript) begin(end agui.Type, key string) {
 	if t.openLost {
 		return
 	}
@@ -63,7 +63,7 @@ func (t *transcript) begin(end agui.Type, key string) {
 }
 
 // closeUp takes the empty places out of the list of what is open.
-func (t *transcript) closeUp() {
+func (t *Transcript) closeUp() {
 	t.open = slices.DeleteFunc(t.open, func(o opened) bool { return o == opened{} })
 	clear(t.openAt)
 	for n, o := range t.open {
@@ -73,7 +73,7 @@ func (t *transcript) closeUp() {
 
 // end closes what was begun last under the key. Its place stays empty until nothing behind it is open, so that a stream
 // of many that end in the order in which they began costs no more than one of few.
-func (t *transcript) end(end agui.Type, key string) {
+func (t *Transcript) end(end agui.Type, key string) {
 	o := opened{end, key}
 	places := t.openAt[o]
 	if len(places) == 0 {

@@ -1,4 +1,4 @@
-package proxy
+package transcript
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 )
 
 // apply folds one event into messages, calls, state and what is open.
-func (t *transcript) apply(ev agui.Event) {
+func (t *Transcript) apply(ev agui.Event) {
 	valid := false
 	switch ev.Type {
 	case agui.TextContent, agui.CallArgs:
@@ -31,14 +31,14 @@ func (t *transcript) apply(ev agui.Event) {
 	}
 	if !valid {
 		// Opaque: it was passed on, and what a client makes of it is not known.
-		t.forget()
+		t.ForgetMessages()
 		t.loseCalls()
-		t.loseState()
+		t.ForgetState()
 	}
 }
 
 // applyOther folds an event that is of no text and of no call.
-func (t *transcript) applyOther(ev agui.Event) {
+func (t *Transcript) applyOther(ev agui.Event) {
 	switch ev.Type {
 	case agui.StepStarted:
 		t.begin(agui.StepFinished, ev.Get("stepName").Str)
@@ -74,7 +74,7 @@ func (t *transcript) applyOther(ev agui.Event) {
 }
 
 // addMessage takes a whole message, of the request or of a snapshot.
-func (t *transcript) addMessage(m agui.Message) {
+func (t *Transcript) addMessage(m agui.Message) {
 	msg := &message{id: m.ID, role: m.Role, json: m.JSON, callID: m.ToolCallID}
 	t.keep(msg)
 	if m.ID != "" {
@@ -98,7 +98,7 @@ func (t *transcript) addMessage(m agui.Message) {
 	t.grow(len(m.JSON))
 }
 
-func (t *transcript) addCall(m *message, c *call) {
+func (t *Transcript) addCall(m *message, c *call) {
 	if t.tooLarge {
 		m.asked = true
 	} else {
@@ -111,7 +111,7 @@ func (t *transcript) addCall(m *message, c *call) {
 }
 
 // keep puts a message behind all others.
-func (t *transcript) keep(m *message) {
+func (t *Transcript) keep(m *message) {
 	t.messages = append(t.messages, m)
 	t.count(m.cost())
 }
@@ -131,10 +131,10 @@ func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Pa
 
 // names is how many bytes may be kept of what has only an id: some, however little may be kept of contents. Without them no
 // pause can be told.
-func (t *transcript) names() int { return max(t.limit, 1<<20) }
+func (t *Transcript) names() int { return max(t.limit, 1<<20) }
 
 // count counts what is kept of a message or a call beside its contents. Where that is too much, the older ones go.
-func (t *transcript) count(n int) {
+func (t *Transcript) count(n int) {
 	if t.ids += n; t.ids <= 2*t.names() {
 		return
 	}
@@ -149,11 +149,11 @@ func (t *transcript) count(n int) {
 	for _, c := range t.calls {
 		t.callByID[c.ID] = c
 	}
-	t.forget()
+	t.ForgetMessages()
 }
 
 // newest counts and gives the last messages and calls of which half the bound holds as many of each.
-func (t *transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
+func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
 	from := len(messages)
 	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
 		size += messages[from-1].cost()
@@ -167,7 +167,7 @@ func (t *transcript) newest(messages []*message, calls []*call) ([]*message, []*
 	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
 }
 
-func (t *transcript) answered(callID string) {
+func (t *Transcript) answered(callID string) {
 	c := t.callByID[callID]
 	if c == nil {
 		return
@@ -180,15 +180,15 @@ func (t *transcript) answered(callID string) {
 }
 
 // grow counts what is kept; over the bound the contents go and only the ids stay.
-func (t *transcript) grow(n int) {
+func (t *Transcript) grow(n int) {
 	t.size += n
 	if t.size > t.limit && !t.tooLarge {
-		t.forget()
+		t.ForgetMessages()
 	}
 }
 
-// forget drops the contents of the messages: they are not known whole any more.
-func (t *transcript) forget() {
+// ForgetMessages drops the contents of the messages: they are not known whole any more.
+func (t *Transcript) ForgetMessages() {
 	t.seed()
 	t.tooLarge = true
 	for _, m := range t.messages {
@@ -216,12 +216,12 @@ func (t *transcript) forget() {
 const callShare = 4
 
 // keeps says whether pieces of such a text are kept.
-func (t *transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
+func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
 
 // lose forgets the arguments: who was asked about the call since cannot be told what a yes would run.
 func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
 
-func (t *transcript) loseCalls() {
+func (t *Transcript) loseCalls() {
 	for _, c := range t.calls {
 		c.lose()
 	}
@@ -229,7 +229,7 @@ func (t *transcript) loseCalls() {
 }
 
 // hold counts arguments that are kept though the messages are too large, and gives up those that still grow if it is too much.
-func (t *transcript) hold(n int) {
+func (t *Transcript) hold(n int) {
 	if t.held += n; t.held <= t.limit/callShare {
 		return
 	}
@@ -242,7 +242,7 @@ func (t *transcript) hold(n int) {
 }
 
 // describe adds what an event says of a message or a call to what is known of it.
-func (t *transcript) describe(known *metadata, said gjson.Result) {
+func (t *Transcript) describe(known *metadata, said gjson.Result) {
 	if !t.tooLarge {
 		t.grow(known.merge(said))
 	}
@@ -250,7 +250,7 @@ func (t *transcript) describe(known *metadata, said gjson.Result) {
 
 // applyDelta appends to a message or a call. These are nearly all events of a stream, so each is read once, and nothing is
 // allocated but for what the text itself needs. One that is no JSON is not found out here; every client fails on it.
-func (t *transcript) applyDelta(ev agui.Event) {
+func (t *Transcript) applyDelta(ev agui.Event) {
 	t.messageSent = false
 	key := "messageId"
 	if ev.Type == agui.CallArgs {
@@ -273,7 +273,7 @@ func (t *transcript) applyDelta(ev agui.Event) {
 		return true
 	})
 	if types != 1 {
-		t.forget() // opaque
+		t.ForgetMessages() // opaque
 		t.loseCalls()
 	} else if ev.Type == agui.CallArgs {
 		if c := t.callByID[id]; c != nil {
@@ -286,7 +286,7 @@ func (t *transcript) applyDelta(ev agui.Event) {
 	}
 }
 
-func (t *transcript) appendText(m *message, delta string) {
+func (t *Transcript) appendText(m *message, delta string) {
 	if !t.tooLarge {
 		m.content = append(m.content, delta...)
 	}
@@ -294,7 +294,7 @@ func (t *transcript) appendText(m *message, delta string) {
 }
 
 // applyText folds an event of a text that is no piece of it. It returns whether the event is valid.
-func (t *transcript) applyText(ev agui.Event) bool {
+func (t *Transcript) applyText(ev agui.Event) bool {
 	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
 	var v [keys]string
 	if !ev.Read(v[:], "messageId", "role", "name", "subagentRunId", "metadata", "delta") {
@@ -345,7 +345,7 @@ const (
 )
 
 // applyCall folds an event of a call that is no piece of its arguments. It returns whether the event is valid.
-func (t *transcript) applyCall(ev agui.Event) bool {
+func (t *Transcript) applyCall(ev agui.Event) bool {
 	var v [callKeys]string
 	if !ev.Read(v[:], "toolCallId", "toolCallName", "parentMessageId", "subagentRunId", "metadata", "delta", "messageId", "content") {
 		return false
@@ -390,7 +390,7 @@ func (t *transcript) applyCall(ev agui.Event) bool {
 }
 
 // insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
-func (t *transcript) insertResult(m *message) {
+func (t *Transcript) insertResult(m *message) {
 	t.byID[m.id] = m
 	if t.tooLarge {
 		t.keep(m) // the order of messages that are not known is nobody's concern
@@ -418,7 +418,7 @@ func (t *transcript) insertResult(m *message) {
 }
 
 // startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
-func (t *transcript) startCall(id string, v *[callKeys]string) {
+func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
 	name := textOf(v[callName])
 	if c := t.callByID[id]; c != nil {
@@ -443,7 +443,7 @@ func (t *transcript) startCall(id string, v *[callKeys]string) {
 	t.describe(&c.meta, meta)
 }
 
-func (t *transcript) appendArgs(c *call, delta string) {
+func (t *Transcript) appendArgs(c *call, delta string) {
 	if c == nil {
 		return
 	}
@@ -457,7 +457,7 @@ func (t *transcript) appendArgs(c *call, delta string) {
 	t.grow(len(delta))
 }
 
-func (t *transcript) applyEncrypted(ev agui.Event) {
+func (t *Transcript) applyEncrypted(ev agui.Event) {
 	id, value := ev.Get("entityId").Str, ev.Get("encryptedValue").Str
 	if t.tooLarge {
 		return
@@ -471,7 +471,7 @@ func (t *transcript) applyEncrypted(ev agui.Event) {
 }
 
 // applyMessages replaces the messages, as the client does; the calls stay known.
-func (t *transcript) applyMessages(ev agui.Event) {
+func (t *Transcript) applyMessages(ev agui.Event) {
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
 	t.held, t.full, t.ids = 0, false, 0
 	for _, c := range t.calls {
@@ -485,12 +485,12 @@ func (t *transcript) applyMessages(ev agui.Event) {
 		return true
 	})
 	if t.tooLarge {
-		t.forget() // what came behind the one that was too much
+		t.ForgetMessages() // what came behind the one that was too much
 	}
 }
 
 // holdsState says whether a state of n bytes, which takes the place of the one before, is kept.
-func (t *transcript) holdsState(n int) bool {
+func (t *Transcript) holdsState(n int) bool {
 	t.patches.drop()
 	if t.stateLost = n > t.limit; t.stateLost {
 		t.state = nil
@@ -499,7 +499,7 @@ func (t *transcript) holdsState(n int) bool {
 }
 
 // patchState keeps an RFC 6902 patch until somebody asks for the state, or there are more bytes of patches than of it.
-func (t *transcript) patchState(patch string) {
+func (t *Transcript) patchState(patch string) {
 	if t.stateLost {
 		return
 	}
@@ -511,7 +511,7 @@ func (t *transcript) patchState(patch string) {
 
 // applyPatches makes one state of it and its patches. One that does not apply leaves the state unknown, as a state that was
 // never sent does.
-func (t *transcript) applyPatches() {
+func (t *Transcript) applyPatches() {
 	if len(t.patches.slabs) == 0 {
 		return
 	}
@@ -520,12 +520,12 @@ func (t *transcript) applyPatches() {
 	})
 	t.patches.drop()
 	if t.state = state; err != nil {
-		t.loseState()
+		t.ForgetState()
 	}
 }
 
-// loseState forgets the state: it is not known what the client makes of it.
-func (t *transcript) loseState() {
+// ForgetState forgets the state: it is not known what the client makes of it.
+func (t *Transcript) ForgetState() {
 	t.patches.drop()
 	t.state, t.stateLost = nil, true
 }

@@ -1,4 +1,9 @@
-package proxy
+// Package transcript keeps what the client of a run has been shown: messages, calls, state and what
+// is open. It is bounded, and what it knows it knows whole.
+//
+// It does not decide anything, and does not know of pauses, records or HTTP. The reducer of the
+// official client is what it follows (@ag-ui/client, src/apply/default.ts).
+package transcript
 
 import (
 	"cmp"
@@ -12,13 +17,13 @@ import (
 // it is: where nearly all of it is text, that alone is over the bound then. A run without a pause that stays below is not parsed.
 const foldBytes = 64 << 10
 
-// A transcript is what the client of a run has been shown: the messages and the state of its request and what the
+// A Transcript is what the client of a run has been shown: the messages and the state of its request and what the
 // stream made of them, as the official client's reducer does (@ag-ui/client src/apply/default.ts). It keeps the events
 // that matter raw, the pieces of a text joined, and folds them when somebody asks; RAW and CUSTOM events never matter. It is
 // bounded: over the bound the messages or the state are not known any more, and never known in part. What is left then are ids,
 // and those of the oldest go where there are too many even so. What is raw, the contents, the state, its patches, and what is
 // open have the bound each, ids twice.
-type transcript struct {
+type Transcript struct {
 	limit    int
 	raw      records // events not folded yet
 	texts    delta   // of the last piece of a text
@@ -54,8 +59,10 @@ type transcript struct {
 	messageSent bool // the last event about messages was a whole snapshot
 }
 
-func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *transcript {
-	t := &transcript{limit: limit, first: messages}
+// New makes the transcript of a run whose request has these messages and this state. limit bounds
+// what is kept, see Transcript. Its slices are the caller's and stay as they are.
+func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript {
+	t := &Transcript{limit: limit, first: messages}
 	for _, m := range messages {
 		t.size += len(m.JSON)
 	}
@@ -67,7 +74,7 @@ func newTranscript(limit int, messages []agui.Message, state json.RawMessage) *t
 }
 
 // seed folds the messages of the request. Nobody asks for them in most runs, and a backend waits for none of it.
-func (t *transcript) seed() {
+func (t *Transcript) seed() {
 	if t.byID != nil {
 		return
 	}
@@ -81,7 +88,7 @@ func (t *transcript) seed() {
 		t.addMessage(m)
 	}
 	if t.tooLarge {
-		t.forget()
+		t.ForgetMessages()
 	}
 }
 
@@ -94,8 +101,8 @@ func relevant(t agui.Type) bool {
 	return true
 }
 
-// add takes an event that the client was shown. It costs a copy.
-func (t *transcript) add(ev agui.Event) {
+// Add takes an event that the client was shown. It costs a copy.
+func (t *Transcript) Add(ev agui.Event) {
 	switch {
 	case !relevant(ev.Type):
 		return
@@ -122,7 +129,7 @@ func (t *transcript) add(ev agui.Event) {
 	t.bound()
 }
 
-func (t *transcript) deltaOf(typ agui.Type) *delta {
+func (t *Transcript) deltaOf(typ agui.Type) *delta {
 	if typ == agui.CallArgs {
 		return &t.args
 	}
@@ -130,7 +137,7 @@ func (t *transcript) deltaOf(typ agui.Type) *delta {
 }
 
 // join takes a piece of a text that belongs to the delta. Who joins many asks for bound behind them.
-func (t *transcript) join(d *delta, text []byte) {
+func (t *Transcript) join(d *delta, text []byte) {
 	switch {
 	case !t.keeps(d.typ):
 	case t.joined == d && t.raw.extend(text):
@@ -141,14 +148,14 @@ func (t *transcript) join(d *delta, text []byte) {
 }
 
 // begins keeps a piece of a text that others of the delta may follow.
-func (t *transcript) begins(d *delta, text []byte) {
+func (t *Transcript) begins(d *delta, text []byte) {
 	t.raw.begin(d.head(), text)
 	t.joined = d
 	t.text += len(text)
 }
 
 // bound folds what is kept raw if it is too much.
-func (t *transcript) bound() {
+func (t *Transcript) bound() {
 	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
@@ -159,27 +166,27 @@ func (t *transcript) bound() {
 		least += t.size
 	}
 	if !t.tooLarge && least > t.limit && least-5*t.raw.count('\\') > t.limit {
-		t.forget()
+		t.ForgetMessages()
 	}
 	t.fold()
 }
 
 // fold makes messages, calls and state of what was kept raw.
-func (t *transcript) fold() {
+func (t *Transcript) fold() {
 	t.seed()
 	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
 	t.raw.drop()
 	t.text, t.replaced = 0, false
 }
 
-// drop gives back what is kept raw. At the end of a run nobody asks for it any more.
-func (t *transcript) drop() {
+// Drop gives back what is kept raw. At the end of a run nobody asks for it any more.
+func (t *Transcript) Drop() {
 	t.raw.drop()
 	t.patches.drop()
 }
 
 // Calls implements agui.Transcript.
-func (t *transcript) Calls() []agui.Call {
+func (t *Transcript) Calls() []agui.Call {
 	t.fold()
 	list := make([]agui.Call, len(t.calls))
 	for i, c := range t.calls {
@@ -192,7 +199,7 @@ func (t *transcript) Calls() []agui.Call {
 }
 
 // Call implements agui.CallFinder.
-func (t *transcript) Call(id string) (agui.Call, bool) {
+func (t *Transcript) Call(id string) (agui.Call, bool) {
 	t.fold()
 	c := t.callByID[id]
 	if c == nil {
@@ -204,7 +211,7 @@ func (t *transcript) Call(id string) (agui.Call, bool) {
 }
 
 // Messages implements agui.Transcript.
-func (t *transcript) Messages() ([]json.RawMessage, bool) {
+func (t *Transcript) Messages() ([]json.RawMessage, bool) {
 	t.fold()
 	if t.tooLarge {
 		return nil, false
@@ -217,14 +224,14 @@ func (t *transcript) Messages() ([]json.RawMessage, bool) {
 }
 
 // State implements agui.Transcript.
-func (t *transcript) State() (json.RawMessage, bool) {
+func (t *Transcript) State() (json.RawMessage, bool) {
 	t.fold()
 	t.applyPatches()
 	return t.state, !t.stateLost
 }
 
-// askedCall is the call with that id as the client has it: what a person is asked about. false if it has none.
-func (t *transcript) askedCall(id string) (agui.AskedCall, bool) {
+// AskedCall is the call with that id as the client has it: what a person is asked about. false if it has none.
+func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
 	if c == nil {
@@ -237,21 +244,21 @@ func (t *transcript) askedCall(id string) (agui.AskedCall, bool) {
 	return asked, true
 }
 
-// asked says whether a message of that id has calls.
-func (t *transcript) asked(id string) bool {
+// HasCalls says whether a message of that id has calls.
+func (t *Transcript) HasCalls(id string) bool {
 	t.fold()
 	m := t.byID[id]
 	return m != nil && (m.asked || len(m.calls) > 0)
 }
 
-// holds says whether there is a message of that id.
-func (t *transcript) holds(id string) bool {
+// Holds says whether there is a message of that id.
+func (t *Transcript) Holds(id string) bool {
 	t.fold()
 	return t.byID[id] != nil
 }
 
-// seen is what tells the messages of this run from new ones, also where their contents were too large to keep.
-func (t *transcript) seen() []agui.SeenMessage {
+// Seen is what tells the messages of this run from new ones, also where their contents were too large to keep.
+func (t *Transcript) Seen() []agui.SeenMessage {
 	t.fold()
 	list := make([]agui.SeenMessage, 0, len(t.messages))
 	for _, m := range t.messages {
@@ -264,14 +271,14 @@ func (t *transcript) seen() []agui.SeenMessage {
 	return list
 }
 
-// knowsOpen says whether it is known what is open.
-func (t *transcript) knowsOpen() bool {
+// KnowsOpen says whether it is known what is open.
+func (t *Transcript) KnowsOpen() bool {
 	t.fold()
 	return !t.openLost
 }
 
-// unclosed are the events that close what is open, the innermost first.
-func (t *transcript) unclosed() []agui.Event {
+// Unclosed are the events that close what is open, the innermost first.
+func (t *Transcript) Unclosed() []agui.Event {
 	t.fold()
 	var list []agui.Event
 	for i := len(t.open) - 1; i >= 0; i-- {
@@ -280,4 +287,10 @@ func (t *transcript) unclosed() []agui.Event {
 		}
 	}
 	return list
+}
+
+// Sent says whether the last event about the state was a whole snapshot, whether there was any such
+// event, and whether the last event about the messages was a whole snapshot.
+func (t *Transcript) Sent() (state, anyState, messages bool) {
+	return t.stateSent, t.stateSeen, t.messageSent
 }

@@ -1,4 +1,4 @@
-package proxy
+package stream
 
 import (
 	"bufio"
@@ -14,17 +14,20 @@ import (
 // pieceBuffer is what is read ahead of a stream of lines or of text.
 const pieceBuffer = 16 << 10
 
-// pieces cut the answer of a backend that does not speak AG-UI, see translate.Framing.
-type pieces interface {
-	// next gives the next piece, valid until the following call, or what ended the stream: io.EOF, an *sse.TooLargeError,
+// maxKeptLine is the largest buffer of a long line that the next one uses again.
+const maxKeptLine = 128 << 10
+
+// Pieces cut the answer of a backend that does not speak AG-UI, see translate.Framing.
+type Pieces interface {
+	// Next gives the next piece, valid until the following call, or what ended the stream: io.EOF, an *sse.TooLargeError,
 	// or the source's error. A piece without data has nothing for a decoder. comments, if there are any, go to the client.
-	next() (p translate.Piece, comments []byte, err error)
-	// ready says whether next returns without a Read from the source.
-	ready() bool
+	Next() (p translate.Piece, comments []byte, err error)
+	// Ready says whether Next returns without a Read from the source.
+	Ready() bool
 }
 
-// newPieces cuts src; max is the size of the largest piece.
-func newPieces(src io.Reader, framing translate.Framing, max int) pieces {
+// NewPieces cuts src; max is the size of the largest piece.
+func NewPieces(src io.Reader, framing translate.Framing, max int) Pieces {
 	switch framing {
 	case translate.Frames:
 		return &framePieces{r: sse.NewReader(src, max)}
@@ -42,7 +45,7 @@ type framePieces struct {
 	comments []byte
 }
 
-func (f *framePieces) next() (p translate.Piece, comments []byte, err error) {
+func (f *framePieces) Next() (p translate.Piece, comments []byte, err error) {
 	frame, err := f.r.Next()
 	if err != nil && (len(frame.Raw) == 0 || !errors.Is(err, io.EOF)) {
 		return p, nil, err
@@ -54,7 +57,7 @@ func (f *framePieces) next() (p translate.Piece, comments []byte, err error) {
 	return p, f.comments, nil // the end comes again at the next call
 }
 
-func (f *framePieces) ready() bool { return f.r.Ready() }
+func (f *framePieces) Ready() bool { return f.r.Ready() }
 
 // linePieces are lines, as of NDJSON.
 type linePieces struct {
@@ -64,7 +67,7 @@ type linePieces struct {
 	err  error
 }
 
-func (l *linePieces) next() (p translate.Piece, comments []byte, err error) {
+func (l *linePieces) Next() (p translate.Piece, comments []byte, err error) {
 	if l.err != nil {
 		return p, nil, l.err
 	}
@@ -89,7 +92,7 @@ func (l *linePieces) next() (p translate.Piece, comments []byte, err error) {
 
 // readLong gathers a line of which begin is the beginning, as far as it may be long.
 func (l *linePieces) readLong(begin []byte) (line []byte, err error) {
-	if cap(l.long) > 2*readAhead {
+	if cap(l.long) > maxKeptLine {
 		l.long = nil // streams live for hours
 	}
 	l.long = append(l.long[:0], begin...)
@@ -101,7 +104,7 @@ func (l *linePieces) readLong(begin []byte) (line []byte, err error) {
 	return l.long, err
 }
 
-func (l *linePieces) ready() bool {
+func (l *linePieces) Ready() bool {
 	held, _ := l.r.Peek(l.r.Buffered())
 	return l.err != nil || bytes.IndexByte(held, '\n') >= 0
 }
@@ -115,7 +118,7 @@ type textPieces struct {
 	err  error
 }
 
-func (t *textPieces) next() (p translate.Piece, comments []byte, err error) {
+func (t *textPieces) Next() (p translate.Piece, comments []byte, err error) {
 	if t.err != nil {
 		return p, nil, t.err
 	}
@@ -146,7 +149,7 @@ func beginning(text []byte) int {
 	return 0
 }
 
-func (t *textPieces) ready() bool { return t.err != nil }
+func (t *textPieces) Ready() bool { return t.err != nil }
 
 // wholePiece is the body.
 type wholePiece struct {
@@ -155,7 +158,7 @@ type wholePiece struct {
 	done bool
 }
 
-func (w *wholePiece) next() (p translate.Piece, comments []byte, err error) {
+func (w *wholePiece) Next() (p translate.Piece, comments []byte, err error) {
 	if w.done {
 		return p, nil, io.EOF
 	}
@@ -170,4 +173,4 @@ func (w *wholePiece) next() (p translate.Piece, comments []byte, err error) {
 	return translate.Piece{Data: body}, nil, nil
 }
 
-func (w *wholePiece) ready() bool { return w.done }
+func (w *wholePiece) Ready() bool { return w.done }

@@ -1,0 +1,30 @@
+package transcript
+
+import "holdpoint/internal/agui"
+
+// TakeRow takes the frames at the beginning of ahead that differ from the last piece of a text in
+// the text alone, without a look at each as an event, and returns how many bytes they are. It takes
+// none if passes does not admit their type, and none that is larger than max. There is no CR in
+// ahead.
+func (t *Transcript) TakeRow(ahead []byte, max int, passes func(agui.Type) bool) int {
+	d := &t.texts
+	if !d.begins(ahead) {
+		d = &t.args
+	}
+	if !d.begins(ahead) || !passes(d.typ) {
+		return 0
+	}
+	taken := 0
+	for {
+		text, end, ok := d.framed(ahead[taken:])
+		if !ok || end > max {
+			break
+		}
+		t.join(d, text)
+		taken += end
+	}
+	if taken > 0 {
+		t.bound()
+	}
+	return taken
+}

@@ -1,0 +1,280 @@
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+)
+
+const oldUser = `{"id":"u1","role":"user","content":"hi"}`
+
+func TestTranscriptFollowsTheClientsReducer(t *testing.T) {
+	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, []byte(`{"n":12345678901234567890,"list":[1]}`))
+	for _, ev := range []string{
+		`{"type":"TEXT_MESSAGE_START","messageId":"a1","role":"assistant"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"I will "}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"\u003cmail\u003e"}`,
+		`{"type":"TEXT_MESSAGE_END","messageId":"a1"}`,
+		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"mail","parentMessageId":"a1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"to\":"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"\"bob\"}"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
+		`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1","content":"sent"}`,
+		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c2","toolCallName":"log","delta":"{"}`,
+		`{"type":"TOOL_CALL_CHUNK","delta":"}"}`,
+		`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a2","delta":"do"}`,
+		`{"type":"TEXT_MESSAGE_CHUNK","delta":"ne"}`,
+		`{"type":"STATE_DELTA","delta":[{"op":"add","path":"/list/-","value":2},{"op":"add","path":"/x","value":"<&>"}]}`,
+		`{"type":"RAW","event":{}}`,
+	} {
+		tr.Add(agui.NewEvent([]byte(ev)))
+	}
+	list, ok := tr.Messages()
+	want := `[` + oldUser + `,{"id":"a1","role":"assistant","content":"I will <mail>","toolCalls":[{"id":"c1","type":"function","function":{"name":"mail","arguments":"{\"to\":\"bob\"}"}}]},` +
+		`{"id":"t1","role":"tool","toolCallId":"c1","content":"sent"},` +
+		`{"id":"c2","role":"assistant","toolCalls":[{"id":"c2","type":"function","function":{"name":"log","arguments":"{}"}}]},` +
+		`{"id":"a2","role":"assistant","content":"done"}]`
+	if got := string(agui.MustMarshal(list)); !ok || got != want {
+		t.Errorf("messages %s\nwant     %s", got, want)
+	}
+	if state, ok := tr.State(); !ok || string(agui.Canonical(state)) != `{"list":[1,2],"n":12345678901234567890,"x":"<&>"}` {
+		t.Errorf("state %s", state)
+	}
+	calls := tr.Calls()
+	if len(calls) != 2 || !calls[0].Answered || calls[1].Answered || calls[0].Args != `{"to":"bob"}` {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
+func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
+	tr := New(1000, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
+	for range 100 {
+		tr.Add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a1","delta":"` + strings.Repeat("x", 100) + `"}`)))
+	}
+	if _, ok := tr.Messages(); ok {
+		t.Error("messages over the bound are told")
+	}
+	if seen := tr.Seen(); len(seen) != 2 || seen[1].ID != "a1" || seen[0].Digest == "" {
+		t.Errorf("ids are not kept: %+v", seen)
+	}
+	tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`)))
+	if list, ok := tr.Messages(); !ok || len(list) != 1 {
+		t.Error("a whole snapshot makes the messages known again")
+	}
+	tr.Add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/nothing"}]}`)))
+	if _, ok := tr.State(); ok {
+		t.Error("a patch that does not apply leaves the state unknown")
+	}
+}
+
+// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and again.
+func TestPatchThatCopiesIsBounded(t *testing.T) {
+	var ops []string
+	for n := range 20 {
+		ops = append(ops, fmt.Sprintf(`{"op":"copy","from":"/a","path":"/a/k%d"}`, n))
+	}
+	tr := New(64<<10, nil, json.RawMessage(`{"a":{"x":"`+strings.Repeat("x", 64)+`"}}`))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tr.Add(agui.NewEvent([]byte(`{"type":"STATE_DELTA","delta":[` + strings.Join(ops, ",") + `]}`)))
+	_, ok := tr.State()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; ok || used > 8<<20 {
+		t.Errorf("known %v, %d MiB for a transcript of 64 KiB", ok, used>>20)
+	}
+}
+
+// What is open is closed from the last to the first, whatever ended before, and what has ended takes no room.
+func TestOpenItemsOfALongStream(t *testing.T) {
+	tr := New(1<<20, nil, nil)
+	add := func(kind string, n int) {
+		tr.Add(agui.NewEvent(fmt.Appendf(nil, `{"type":"TEXT_MESSAGE_%s","messageId":"m%d","role":"assistant"}`, kind, n)))
+	}
+	add("START", 0) // stays open
+	for n := 1; n < 100_000; n++ {
+		add("START", n)
+		if n > 3 {
+			add("END", n-3)
+		}
+	}
+	var got []string
+	for _, ev := range tr.Unclosed() {
+		got = append(got, ev.Get("messageId").Str)
+	}
+	if want := []string{"m99999", "m99998", "m99997", "m0"}; !slices.Equal(got, want) {
+		t.Errorf("open %q, want %q", got, want)
+	}
+	if len(tr.open) > 200 {
+		t.Errorf("%d places for 4 that are open", len(tr.open))
+	}
+}
+
+// Turns of message, call and result cost the same however many there were before; and so do the calls of one message.
+func TestManyTurnsTakeLinearTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		parent                 string
+		turns, messages, limit int
+	}{
+		"a message each":           {"m%[1]d", 100_000, 200_000, 64 << 20},
+		"one message":              {"m", 200_000, 200_001, 64 << 20},
+		"a message each, too many": {"m%[1]d", 100_000, 0, 4 << 20},
+		"one message, too many":    {"m", 200_000, 0, 4 << 20},
+	} {
+		tr := New(c.limit, nil, nil)
+		before := processorTime(t)
+		for n := range c.turns {
+			for _, s := range []string{
+				`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"f","parentMessageId":"` + c.parent + `"}`, `{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`,
+				`{"type":"TOOL_CALL_RESULT","messageId":"r%[1]d","toolCallId":"c%[1]d","content":"x"}`,
+			} {
+				tr.Add(agui.NewEvent(fmt.Appendf(nil, s, n)))
+			}
+		}
+		tr.fold()
+		if took := processorTime(t) - before; took > hostileTime {
+			t.Errorf("%s: %v", name, took)
+		}
+		if c.messages == 0 { // of those only the newest are kept
+			if n := len(tr.messages); n > 2*c.limit/messageCost || len(tr.calls) > 2*c.limit/callCost || tr.callByID[fmt.Sprintf("c%d", c.turns-1)] == nil {
+				t.Errorf("%s: %d messages and %d calls", name, n, len(tr.calls))
+			}
+			c.messages = len(tr.messages)
+		}
+		if got := len(tr.messages); got != c.messages || tr.messages[got-1].callID != fmt.Sprintf("c%d", c.turns-1) {
+			t.Errorf("%s: %d messages", name, got)
+		}
+	}
+}
+
+// TestFoldedLateAsAtOnce: it makes no difference to what is told whether events are read as they come or much later, joined; and
+// over the bound a message is not known at all, or whole.
+func TestFoldedLateAsAtOnce(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		limit := []int{1 << 20, 200, 2000, 100_000}[seed%4]
+		late, atOnce := New(limit, nil, nil), New(limit, nil, nil)
+		for _, ev := range someEvents(random, limit) {
+			late.Add(agui.NewEvent([]byte(ev)))
+			atOnce.Add(agui.NewEvent([]byte(ev)))
+			atOnce.fold()
+		}
+		if got, want := told(late), told(atOnce); got != want {
+			t.Fatalf("seed %d, limit %d: late\n%.2000s\nat once\n%.2000s", seed, limit, got, want)
+		}
+	}
+}
+
+// someEvents are those of a stream in which everything happens in order, of about as much text as the limit, or far more.
+func someEvents(random *rand.Rand, limit int) (events []string) {
+	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
+	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
+	for m := range 2 + random.IntN(4) {
+		add(`{"type":"TEXT_MESSAGE_START","messageId":"m%d","role":"assistant"}`, m)
+		for range random.IntN(30) {
+			switch random.IntN(12) {
+			case 0:
+				add(`{"type":"STATE_DELTA","delta":[{"op":"add","path":"/k%d","value":%d}]}`, random.IntN(5), m)
+			case 1:
+				add(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m%d","delta":"%s","timestamp":%d}`, m, texts[random.IntN(len(texts))], m)
+			case 2:
+				add(`{"type":"TEXT_MESSAGE_CONTENT","rawEvent":{"delta":"no","n":%d},"messageId":"m%d","delta":"%s"}`, random.IntN(9), m, texts[random.IntN(len(texts))])
+			default:
+				add(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m%d","delta":"%s"}`, m, texts[random.IntN(len(texts))])
+			}
+		}
+		if random.IntN(3) > 0 {
+			add(`{"type":"TEXT_MESSAGE_END","messageId":"m%d"}`, m)
+		}
+		switch random.IntN(4) {
+		case 0:
+			add(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u","role":"user","content":"hi"},{"id":"m%d","role":"assistant","content":"so far"}]}`, m)
+		case 1:
+			add(`{"type":"STATE_SNAPSHOT","snapshot":{"text":"%s"}}`, texts[random.IntN(len(texts))])
+		case 2:
+			add(`{"type":"TOOL_CALL_START","toolCallId":"c%d","toolCallName":"f","parentMessageId":"m%d"}`, m, m)
+			for range random.IntN(9) {
+				add(`{"type":"TOOL_CALL_ARGS","toolCallId":"c%d","delta":"%s"}`, m, texts[random.IntN(len(texts))])
+			}
+			add(`{"type":"TOOL_CALL_END","toolCallId":"c%d"}`, m)
+			add(`{"type":"TOOL_CALL_RESULT","messageId":"r%d","toolCallId":"c%d","content":"done"}`, m, m)
+		}
+	}
+	return events
+}
+
+// TestTextBehindASnapshotIsWhole: what was over the bound is known again from a MESSAGES_SNAPSHOT on, and so is what streams
+// behind it.
+func TestTextBehindASnapshotIsWhole(t *testing.T) {
+	tr := New(1<<10, nil, nil)
+	piece := func(m, s string) {
+		tr.Add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"` + m + `","delta":"` + s + `"}`)))
+	}
+	start := func(m string) {
+		tr.Add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_START","messageId":"` + m + `","role":"assistant"}`)))
+	}
+	start("m1")
+	for range 1000 {
+		piece("m1", strings.Repeat("x", 1000))
+	}
+	if _, whole := tr.Messages(); whole {
+		t.Fatal("a message over the bound is known")
+	}
+	tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m1","role":"assistant","content":"short"}]}`)))
+	start("m2")
+	piece("m2", "and ")
+	piece("m2", "whole")
+	list, whole := tr.Messages()
+	if !whole || len(list) != 2 || !strings.Contains(string(list[1]), `"and whole"`) {
+		t.Errorf("%s, %v", list, whole)
+	}
+}
+
+// TestEscapesAreCountedAsWhatTheyMean: the bound is one of what is told, not of how the backend writes it.
+func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
+	const limit = 100_000
+	tr := New(limit, nil, nil)
+	tr.Add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`)))
+	for range 400 {
+		tr.Add(agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat(`\u00e9`, 100) + `"}`)))
+	}
+	list, whole := tr.Messages()
+	if !whole || len(list) != 1 || strings.Count(string(list[0]), "é") != 40_000 {
+		t.Errorf("80,000 bytes in 240,000 bytes of escapes: %d messages, whole %v", len(list), whole)
+	}
+}
+
+// told is all that a transcript tells.
+func told(tr *Transcript) string {
+	var b strings.Builder
+	messages, whole := tr.Messages()
+	state, known := tr.State()
+	fmt.Fprintf(&b, "\nmessages %s %v\nstate %s %v\n", agui.MustMarshal(append([]json.RawMessage{}, messages...)), whole, state, known)
+	for _, c := range tr.Calls() {
+		fmt.Fprintf(&b, "call %+v\n", c)
+	}
+	for _, ev := range tr.Unclosed() {
+		fmt.Fprintf(&b, "open %s\n", ev.JSON)
+	}
+	return b.String()
+}
+
+// hostileTime is what some megabytes may take of the processor: they take parts of a second, and
+// minutes where the time is the square of what is repeated. What else the machine does is not in it.
+const hostileTime = 30 * time.Second
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
