@@ -72,6 +72,7 @@ func TestCommandLine(t *testing.T) {
 		{"serve", 2, "", `holdpoint: no command "serve"`},
 		{"-v", 2, "", "holdpoint: flag provided but not defined: -v"},
 		{"run -v", 2, "", "holdpoint: flag provided but not defined: -v"},
+		{"check -serve", 2, "", "holdpoint: -serve is an option of demo only"},
 		{"check now", 2, "", `holdpoint: check takes no argument, got "now"`},
 		{"run", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
 		{"", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/caarlos0/env/v11"
 
@@ -14,13 +18,7 @@ import (
 // showDemo is `holdpoint demo`. Its Holdpoint has one variable and none of the caller's environment, so that it shows
 // the same everywhere.
 func showDemo(environ []string, t terminal) int {
-	o := demo.Options{Out: t.out, Holdpoint: func(upstream string) (http.Handler, error) {
-		c, err := load([]string{prefix + "UPSTREAM=" + upstream})
-		if err != nil {
-			return nil, err
-		}
-		return newHandler(c, slog.New(slog.DiscardHandler))
-	}}
+	o := demo.Options{Out: t.out, Holdpoint: demoHandler}
 	if _, is := terminalWidth(t.in); is {
 		o.In = t.in
 	}
@@ -32,6 +30,35 @@ func showDemo(environ []string, t terminal) int {
 		return exitError
 	}
 	return exitOK
+}
+
+// serveDemo is `holdpoint demo -serve`. It reads one variable, so that the port can be another one.
+func serveDemo(environ []string, t terminal) int {
+	listen := env.ToMap(environ)[prefix+"LISTEN"]
+	if listen == "" {
+		listen = "127.0.0.1:7080" // a demonstration is nobody else's affair
+	}
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		fmt.Fprintf(t.err, "holdpoint: demo -serve: %v; %sLISTEN names another address\n", err, prefix)
+		return exitError
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := demo.Serve(ctx, demo.Options{Out: t.out, Holdpoint: demoHandler}, listener); err != nil {
+		fmt.Fprintln(t.err, "holdpoint:", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// demoHandler is Holdpoint as it is with nothing configured but the backend.
+func demoHandler(upstream string) (http.Handler, error) {
+	c, err := load([]string{prefix + "UPSTREAM=" + upstream})
+	if err != nil {
+		return nil, err
+	}
+	return newHandler(c, slog.New(slog.DiscardHandler))
 }
 
 // takesColor says whether a terminal may be sent colours (https://no-color.org).

@@ -9,90 +9,113 @@
 //
 //	holdpoint [run]     start the proxy
 //	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
-//	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend
+//	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
+//	                    keep that backend and Holdpoint running, for curl or another client
 //	holdpoint version   print the version
 //
 // # Environment
 //
-//   - HOLDPOINT_UPSTREAM (required): address of the backend, http or https; the path of a request is appended to
-//     its path
-//   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers that are added to every request to the backend, a
-//     line Name: value each; read at start
-//   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the upstream's
+//   - HOLDPOINT_UPSTREAM (required): address of the backend, http or https; the path of a request
+//     is appended to its path
+//   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers that are added to every request to
+//     the backend, a line Name: value each; read at start
+//   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the
+//     upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
-//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers, origin;origin, such as
-//     https://app.example.com or https://*.example.com, or * for all and without credentials; Holdpoint then
-//     answers preflights and sets the headers in the backend's place, any request header is allowed; none: what the
-//     backend says to an origin holds (docs/browser.md)
-//   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto, agent-framework,
-//     agui, aws-strands, draft, langgraph, phrases, request-approval, strands, superagent
-//   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it
-//     (both) or in the backend's own form (native); auto looks at the request; one of auto, outcome, both, native
-//   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and then RUN_ERROR
-//     (both), RUN_ERROR alone (error) or the outcome alone (reask); one of both, error, reask
-//   - HOLDPOINT_IDS (mint): mint makes interrupt ids unique; keep leaves the backend's own, only for backends that
-//     never repeat one; one of mint, keep
+//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers, origin;origin, such
+//     as https://app.example.com or https://*.example.com, or * for all and without credentials;
+//     Holdpoint then answers preflights and sets the headers in the backend's place, any request
+//     header is allowed; none: what the backend says to an origin holds (docs/browser.md)
+//   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto,
+//     agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands,
+//     superagent
+//   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
+//     on_interrupt beside it (both) or in the backend's own form (native); auto looks at the
+//     request; one of auto, outcome, both, native
+//   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and
+//     then RUN_ERROR (both), RUN_ERROR alone (error) or the outcome alone (reask); one of both,
+//     error, reask
+//   - HOLDPOINT_IDS (mint): mint makes interrupt ids unique; keep leaves the backend's own, only
+//     for backends that never repeat one; one of mint, keep
 //   - HOLDPOINT_STORE (memory://): where pauses are kept; memory:// loses them on a restart
-//   - HOLDPOINT_STORE_ENTRIES (100000): threads that the memory store holds; open pauses are never evicted
-//   - HOLDPOINT_STORE_BYTES (512MiB): what the memory store holds in all, roughly counted; results go first, then
-//     snapshots of pauses, the pauses never
-//   - HOLDPOINT_INTERRUPT_TTL (0): expiry given to interrupts that have none; 0 gives none (clients up to 0.0.59
-//     lock a thread whose interrupt has expired)
+//   - HOLDPOINT_STORE_ENTRIES (100000): threads that the memory store holds; open pauses are never
+//     evicted
+//   - HOLDPOINT_STORE_BYTES (512MiB): what the memory store holds in all, roughly counted; results
+//     go first, then snapshots of pauses, the pauses never
+//   - HOLDPOINT_INTERRUPT_TTL (0): expiry given to interrupts that have none; 0 gives none (clients
+//     up to 0.0.59 lock a thread whose interrupt has expired)
 //   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause that nobody answers is kept
 //   - HOLDPOINT_REPLAY_TTL (24h): how long the same answers are met with the same result
 //   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run; above it the answer is 413
-//   - HOLDPOINT_BODY_BYTES (256MiB): memory for the bodies of requests that are being read, all together, a quarter
-//     of it for small ones; above it the answer is 503
-//   - HOLDPOINT_ADDRESS_SHARE (100%): how much of the store and of BODY_BYTES one client address may have (IPv6: a
-//     network of 64 bits); behind an ingress, or a runtime, all users have one address
+//   - HOLDPOINT_BODY_BYTES (256MiB): memory for the bodies of requests that are being read, all
+//     together, a quarter of it for small ones; above it the answer is 503
+//   - HOLDPOINT_ADDRESS_SHARE (100%): how much of the store and of BODY_BYTES one client address
+//     may have (IPv6: a network of 64 bits); behind an ingress, or a runtime, all users have one
+//     address
 //   - HOLDPOINT_MAX_FRAME_BYTES (8MiB): largest frame of the backend's stream
-//   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): what is kept of a stream for snapshots; above it a snapshot is left out
-//   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may be silent in a stream, its heartbeats count; 0 for
-//     ever
-//   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s; 0 never
-//   - HOLDPOINT_LOG_LEVEL (info): least level that is logged, to standard error; one of debug, info, warn, error
-//   - HOLDPOINT_LOG_FORMAT (auto): form of the log; auto is text on a terminal, else json; one of auto, json, text
-//   - HOLDPOINT_AGENT_FRAMEWORK_CANCEL (false): JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older
-//     gets for a cancelled answer, if it fits its type; nothing that it could take for a yes
-//   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, unless it is a tool
-//     review; nothing that a graph could take for a yes
-//   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only; right for
-//     langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
-//   - HOLDPOINT_AWS_STRANDS_ANSWERS (none): what hooks and tools get for an answer, by the name of the interrupt:
-//     glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool or raw, with yes=, no=, cancel= and
-//     path= behind it; without a rule docs-string for TypeScript and raw for Python
-//   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a cancelled answer,
-//     unless it asks for the approval of a function; nothing that could be taken for a yes
-//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the question of a
-//     backend that ends its run in outcome "interrupt" and says no more; globs, name;name
-//   - HOLDPOINT_CONFIRM_PHRASES (none): phrases by which a text at the end of a run asks for a confirmation,
-//     phrase;phrase; default stands for a list of English ones; none: it is not looked for
-//   - HOLDPOINT_CONFIRM_YES (Yes, please proceed.): user message by which a confirmation is answered with yes
-//   - HOLDPOINT_CONFIRM_NO (No. Do not do it.): user message by which it is answered with no, or cancelled
-//   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server, with $prompt for the
-//     text or the list of answers, and as needed $session, $thread, $run, $state, $forwardedProps, $messages,
-//     $context, $tools
-//   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of such a request,
-//     Name=value;Name=value, or none; $session is a hash of the thread's id, 64 characters
-//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs, path;path, and /
-//     always; none: all of them
-//   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the interrupt's
-//     name: glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool, envelope or raw, with yes=,
-//     no=, cancel= and path= behind it
+//   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): what is kept of a stream for snapshots; above it a
+//     snapshot is left out
+//   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may be silent in a stream, its
+//     heartbeats count; 0 for ever
+//   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s;
+//     0 never
+//   - HOLDPOINT_LOG_LEVEL (info): least level that is logged, to standard error; one of debug,
+//     info, warn, error
+//   - HOLDPOINT_LOG_FORMAT (auto): form of the log; auto is text on a terminal, else json; one of
+//     auto, json, text
+//   - HOLDPOINT_AGENT_FRAMEWORK_CANCEL (false): JSON that a workflow of agent-framework-ag-ui
+//     1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could
+//     take for a yes
+//   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, unless it
+//     is a tool review; nothing that a graph could take for a yes
+//   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only;
+//     right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
+//   - HOLDPOINT_AWS_STRANDS_ANSWERS (none): what hooks and tools get for an answer, by the name of
+//     the interrupt: glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool or
+//     raw, with yes=, no=, cancel= and path= behind it; without a rule docs-string for TypeScript
+//     and raw for Python
+//   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
+//     cancelled answer, unless it asks for the approval of a function; nothing that could be taken
+//     for a yes
+//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the
+//     question of a backend that ends its run in outcome "interrupt" and says no more; globs,
+//     name;name
+//   - HOLDPOINT_CONFIRM_PHRASES (none): phrases by which a text at the end of a run asks for a
+//     confirmation, phrase;phrase; default stands for a list of English ones; none: it is not
+//     looked for
+//   - HOLDPOINT_CONFIRM_YES (Yes, please proceed.): user message by which a confirmation is
+//     answered with yes
+//   - HOLDPOINT_CONFIRM_NO (No. Do not do it.): user message by which it is answered with no, or
+//     cancelled
+//   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server, with
+//     $prompt for the text or the list of answers, and as needed $session, $thread, $run, $state,
+//     $forwardedProps, $messages, $context, $tools
+//   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of
+//     such a request, Name=value;Name=value, or none; $session is a hash of the thread's id, 64
+//     characters
+//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs,
+//     path;path, and / always; none: all of them
+//   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the
+//     interrupt's name: glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool,
+//     envelope or raw, with yes=, no=, cancel= and path= behind it
 //   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
 //     glob=schema;glob=schema
-//   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name, glob=reason;glob=reason
-//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path in a frame of a Strands server to the question that it is, or
-//     a list of them, where a server has frames of its own for questions, such as [@this].#(type==interrupt)
-//   - HOLDPOINT_STRANDS_METADATA_REASON (false): copy the reason that a Strands agent gave into metadata.reason,
-//     where some user interfaces look for it
+//   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name,
+//     glob=reason;glob=reason
+//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path in a frame of a Strands server to the
+//     question that it is, or a list of them, where a server has frames of its own for questions,
+//     such as [@this].#(type==interrupt)
+//   - HOLDPOINT_STRANDS_METADATA_REASON (false): copy the reason that a Strands agent gave into
+//     metadata.reason, where some user interfaces look for it
 //   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
-//   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what the agent says;
-//     only for agents that never ask, whose questions such a server drops
-//   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not start without it
-//   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a superagent server
-//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's questions get an
-//     expiry; 0 gives none
+//   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what
+//     the agent says; only for agents that never ask, whose questions such a server drops
+//   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not
+//     start without it
+//   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a
+//     superagent server
+//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's
+//     questions get an expiry; 0 gives none
 //
 // # Signals
 //
@@ -132,6 +155,7 @@ type terminal struct{ in, out, err *os.File }
 func command(args, environ []string, t terminal) int {
 	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	serve := flags.Bool("serve", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		printUsage(t.out)
@@ -151,12 +175,18 @@ func command(args, environ []string, t terminal) int {
 			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
 		}
 	}
+	if *serve && name != "demo" {
+		return misuse(t.err, "-serve is an option of demo only")
+	}
 	switch name {
 	case "", "run":
 		return run(environ, t.err)
 	case "check":
 		return check(environ, t)
 	case "demo":
+		if *serve {
+			return serveDemo(environ, t)
+		}
 		return showDemo(environ, t)
 	case "version":
 		printVersion(t.out)

@@ -7,7 +7,7 @@ import (
 )
 
 // The reference of the environment in its three forms. They say the same, because all are made from variables(); tests
-// compare the package comment and the README with them.
+// compare the package comment and docs/configuration.md with them.
 
 // fallbackText is the default as the reference shows it.
 func (v variable) fallbackText() string {
@@ -28,7 +28,7 @@ func (v variable) text() string {
 	return v.doc + "; one of " + strings.Join(v.values, ", ")
 }
 
-// markdownTable is the README's section between its markers, without them.
+// markdownTable is the section of docs/configuration.md between its markers, without them.
 func markdownTable() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
@@ -46,7 +46,7 @@ func markdownTable() string {
 func commentList() string {
 	var b strings.Builder
 	for _, v := range variables() {
-		b.WriteString(wrap(fmt.Sprintf("%s (%s): %s", v.name, v.fallbackText(), v.text()), "//   - ", "//     ", 116))
+		b.WriteString(wrap(fmt.Sprintf("%s (%s): %s", v.name, v.fallbackText(), v.text()), "//   - ", "//     ", 100))
 	}
 	return b.String()
 }
@@ -58,6 +58,7 @@ usage: holdpoint [command]
   run      start the proxy (also without a command)
   check    validate the configuration and print it, secrets cut
   demo     show a pause and its answer in this terminal; needs no configuration
+           with -serve: serve a scripted agent behind Holdpoint, for curl or a client of your own
   version  print the version
   help     print this text (also -h)
 

@@ -23,6 +23,7 @@ type backend struct {
 	mu        sync.Mutex
 	threads   map[string]*thread
 	exchanges []*exchange
+	ran       func(args json.RawMessage) // is told of every email that is sent; nil: nobody is
 }
 
 // A thread is what LangGraph's checkpointer would hold.
@@ -85,7 +86,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	(&script{thread: t, in: in, emit: func(frame string) {
+	(&script{thread: t, in: in, ran: b.ran, emit: func(frame string) {
 		e.frames = append(e.frames, frame)
 		fmt.Fprintf(w, "data: %s\n\n", frame)
 		http.NewResponseController(w).Flush()
@@ -96,6 +97,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type script struct {
 	*thread
 	in   gjson.Result
+	ran  func(args json.RawMessage)
 	emit func(frame string)
 }
 
@@ -212,6 +214,9 @@ func (s *script) goOn(value gjson.Result) {
 // send is the side effect that must happen once, and only when a human said so.
 func (s *script) send(args json.RawMessage) string {
 	s.sent = append(s.sent, args)
+	if s.ran != nil {
+		s.ran(args)
+	}
 	return "Sent to " + gjson.GetBytes(args, "to").Str + "."
 }
 

@@ -80,9 +80,14 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	url, stop = serveOn(listener, h)
+	return url, stop, nil
+}
+
+func serveOn(listener net.Listener, h http.Handler) (url string, stop func()) {
 	server := &http.Server{Handler: h} //nolint:gosec // loopback, and its own client
 	go server.Serve(listener)          //nolint:errcheck // ends by Close
-	return "http://" + listener.Addr().String(), func() { server.Close() }, nil
+	return "http://" + listener.Addr().String(), func() { server.Close() }
 }
 
 // play is the script: the answers, each on a thread of its own, then a replay and a refusal.
