@@ -1,4 +1,5 @@
-# A static binary on a base without a shell, as a user without rights. It is configured by its environment (README.md):
+# A static binary on a base without a shell, as a user without rights. Its environment configures it
+# (docs/configuration.md):
 #
 #   docker run -p 7080:7080 -e HOLDPOINT_UPSTREAM=http://host.docker.internal:8000/agent holdpoint:<version>
 #

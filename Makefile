@@ -39,6 +39,7 @@ tools: # says in one line what is missing on this machine
 	node=$$(node --version 2>/dev/null || true); node=$${node#v}; node=$${node%%.*}; \
 	[[ "$${node:-0}" -ge 20 ]] || missing+=("node >= 20"); \
 	command -v npm >/dev/null || missing+=("npm"); \
+	command -v curl >/dev/null || missing+=("curl"); \
 	[[ -n "$${E2E_CHROMIUM:-}" ]] || command -v chromium chromium-browser google-chrome-stable google-chrome >/dev/null || \
 	  { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; } || missing+=("chromium"); \
 	if (( $${#missing[@]} )); then printf -v list '%s, ' "$${missing[@]}"; echo "make test: missing on this machine: $${list%, }" >&2; exit 1; fi
@@ -113,7 +114,7 @@ micro: ## what a frame costs without the network: the splitter, the peek, each d
 image: ## a container image, holdpoint:<git describe>; needs Docker
 	docker build -t holdpoint:$(VERSION) .
 
-update: ## write anew what tests compare with: golden files, the package comment, the README's table and example; look at the diff
+update: ## write anew what tests compare with: golden files, the package comment, the table of variables, the README's example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
-	$(GO) test ./cmd/holdpoint -run 'PackageComment|ReadmeTable' -update
+	$(GO) test ./cmd/holdpoint -run 'PackageComment|ConfigurationTable' -update
 	$(GO) test ./internal/repo -run ReadmeShowsTheExample -update

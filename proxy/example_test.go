@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,8 +16,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A LangGraph backend (ag-ui-langgraph 0.0.43 at its defaults, RAW and STEP events left out) stops to ask, Holdpoint stands
-// before it, and a client of AG-UI 1.0 reads and answers. The README shows this output.
+// A LangGraph backend (ag-ui-langgraph 0.0.43 with its defaults; RAW and STEP events are left out)
+// asks a question, and a client of AG-UI 1.0 answers it. The example prints what Holdpoint changes.
+// The README shows this output.
 func ExampleHandler() {
 	const pause = `data: {"type":"RUN_STARTED","threadId":"t1","runId":"r1"}
 
@@ -26,7 +26,7 @@ data: {"type":"STATE_SNAPSHOT","snapshot":{"files":3}}
 
 data: {"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"Clean up"}]}
 
-data: {"type":"CUSTOM","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"message":"Delete 3 files?"}},"name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}"}
+data: {"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"message":"Delete 3 files?"}}}
 
 data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}
 
@@ -42,11 +42,11 @@ data: {"type":"TEXT_MESSAGE_END","messageId":"m1"}
 data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 
 `
-	var got []byte // what the backend was asked last
+	var received []byte // the last request to the backend
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got, _ = io.ReadAll(r.Body)
+		received, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		if gjson.GetBytes(got, "forwardedProps.command.resume").Exists() {
+		if gjson.GetBytes(received, "forwardedProps.command.resume").Exists() {
 			io.WriteString(w, end)
 		} else {
 			io.WriteString(w, pause)
@@ -77,55 +77,44 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 		stream, _ := io.ReadAll(res.Body)
 		return string(stream)
 	}
+	// changed are the lines of a stream that the other stream does not have, but for RUN_STARTED,
+	// which only gets a version.
+	changed := func(stream, other string) string {
+		var list strings.Builder
+		for line := range strings.Lines(stream) {
+			if !strings.Contains(other, line) && !strings.Contains(line, "RUN_STARTED") {
+				list.WriteString(line)
+			}
+		}
+		return list.String()
+	}
 
-	fmt.Printf("The backend sends:\n\n%s", pause)
-	fmt.Printf("The client gets:\n\n%s", run(`{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"Clean up"}]}`))
-	const resume = `{"threadId":"t1","runId":"r2","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"Clean up"}],"resume":[{"interruptId":"95b93ade5d71718992515f7daf83c1ce~Yk3v","status":"resolved","payload":{"approved":true}}]}`
-	fmt.Printf("The client answers:\n\n%s\n\n", resume)
-	stream := run(resume)
-	fmt.Printf("The backend gets:\n\n%s\n\n", bytes.TrimSpace(got))
-	fmt.Printf("The client gets:\n\n%s", stream)
+	const ask = `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"Clean up"}]}`
+	stream := run(ask)
+	fmt.Printf("The backend ends its run:\n%s", changed(pause, stream))
+	fmt.Printf("\nThe client gets:\n%s", changed(stream, pause))
+
+	const resume = `"resume":[{"interruptId":"95b93ade5d71718992515f7daf83c1ce~Yk3v","status":"resolved","payload":{"approved":true}}]`
+	fmt.Printf("\nThe client's next run has the answer:\n%s\n", resume)
+	stream = run(strings.Replace(ask, `"runId":"r1"`, `"runId":"r2",`+resume, 1))
+	fmt.Printf("\nThe backend gets:\n\"forwardedProps\":%s\n", gjson.GetBytes(received, "forwardedProps").Raw)
+	if changed(stream, end) == "" {
+		fmt.Println("\nThe rest of the second run passes unchanged.")
+	}
 
 	// Output:
-	// The backend sends:
-	//
-	// data: {"type":"RUN_STARTED","threadId":"t1","runId":"r1"}
-	//
-	// data: {"type":"STATE_SNAPSHOT","snapshot":{"files":3}}
-	//
-	// data: {"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"Clean up"}]}
-	//
-	// data: {"type":"CUSTOM","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"message":"Delete 3 files?"}},"name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}"}
-	//
+	// The backend ends its run:
+	// data: {"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"message":"Delete 3 files?"}}}
 	// data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}
 	//
 	// The client gets:
-	//
-	// data: {"type":"RUN_STARTED","threadId":"t1","runId":"r1","protocolVersion":"1.0"}
-	//
-	// data: {"type":"STATE_SNAPSHOT","snapshot":{"files":3}}
-	//
-	// data: {"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"Clean up"}]}
-	//
 	// data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"95b93ade5d71718992515f7daf83c1ce~Yk3v","reason":"langgraph:interrupt","message":"Delete 3 files?","metadata":{"langgraph":{"raw":{"message":"Delete 3 files?"}}}}]}}
 	//
-	// The client answers:
-	//
-	// {"threadId":"t1","runId":"r2","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"Clean up"}],"resume":[{"interruptId":"95b93ade5d71718992515f7daf83c1ce~Yk3v","status":"resolved","payload":{"approved":true}}]}
+	// The client's next run has the answer:
+	// "resume":[{"interruptId":"95b93ade5d71718992515f7daf83c1ce~Yk3v","status":"resolved","payload":{"approved":true}}]
 	//
 	// The backend gets:
+	// "forwardedProps":{"command":{"resume":{"95b93ade5d71718992515f7daf83c1ce":{"approved":true}}}}
 	//
-	// {"threadId":"t1","runId":"r2","messages":[{"id":"u1","role":"user","content":"Clean up"}],"forwardedProps":{"command":{"resume":{"95b93ade5d71718992515f7daf83c1ce":{"approved":true}}}}}
-	//
-	// The client gets:
-	//
-	// data: {"type":"RUN_STARTED","threadId":"t1","runId":"r2","protocolVersion":"1.0"}
-	//
-	// data: {"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}
-	//
-	// data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"Deleted."}
-	//
-	// data: {"type":"TEXT_MESSAGE_END","messageId":"m1"}
-	//
-	// data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
+	// The rest of the second run passes unchanged.
 }

@@ -23,8 +23,8 @@ import (
 	"holdpoint/translate/superagent"
 )
 
-// config is the configuration. It is also the reference: `holdpoint -h`, the package comment and the README's table
-// are made from its tags. env: the name behind HOLDPOINT_. doc: what it does, without a full stop. values: what is
+// config is the configuration. It is also the reference: `holdpoint -h`, the package comment and the
+// table in docs/configuration.md are made from its tags. env: the name behind HOLDPOINT_. doc: what it does, without a full stop. values: what is
 // taken, where that is a list.
 type config struct {
 	Upstream            *url.URL `env:"UPSTREAM" doc:"address of the backend, http or https; the path of a request is appended to its path"`

@@ -12,15 +12,15 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-var update = flag.Bool("update", false, "rewrite the package comment in main.go and the README's table")
+var update = flag.Bool("update", false, "rewrite the package comment in main.go and the table in docs/configuration.md")
 
-// TestReadmeTable compares the README's table with the struct. The section is what stands between two lines
-// `<!-- variables -->`. With -update it writes it.
-func TestReadmeTable(t *testing.T) {
-	const file, marker = "../../README.md", "<!-- variables -->"
+// TestConfigurationTable compares the table in docs/configuration.md with the struct. The table
+// stands between two lines `<!-- variables -->`. With -update the test writes it.
+func TestConfigurationTable(t *testing.T) {
+	const file, marker = "../../docs/configuration.md", "<!-- variables -->"
 	text, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatalf("no README to compare with: %v", err)
+		t.Fatalf("no document to compare with: %v", err)
 	}
 	parts := strings.Split(string(text), marker)
 	if len(parts) != 3 {
@@ -34,7 +34,7 @@ func TestReadmeTable(t *testing.T) {
 			}
 			return
 		}
-		t.Errorf("%s: the table differs from the struct config; between the markers must stand\n\n%s", file, want)
+		t.Errorf("%s: the table differs from the struct config (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); between the markers must stand\n\n%s", file, want)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestPackageComment(t *testing.T) {
 			}
 			return
 		}
-		t.Errorf("%s: the section Environment differs from the struct config (go test ./cmd/holdpoint -run TestPackageComment -update); want\n%s", file, commentList())
+		t.Errorf("%s: the section Environment differs from the struct config (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); want\n%s", file, commentList())
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil || !strings.Contains(f.Doc.Text(), "# Environment") {

@@ -152,28 +152,33 @@ func missing(all map[string]suite, failing, dir, name, sub string) string {
 	return ""
 }
 
-// TestSupportedIsShown: what the README calls supported has a test in its row.
+// TestSupportedIsShown: each backend that docs/support.md calls supported names a test in its section.
 func TestSupportedIsShown(t *testing.T) {
-	_, section, _ := between(t, "README.md", "<!-- supported -->")
-	rows := strings.Split(strings.TrimSpace(section), "\n")[2:]
-	for _, row := range rows {
-		cells := strings.Split(strings.Trim(row, "| "), " | ")
-		shown := 0
-		for _, span := range code.FindAllString(cells[len(cells)-1], -1) {
-			if placed.MatchString(strings.Trim(span, "`")) {
-				shown++
-			}
-		}
-		if shown == 0 {
-			t.Errorf("no test in the row of %s", cells[0])
+	_, text, _ := between(t, "docs/support.md", "<!-- supported -->")
+	sections := strings.Split("\n"+text, "\n### ")[1:]
+	for _, section := range sections {
+		heading, body, _ := strings.Cut(section, "\n")
+		body, _, _ = strings.Cut(body, "\nWhat does not work:\n")
+		if !slices.ContainsFunc(code.FindAllString(body, -1), func(span string) bool {
+			return placed.MatchString(strings.Trim(span, "`"))
+		}) {
+			t.Errorf("docs/support.md: no test shows what works with %s", heading)
 		}
 	}
-	if len(rows) < 3 {
-		t.Errorf("%d rows", len(rows))
+	if len(sections) < 3 {
+		t.Errorf("docs/support.md has %d backends", len(sections))
+	}
+}
+
+// TestReadmeIsShort: what a newcomer must read has room for no more. The rest is in docs.
+func TestReadmeIsShort(t *testing.T) {
+	if n := len(read(t, "README.md")); n > 8<<10 {
+		t.Errorf("README.md has %d bytes, want at most %d: move what only some readers need to docs", n, 8<<10)
 	}
 }
 
 // TestCodesAreDocumented: docs/contract.md has a row for every code, and for none that does not exist.
+// docs/troubleshooting.md names every code beside what to do.
 func TestCodesAreDocumented(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/agui/error.go"), nil, 0)
 	if err != nil {
@@ -199,9 +204,13 @@ func TestCodesAreDocumented(t *testing.T) {
 			t.Errorf("docs/contract.md: %s is no code", m[1])
 		}
 	}
+	advice := read(t, "docs/troubleshooting.md")
 	for name := range exists {
 		if !rows[name] {
 			t.Errorf("docs/contract.md has no row for %s: when, and what a client can do", name)
+		}
+		if !strings.Contains(advice, "`"+name+"`") {
+			t.Errorf("docs/troubleshooting.md does not say what to do about %s", name)
 		}
 	}
 }
@@ -209,16 +218,16 @@ func TestCodesAreDocumented(t *testing.T) {
 // injected are names that Kubernetes makes for a Service called holdpoint; they are spoken of and are none of ours.
 var injected = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_`)
 
-// TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the README's table, which
-// cmd/holdpoint compares with its struct.
+// TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the table
+// of docs/configuration.md, which cmd/holdpoint compares with its struct.
 func TestVariablesExist(t *testing.T) {
-	_, table, _ := between(t, "README.md", "<!-- variables -->")
+	_, table, _ := between(t, "docs/configuration.md", "<!-- variables -->")
 	known := map[string]bool{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(HOLDPOINT_\\w+)` \\|").FindAllStringSubmatch(table, -1) {
 		known[m[1]] = true
 	}
 	if len(known) == 0 {
-		t.Fatal("README.md has no table of variables")
+		t.Fatal("docs/configuration.md has no table of variables")
 	}
 	name := regexp.MustCompile(`\bHOLDPOINT_[A-Z0-9_]*[A-Z0-9]\b`)
 	for _, path := range files(t, func(path string) bool {
