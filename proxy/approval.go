@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -45,13 +46,13 @@ func (r *run) approvals(in *agui.RunInput, open *agui.Pause) []int {
 		return list
 	}
 	known := r.given()
-	var repeats repeats // of none
+	var repeats contract.Repeats // of none
 	if open != nil && in.HasResume {
-		repeats = repeatsOf(open, in.Resume)
+		repeats = contract.RepeatsOf(open, in.Resume)
 	}
 	for _, d := range decisions {
 		m := in.Messages[d.At]
-		if !repeats.has(m) && !known.has(m, d) {
+		if !repeats.Has(m) && !known.has(m, d) {
 			list = append(list, d.At)
 		}
 	}
@@ -92,7 +93,7 @@ func (r *run) given() given {
 }
 
 func (g given) has(m agui.Message, d translate.Decision) bool {
-	return d.Call != "" && (g.answers[d.Call+" "+digestAnswer(agui.Answer{Status: agui.Resolved, Payload: d.Payload})] || g.told[string(agui.Canonical(m.JSON))])
+	return d.Call != "" && (g.answers[d.Call+" "+contract.DigestOf(agui.Answer{Status: agui.Resolved, Payload: d.Payload})] || g.told[string(agui.Canonical(m.JSON))])
 }
 
 // oldAnswers are the messages of a request by which ended pauses of its thread were answered, and those of them that are
@@ -113,7 +114,7 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		if err != nil {
 			continue
 		}
-		settles := result.How == store.Finished && result.Digest != "" && digestAnswers(answers) == result.Digest
+		settles := result.How == store.Finished && result.Digest != "" && contract.Digest(answers) == result.Digest
 		for _, a := range answers {
 			if a.Message == (agui.SeenMessage{}) {
 				continue
@@ -157,40 +158,38 @@ func carriersOf(answers []agui.Answer, others ...[]agui.SeenMessage) messageSet 
 // at all.
 func (c messageSet) has(m agui.Message) bool { return len(c) > 0 && c[agui.See(m)] }
 
-// only says whether the message is one, and says nothing else.
-func (c messageSet) only(m agui.Message) bool {
-	if !c.has(m) {
-		return false
+// mixed are those messages with an answer, to this pause or to one before, that say something else too.
+func (r *run) mixed() []agui.SeenMessage {
+	said := r.said()
+	var list []agui.SeenMessage
+	for _, m := range r.in.Messages {
+		if !said.has(m) {
+			continue
+		}
+		if _, says := kit.WithoutFunctionApprovals(m); says {
+			list = append(list, agui.See(m))
+		}
 	}
-	_, says := kit.WithoutFunctionApprovals(m)
-	return !says
+	return list
 }
 
 // said are the messages that answer this pause or one before.
-func (q *question) said() messageSet { return carriersOf(q.answers, q.settled) }
+func (r *run) said() messageSet { return carriersOf(r.answers, r.settled) }
 
-// refuseStray refuses a request that ends in an approval of what nobody asked. One that a person's words follow, or an
+// endsInStray says whether the request ends in an approval of what nobody asked. One that a person's words follow, or an
 // answer to what was asked, is of another day: it is taken out, see dropStray.
-func (q *question) refuseStray() (decision, bool) {
-	if q.approvals == nil {
-		return decision{}, false
-	}
-	all := q.approvals(&q.in, q.record.Pause)
-	stray := strayApprovals(&q.in, all, q.answers, q.settled)
-	if len(stray) == 0 || stray[len(stray)-1] < q.lastSaid(all) {
-		return decision{}, false
-	}
-	d := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
-	d.reask = q.record.Pause != nil
-	return d, true
+func (r *run) endsInStray() bool {
+	all := r.approvals(&r.in, r.record.Pause)
+	stray := strayApprovals(&r.in, all, r.answers, r.settled)
+	return len(stray) > 0 && stray[len(stray)-1] > r.lastSaid(all)
 }
 
 // lastSaid is the place of the last message in which a person says something or answers what was asked, -1 if there is
 // none. approvals are the places of all native approvals, in order.
-func (q *question) lastSaid(approvals []int) int {
-	said := q.said()
-	for at := len(q.in.Messages) - 1; at >= 0; at-- {
-		m := q.in.Messages[at]
+func (r *run) lastSaid(approvals []int) int {
+	said := r.said()
+	for at := len(r.in.Messages) - 1; at >= 0; at-- {
+		m := r.in.Messages[at]
 		if said.has(m) {
 			return at
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/store"
 )
 
@@ -14,12 +15,12 @@ func (r *run) claim() {
 	token := random128()
 	// A lost reply is made good by the same claim again: the token says that it is the same.
 	err := r.twice(func(ctx context.Context) error {
-		return r.h.opts.Store.Claim(ctx, r.key, r.record.Pause.ID, token, digestAnswers(r.verdict.answers), leaseTime)
+		return r.h.opts.Store.Claim(ctx, r.key, r.record.Pause.ID, token, contract.Digest(r.verdict.Answers), leaseTime)
 	}, store.ErrReplay, store.ErrConflict, store.ErrNotFound)
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-		r.verdict = decision{do: actWait}
+		r.verdict = contract.Ruling{Do: contract.Wait}
 		return
 	default:
 		r.log.Error("claim not taken by the store", "err", err)
@@ -37,7 +38,7 @@ func (r *run) claim() {
 	}
 }
 
-func givenUp() decision { return refuse(agui.ResumeInProgress, "the request was given up") }
+func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
 
 // outlive lets the run go on without its client. false: that has left already.
 func (r *run) outlive() bool {
@@ -141,7 +142,7 @@ func (r *run) closeDoubt() {
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
-		r.verdict = decision{do: actWait} // another request was told, or the run ended after all
+		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default:
 		r.log.Error("doubt not closed by the store", "err", err)
 		r.verdict = storeDown()
@@ -167,7 +168,7 @@ func (r *run) giveUp() bool {
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
-		r.verdict = decision{do: actWait}
+		r.verdict = contract.Ruling{Do: contract.Wait}
 	default:
 		r.log.Error("pause not given up by the store", "err", err)
 		r.verdict = storeDown()

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
@@ -319,7 +320,7 @@ func (w *world) crash(t *rapid.T) {
 	if w.sticky && w.kept != "" && w.kept != "resolved" {
 		return // such an answer is not let through
 	}
-	if err := w.store.Claim(t.Context(), recordKey("/", "t"), rec.Pause.ID, random128(), digestAnswers(answers), time.Second); err != nil {
+	if err := w.store.Claim(t.Context(), recordKey("/", "t"), rec.Pause.ID, random128(), contract.Digest(answers), time.Second); err != nil {
 		t.Fatal(err)
 	}
 	w.kept = "resolved"

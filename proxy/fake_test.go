@@ -23,6 +23,14 @@ import (
 	"holdpoint/translate"
 )
 
+var testNow = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+
+const (
+	oldUser   = `{"id":"u1","role":"user","content":"hi"}`
+	newUser   = `{"id":"u2","role":"user","content":"never mind"}`
+	assistant = `{"id":"a1","role":"assistant","content":"?"}`
+)
+
 // A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested without the shapes of
 // a real backend. Tests put what they need into its fields.
 type fakeDialect struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -22,14 +23,26 @@ func (r *run) judge() error {
 		return err
 	}
 	r.old, r.settled = r.oldAnswers()
-	r.admit()
+	r.rule()
 	return nil
 }
 
-func (r *run) admit() {
-	r.verdict = admit(&question{
-		in: r.in, approvals: r.approvals, answers: r.answers, readFor: r.readFor, unread: r.unread, settled: r.settled, unasked: r.unasked(), record: r.record, valid: r.valid,
-	})
+func (r *run) rule() {
+	c := r.newCase()
+	c.Stray, c.Unasked = r.endsInStray(), r.unasked()
+	r.verdict = contract.Judge(c)
+}
+
+func (r *run) newCase() *contract.Case {
+	return &contract.Case{
+		Input: r.in, Answers: r.answers, ReadFor: r.readFor, Unread: r.unread,
+		Settled: r.settled, Mixed: r.mixed(), Record: r.record, Valid: r.valid,
+	}
+}
+
+// refuse is a ruling of proxy's own.
+func refuse(code agui.Code, format string, args ...any) contract.Ruling {
+	return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, format, args...)}
 }
 
 // load loads the record.
@@ -74,10 +87,10 @@ func (r *run) readAnswers() error {
 // valid judges a payload. A schema that cannot be used must not lock the question up.
 func (r *run) valid(schema, payload json.RawMessage) error {
 	if r.validator == nil {
-		r.validator = newValidator(r.ctx)
+		r.validator = contract.NewValidator(r.ctx)
 	}
-	err := r.validator.validate(schema, payload)
-	if errors.Is(err, errSchema) {
+	err := r.validator.Validate(schema, payload)
+	if errors.Is(err, contract.ErrSchema) {
 		r.log.Warn("payload taken unchecked", "err", err)
 		return nil
 	}

@@ -75,7 +75,7 @@ func (r *run) refusePause(told *agui.RunError) agui.Event {
 	r.log.Error("pause not kept", "err", told)
 	if r.token != "" {
 		if err := r.save(store.Result{How: store.Finished, Finish: told.Event().JSON}, nil); err != nil {
-			told = storeDown().err
+			told = storeDown().Refusal
 		}
 	}
 	r.outcome, r.code = "error", told.Code

@@ -4,35 +4,36 @@ import (
 	"errors"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
 
-// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A verdict of actWait
+// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A verdict of contract.Wait
 // means that the record has changed. Its parts are apart for the reason that judge's are.
 func (r *run) prepare() {
-	if r.verdict.withdraw && !r.giveUp() {
+	if r.verdict.Ends == store.Withdrawn && !r.giveUp() {
 		return
 	}
-	switch r.verdict.do {
-	case actPass:
+	switch r.verdict.Do {
+	case contract.Pass:
 		r.readyPass()
 		if r.begin(nil) && r.exchange.Out.ReadOn {
 			r.readyToReadOn()
 		}
-	case actResume:
-		answers := r.verdict.answers
+	case contract.Resume:
+		answers := r.verdict.Answers
 		if refused := r.readyResume(); refused != nil {
-			r.verdict = decision{do: actRefuse, err: refused, reask: true}
+			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: true}
 		} else if r.begin(r.record.Pause) {
 			r.claim()
-		} else if allCancelled(answers) {
+		} else if contract.AllCancelled(answers) {
 			r.cancelUnsaid()
 			r.prepare()
 		}
-	case actRefuse:
-		if r.verdict.doubt {
+	case contract.Refuse:
+		if r.verdict.Ends == store.Doubtful {
 			r.closeDoubt()
 		}
 	}
@@ -44,11 +45,11 @@ func (r *run) readyPass() {
 		dropLeftovers(&r.in)
 	}
 	r.dropStray(nil)
-	dropCarriers(&r.in, r.unsettled(r.verdict.gone))
-	if r.verdict.strip {
+	dropCarriers(&r.in, r.unsettled(r.verdict.Gone))
+	if r.verdict.Leave&contract.LeaveArray != 0 {
 		r.in = r.in.WithoutResume()
 	}
-	if r.verdict.command {
+	if r.verdict.Leave&contract.LeaveCommand != 0 {
 		r.in = r.in.WithoutCommand()
 	}
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
@@ -61,7 +62,7 @@ func (r *run) readyToReadOn() {
 		// The backend would refuse a second run, or begin one beside the first.
 		r.verdict = refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
 	case r.busy:
-		r.verdict = decision{do: actWait} // it has ended since
+		r.verdict = contract.Ruling{Do: contract.Wait} // it has ended since
 	case !r.outlive():
 		r.verdict = givenUp()
 	}
@@ -69,10 +70,10 @@ func (r *run) readyToReadOn() {
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
 func (r *run) readyResume() *agui.RunError {
-	p, answers := r.record.Pause, r.verdict.answers
+	p, answers := r.record.Pause, r.verdict.Answers
 	dropRepeatedAnswers(&r.in, p)
 	r.dropStray(answers)
-	dropCarriers(&r.in, append(r.unsettled(r.verdict.gone), answers...))
+	dropCarriers(&r.in, append(r.unsettled(r.verdict.Gone), answers...))
 	if refused := r.asAsked(p, answers); refused != nil {
 		return refused
 	}
@@ -89,19 +90,18 @@ func (r *run) readyResume() *agui.RunError {
 			}
 		}
 	}
-	r.fresh = stillIn(r.in.Messages, r.verdict.fresh)
+	r.fresh = stillIn(r.in.Messages, r.verdict.New)
 	r.taken = len(r.fresh) == 0
 	return nil
 }
 
 // cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes on.
 func (r *run) cancelUnsaid() {
-	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.err.Code)
+	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.Refusal.Code)
 	old, settled := r.old, r.settled
 	r.anew()
 	r.old, r.settled = old, settled
-	q := question{in: r.in, approvals: r.approvals, record: r.record, settled: settled}
-	r.verdict = q.giveUp()
+	r.verdict = contract.GiveUp(r.newCase())
 }
 
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What the dialect cannot express is
@@ -128,7 +128,7 @@ func (r *run) takes(out *translate.Out) {
 func (r *run) request(resumed *agui.Pause) *translate.Request {
 	request := &translate.Request{
 		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript,
-		Answers: r.verdict.answers, New: r.fresh, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
+		Answers: r.verdict.Answers, New: r.fresh, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
 	}
 	if resumed != nil {
 		request.Pause = *resumed
@@ -144,7 +144,7 @@ func (r *run) notBegun(err error) {
 		r.log.Error("dialect failed", "err", err)
 		refused = agui.Errorf(agui.InvalidPayload, "the answers cannot be handed to the backend")
 	}
-	r.verdict = decision{do: actRefuse, err: refused, reask: r.record.Pause != nil}
+	r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: r.record.Pause != nil}
 }
 
 // endedPauses are those of the record whose questions are still known, newest first. A plain run begins beside a pause only
@@ -161,7 +161,7 @@ func (r *run) endedPauses(resumed *agui.Pause) []agui.Pause {
 	for _, result := range r.record.Results {
 		if result.Pause != nil && !result.Tombstone {
 			p := *result.Pause
-			p.Failed = result.How == store.Doubtful || isError(result.Finish)
+			p.Failed = contract.EndedBadly(result)
 			list = append(list, p)
 		} else if result.Failed && r.h.foreign != nil {
 			list = append(list, agui.Pause{ID: result.PauseID, Failed: true})

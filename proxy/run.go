@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -88,12 +89,12 @@ type run struct {
 // An attempt is what one judgement makes of the request. A request that waited is judged anew, and nothing of the
 // attempt before is left then.
 type attempt struct {
-	in         agui.RunInput  // as it goes to the dialect
-	validator  *validator     // of its payloads, nil while there was none
-	verdict    decision       // what is to be done
-	answers    []agui.Answer  // what Dialect.Answers read; nil if the request has none
-	unread     *agui.RunError // it could not read them
-	fresh      []agui.Message // the messages beside the answers, see translate.Request.New
+	in         agui.RunInput       // as it goes to the dialect
+	validator  *contract.Validator // of its payloads, nil while there was none
+	verdict    contract.Ruling     // what is to be done
+	answers    []agui.Answer       // what Dialect.Answers read; nil if the request has none
+	unread     *agui.RunError      // it could not read them
+	fresh      []agui.Message      // the messages beside the answers, see translate.Request.New
 	transcript *transcript.Transcript
 	known      map[string]bool     // calls that the client knew before the resume
 	byArray    bool                // the answers came in a resume array
@@ -139,7 +140,9 @@ func (r *run) serve(w http.ResponseWriter) {
 // turnAway refuses a run that comes while the proxy drains.
 //
 //go:noinline
-func (r *run) turnAway(out *stream.Writer) { r.refuse(out, decision{err: fault(r.ctx, errDraining)}) }
+func (r *run) turnAway(out *stream.Writer) {
+	r.refuse(out, contract.Ruling{Refusal: fault(r.ctx, errDraining)})
+}
 
 // returned is called when the handler is done with the run.
 func (r *run) returned(out *stream.Writer) {
@@ -156,14 +159,14 @@ func (r *run) decide(out *stream.Writer) (forward bool) {
 			r.notJudged(err)
 			return r.act(out)
 		}
-		if r.verdict.do == actWait {
+		if r.verdict.Do == contract.Wait {
 			if err := wait.next(r, out); err != nil {
-				r.verdict = decision{do: actRefuse, err: fault(r.ctx, err)}
+				r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.ctx, err)}
 				return r.act(out)
 			}
 			continue
 		}
-		if r.prepare(); r.verdict.do != actWait { // else somebody else was quicker: judge again
+		if r.prepare(); r.verdict.Do != contract.Wait { // else somebody else was quicker: judge again
 			return r.act(out)
 		}
 	}
@@ -176,27 +179,27 @@ func (r *run) notJudged(err error) {
 
 // act carries the decision out; true leaves it to forward.
 func (r *run) act(out *stream.Writer) (forward bool) {
-	d := r.verdict
-	r.verdict = decision{} // streams live for hours
-	switch d.do {
-	case actPass, actResume:
+	v := r.verdict
+	r.verdict = contract.Ruling{} // streams live for hours
+	switch v.Do {
+	case contract.Pass, contract.Resume:
 		return true
-	case actAgain:
+	case contract.TellAgain:
 		r.tell(out, r.again())
-	case actQuiet:
+	case contract.Quiet:
 		r.outcome = "nothing to answer"
 		r.tell(out, r.quiet())
-	case actReplay:
-		r.tell(out, r.replay(d.result))
+	case contract.Replay:
+		r.tell(out, r.replay(v.Replay))
 	default:
-		r.refuse(out, d)
+		r.refuse(out, v)
 	}
 	return false
 }
 
-func (r *run) refuse(out *stream.Writer, d decision) { r.tell(out, r.refusal(d)) }
+func (r *run) refuse(out *stream.Writer, v contract.Ruling) { r.tell(out, r.refusal(v)) }
 
-func storeDown() decision {
+func storeDown() contract.Ruling {
 	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
 }
 

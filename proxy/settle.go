@@ -46,7 +46,7 @@ func (r *run) panicked() *agui.RunError {
 		err = r.release()
 	}
 	if err != nil {
-		return storeDown().err
+		return storeDown().Refusal
 	}
 	return told
 }
@@ -133,7 +133,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 			r.toldDoubt()
 		}
 		if err != nil {
-			finish = storeDown().err.Event()
+			finish = storeDown().Refusal.Event()
 		}
 	}
 	r.note(finish)

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -342,20 +343,20 @@ func (r *run) replay(result *store.Result) []agui.Event {
 
 // refusal is what a refused request is told: where something can still be asked, it is asked again, for a RUN_ERROR
 // alone takes CopilotKit's card away for good; then the reason, as the late RUN_ERROR that may follow.
-func (r *run) refusal(d decision) []agui.Event {
-	if d.err == nil {
-		d.err = agui.Errorf(agui.ResumeInProgress, "the request was given up")
+func (r *run) refusal(v contract.Ruling) []agui.Event {
+	if v.Refusal == nil {
+		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")
 	}
-	r.outcome, r.code = "refused", d.err.Code
+	r.outcome, r.code = "refused", v.Refusal.Code
 	events := []agui.Event{r.startEvent()}
 	mode := r.h.opts.Refusal
-	if p := r.record.Pause; d.reask && mode != RefuseError && p != nil && r.record.State == store.Open {
+	if p := r.record.Pause; v.Reask && mode != RefuseError && p != nil && r.record.State == store.Open {
 		events = append(events, r.tellAgain(p)...)
 		if mode == RefuseReask {
 			return events
 		}
 	}
-	return append(events, d.err.Event())
+	return append(events, v.Refusal.Event())
 }
 
 // tellAgain tells the pause of the record as it stands, whatever this request has brought.

@@ -63,29 +63,6 @@ func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionWithAKeptAnswerHasAWayOn: it takes only "cancelled", and a kept approval only "resolved".
-func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
-	past := testNow.Add(-time.Minute).Format(time.RFC3339)
-	rec := comesBack(store.Finished, endedBadly)
-	old, again := interrupt("x", `,"expiresAt":"`+past+`"`), interrupt("x", `,"expiresAt":"`+past+`"`)
-	again.ID, again.Object = "x2", withID(again.Object, "x2")
-	rec.Results[0].Pause = testPause(old)
-	rec.Pause.Interrupts = []agui.Interrupt{again}
-	for _, q := range []question{
-		{answers: []agui.Answer{resolved("x2", "true")}},
-		{answers: []agui.Answer{cancelled("x2")}},
-		{in: agui.RunInput{Messages: messages(oldUser, newUser)}},
-		{},
-	} {
-		q.record, q.valid = rec, validate
-		q.in.HasResume = q.answers != nil
-		if d := admit(&q); d.do == actResume || d.do == actPass || d.do == actQuiet {
-			return
-		}
-	}
-	t.Error("no request at all is let through: the thread waits until the retention ends")
-}
-
 // TestEmptyResumeLosesItsKeyOnly: Mastra's own answer beside it is none of Holdpoint's business.
 func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.Dialect = standard.New() })
@@ -288,21 +265,5 @@ func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 				t.Errorf("an answer to no open question reached the backend: %s", g.calls[2])
 			}
 		})
-	}
-}
-
-// TestCancelOfATombstoneIsNoNewMessage: CopilotKit's message beside it is not one either.
-func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
-	q := question{
-		in:      agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
-		answers: []agui.Answer{cancelled("x")},
-		record: store.Record{Now: testNow, Results: []*store.Result{{
-			PauseID: "p", IDs: []string{"x"}, How: store.Finished, Tombstone: true, Failed: true,
-			Pause: &agui.Pause{ID: "p", Sticky: true, Interrupts: []agui.Interrupt{{ID: "x", Native: "n", Question: "q"}}},
-		}}},
-		valid: validate,
-	}
-	if d := admit(&q); d.do != actQuiet {
-		t.Errorf("action %d, want %d: the backend gets a run with a result that no tool gave", d.do, actQuiet)
 	}
 }

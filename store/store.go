@@ -1,7 +1,7 @@
 // Package store keeps what each thread waits for: one Store interface, one folder per engine, and storetest, the
 // contract that every engine must pass.
 //
-// It does not judge requests: that is proxy's admit. It knows nothing of HTTP and of dialects; a pause is opaque to it
+// It does not judge requests: that is internal/contract's. It knows nothing of HTTP and of dialects; a pause is opaque to it
 // but for its id, its published interrupt ids and the times.
 //
 // Every method is one atomic step on one key, so that an engine needs a compare-and-set and no transaction. What

@@ -74,7 +74,7 @@ type Pause struct {
 	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
 
 	// Sticky says that the backend keeps the first answer to a question and replays it whenever the question comes
-	// back after a resume that failed: another answer, a denial too, would carry out the first one again. admit lets
+	// back after a resume that failed: another answer, a denial too, would carry out the first one again. The contract lets
 	// only the same answer through then.
 	Sticky bool `json:"sticky,omitempty"`
 	// Stripped: the store had no room for Messages and State, or not any more. Both are nil, whatever there was.
@@ -230,7 +230,7 @@ const (
 
 // An Answer is one resume entry, in whatever form it came.
 type Answer struct {
-	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused by admit as unknown.
+	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused as unknown.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
 	// Payload is the answer's value with the dialect's aliases applied; nil for absent and for null, which AG-UI

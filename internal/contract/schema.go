@@ -1,4 +1,4 @@
-package proxy
+package contract
 
 import (
 	"encoding/json"
@@ -24,8 +24,8 @@ const (
 	maxPatternStates = 20000 // of all patterns: Go's regular expressions take a step per state and byte
 )
 
-// errSchema marks a schema that cannot be used: too large, not valid, or with a reference to elsewhere.
-var errSchema = errors.New("proxy: responseSchema cannot be used")
+// ErrSchema marks a schema that cannot be used: too large, not valid, or with a reference to elsewhere.
+var ErrSchema = errors.New("proxy: responseSchema cannot be used")
 
 // A schema is a responseSchema that can judge.
 type schema struct {
@@ -41,14 +41,14 @@ const (
 	inverseURL = "urn:holdpoint:inverse"
 )
 
-// compile makes a schema that does its work under the meter. An error wraps errSchema.
+// compile makes a schema that does its work under the meter. An error wraps ErrSchema.
 func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s, err = nil, fmt.Errorf("%w: the validator failed: %v", errSchema, p)
+			s, err = nil, fmt.Errorf("%w: the validator failed: %v", ErrSchema, p)
 		}
-		if err != nil && !errors.Is(err, errSchema) {
-			s, err = nil, fmt.Errorf("%w: %s", errSchema, agui.Cut(err.Error())) // the library's may quote all of the schema
+		if err != nil && !errors.Is(err, ErrSchema) {
+			s, err = nil, fmt.Errorf("%w: %s", ErrSchema, agui.Cut(err.Error())) // the library's may quote all of the schema
 		}
 	}()
 	if len(text) > maxSchemaBytes {

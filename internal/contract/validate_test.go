@@ -1,13 +1,13 @@
-package proxy
+package contract
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +16,7 @@ import (
 
 // validate judges one payload, as that of a request of its own.
 func validate(schema, payload json.RawMessage) error {
-	return newValidator(context.Background()).validate(schema, payload)
+	return NewValidator(context.Background()).Validate(schema, payload)
 }
 
 // doubling is a schema of which each level refers to the next one twice.
@@ -81,7 +81,7 @@ func TestPayloadsThatAreHardToJudge(t *testing.T) {
 			switch {
 			case err == nil:
 				t.Error("it was taken")
-			case errors.Is(err, errSchema):
+			case errors.Is(err, ErrSchema):
 				t.Errorf("the schema was given up: %v", err)
 			}
 			mega := float64(len(tt.schema)+len(tt.payload)) / (1 << 20)
@@ -112,53 +112,11 @@ func TestSchemasThatAreHardToCompile(t *testing.T) {
 			var err error
 			cpu, _ := spent(t, func() { err = validate(json.RawMessage(tt.schema), json.RawMessage(`{}`)) })
 			t.Logf("%d ms of CPU: %v", cpu.Milliseconds(), err)
-			if !errors.Is(err, errSchema) {
+			if !errors.Is(err, ErrSchema) {
 				t.Errorf("it was used: %v", err)
 			}
 			if cpu.Seconds() > slower()*0.3 {
 				t.Errorf("took %v of CPU", cpu)
-			}
-		})
-	}
-}
-
-// A payload that cannot be judged is never taken, and its question stays open: the right answer is taken afterwards, and where
-// the schema lets none through, a cancelled one.
-func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
-	for _, tt := range []struct{ name, schema, payload, right string }{
-		{"a number that the library dies of", `{"type":"object","properties":{"amount":{"type":"number","minimum":1}}}`, `{"amount":1e9999999}`, `{"amount":7}`},
-		{"numbers that take it minutes", `{"items":{"type":"integer"}}`, `[` + many(2000, same("1e999999")) + `]`, `[1]`},
-		{"a schema that takes it gigabytes", doubling(24, "anyOf", `{"type":"string"}`), `1`, ""},
-		{"a recursion on which the payload decides", `{"anyOf":[{"items":{"$ref":"#"},"maxItems":0},{"items":{"$ref":"#"},"maxItems":0},{"type":"string"}]}`,
-			strings.Repeat("[", 60) + strings.Repeat("]", 60), `"x"`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
-				if n == 1 {
-					sendStream(w, streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":`+tt.schema+`}]}}`))
-					return
-				}
-				sendStream(w, streamOf(started, finished))
-			})
-			entry := func(payload string) string {
-				return `{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}`
-			}
-			g.do(input("t", "r1", ""))
-			got := g.do(input("t", "r2", resumeWith(entry(tt.payload))))
-			wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INVALID_PAYLOAD")
-			if !strings.Contains(got, `payload for interrupt \"n1~id1\" cannot be judged by its responseSchema: `) {
-				t.Error(lastData(got))
-			}
-			if g.called() != 1 {
-				t.Fatal("it reached the backend")
-			}
-			last := no("n1~id1")
-			if tt.right != "" {
-				last = entry(tt.right)
-			}
-			wantTypes(t, g.do(input("t", "r3", resumeWith(last))), "RUN_STARTED RUN_FINISHED")
-			if g.called() != 2 {
-				t.Error("the right answer did not reach the backend")
 			}
 		})
 	}
@@ -182,13 +140,13 @@ func FuzzValidate(f *testing.F) {
 		if len(schema)+len(payload) > 64<<10 {
 			return
 		}
-		v := newValidator(t.Context())
+		v := NewValidator(t.Context())
 		var got error
-		cpu, bytes := spent(t, func() { got = v.validate(json.RawMessage(schema), json.RawMessage(payload)) })
+		cpu, bytes := spent(t, func() { got = v.Validate(json.RawMessage(schema), json.RawMessage(payload)) })
 		if cpu > time.Duration(slower())*2*time.Second || bytes > 512<<20 {
 			t.Fatalf("%v of CPU, %d MB", cpu, bytes>>20)
 		}
-		if unjudged := (*unjudgedError)(nil); errors.As(got, &unjudged) || errors.Is(got, errSchema) || len(payload) == 0 {
+		if unjudged := (*unjudgedError)(nil); errors.As(got, &unjudged) || errors.Is(got, ErrSchema) || len(payload) == 0 {
 			return
 		}
 		if want := bare(schema, payload); got == nil && want != nil || got != nil && want == nil {
@@ -265,9 +223,9 @@ func TestHonestPayloads(t *testing.T) {
 func TestJudgingEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v := newValidator(ctx)
+	v := NewValidator(ctx)
 	v.left = 1 << 60
-	err := v.validate(json.RawMessage(doubling(20, "anyOf", `{"type":"string"}`)), json.RawMessage(`1`))
+	err := v.Validate(json.RawMessage(doubling(20, "anyOf", `{"type":"string"}`)), json.RawMessage(`1`))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -275,11 +233,11 @@ func TestJudgingEndsWithItsRequest(t *testing.T) {
 
 // The payloads of one request have one bound together, and what each may take of it grows with its size.
 func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
-	v := newValidator(t.Context())
+	v := NewValidator(t.Context())
 	schema, payload := json.RawMessage(doubling(10, "allOf", `{"minimum":0}`)), json.RawMessage(`1`)
 	taken := 0
 	for ; taken < 1000; taken++ {
-		if err := v.validate(schema, payload); err != nil {
+		if err := v.Validate(schema, payload); err != nil {
 			if !errors.Is(err, errTooDear) {
 				t.Fatal(err)
 			}
@@ -289,9 +247,9 @@ func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	if taken == 0 || taken == 1000 {
 		t.Errorf("%d payloads were judged", taken)
 	}
-	v = newValidator(t.Context())
+	v = NewValidator(t.Context())
 	for range 60_000 {
-		if err := v.validate(json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}}}`), json.RawMessage(`{"approved":true}`)); err != nil {
+		if err := v.Validate(json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}}}`), json.RawMessage(`{"approved":true}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -316,3 +274,22 @@ func slower() float64 {
 	}
 	return 1
 }
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func many(n int, f func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = f(i)
+	}
+	return strings.Join(parts, ",")
+}
+
+func same(s string) func(int) string { return func(int) string { return s } }

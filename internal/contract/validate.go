@@ -1,4 +1,4 @@
-package proxy
+package contract
 
 import (
 	"context"
@@ -19,9 +19,8 @@ const (
 	maxNesting = 50_000
 )
 
-// A validator judges the payloads of one request, see meter for what that may take. It is the request's, and used by one
-// goroutine.
-type validator struct {
+// A Validator judges the payloads of one request, by one goroutine; see meter for what that may take.
+type Validator struct {
 	meter
 	schemas map[string]compiled // by their text: many questions have the same
 }
@@ -31,19 +30,20 @@ type compiled struct {
 	err error
 }
 
-func newValidator(ctx context.Context) *validator {
-	return &validator{
+// NewValidator makes the Validator of one request. Its context ends the judging.
+func NewValidator(ctx context.Context) *Validator {
+	return &Validator{
 		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), left: workOfRequest},
 		schemas: map[string]compiled{},
 	}
 }
 
-// validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another. The error is nil,
-// wraps errSchema, or says where the payload does not fit, or why it cannot be judged, without quoting any of its values.
+// Validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another. The error is nil,
+// wraps ErrSchema, or says where the payload does not fit, or why it cannot be judged, without quoting any of its values.
 //
 // A payload that cannot be judged within the bounds is refused, also where the schema alone is to blame: whoever answers chooses
 // the payload, and must not get past the schema by it. The question can be cancelled all the same.
-func (v *validator) validate(text, payload json.RawMessage) error {
+func (v *Validator) Validate(text, payload json.RawMessage) error {
 	s := v.compile(text)
 	if s.err != nil {
 		return s.err
@@ -81,7 +81,7 @@ func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.why.
 
 func (e *unjudgedError) Unwrap() error { return e.why }
 
-func (v *validator) compile(text json.RawMessage) compiled {
+func (v *Validator) compile(text json.RawMessage) compiled {
 	s, known := v.schemas[string(text)]
 	if !known {
 		s.schema, s.err = compile(text, &v.meter)
@@ -91,7 +91,7 @@ func (v *validator) compile(text json.RawMessage) compiled {
 }
 
 // explain says where a payload that does not fit fails. That takes more memory than to know it, so it is not always told.
-func (v *validator) explain(s *jsonschema.Schema, value any) error {
+func (v *Validator) explain(s *jsonschema.Schema, value any) error {
 	left := v.left
 	defer func() { v.left = left }()
 	v.left = workToExplain

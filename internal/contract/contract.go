@@ -1,0 +1,98 @@
+// Package contract is the interrupt contract as functions: the same case has the same ruling, and
+// nothing happens by asking. It knows no HTTP, no store's engine and no backend; what a request
+// says it is told by those who read the request. It follows
+// https://docs.ag-ui.com/concepts/interrupts; docs/contract.md has the rules with their tests.
+//
+// It stands beside proxy and not below it, for whoever takes answers at another door than a chat
+// asks it too.
+package contract
+
+import (
+	"encoding/json"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// A Case is all that Judge goes by. Nothing of it is changed.
+type Case struct {
+	// Input is the request as it came.
+	Input agui.RunInput
+	// Answers are what the request answers, by whatever form; nil if it answers nothing.
+	Answers []agui.Answer
+	// ReadFor is the id of the pause that they were read for, "" if none was known.
+	ReadFor string
+	// Unread is why the answers could not be read.
+	Unread *agui.RunError
+	// Settled are the messages by which ended pauses were answered, just so.
+	Settled []agui.SeenMessage
+	// Mixed are the messages with an answer, of Answers or Settled, that say something else too.
+	Mixed []agui.SeenMessage
+	// Stray says that the request ends in a decision of which nobody knows the question.
+	Stray bool
+	// Unasked is a call, "" if there is none, that the request's last word decides on, and that
+	// nobody knows to have asked. It counts only where the request has no answers.
+	Unasked string
+	// Record is what the store holds for the thread.
+	Record store.Record
+	// Carry is the id of a pause, for a request that Holdpoint itself makes to carry it. Such a
+	// request does that or nothing: it never becomes an ordinary run.
+	Carry string
+	// Stranger says that the record is another principal's.
+	Stranger bool
+	// Valid judges a payload by a responseSchema; a payload of nil is null.
+	Valid func(schema, payload json.RawMessage) error
+}
+
+// A Ruling is what is to be done with a request.
+type Ruling struct {
+	Do Act
+	// Refusal is why, with Refuse.
+	Refusal *agui.RunError
+	// Reask, with Refuse: the open pause may be told again.
+	Reask bool
+	// Ends says how the open pause ends before anything else is done; "" if it does not end so.
+	// Withdrawn: it is given up, for nothing that may be said to it can be handed on. Doubtful: the
+	// refusal tells the doubt.
+	Ends store.How
+	// Answers, with Resume, are one for each question, in the pause's order.
+	Answers []agui.Answer
+	// New, with Resume, are the messages beside the answers that the record lacks.
+	New []agui.Message
+	// Replay, with Replay, is the end that is told again.
+	Replay *store.Result
+	// Leave is what does not go to the backend.
+	Leave Leave
+	// Gone are answers that are not taken. The messages that carry them do not go to the backend.
+	Gone []agui.Answer
+}
+
+// An Act is what is done with a request.
+type Act int
+
+const (
+	// Pass: it is an ordinary run, and goes to the backend.
+	Pass Act = iota
+	// Resume: the answers are complete. They are claimed, then sent.
+	Resume
+	// TellAgain tells the open pause once more.
+	TellAgain
+	// Quiet is an empty run: there was nothing to answer and nothing new.
+	Quiet
+	// Replay tells how the pause ended that these answers ended.
+	Replay
+	// Wait until the same answers, which are on their way, have come to their end. Then judge again.
+	Wait
+	// Refuse ends in RUN_ERROR.
+	Refuse
+)
+
+// Leave are bits: what of a request stays behind.
+type Leave int
+
+const (
+	// LeaveArray: the resume array.
+	LeaveArray Leave = 1 << iota
+	// LeaveCommand: an answer in forwardedProps.command.
+	LeaveCommand
+)

@@ -1,0 +1,328 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// skew is how long after its expiry an interrupt is still taken: the clocks of client, proxy and
+// store differ.
+const skew = 5 * time.Second
+
+// Judge rules on a request. The rules are tried in the order in which they stand here, which is that
+// of docs/contract.md; the first that fits decides.
+func Judge(c *Case) Ruling {
+	if c.Carry != "" && !c.carries() {
+		return Ruling{Do: Quiet}
+	}
+	answering := len(c.Answers) > 0 || c.Unread != nil
+	if c.Stranger {
+		// A stranger is told nothing, not even that the thread waits for something.
+		if answering || c.Input.HasResume {
+			return refuse(agui.UnknownInterruptID, "resume names no open interrupt of this thread")
+		}
+		return refuse(agui.ThreadForbidden, "the thread belongs to somebody else")
+	}
+	switch c.Record.State {
+	case store.Claimed:
+		return c.whileClaimed()
+	case store.InDoubt:
+		r := refuse(agui.ResumeInDoubt, "the answers were sent, but their end was not seen: the action may or may not have run")
+		r.Ends = store.Doubtful
+		return r
+	}
+	switch {
+	case c.Unread != nil:
+		return Ruling{Do: Refuse, Refusal: c.Unread, Reask: c.Record.Pause != nil}
+	case c.Stray:
+		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
+		r.Reask = c.Record.Pause != nil
+		return r
+	case !answering && c.Unasked != "":
+		return refuse(agui.UnknownInterruptID, "a message answers call %q, which nobody knows to have asked (Holdpoint was started anew, perhaps): nothing was handed on; say it in a new message, and the backend can ask again", agui.Cut(c.Unasked))
+	case !answering:
+		return c.withoutAnswers()
+	case !c.namesOpen():
+		return c.noneOpen()
+	}
+	return c.forOpen()
+}
+
+// GiveUp rules on a pause whose questions are all cancelled, where that cannot be handed on: the
+// backend would carry out the approval that it keeps, or knows no value that means no. Nothing is
+// sent to it. The pause is closed, and if the backend insists it asks again at its next run.
+func GiveUp(c *Case) Ruling {
+	p := c.Record.Pause
+	if len(c.newInput(p.Seen, p)) == 0 || c.Carry != "" {
+		return Ruling{Do: Quiet, Ends: store.Withdrawn}
+	}
+	return Ruling{Do: Pass, Ends: store.Withdrawn, Leave: LeaveArray | LeaveCommand}
+}
+
+// AllCancelled says whether no answer is anything else.
+func AllCancelled(answers []agui.Answer) bool {
+	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
+}
+
+// EndedBadly says whether a pause was answered, and the run with the answers ended in an error or in
+// doubt. The backend may hold them still.
+func EndedBadly(r *store.Result) bool { return r.How == store.Doubtful || isError(r.Finish) }
+
+func isError(event json.RawMessage) bool {
+	return len(event) > 0 && agui.PeekType(event) == agui.RunErrored
+}
+
+func refuse(code agui.Code, format string, args ...any) Ruling {
+	return Ruling{Do: Refuse, Refusal: agui.Errorf(code, format, args...)}
+}
+
+// reask is refuse while a question is open, which is told again.
+func reask(code agui.Code, format string, args ...any) Ruling {
+	r := refuse(code, format, args...)
+	r.Reask = true
+	return r
+}
+
+// refuseUnknown: an answer in the backend's own form may name no interrupt at all.
+func (c *Case) refuseUnknown(id string) Ruling {
+	r := refuse(agui.UnknownInterruptID, "the request answers no open interrupt of this thread")
+	if id != "" {
+		r = refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", agui.Cut(id))
+	}
+	r.Reask = c.Record.Pause != nil
+	return r
+}
+
+// carries says whether the pause that the request is to carry is there to be carried, or is on its
+// way. A doubt is for a client to be told.
+func (c *Case) carries() bool {
+	p := c.Record.Pause
+	return p != nil && p.ID == c.Carry && c.Record.State != store.InDoubt
+}
+
+// whileClaimed: one resume is on its way to the backend; nothing else may go there.
+func (c *Case) whileClaimed() Ruling {
+	p := c.Record.Pause
+	for _, a := range c.Answers {
+		if p.Interrupt(a.ID) == nil || !c.meant(p.ID) {
+			continue
+		}
+		if Digest(c.Answers) == c.Record.Digest {
+			return Ruling{Do: Wait}
+		}
+		return refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", agui.Cut(a.ID))
+	}
+	return refuse(agui.ResumeInProgress, "a resume of this thread is running")
+}
+
+// withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
+func (c *Case) withoutAnswers() Ruling {
+	p := c.Record.Pause
+	switch {
+	case p == nil && c.Input.HasResume:
+		return Ruling{Do: Pass, Leave: LeaveArray}
+	case p == nil:
+		return Ruling{Do: Pass}
+	case c.Input.HasResume:
+		return reask(agui.PartialResume, "resume leaves interrupt %q open (answered 0 of %d)", p.Interrupts[0].ID, len(p.Interrupts))
+	case c.Carry != "":
+		return Ruling{Do: Quiet} // it has nothing to carry it with
+	case c.allExpired():
+		// Nobody can approve any of them any more, so new input counts as cancelling them. This is
+		// no silence taken for a yes: every answer is "cancelled".
+		answers := cancelAll(p)
+		if _, stuck := c.stuck(answers); stuck {
+			return GiveUp(c)
+		}
+		return Ruling{Do: Resume, Answers: answers, New: c.newInput(p.Seen, p)}
+	case len(c.newInput(p.Seen, p)) == 0:
+		return Ruling{Do: TellAgain}
+	}
+	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", p.Interrupts[0].ID, len(p.Interrupts))
+}
+
+// stripped judges the request as if it had no answers.
+func (c *Case) stripped() Ruling {
+	as := *c
+	as.Answers, as.Unread, as.Input.HasResume = nil, nil, false
+	r := as.withoutAnswers()
+	if r.Do == Pass {
+		r.Leave = LeaveArray | LeaveCommand
+	}
+	r.Gone = c.Answers
+	return r
+}
+
+// noneOpen: the answers name no open interrupt. Either they repeat what ended, or they come too
+// late, or they are the way on of a client that keeps its list of open interrupts after a RUN_ERROR
+// and may then send nothing but a resume.
+func (c *Case) noneOpen() Ruling {
+	result := c.ended()
+	ended := result != nil && !result.Tombstone
+	bringsNew := c.bringsNewSince(result)
+	failed := ended && (result.How != store.Finished || isError(result.Finish))
+
+	if bringsNew && c.inHistory() {
+		// What became of the question was told; it must not be told for ever.
+		return c.stripped()
+	}
+	if ended && result.Digest != "" && result.Digest == Digest(c.Answers) && !(failed && AllCancelled(c.Answers)) {
+		switch {
+		case bringsNew:
+			return c.stripped()
+		case result.How == store.Finished, result.How == store.Lost:
+			return Ruling{Do: Replay, Replay: result}
+		}
+	}
+	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
+		r := c.stripped()
+		if r.Do == Pass && !bringsNew {
+			r = Ruling{Do: Quiet}
+		}
+		return r
+	}
+	return c.refuseLate(result)
+}
+
+// refuseLate says what became of the question that the answers name. result is how it ended, if
+// that is known.
+func (c *Case) refuseLate(result *store.Result) Ruling {
+	id := c.Answers[0].ID
+	r := c.refuseUnknown(id)
+	if result != nil && !result.Tombstone {
+		switch result.How {
+		case store.Finished:
+			r = refuse(agui.ResumeConflict, "interrupt %q was resumed with other answers", agui.Cut(id))
+		case store.Doubtful:
+			r = refuse(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the action may or may not have run", id)
+		case store.Lost:
+			r = refuse(agui.BackendLostInterrupt, "the backend does not know interrupt %q any more", id)
+		}
+	}
+	r.Reask = c.Record.Pause != nil
+	return r
+}
+
+// forOpen: at least one answer is for an open interrupt.
+func (c *Case) forOpen() Ruling {
+	answers, refused := c.covering()
+	if refused != nil {
+		return *refused
+	}
+	p := c.Record.Pause
+	for n, i := range p.Interrupts {
+		if answers[n].Status == agui.Resolved && c.expired(i) {
+			if c.inHistory() && c.allExpired() && len(c.newInput(p.Seen, p)) > 0 {
+				// Said too late, and told so; it comes again with every message that follows.
+				return c.stripped()
+			}
+			return reask(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
+		}
+	}
+	for n, i := range p.Interrupts {
+		if a := answers[n]; a.Status == agui.Resolved && !a.Own && i.Schema() != nil {
+			if err := c.Valid(i.Schema(), a.Payload); err != nil {
+				return refusePayload(i.ID, err)
+			}
+		}
+	}
+	if i, stuck := c.stuck(answers); stuck {
+		if AllCancelled(answers) {
+			return GiveUp(c)
+		}
+		return reask(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+	}
+	return Ruling{Do: Resume, Answers: answers, New: c.newInput(p.Seen, p)}
+}
+
+// covering are the answers in the order of the open pause, one for each question; else why they do
+// not cover it.
+func (c *Case) covering() ([]agui.Answer, *Ruling) {
+	p := c.Record.Pause
+	byID := make(map[string]*agui.Answer, len(c.Answers))
+	for n, a := range c.Answers {
+		if p.Interrupt(a.ID) == nil {
+			r := c.refuseUnknown(a.ID)
+			return nil, &r
+		}
+		old, twice := byID[a.ID]
+		if twice && DigestOf(*old) != DigestOf(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
+			// Of messages the last one holds: they stay in a history, where an answer may have been
+			// refused before.
+			r := reask(agui.ResumeConflict, "interrupt %q is answered twice, and not the same", agui.Cut(a.ID))
+			return nil, &r
+		}
+		byID[a.ID] = &c.Answers[n]
+	}
+	ordered := make([]agui.Answer, 0, min(len(p.Interrupts), len(byID)))
+	for _, i := range p.Interrupts {
+		a, ok := byID[i.ID]
+		if !ok {
+			r := reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", i.ID, len(byID), len(p.Interrupts))
+			return nil, &r
+		}
+		ordered = append(ordered, *a)
+	}
+	return ordered, nil
+}
+
+func refusePayload(id string, err error) Ruling {
+	if unjudged := (*unjudgedError)(nil); errors.As(err, &unjudged) {
+		return reask(agui.InvalidPayload, "payload for interrupt %q cannot be judged by its responseSchema: %v; send a smaller one, or cancelled", id, unjudged.why)
+	}
+	return reask(agui.InvalidPayload, "payload for interrupt %q does not fit its responseSchema: %v", id, err)
+}
+
+// inHistory says whether messages carry all of the answers: they come again with every run.
+func (c *Case) inHistory() bool {
+	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
+}
+
+// meant says whether the answers were read for that pause. Ids alone do not tell: a request that has
+// waited may find another question open, and an answer in the backend's own form names none.
+func (c *Case) meant(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
+
+func (c *Case) namesOpen() bool {
+	p := c.Record.Pause
+	return p != nil && c.meant(p.ID) && slices.ContainsFunc(c.Answers, func(a agui.Answer) bool {
+		return p.Interrupt(a.ID) != nil
+	})
+}
+
+// ended is how the pause ended that the answers name.
+func (c *Case) ended() *store.Result {
+	ids := make([]string, len(c.Answers))
+	for n, a := range c.Answers {
+		ids[n] = a.ID
+	}
+	for _, r := range c.Record.Results { // with kept ids, two pauses may have the same
+		if c.ReadFor != "" && r.PauseID == c.ReadFor {
+			if only := (store.Record{Results: []*store.Result{r}}); only.ResultOf(ids...) != nil {
+				return r
+			}
+		}
+	}
+	return c.Record.ResultOf(ids...)
+}
+
+func (c *Case) expired(i agui.Interrupt) bool {
+	t, ok := i.Expires()
+	return ok && c.Record.Now.After(t.Add(skew))
+}
+
+func (c *Case) allExpired() bool {
+	return !slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return !c.expired(i) })
+}
+
+func cancelAll(p *agui.Pause) []agui.Answer {
+	answers := make([]agui.Answer, len(p.Interrupts))
+	for n, i := range p.Interrupts {
+		answers[n] = agui.Answer{ID: i.ID, Status: agui.Cancelled}
+	}
+	return answers
+}

@@ -1,0 +1,300 @@
+package contract
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+var testNow = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+
+func interrupt(id, extra string) agui.Interrupt {
+	return agui.Interrupt{ID: id, Native: id, Object: json.RawMessage(`{"id":"` + id + `","reason":"confirmation"` + extra + `}`)}
+}
+
+func testPause(list ...agui.Interrupt) *agui.Pause {
+	p := &agui.Pause{ID: "pause-" + list[0].ID, Dialect: "agui", Interrupts: list}
+	for _, m := range messages(oldUser, assistant) {
+		p.Seen = append(p.Seen, agui.See(m))
+	}
+	return p
+}
+
+func messages(list ...string) []agui.Message {
+	var out []agui.Message
+	for _, m := range list {
+		out = append(out, agui.ParseMessage([]byte(m)))
+	}
+	return out
+}
+
+func resolved(id, payload string) agui.Answer {
+	a := agui.Answer{ID: id, Status: agui.Resolved}
+	if payload != "" {
+		a.Payload = json.RawMessage(payload)
+	}
+	return a
+}
+
+func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
+
+// endedRecord is a record whose pause "x" has ended, with the answer true.
+func endedRecord(how store.How, finish string) store.Record {
+	p := testPause(interrupt("x", ""))
+	return store.Record{Now: testNow, Results: []*store.Result{{
+		PauseID: p.ID, IDs: []string{"x"}, Digest: Digest([]agui.Answer{resolved("x", "true")}), How: how,
+		Finish: json.RawMessage(finish), Pause: p,
+		Seen: append(slices.Clone(p.Seen), agui.SeenMessage{ID: "a2"}),
+	}}}
+}
+
+// comesBack is endedRecord with the same question open again, under another published id, at a backend that keeps
+// answers.
+func comesBack(how store.How, finish string) store.Record {
+	r := endedRecord(how, finish)
+	again := interrupt("x", "")
+	again.ID, again.Object = "x2", json.RawMessage(strings.Replace(string(again.Object), `"x"`, `"x2"`, 1))
+	r.State, r.Pause = store.Open, testPause(again)
+	r.Pause.Sticky = true
+	return r
+}
+
+// endedAs is a record whose pause "x" ended well with the answer.
+func endedAs(a agui.Answer) store.Record {
+	r := endedRecord(store.Finished, endedWell)
+	r.Results[0].Digest = Digest([]agui.Answer{a})
+	return r
+}
+
+const (
+	endedWell  = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+	endedBadly = `{"type":"RUN_ERROR","message":"no"}`
+	oldUser    = `{"id":"u1","role":"user","content":"hi"}`
+	editedUser = `{"id":"u1","role":"user","content":"hi, and more"}`
+	newUser    = `{"id":"u2","role":"user","content":"never mind"}`
+	assistant  = `{"id":"a1","role":"assistant","content":"?"}`
+)
+
+func TestJudge(t *testing.T) {
+	const wantsApproved = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+	past, recent := testNow.Add(-time.Minute).Format(time.RFC3339), testNow.Add(-2*time.Second).Format(time.RFC3339)
+	open := func(list ...agui.Interrupt) store.Record {
+		return store.Record{Now: testNow, State: store.Open, Pause: testPause(list...)}
+	}
+	claimed := func(answers ...agui.Answer) store.Record {
+		r := open(interrupt("x", ""))
+		r.State, r.Digest = store.Claimed, Digest(answers)
+		return r
+	}
+	doubt := open(interrupt("x", ""))
+	doubt.State = store.InDoubt
+	two := open(interrupt("x", ""), interrupt("y", ""))
+	tomb := endedRecord(store.Finished, "")
+	tomb.Results[0].Tombstone, tomb.Results[0].Pause, tomb.Results[0].Seen, tomb.Results[0].Digest = true, nil, nil, ""
+
+	tests := []struct {
+		name     string
+		record   store.Record
+		answers  []agui.Answer
+		resume   bool // a resume array was there though it had no entries
+		messages []string
+		stranger bool
+		unread   *agui.RunError
+		do       Act
+		code     agui.Code
+		reask    bool
+		leave    Leave
+	}{
+		// ordinary runs
+		{name: "a run on a thread without a record passes", messages: []string{oldUser}, do: Pass},
+		{name: "an empty resume array on a thread that waits for nothing loses the key", resume: true, do: Pass, leave: LeaveArray},
+		{name: "a run after an ended pause passes", record: endedRecord(store.Finished, endedWell), messages: []string{oldUser, newUser}, do: Pass},
+
+		// open interrupts block new input
+		{name: "a new message while a question is open is refused", record: open(interrupt("x", "")), messages: []string{oldUser, assistant, newUser}, do: Refuse, code: agui.PendingInterrupts, reask: true},
+		{name: "an edited user message is new input", record: open(interrupt("x", "")), messages: []string{editedUser}, do: Refuse, code: agui.PendingInterrupts, reask: true},
+		{name: "a tool result that the record lacks is new input", record: open(interrupt("x", "")), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"42"}`}, do: Refuse, code: agui.PendingInterrupts, reask: true},
+		{name: "a reload is told the question again", record: open(interrupt("x", "")), messages: []string{oldUser, assistant}, do: TellAgain},
+		{name: "a reload without messages is told the question again", record: open(interrupt("x", "")), do: TellAgain},
+		{name: "an unknown assistant message is no input", record: open(interrupt("x", "")), messages: []string{oldUser, `{"id":"zz","role":"assistant","content":"?"}`}, do: TellAgain},
+		{name: "CopilotKit's payload message is no input", record: open(interrupt("x", `,"toolCallId":"c"`)), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"{\"approved\":true}"}`}, do: TellAgain},
+		{name: "an empty resume array answers nothing", record: open(interrupt("x", "")), resume: true, do: Refuse, code: agui.PartialResume, reask: true},
+
+		// answers
+		{name: "all answered", record: two, answers: []agui.Answer{resolved("y", "1"), cancelled("x")}, do: Resume},
+		{name: "one left open", record: two, answers: []agui.Answer{resolved("y", "1")}, do: Refuse, code: agui.PartialResume, reask: true},
+		{name: "a no and a yes for one question", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "false"), resolved("x", "true")}, do: Refuse, code: agui.ResumeConflict, reask: true},
+		{name: "one answer twice", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true"), resolved("x", " true")}, do: Resume},
+		{name: "one open and one unknown", record: two, answers: []agui.Answer{resolved("x", "1"), resolved("z", "1")}, do: Refuse, code: agui.UnknownInterruptID, reask: true},
+		{name: "an unknown id on a thread without a record", answers: []agui.Answer{resolved("x", "1")}, do: Refuse, code: agui.UnknownInterruptID},
+		{name: "an unknown id while another question is open asks that one again", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("z", "1")}, do: Refuse, code: agui.UnknownInterruptID, reask: true},
+		{name: "answers that cannot be read", record: open(interrupt("x", "")), unread: agui.Errorf(agui.InvalidPayload, "no"), do: Refuse, code: agui.InvalidPayload, reask: true},
+
+		// payload
+		{name: "a payload that fits its schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":true}`)}, do: Resume},
+		{name: "a payload that does not", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", `{"approved":"yes"}`)}, do: Refuse, code: agui.InvalidPayload, reask: true},
+		{name: "no payload where the schema wants one", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{resolved("x", "")}, do: Refuse, code: agui.InvalidPayload, reask: true},
+		{name: "a cancelled answer needs no payload", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{cancelled("x")}, do: Resume},
+		{name: "a form of the dialect's own is not judged by the schema", record: open(interrupt("x", wantsApproved)), answers: []agui.Answer{{ID: "x", Status: agui.Resolved, Payload: json.RawMessage(`"t"`), Own: true}}, do: Resume},
+		{name: "no schema takes anything", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "")}, do: Resume},
+
+		// expiry
+		{name: "an expired question can be cancelled", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), answers: []agui.Answer{cancelled("x")}, do: Resume},
+		{name: "an expired question cannot be approved", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.InterruptExpired, reask: true},
+		{name: "clocks differ a little", record: open(interrupt("x", `,"expiresAt":"`+recent+`"`)), answers: []agui.Answer{resolved("x", "true")}, do: Resume},
+		{name: "a time that is none never expires", record: open(interrupt("x", `,"expiresAt":"soon"`)), answers: []agui.Answer{resolved("x", "true")}, do: Resume},
+		{name: "when all have expired new input cancels them", record: open(interrupt("x", `,"expiresAt":"`+past+`"`)), messages: []string{oldUser, newUser}, do: Resume},
+		{name: "when one has not expired new input is refused", record: open(interrupt("x", `,"expiresAt":"`+past+`"`), interrupt("y", "")), messages: []string{oldUser, newUser}, do: Refuse, code: agui.PendingInterrupts, reask: true},
+
+		// claimed
+		{name: "the same answers wait for the first", record: claimed(resolved("x", "true")), answers: []agui.Answer{resolved("x", " true ")}, do: Wait},
+		{name: "other answers conflict", record: claimed(resolved("x", "true")), answers: []agui.Answer{resolved("x", "false")}, do: Refuse, code: agui.ResumeConflict},
+		{name: "a run while claimed", record: claimed(resolved("x", "true")), messages: []string{oldUser}, do: Refuse, code: agui.ResumeInProgress},
+		{name: "another resume while claimed", record: claimed(resolved("x", "true")), answers: []agui.Answer{cancelled("q")}, do: Refuse, code: agui.ResumeInProgress},
+
+		// in doubt
+		{name: "a doubt is told to whoever comes first", record: doubt, messages: []string{oldUser}, do: Refuse, code: agui.ResumeInDoubt},
+		{name: "a doubt is told to a resume", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.ResumeInDoubt},
+		{name: "a told doubt is told again to resolved answers", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.ResumeInDoubt},
+		{name: "a told doubt lets cancelled answers go on", record: endedRecord(store.Doubtful, ""), answers: []agui.Answer{cancelled("x")}, do: Quiet},
+
+		// replay and its limits
+		{name: "the same answers again are replayed", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser}, do: Replay},
+		{name: "the same answers as a lost pause's are replayed", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Replay},
+		{name: "the same answers beside a new message are an ordinary run", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "other answers for a finished pause conflict", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "false")}, do: Refuse, code: agui.ResumeConflict},
+		{name: "cancelling a pause that ended well conflicts", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, do: Refuse, code: agui.ResumeConflict},
+		{name: "cancelling a pause that ended well beside a new message goes on", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "cancelling a pause that ended in an error goes on", record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser}, do: Quiet},
+		{name: "resolved answers for a lost pause say so", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "false")}, do: Refuse, code: agui.BackendLostInterrupt},
+		{name: "cancelling what nobody knows ends quietly", answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, do: Quiet},
+		{name: "cancelling what nobody knows beside a message is an ordinary run", answers: []agui.Answer{cancelled("x")}, messages: []string{assistant, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "a tombstone is unknown", record: tomb, answers: []agui.Answer{resolved("x", "true")}, do: Refuse, code: agui.UnknownInterruptID},
+
+		// a backend that keeps the first answer
+		{name: "a question that comes back after a doubt takes the same answer", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "true")}, do: Resume},
+		{name: "and no other, which would carry the first one out again", record: comesBack(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: Refuse, code: agui.ResumeConflict, reask: true},
+		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
+		{name: "beside a new message that is an ordinary run", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
+		{name: "a cancel is not what an answer without payload was", record: endedAs(resolved("x", "")), answers: []agui.Answer{cancelled("x")}, do: Refuse, code: agui.ResumeConflict},
+		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
+
+		// strangers
+		{name: "a stranger's resume", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true")}, stranger: true, do: Refuse, code: agui.UnknownInterruptID},
+		{name: "a stranger's run", record: open(interrupt("x", "")), stranger: true, do: Refuse, code: agui.ThreadForbidden},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			q := Case{
+				Input:   agui.RunInput{HasResume: tt.resume || len(tt.answers) > 0, Messages: messages(tt.messages...)},
+				Answers: tt.answers, Unread: tt.unread, Record: tt.record, Stranger: tt.stranger, Valid: validate,
+			}
+			d := Judge(&q)
+			if d.Do != tt.do {
+				t.Fatalf("action %d, want %d (%v)", d.Do, tt.do, d.Refusal)
+			}
+			if d.Do == Refuse && d.Refusal.Code != tt.code {
+				t.Errorf("code %s, want %s", d.Refusal.Code, tt.code)
+			}
+			if d.Reask != tt.reask || d.Leave != tt.leave {
+				t.Errorf("reask %v leave %v, want %v %v", d.Reask, d.Leave, tt.reask, tt.leave)
+			}
+			if d.Do == Resume {
+				for n, i := range tt.record.Pause.Interrupts {
+					if d.Answers[n].ID != i.ID {
+						t.Errorf("answer %d is for %q, want %q", n, d.Answers[n].ID, i.ID)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestExpiredQuestionWithAKeptAnswerHasAWayOn: it takes only "cancelled", and a kept approval only "resolved".
+func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
+	past := testNow.Add(-time.Minute).Format(time.RFC3339)
+	rec := comesBack(store.Finished, endedBadly)
+	old, again := interrupt("x", `,"expiresAt":"`+past+`"`), interrupt("x", `,"expiresAt":"`+past+`"`)
+	again.ID, again.Object = "x2", json.RawMessage(strings.Replace(string(again.Object), `"x"`, `"x2"`, 1))
+	rec.Results[0].Pause = testPause(old)
+	rec.Pause.Interrupts = []agui.Interrupt{again}
+	for _, q := range []Case{
+		{Answers: []agui.Answer{resolved("x2", "true")}},
+		{Answers: []agui.Answer{cancelled("x2")}},
+		{Input: agui.RunInput{Messages: messages(oldUser, newUser)}},
+		{},
+	} {
+		q.Record, q.Valid = rec, validate
+		q.Input.HasResume = q.Answers != nil
+		if d := Judge(&q); d.Do == Resume || d.Do == Pass || d.Do == Quiet {
+			return
+		}
+	}
+	t.Error("no request at all is let through: the thread waits until the retention ends")
+}
+
+// TestCancelOfATombstoneIsNoNewMessage: CopilotKit's message beside it is not one either.
+func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
+	q := Case{
+		Input:   agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
+		Answers: []agui.Answer{cancelled("x")},
+		Record: store.Record{Now: testNow, Results: []*store.Result{{
+			PauseID: "p", IDs: []string{"x"}, How: store.Finished, Tombstone: true, Failed: true,
+			Pause: &agui.Pause{ID: "p", Sticky: true, Interrupts: []agui.Interrupt{{ID: "x", Native: "n", Question: "q"}}},
+		}}},
+		Valid: validate,
+	}
+	if d := Judge(&q); d.Do != Quiet {
+		t.Errorf("action %d, want %d: the backend gets a run with a result that no tool gave", d.Do, Quiet)
+	}
+}
+
+// TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun: it carries its pause or does nothing, whatever
+// became of that meanwhile. It is told to nobody, so a doubt is left for a client to be told.
+func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
+	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
+	carried := open.Pause.ID
+	claimed, doubt, other, stuck := open, open, open, comesBack(store.Finished, endedBadly)
+	claimed.State, claimed.Digest = store.Claimed, Digest([]agui.Answer{resolved("x", "true")})
+	doubt.State = store.InDoubt
+	other.Pause = testPause(interrupt("y", ""))
+	late := open
+	late.Pause = testPause(interrupt("x", `,"expiresAt":"`+testNow.Add(-time.Minute).Format(time.RFC3339)+`"`))
+	for _, tt := range []struct {
+		name    string
+		record  store.Record
+		carry   string
+		answers []agui.Answer
+		do      Act
+		ends    store.How
+	}{
+		{name: "it is open", record: open, answers: []agui.Answer{resolved("x", "true")}, do: Resume},
+		{name: "somebody carries it", record: claimed, answers: []agui.Answer{resolved("x", "true")}, do: Wait},
+		{name: "it has ended so", record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{resolved("x", "true")}, do: Quiet},
+		{name: "it has ended otherwise", record: endedRecord(store.Lost, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Quiet},
+		{name: "nobody knows it", answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		{name: "another is open", record: other, answers: []agui.Answer{resolved("y", "true")}, do: Quiet},
+		{name: "it is in doubt", record: doubt, answers: []agui.Answer{resolved("x", "true")}, do: Quiet},
+		{name: "it brings no answers", record: open, do: Quiet},
+		{name: "nor to what has expired", record: late, do: Quiet},
+		{name: "its cancel cannot be handed on", record: stuck, carry: stuck.Pause.ID, answers: []agui.Answer{cancelled("x2")}, do: Quiet, ends: store.Withdrawn},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := Case{
+				Input:   agui.RunInput{Messages: messages(oldUser, newUser)},
+				Answers: tt.answers, Record: tt.record, Carry: carried, Valid: validate,
+			}
+			if tt.carry != "" {
+				c.Carry = tt.carry
+			}
+			if r := Judge(&c); r.Do != tt.do || r.Ends != tt.ends {
+				t.Errorf("act %d, ends %q, want %d, %q (%v)", r.Do, r.Ends, tt.do, tt.ends, r.Refusal)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package contract
+
+import (
+	"holdpoint/internal/agui"
+)
+
+// stuck finds an answer that the backend would replace by the one that it keeps, see
+// agui.Pause.Sticky. The newest resume of the same question decides; one that ended well is over.
+func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
+	p := c.Record.Pause
+	if !p.Sticky {
+		return agui.Interrupt{}, false
+	}
+	kept := c.keptAnswers()
+	for n, i := range p.Interrupts {
+		if digest := kept[asked{i.Native, i.Question}]; digest != "" && digest != DigestOf(answers[n]) {
+			return i, true
+		}
+	}
+	return agui.Interrupt{}, false
+}
+
+// asked is what makes two questions the same.
+type asked struct{ native, question string }
+
+// keptAnswers are the digests of the answers with which questions were resumed last, if that failed;
+// "" if it did not.
+func (c *Case) keptAnswers() map[asked]string {
+	kept := map[asked]string{}
+	for _, r := range c.Record.Results {
+		if r.Pause == nil || r.Digest == "" {
+			continue
+		}
+		var digests map[string]string
+		if r.Failed || EndedBadly(r) {
+			digests = DigestsByID(r.Digest)
+		}
+		for _, old := range r.Pause.Interrupts {
+			key := asked{old.Native, old.Question}
+			digest, answered := digests[old.ID]
+			if _, newer := kept[key]; !newer && (answered || len(digests) == 0) {
+				kept[key] = digest
+			}
+		}
+	}
+	return kept
+}
