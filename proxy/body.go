@@ -445,7 +445,7 @@ func (b *body) stop() {
 func (b *body) emit(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
-		if b.r.second && b.started && b.r.laterRuns == 0 {
+		if b.r.evidence.exchanges > 1 && b.started && b.r.laterRuns == 0 {
 			return // the client is in its run already
 		}
 		b.started = true
@@ -477,26 +477,24 @@ func (b *body) isKnownCall(ev agui.Event) bool {
 	return b.r.known[id]
 }
 
-// next sends the second exchange of the run and reads its stream.
+// next sends the next exchange of the run and reads its stream.
 func (b *body) next() {
 	b.close()
 	if b.r.out != nil {
 		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
 	}
-	b.fault, b.end, b.terminal = nil, translate.End{}, agui.Unknown
+	b.terminal = agui.Unknown
+	b.r.evidence.begin(b.r.exchange.Out.Resumes)
 	if b.r.exchange.Out.None {
-		b.read(nil, translate.Unread)
+		b.answered(answer{})
 		b.none = true
 		return
 	}
-	res, err := exchangeTransport{b.r.h}.RoundTrip(b.r.outgoing())
-	if err != nil {
-		b.read(nil, translate.Unread)
-		b.fault = b.r.unanswered(b.r.ctx, err)
-		return
-	}
-	b.r.h.heard(b.r.req, res)
-	a := b.r.stream(res)
+	b.r.send(headerOnly{}) // the client has a header already
+}
+
+// answered takes what came of the exchange that next has sent.
+func (b *body) answered(a answer) {
 	b.read(a.stream, a.framing)
 	b.fault, b.end = a.fault, a.end
 }

@@ -39,7 +39,8 @@ var fixedHeaders = []string{
 	"Access-Control-Allow-Private-Network", "Access-Control-Max-Age",
 }
 
-// headerOnly has rs/cors write into a header that is not sent yet.
+// headerOnly is a ResponseWriter of which the header alone is wanted: rs/cors writes into one that is
+// not sent yet, and ReverseProxy into one that nobody sends (see body.next).
 type headerOnly http.Header
 
 func (h headerOnly) Header() http.Header         { return http.Header(h) }

@@ -10,19 +10,26 @@ import (
 	"holdpoint/translate"
 )
 
-// forward sends the exchange through ReverseProxy, which does all that is not the stream: that is pumped behind it.
-func (r *run) forward(out *stream.Writer, req *http.Request) {
+// forward sends the first exchange and writes what comes of it to the client.
+func (r *run) forward(out *stream.Writer) {
+	r.evidence.begin(r.exchange.Out.Resumes)
 	if r.exchange.Out.None {
 		r.body = newBody(r, nil, translate.Unread)
 		r.body.none = true
 		r.beginStream(out)
 	} else {
 		r.out = out
-		r.h.reverse.ServeHTTP(out, req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
+		r.send(out)
 	}
 	if r.body != nil {
 		r.pump(out)
 	}
+}
+
+// send sends the exchange at hand through ReverseProxy, which does all that is not the stream. What
+// came of it is in r.body then; nil if the answer went to w as it is.
+func (r *run) send(w http.ResponseWriter) {
+	r.h.reverse.ServeHTTP(w, r.req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
 }
 
 // pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which decides how much goes out in
@@ -60,7 +67,7 @@ func (r *run) open(res *http.Response) *body {
 	if next {
 		res.Body.Close()
 		b := newBody(r, nil, translate.Unread)
-		b.next()
+		b.due = true
 		return b
 	}
 	if events == nil && !r.began {
@@ -140,7 +147,7 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken
-	case r.wrote.Load():
+	case r.evidence.connected.Load():
 		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
 	}
 	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
@@ -156,12 +163,7 @@ func (r *run) bound() (done func()) {
 func (r *run) answered() { r.h.silent.remove(r) }
 
 // reached notes that the backend has the exchange at hand, or a part of it.
-func (r *run) reached() {
-	r.wrote.Store(true)
-	if r.exchange.Out.Resumes {
-		r.carried.Store(true)
-	}
-}
+func (r *run) reached() { r.evidence.connected.Store(true) }
 
 // beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
 func (r *run) beginLater() error {

@@ -198,3 +198,115 @@ func TestEndedPauses(t *testing.T) {
 		}
 	}
 }
+
+// chain makes a dialect whose runs go on with the exchanges of list, one after the other, behind the
+// first. Each is made anew, for a Run is used once.
+func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result, error) {
+	return func(n int, e translate.End) (translate.Result, error) {
+		if n <= len(list) && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
+			return translate.Result{Next: &translate.Exchange{Out: list[n-1]}}, nil
+		}
+		return translate.Result{}, nil
+	}
+}
+
+// TestExchangesAreAlike: however many there are in one run, each goes to the backend as the first one
+// does, and the client sees one run.
+func TestExchangesAreAlike(t *testing.T) {
+	for exchanges := range 6 {
+		g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+			w.Header().Set("X-Exchange", fmt.Sprint(n))
+			sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))
+		})
+		g.dialect.end = chain(make([]translate.Out, exchanges)...)
+		req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/?q=1", strings.NewReader(input("t", "r1", "")))
+		req.Header = http.Header{
+			"Content-Type": {"application/json"}, "Connection": {"X-Hop"}, "X-Hop": {"mine"}, "Te": {"deflate"}, "Keep-Alive": {"9"},
+			"Proxy-Authorization": {"p"}, "X-Forwarded-For": {"192.0.2.7"}, "Authorization": {"mine"}, "User-Agent": nil,
+		}
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		wantTypes(t, string(got), "RUN_STARTED"+strings.Repeat(" TEXT_MESSAGE_CHUNK", exchanges+1)+" RUN_FINISHED")
+		if g.called() != exchanges+1 || res.Header.Get("X-Exchange") != "1" {
+			t.Fatalf("%d exchanges, header of exchange %q", g.called(), res.Header.Get("X-Exchange"))
+		}
+		for n, h := range g.heads {
+			if fmt.Sprint(h) != fmt.Sprint(g.heads[0]) || g.paths[n] != "/agent?q=1" || string(g.calls[n]) != input("t", "r1", "") {
+				t.Errorf("exchange %d: %s %v %s\nwant %v", n+1, g.paths[n], h, g.calls[n], g.heads[0])
+			}
+			if h.Get("X-Hop")+h.Get("Te")+h.Get("Keep-Alive")+h.Get("Proxy-Authorization")+h.Get("User-Agent") != "" ||
+				h.Get("Authorization") != "mine" || !strings.HasPrefix(h.Get("X-Forwarded-For"), "192.0.2.7, ") {
+				t.Errorf("exchange %d: %v", n+1, h)
+			}
+		}
+	}
+}
+
+// TestAnswersAmongManyExchanges: what becomes of a claim is decided by all exchanges of its run. The
+// answers are given back only if the one exchange that carried them did nothing.
+func TestAnswersAmongManyExchanges(t *testing.T) {
+	plain, resumes := translate.Out{}, translate.Out{Resumes: true}
+	for name, c := range map[string]struct {
+		first  bool            // the first exchange carries the answers
+		behind []translate.Out // the others; the last one fails
+		want   store.State
+		how    store.How
+	}{
+		"before the answers":          {false, []translate.Out{plain, plain}, store.Open, ""},
+		"at the answers":              {false, []translate.Out{plain, resumes}, store.Open, ""},
+		"at answers late in a chain":  {false, []translate.Out{plain, plain, plain, resumes}, store.Open, ""},
+		"behind the answers":          {false, []translate.Out{resumes, plain}, store.None, store.Finished},
+		"far behind the answers":      {true, []translate.Out{plain, plain, plain}, store.None, store.Finished},
+		"at the rest of the answers":  {true, []translate.Out{plain, resumes}, store.InDoubt, ""},
+		"at the last of many answers": {false, []translate.Out{resumes, resumes, resumes}, store.InDoubt, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n {
+				case 1:
+					sendStream(w, streamOf(started, asks))
+				case 2 + len(c.behind):
+					w.WriteHeader(http.StatusBadRequest)
+				default:
+					sendStream(w, streamOf(started, finished))
+				}
+			}, func(o *Options) { o.Dialect = stepsDialect{&fakeDialect{end: chain(c.behind...)}, c.first} })
+			g.do(input("t", "r1", ""))
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS")
+			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if rec.State != c.want || c.how != "" && rec.Results[0].How != c.how || g.called() != 2+len(c.behind) {
+				t.Errorf("%d calls, record %+v", g.called(), rec)
+			}
+		})
+	}
+}
+
+// stepsDialect says itself whether the first exchange of a resume carries the answers.
+type stepsDialect struct {
+	*fakeDialect
+	first bool
+}
+
+func (d stepsDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+	out, run, err := d.fakeDialect.Begin(r)
+	out.Resumes = out.Resumes && d.first
+	return out, run, err
+}
+
+// TestExchangesEnd: a dialect that wants one more behind each is stopped.
+func TestExchangesEnd(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
+	g.do(input("t", "r1", ""))
+	g.dialect.begin = func(translate.Request) (translate.Out, error) { return translate.Out{None: true}, nil }
+	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
+		return translate.Result{Next: &translate.Exchange{Out: translate.Out{None: true}}}, nil
+	}
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS")
+	if rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State == store.Claimed || g.called() != 1 {
+		t.Errorf("%d calls, record %+v", g.called(), rec)
+	}
+}

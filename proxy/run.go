@@ -31,7 +31,7 @@ var (
 	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 
-// A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely two. It is used
+// A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely several. It is used
 // by one goroutine at a time: the handler's, and after the client has left the one that reads on.
 type run struct {
 	h    *Handler
@@ -49,13 +49,8 @@ type run struct {
 	attempt
 
 	exchange  translate.Exchange // the one at hand
-	second    bool               // it is the second one
+	evidence  evidence           // of the exchanges
 	laterRuns int                // runs of this stream after the first
-	wrote     atomic.Bool        // a connection for it was there: bytes may have gone out
-	// carried says that an exchange with the answers may have gone out, earlier that one before the exchange at hand
-	// did. Answers that were sent are never given back but by the only exchange that carried them.
-	carried atomic.Bool
-	earlier bool
 
 	out  *stream.Writer // to the client
 	body *body          // what it is to get, nil if the answer passes as it is
@@ -133,7 +128,7 @@ func (r *run) serve(w http.ResponseWriter) {
 	}
 	defer r.returned(out)
 	if r.decide(out) {
-		r.forward(out, r.req)
+		r.forward(out)
 	}
 }
 

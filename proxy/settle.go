@@ -40,7 +40,7 @@ func (r *run) panicked() *agui.RunError {
 		return told
 	}
 	var err error
-	if r.carried.Load() {
+	if r.evidence.sent() {
 		err = r.save(store.Result{How: store.Doubtful}, nil)
 	} else {
 		err = r.release()
@@ -82,11 +82,14 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		r.noteCall(ev)
 		r.transcript.Add(ev)
 	}
+	if res.Next != nil && r.evidence.exchanges >= maxExchanges {
+		r.log.Error("the run wants one exchange after the other", "exchanges", r.evidence.exchanges)
+		res, end = translate.Result{}, translate.End{}
+		broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", r.evidence.exchanges)
+	}
 	if res.Next != nil {
-		r.exchange, r.second = *res.Next, true
+		r.exchange = *res.Next
 		r.takes(&res.Next.Out)
-		r.earlier = r.carried.Load()
-		r.wrote.Store(false)
 		return res.Before, true
 	}
 	if len(res.Pause.Interrupts) > 0 {
@@ -146,11 +149,10 @@ func (r *run) givesBack(res translate.Result, end translate.End, finish agui.Eve
 	switch {
 	case res.Lost, res.Doubt, end.None:
 		return false
-	case !r.carried.Load():
+	case !r.evidence.sent():
 		return finish.Type == agui.RunErrored
 	}
-	only := r.exchange.Out.Resumes && !r.earlier
-	return only && (res.Nothing || end.Status != 0 && untouched(end.Status))
+	return r.evidence.onlyHere() && (res.Nothing || end.Status != 0 && untouched(end.Status))
 }
 
 // note remembers for the log how the run ended.

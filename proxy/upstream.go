@@ -177,32 +177,6 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	}
 }
 
-// outgoing makes the request of a further exchange, of the client's own as ReverseProxy makes the first.
-func (r *run) outgoing() *http.Request {
-	ctx := context.WithValue(r.ctx, runKey{}, r)
-	out := r.req.Clone(ctx)
-	out.RequestURI, out.Close = "", false
-	for _, list := range out.Header["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			out.Header.Del(strings.TrimSpace(name))
-		}
-	}
-	for _, name := range hopByHop {
-		out.Header.Del(name)
-	}
-	if _, ok := out.Header["User-Agent"]; !ok {
-		out.Header.Set("User-Agent", "") // net/http would put its own
-	}
-	r.h.rewrite(&httputil.ProxyRequest{In: r.req.WithContext(ctx), Out: out})
-	return out
-}
-
-// hopByHop are the headers that belong to one connection (RFC 9110, section 7.6.1, and httputil.ReverseProxy).
-var hopByHop = []string{
-	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded",
-}
-
 // target is the upstream's address for a request's: its path below the upstream's, without a slash added or doubled,
 // and the two queries one after the other, byte for byte.
 func (h *Handler) target(in *url.URL) *url.URL {
@@ -250,6 +224,11 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	}
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		h.explainNotFound(res)
+	}
+	if r.body != nil { // a further exchange of the same stream
+		r.body.answered(r.stream(res))
+		res.Body = http.NoBody
+		return nil
 	}
 	if r.body = r.open(res); r.body == nil {
 		return nil
@@ -343,6 +322,10 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		}
 		h.allowOwn(w.Header(), client)
 		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	if r.body != nil {
+		r.body.answered(answer{fault: r.unanswered(req.Context(), err)})
 		return
 	}
 	streamHeader(w.Header())
