@@ -173,11 +173,8 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 		h.badRequest(w, req, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
 		return nil, false
 	}
-	if isLangGraphServerCall(req.URL.Path) && h.opts.Dialect.Name() != "langgraph-server" {
-		h.once("langgraph-server", func() {
-			h.log.Warn("a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only",
-				"path", req.URL.Path, "dialect", h.opts.Dialect.Name())
-		})
+	if hint := h.hint(req.URL.Path); hint != "" {
+		h.once(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
 	}
 	route, ok := h.route(req.URL.Path)
 	if !ok {
@@ -230,18 +227,12 @@ func (h *Handler) route(path string) (route string, ok bool) {
 	return h.foreign.Route(route)
 }
 
-// isLangGraphServerCall says whether the path is /threads/<id>/runs/<what>.
-func isLangGraphServerCall(path string) bool {
-	if !strings.Contains(path, "threads/") {
-		return false
+// hint is what the dialect has to say about requests to a path.
+func (h *Handler) hint(path string) string {
+	if hinter, ok := h.opts.Dialect.(translate.Hinter); ok {
+		return hinter.Hint(path)
 	}
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	for i := range parts {
-		if parts[i] == "threads" && i+3 < len(parts) && parts[i+2] == "runs" {
-			return true
-		}
-	}
-	return false
+	return ""
 }
 
 func (h *Handler) once(key string, do func()) {
@@ -252,8 +243,8 @@ func (h *Handler) once(key string, do func()) {
 
 // routeDialect is the dialect that the path was seen to speak, "" if none was yet.
 func (h *Handler) routeDialect(path string) string {
-	if name := h.opts.Dialect.Name(); name != "auto" {
-		return name
+	if _, finds := h.opts.Dialect.(translate.Finder); !finds {
+		return h.opts.Dialect.Name()
 	}
 	name, _ := h.routes.Get(path)
 	return name

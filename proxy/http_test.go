@@ -414,11 +414,22 @@ func TestNotFoundIsExplainedInTheLog(t *testing.T) {
 	}
 }
 
-// TestLangGraphServerCallsAreLoggedOnce: they pass, and the operator is told why nothing is translated.
-func TestLangGraphServerCallsAreLoggedOnce(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") })
+// A hinting is a dialect that has something to say about paths.
+type hinting struct{ *fakeDialect }
+
+func (hinting) Hint(path string) string {
+	if strings.Contains(path, "/runs/") {
+		return "a protocol of its own"
+	}
+	return ""
+}
+
+// TestHintsAreLoggedOnce: what passes untranslated passes, and the operator is told why.
+func TestHintsAreLoggedOnce(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
+		func(o *Options) { o.Dialect = hinting{&fakeDialect{}} })
 	for range 3 {
-		for _, path := range []string{"/threads/t1/runs/stream", "/api/threads/t1/runs/wait"} {
+		for _, path := range []string{"/threads/t1/runs/stream", "/api/threads/t1/runs/wait", "/info"} {
 			res, err := http.Post(g.front.URL+path, "application/json", strings.NewReader(`{"assistant_id":"a","input":{"messages":[]}}`))
 			if err != nil {
 				t.Fatal(err)
@@ -429,7 +440,7 @@ func TestLangGraphServerCallsAreLoggedOnce(t *testing.T) {
 			res.Body.Close()
 		}
 	}
-	if n := strings.Count(g.logs.String(), "LangGraph Server"); n != 1 {
+	if n := strings.Count(g.logs.String(), "a protocol of its own"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 }

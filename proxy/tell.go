@@ -113,21 +113,14 @@ func (r *run) withResultID(ev agui.Event) agui.Event {
 }
 
 func (r *run) startEvent() agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type `json:"type"`
-		ThreadID string    `json:"threadId"`
-		RunID    string    `json:"runId"`
-		Version  string    `json:"protocolVersion,omitempty"`
-	}{agui.RunStarted, r.in.ThreadID, r.in.RunID, map[bool]string{true: protocolVersion}[r.in.ProtocolVersion != ""]}))
+	version := ""
+	if r.in.ProtocolVersion != "" {
+		version = protocolVersion
+	}
+	return agui.StartedEvent(r.in.ThreadID, r.in.RunID, version)
 }
 
-func (r *run) finishEvent() agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type `json:"type"`
-		ThreadID string    `json:"threadId"`
-		RunID    string    `json:"runId"`
-	}{agui.RunFinished, r.in.ThreadID, r.in.RunID}))
-}
+func (r *run) finishEvent() agui.Event { return agui.FinishedEvent(r.in.ThreadID, r.in.RunID) }
 
 // tellPause tells an open pause in the form that the client is shown: the backend's announcement (announce), what else there is
 // to tell, the end.
@@ -242,9 +235,9 @@ func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
 	case repeatsID(s.list):
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
 	case r.taken:
-		events = append(events, messagesEvent(s.messages))
+		events = append(events, agui.SnapshotEvent(s.messages))
 	default:
-		events = append(events, messagesEvent(agui.List(s.list)))
+		events = append(events, agui.SnapshotEvent(agui.List(s.list)))
 	}
 	return events
 }
@@ -257,10 +250,6 @@ func stateEvent(state json.RawMessage) agui.Event {
 		Type     agui.Type       `json:"type"`
 		Snapshot json.RawMessage `json:"snapshot"`
 	}{agui.StateSnapshot, state}))
-}
-
-func messagesEvent(list json.RawMessage) agui.Event {
-	return agui.NewEvent(slices.Concat([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":`), list, []byte("}")))
 }
 
 // storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
@@ -289,7 +278,7 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 		events = append(events, stateEvent(state))
 	}
 	if shares && whole {
-		events = append(events, messagesEvent(messages))
+		events = append(events, agui.SnapshotEvent(messages))
 	}
 	return events
 }

@@ -115,6 +115,20 @@ type Restorer interface {
 	Restored(ev agui.Event) agui.Event
 }
 
+// A Finder is a Dialect that finds out which dialect a backend speaks, and says so in Result.Spoke and Pause.Dialect. What
+// a backend speaks behind a Dialect that is none is known from the start.
+type Finder interface {
+	Dialect
+	// Finds says whether the named dialect is one of those that it may find.
+	Finds(dialect string) bool
+}
+
+// A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI, which Holdpoint passes untranslated.
+type Hinter interface {
+	// Hint is what an operator is to know about requests to the path, "" for nothing. It is logged once.
+	Hint(path string) string
+}
+
 // A Taker is a Dialect whose backends take less than RunAgentInput for a run or an answer: a body that Holdpoint would let pass
 // as somebody else's.
 type Taker interface {

@@ -9,7 +9,8 @@ import (
 // ag-ui's integrations/aws-strands where they fit.
 type Code string
 
-// The codes, each with the rule or event behind it; docs/contract.md tells what a client can do about each.
+// The codes of every dialect, each with the rule or event behind it. A dialect may have codes of its own. docs/contract.md
+// tells what a client can do about each.
 const (
 	PendingInterrupts    Code = "PENDING_INTERRUPTS"
 	PartialResume        Code = "PARTIAL_RESUME"
@@ -35,12 +36,6 @@ const (
 	FrameTooLarge        Code = "FRAME_TOO_LARGE"
 	UnsupportedEncoding  Code = "UNSUPPORTED_ENCODING"
 	ProxyDraining        Code = "PROXY_DRAINING"
-
-	// Of the dialect strands; the last two are the backend's own errors, as ag_ui_strands names them.
-	StrandsInterruptLost       Code = "STRANDS_INTERRUPT_LOST"
-	StrandsInterruptUnreadable Code = "STRANDS_INTERRUPT_UNREADABLE"
-	StrandsError               Code = "STRANDS_ERROR"
-	StrandsForceStop           Code = "STRANDS_FORCE_STOP"
 )
 
 // A RunError is a RUN_ERROR in the making: what the developer at the client is told. Message holds no backend text,

@@ -174,7 +174,7 @@ func (a ask) object(seen bool) json.RawMessage {
 		Schema   json.RawMessage `json:"responseSchema,omitempty"`
 		Metadata any             `json:"metadata,omitempty"`
 	}
-	o := object{Schema: json.RawMessage(approvalSchema)}
+	o := object{Schema: json.RawMessage(kit.ApprovalSchema)}
 	if seen {
 		o.Call = a.Call
 	}
@@ -195,10 +195,7 @@ func (a ask) object(seen bool) json.RawMessage {
 	return agui.MustMarshal(o)
 }
 
-const (
-	approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
-	confirmSchema  = `{"type":"object","properties":{"approved":{"type":"boolean"},"steps":{"type":"array"}},"required":["approved"]}`
-)
+const confirmSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"steps":{"type":"array"}},"required":["approved"]}`
 
 // metadata is what the outcome of 1.0.0rc8 and later has under metadata.agent_framework.
 func (a ask) metadata() json.RawMessage {

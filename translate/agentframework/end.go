@@ -298,11 +298,7 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 		return
 	}
 	if !run.started {
-		emit(agui.NewEvent(agui.MustMarshal(struct {
-			Type   agui.Type `json:"type"`
-			Thread string    `json:"threadId"`
-			Run    string    `json:"runId"`
-		}{agui.RunStarted, a.r.Input.ThreadID, a.r.Input.RunID})))
+		emit(agui.StartedEvent(a.r.Input.ThreadID, a.r.Input.RunID, ""))
 	}
 	for _, ev := range list {
 		emit(ev)
@@ -372,11 +368,7 @@ func (a *answered) cancelled(ev agui.Event) translate.Result {
 			left = append(left, r)
 		}
 	}
-	finish := agui.NewEvent(agui.MustMarshal(struct {
-		Type   agui.Type `json:"type"`
-		Thread string    `json:"threadId"`
-		Run    string    `json:"runId"`
-	}{agui.RunFinished, a.r.Input.ThreadID, a.r.Input.RunID}))
+	finish := agui.FinishedEvent(a.r.Input.ThreadID, a.r.Input.RunID)
 	switch {
 	case len(left) == 0:
 		return a.goOn(finish)

@@ -36,7 +36,3 @@ func keptOf(p agui.Pause) (k kept, ok bool) {
 func askOf(i agui.Interrupt) (a ask, ok bool) {
 	return a, json.Unmarshal(i.Private, &a) == nil && a.Kind != ""
 }
-
-func unreadable() *agui.RunError {
-	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
-}

@@ -1,7 +1,6 @@
 package agentframework
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -185,9 +184,7 @@ func parted(r translate.Request, beside []agui.Message) (first, last []agui.Mess
 	return first, last
 }
 
+// messagesEvent is a snapshot of messages that a client wrote in whatever layout.
 func messagesEvent(list []agui.Message) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type       `json:"type"`
-		Messages json.RawMessage `json:"messages"`
-	}{agui.MessagesSnapshot, agui.MessageList(list)}))
+	return agui.SnapshotEvent(agui.AppendCompact(nil, agui.MessageList(list)))
 }

@@ -56,7 +56,7 @@ type told struct{ id, content string }
 func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, error) {
 	k, ok := keptOf(r.Pause)
 	if !ok {
-		return translate.Out{}, nil, unreadable()
+		return translate.Out{}, nil, kit.Unreadable()
 	}
 	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}, shown: shownCalls(r)}
 	byKind := map[string][]reply{}
@@ -137,7 +137,7 @@ func (res *resumption) next() (*translate.Exchange, error) {
 func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 	asked, ok := askOf(i)
 	if !ok {
-		return reply{}, unreadable()
+		return reply{}, kit.Unreadable()
 	}
 	one := reply{ask: asked, interrupt: i, answer: a}
 	switch {

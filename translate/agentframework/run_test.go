@@ -59,7 +59,7 @@ func TestPauseRun(t *testing.T) {
 		t.Errorf("residue in %s\n%s", p.text(), p.result.Finish.JSON)
 	}
 	i := p.result.Pause.Interrupts[0]
-	wantObject := `{"reason":"tool_call","message":"Approve running rm?","toolCallId":"a","responseSchema":` + approvalSchema +
+	wantObject := `{"reason":"tool_call","message":"Approve running rm?","toolCallId":"a","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"a","name":"rm","arguments":{"path":"a"}}}}}`
 	if i.Native != "a" || string(i.Object) != wantObject {
 		t.Errorf("interrupt %s %s", i.Native, i.Object)

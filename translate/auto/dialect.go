@@ -24,6 +24,11 @@ type Options struct {
 	Warn func(msg string, args ...any)
 }
 
+var (
+	_ translate.Finder = (*Dialect)(nil)
+	_ translate.Hinter = (*Dialect)(nil)
+)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	list           []translate.Dialect
@@ -47,6 +52,21 @@ func (*Dialect) Name() string { return Name }
 
 // Sign implements translate.Dialect. Nobody asks auto.
 func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
+
+// Finds implements translate.Finder.
+func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
+
+// Hint implements translate.Hinter.
+func (d *Dialect) Hint(path string) string {
+	for _, one := range d.list {
+		if hinter, ok := one.(translate.Hinter); ok {
+			if hint := hinter.Hint(path); hint != "" {
+				return hint
+			}
+		}
+	}
+	return ""
+}
 
 func (d *Dialect) byName(name string) translate.Dialect {
 	for _, one := range d.list {

@@ -110,7 +110,7 @@ func (q question) interrupt() agui.Interrupt {
 		o = agui.DeleteKey(o, "toolCallId")
 	}
 	if !q.gated && q.beforeCall() {
-		o = agui.SetKey(o, "responseSchema", []byte(strandsapi.Approval))
+		o = agui.SetKey(o, "responseSchema", []byte(kit.ApprovalSchema))
 		kept.Supplied = true
 	}
 	if metadata := q.tellMetadata(); metadata != nil {

@@ -8,11 +8,11 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 func TestInterrupts(t *testing.T) {
-	schema := `"responseSchema":` + strandsapi.Approval
+	schema := `"responseSchema":` + kit.ApprovalSchema
 	for name, c := range map[string]struct{ given, want string }{
 		"TypeScript, a hook whose reason is an object": {
 			tsHook,

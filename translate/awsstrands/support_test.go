@@ -12,7 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 	tsAll  = `{"id":"hook:beforeTools:myapp-batch","reason":"confirmation","metadata":{"strandsName":"myapp-batch"}}`
 	pyHook = `{"id":"` + pyID + `","reason":"myapp-approval","metadata":{"reason":{"paths":["a"]}}}`
 	pyTool = `{"id":"v1:tool_call:A:` + hash + `","reason":"ask_user","metadata":{"reason":"Which env?"}}`
-	pyGate = `{"id":"` + pyID + `","reason":"tool_call","message":"Approve call to delete_files?","toolCallId":"A","responseSchema":` + strandsapi.Approval +
+	pyGate = `{"id":"` + pyID + `","reason":"tool_call","message":"Approve call to delete_files?","toolCallId":"A","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"tool_name":"delete_files","tool_input":{"paths":["a"]}}}`
 )
 

@@ -18,9 +18,6 @@ const (
 	reasonConfirm  = "confirmation"
 )
 
-// approvalSchema is published only where the shape of the answer is known.
-const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
-
 // approvalPrefix is what Microsoft.Extensions.AI puts before a call's id to name the approval of it (from 10.4 on).
 const approvalPrefix = "ficc_"
 
@@ -174,7 +171,7 @@ func (f fields) responseSchema(approval bool) string {
 		}
 	}
 	if approval {
-		return approvalSchema
+		return kit.ApprovalSchema // only where the shape of the answer is known
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 const schemaOfApproval = `"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
@@ -177,7 +178,7 @@ func TestQuestionsInToolCalls(t *testing.T) {
 				var got []string
 				for _, i := range res.Pause.Interrupts {
 					var o struct{ Reason, Message, ToolCallID string }
-					if err := json.Unmarshal(i.Object, &o); err != nil || i.Native != o.ToolCallID || o.Reason != "tool_call" || string(i.Schema()) != approvalSchema {
+					if err := json.Unmarshal(i.Object, &o); err != nil || i.Native != o.ToolCallID || o.Reason != "tool_call" || string(i.Schema()) != kit.ApprovalSchema {
 						t.Errorf("%s %v", i.Object, err)
 					}
 					got = append(got, o.ToolCallID+" "+o.Message)

@@ -17,7 +17,7 @@ import (
 // history of the next run. The call that a tool message answers, though, has to be the last but for that.
 func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
-		return translate.Out{}, nil, unreadable()
+		return translate.Out{}, nil, kit.Unreadable()
 	}
 	r.Input = withoutAbandoned(r)
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
@@ -28,7 +28,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, er
 		return translate.Out{Body: body, Resumes: true}, told, nil
 	case byObject:
 		if len(r.Answers) != 1 {
-			return translate.Out{}, nil, unreadable()
+			return translate.Out{}, nil, kit.Unreadable()
 		}
 		object, err := d.object(r)
 		if err != nil {
@@ -45,10 +45,6 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, er
 		body = agui.SetKey(body, "resume", list)
 	}
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, nil, nil
-}
-
-func unreadable() *agui.RunError {
-	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
 }
 
 // nativeID is an interrupt's id as the backend gave it, nil where it gave none.

@@ -66,7 +66,7 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 		}
 		o := kit.AppendText([]byte{'{'}, "reason", reasonToolCall)
 		o = kit.AppendText(kit.AppendText(o, "message", message), "toolCallId", c.ID)
-		o = kit.AppendMember(o, `"responseSchema"`, approvalSchema)
+		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}')})
 		if native {
 			p.Native = append(p.Native, frames(c)...)

@@ -63,7 +63,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 		count += len(g.answers)
 	}
 	if count != len(r.Pause.Interrupts) {
-		return translate.Out{}, nil, unreadable()
+		return translate.Out{}, nil, kit.Unreadable()
 	}
 	body := withMessages(r.Input, resumeMessages(*r))
 	body = agui.DeleteKey(body, "protocolVersion")
@@ -146,7 +146,7 @@ func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
 	if g.Shape == hitl || g.Shape == inbox {
 		review, ok := parseReview(g.Shape, g.Value)
 		if !ok || len(review.asks) != len(g.answers) {
-			return nil, unreadable()
+			return nil, kit.Unreadable()
 		}
 		decisions := make([]json.RawMessage, len(g.answers))
 		for i, a := range g.answers {
@@ -159,7 +159,7 @@ func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
 		return review.assemble(decisions), nil
 	}
 	if len(g.answers) != 1 {
-		return nil, unreadable()
+		return nil, kit.Unreadable()
 	}
 	a, i := g.answers[0], r.Pause.Interrupts[g.at[0]]
 	schema := i.Schema()
@@ -178,10 +178,6 @@ func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
 		return json.RawMessage("null"), nil
 	}
 	return a.Payload, nil
-}
-
-func unreadable() *agui.RunError {
-	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
 }
 
 const sentinel = "__agui_cancelled__"

@@ -10,8 +10,6 @@ import (
 	"holdpoint/translate/kit"
 )
 
-const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
-
 // maxMessage bounds the message of the interrupt: the text stands in the conversation too.
 const maxMessage = 4 << 10
 
@@ -69,7 +67,7 @@ func (d *Dialect) lastText(t agui.Transcript) *asking {
 func (a *asking) interrupt() agui.Interrupt {
 	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
 	o = kit.AppendMember(o, `"message"`, quoted(a.bounded()))
-	o = kit.AppendMember(o, `"responseSchema"`, approvalSchema)
+	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":{"phrase":`+quoted(a.phrase)+`}}`)
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }

@@ -88,7 +88,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 		return translate.Out{}, d.plainRun(r), nil
 	}
 	if r.Pause.Dialect != Name || len(r.Answers) != 1 || len(r.Pause.Interrupts) != 1 {
-		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+		return translate.Out{}, nil, kit.Unreadable()
 	}
 	answer, err := d.message(r.Answers[0])
 	if err != nil {

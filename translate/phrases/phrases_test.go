@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A log is what the client was shown: the messages of the request, then what a test adds.
@@ -80,7 +81,7 @@ func event(s string) agui.Event { return agui.NewEvent([]byte(s)) }
 func pause() agui.Pause {
 	return agui.Pause{
 		ID: "0123456789abcdef0123456789abcdef", Dialect: Name,
-		Interrupts: []agui.Interrupt{{ID: "a1~x", Native: "a1", Object: json.RawMessage(`{"id":"a1~x","reason":"confirmation","responseSchema":` + approvalSchema + `}`)}},
+		Interrupts: []agui.Interrupt{{ID: "a1~x", Native: "a1", Object: json.RawMessage(`{"id":"a1~x","reason":"confirmation","responseSchema":` + kit.ApprovalSchema + `}`)}},
 		Messages:   json.RawMessage("[" + asks + "," + asked + "]"), Seen: []agui.SeenMessage{{ID: "u1"}, {ID: "a1"}},
 	}
 }

@@ -14,9 +14,6 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// schema of an answer. The backend takes no edited arguments, so none are offered.
-const schema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
-
 // An ask is what a request_approval call asks for.
 type ask struct {
 	approvalID string
@@ -175,7 +172,7 @@ func (a ask) object(callID string) []byte {
 	if callID != "" {
 		o = kit.AppendText(o, "toolCallId", callID)
 	}
-	o = kit.AppendMember(o, `"responseSchema"`, schema)
+	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema) // it takes no edited arguments
 	own := kit.AppendMember(kit.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
 	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
 	return append(o, '}')

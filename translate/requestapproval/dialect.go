@@ -106,7 +106,7 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 	}
 	asked, ok := keptOf(r.Pause)
 	if !ok || len(asked) != len(r.Answers) {
-		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+		return translate.Out{}, nil, kit.Unreadable()
 	}
 	// A tool message on an open call is a second answer to this backend, in whatever spelling, and runs it once more.
 	r.New = without(r.New, callsAsked(asked))

@@ -40,7 +40,7 @@ func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 // responses is the prompt of a resume: [{"interruptResponse":{"interruptId":..,"response":..}},..], all answers in one list.
 func (d *Dialect) responses(r translate.Request) ([]byte, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
-		return nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+		return nil, kit.Unreadable()
 	}
 	sent := map[string]json.RawMessage{}
 	list := []byte{'['}

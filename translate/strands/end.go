@@ -9,7 +9,6 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/strandsapi"
-	"holdpoint/translate/kit"
 )
 
 // A failure is an error frame.
@@ -26,9 +25,9 @@ func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 
 // event is the RUN_ERROR that the frame stands for, in the backend's own words.
 func (f *failure) event(forced bool) agui.Event {
-	code, message := agui.StrandsError, f.text
+	code, message := strandsapi.CodeError, f.text
 	if forced {
-		code = agui.StrandsForceStop
+		code = strandsapi.CodeForceStop
 	}
 	if f.kind != "" {
 		message = f.kind + ": " + f.text
@@ -68,18 +67,18 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	complete := !e.Cut && run.failed == nil && !run.forced && !run.started
 	switch {
 	case run.questions.over:
-		return refuse(agui.StrandsInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil
+		return refuse(strandsapi.CodeInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil
 	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
 		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62): the agent waits all the same.
 		return run.paused(), nil
 	case run.stop == interrupted && run.body:
 		return run.lostInBody(), nil
 	case run.stop == interrupted:
-		return refuse(agui.StrandsInterruptUnreadable, "the agent stopped to ask, but its questions cannot be read from its stream: let the server send result.interrupts as JSON"), nil
+		return refuse(strandsapi.CodeInterruptUnreadable, "the agent stopped to ask, but its questions cannot be read from its stream: let the server send result.interrupts as JSON"), nil
 	case run.failed != nil:
 		return run.ended(e), nil
 	case run.forced:
-		return refuse(agui.StrandsForceStop, "the agent's event loop stopped with an error"), nil
+		return refuse(strandsapi.CodeForceStop, "the agent's event loop stopped with an error"), nil
 	case e.Cut && run.resumed == nil && !run.shown:
 		return refuse(agui.UpstreamEOF, "the backend broke off before its agent said anything. A server that catches no errors does so too if its agent waits for an answer "+
 			"to a question that is not known here"), nil
@@ -95,7 +94,7 @@ func (run *run) lostInBody() translate.Result {
 	if run.camel {
 		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
 	}
-	return refuse(agui.StrandsInterruptLost, "the agent stopped to ask, and its server returns the message alone, without what it asks. Let it stream: %s", lines)
+	return refuse(strandsapi.CodeInterruptLost, "the agent stopped to ask, and its server returns the message alone, without what it asks. Let it stream: %s", lines)
 }
 
 func refuse(code agui.Code, format string, args ...any) translate.Result {
@@ -118,13 +117,11 @@ func (run *run) paused() translate.Result {
 }
 
 func (run *run) finish(members ...string) agui.Event {
-	o := kit.AppendMember([]byte{'{'}, `"type"`, `"`+string(agui.RunFinished)+`"`)
-	o = kit.AppendText(o, "threadId", run.r.Input.ThreadID)
-	o = kit.AppendText(o, "runId", run.r.Input.RunID)
+	finish := agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	for n := 0; n+1 < len(members); n += 2 {
-		o = kit.AppendMember(o, `"`+members[n]+`"`, members[n+1])
+		finish.JSON = agui.SetKey(finish.JSON, members[n], []byte(members[n+1]))
 	}
-	return agui.Event{Type: agui.RunFinished, JSON: append(o, '}')}
+	return finish
 }
 
 // idle says whether nothing was done: no agent began, nothing was said, called or carried out. What refuses a prompt does so
@@ -142,13 +139,13 @@ func (run *run) ended(e translate.End) translate.Result {
 		return translate.Result{Lost: true}
 	case strings.Contains(text, saysWaiting) && run.listed:
 		// The list did not get there as one.
-		res := refuse(agui.StrandsError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (HOLDPOINT_STRANDS_BODY)")
+		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (HOLDPOINT_STRANDS_BODY)")
 		res.Nothing = run.resumed != nil
 		return res
 	case strings.Contains(text, saysWaiting):
 		return run.askWhat()
 	case strings.Contains(text, saysWaitingTS):
-		return refuse(agui.StrandsInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
+		return refuse(strandsapi.CodeInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
 			"answer it where it was asked, or go on in another thread")
 	case busy[run.failed.kind]:
 		return translate.Result{Finish: e.Event, Nothing: run.resumed != nil}
@@ -160,7 +157,7 @@ func (run *run) ended(e translate.End) translate.Result {
 
 // stuck is the result of an agent that waits and was not asked with an empty list, since a resume failed, and does not take null.
 func stuck(why string) translate.Result {
-	return refuse(agui.StrandsInterruptLost, "the agent still waits for the answers of a run that failed, and does not take them back (%s): go on in another thread, or begin its session anew", agui.Cut(why))
+	return refuse(strandsapi.CodeInterruptLost, "the agent still waits for the answers of a run that failed, and does not take them back (%s): go on in another thread, or begin its session anew", agui.Cut(why))
 }
 
 // status is the result of an answer that is none of the agent's. It goes to the client as it is, unless it decides something.
@@ -188,7 +185,7 @@ func (run *run) status(e translate.End) translate.Result {
 // after one it is given null for each of them, which it takes for no answer yet (RAN 1.40 and 1.62).
 func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
-		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and does not say to what")
+		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and does not say to what")
 	}
 	next := newRun(run.d, run.r, run.ids)
 	next.refused, next.listed = run, true
@@ -218,13 +215,13 @@ func (run *run) finished() translate.Result {
 	case run.stop == untold:
 		return run.lostInBody()
 	case run.stop == failedStatus && run.refused != nil:
-		return refuse(agui.StrandsInterruptLost, "the agents wait for an answer, and fail when they are asked to what, as a graph does for good of which a node was denied: "+
+		return refuse(strandsapi.CodeInterruptLost, "the agents wait for an answer, and fail when they are asked to what, as a graph does for good of which a node was denied: "+
 			"go on in another thread, or begin its session anew")
 	case run.stop == failedStatus:
-		return refuse(agui.StrandsError, "%s", agui.Cut(run.why()))
+		return refuse(strandsapi.CodeError, "%s", agui.Cut(run.why()))
 	case run.stop != "" || run.d.text && run.shown:
 	case run.last == "tool_use" || run.last == "toolUse":
-		return refuse(agui.StrandsInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
+		return refuse(strandsapi.CodeInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
 			"tool_interrupt_event and result too")
 	case run.last == "" || run.body || run.started:
 		return run.unended()
@@ -258,7 +255,7 @@ func (run *run) unended() translate.Result {
 	case run.resumed != nil:
 		return translate.Result{} // nobody knows what became of the answers
 	case run.refused != nil:
-		return refuse(agui.StrandsInterruptLost, "the agent waits for an answer, and its stream does not say to what: let the server send every event of the agent")
+		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and its stream does not say to what: let the server send every event of the agent")
 	case run.body:
 		return refuse(agui.UpstreamStatus, "the backend's answer is JSON in no form that is known")
 	case run.bare:

@@ -95,7 +95,7 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	case schema != "":
 		o = kit.AppendMember(o, `"responseSchema"`, schema)
 	case id.AsksForCall() && callID != "" && rule.Decides():
-		o = kit.AppendMember(o, `"responseSchema"`, strandsapi.Approval)
+		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	}
 	o = kit.AppendMember(o, `"metadata"`, string(d.metadata(q, more)))
 	return append(o, '}')

@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // pausedBy is the pause of a plain run with the frames.
@@ -34,7 +35,7 @@ func TestInterrupt(t *testing.T) {
 	var o Options
 	d := newDialect(t, o)
 	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
-	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + strandsapi.Approval +
+	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
 	if got := string(p.result.Pause.Interrupts[0].Object); got != want {
 		t.Errorf("%s, want\n%s", got, want)
@@ -302,7 +303,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 			t.Errorf("%s: %s", answer, got.types())
 		}
 	}
-	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"no interrupt found"}`)}); err != nil || res.Finish.Get("code").Str != string(agui.StrandsInterruptLost) {
+	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"no interrupt found"}`)}); err != nil || res.Finish.Get("code").Str != string(strandsapi.CodeInterruptLost) {
 		t.Errorf("%+v %v", res, err)
 	}
 	if res, err := ask().End(translate.End{Status: 404, Body: []byte(`Not Found`)}); err != nil || res.Finish.Type != agui.Unknown {

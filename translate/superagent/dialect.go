@@ -37,6 +37,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -94,7 +95,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	}
 	kept, ok := keptOf(r.Pause)
 	if !ok || len(r.Answers) != 1 {
-		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+		return translate.Out{}, nil, kit.Unreadable()
 	}
 	input, err := inputOf(r.Answers[0], kept)
 	if err != nil {

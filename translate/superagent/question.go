@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// approvalSchema is that of a lone confirm.
-	approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 	// maxMessage bounds the message of an interrupt, and maxReason what its metadata repeat of it: the reason is the whole
 	// answer of the model, and stands in the conversation too.
 	maxMessage = 8 << 10
@@ -151,7 +149,7 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	if k.Fields == nil {
 		k.Fields = []field{}
 	}
-	reason, schema := "input_required", json.RawMessage(approvalSchema)
+	reason, schema := "input_required", json.RawMessage(kit.ApprovalSchema)
 	if k.confirms() {
 		reason = "confirmation"
 	} else {

@@ -159,15 +159,11 @@ func failedWith(message, code string) agui.Event {
 }
 
 func (run *run) finished() agui.Event {
-	finish := agui.MustMarshal(struct {
-		Type   agui.Type `json:"type"`
-		Thread string    `json:"threadId"`
-		Run    string    `json:"runId"`
-	}{agui.RunFinished, run.r.Input.ThreadID, run.r.Input.RunID})
+	finish := agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	if run.left {
-		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
+		finish.JSON = agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
 	}
-	return agui.NewEvent(finish)
+	return finish
 }
 
 // End implements translate.Run. A question stands whatever came after it: the server has it.

@@ -7,9 +7,6 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Approval is the responseSchema of a question whether a tool may be called.
-const Approval = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
-
 // Reason is the reason of an interrupt with a name: tool_call for a hook before a call that the client has seen, the
 // name with the framework's in front for anything else.
 func Reason(id ID, name, toolCallID string) string {

@@ -64,7 +64,7 @@ func (l *Lost) Passes(t agui.Type) bool {
 // into. Or the run failed since the thread waits: the text is Strands' own, and newer adapters never let it come so far.
 func (l *Lost) Likely(r translate.Request, finish agui.Event) bool {
 	if finish.Type == agui.RunErrored {
-		return finish.Get("code").Str == "STRANDS_ERROR" && strings.Contains(finish.Get("message").Str, "must resume from interrupt")
+		return finish.Get("code").Str == string(CodeError) && strings.Contains(finish.Get("message").Str, "must resume from interrupt")
 	}
 	stateful := len(r.Input.State) > 0 && string(r.Input.State) != "null"
 	if l.other || stateful && l.first != agui.StateSnapshot || l.begun <= l.results || l.last != agui.StateSnapshot || finish.Type != agui.RunFinished || r.Transcript == nil || finish.Get("outcome").Exists() {

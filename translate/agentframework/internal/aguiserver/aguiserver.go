@@ -39,9 +39,6 @@ const (
 	idPrefix     = "ficc_" // before the call's id, by Microsoft.Extensions.AI's FunctionInvokingChatClient
 )
 
-// schema is the schema that the host gives every approval.
-var schema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)
-
 // An askedCall is a tool call as the host wants it back.
 type askedCall struct {
 	ID   string          `json:"callId"`
@@ -101,5 +98,5 @@ func looksLikeOurs(i gjson.Result) bool {
 	call := i.Get("toolCallId").Str
 	return call != "" && i.Get("id").Str == idPrefix+call && i.Get("reason").Str == "tool_call" &&
 		strings.HasPrefix(i.Get("message").Str, messageStart) &&
-		bytes.Equal(agui.Canonical([]byte(i.Get("responseSchema").Raw)), agui.Canonical(schema))
+		bytes.Equal(agui.Canonical([]byte(i.Get("responseSchema").Raw)), agui.Canonical([]byte(kit.ApprovalSchema)))
 }

@@ -151,14 +151,14 @@ func (a approvalRequest) object() []byte {
 		Message string          `json:"message"`
 		Call    string          `json:"toolCallId"`
 		Schema  json.RawMessage `json:"responseSchema"`
-	}{"tool_call", messageStart + a.Call.Name, a.Call.ID, schema})
+	}{"tool_call", messageStart + a.Call.Name, a.Call.ID, json.RawMessage(kit.ApprovalSchema)})
 }
 
 // interrupt makes an interrupt of the object. It is bound to the call only if that is what the client has seen under the id:
 // ids may repeat, and nobody shall approve what he was not shown. Else the interrupt says what it is about.
 func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interrupt {
 	if !gjson.GetBytes(object, "responseSchema").IsObject() {
-		object = agui.SetKey(object, "responseSchema", schema)
+		object = agui.SetKey(object, "responseSchema", []byte(kit.ApprovalSchema))
 	}
 	if a.Call.seen(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)

@@ -1,0 +1,32 @@
+package langgraph
+
+import (
+	"strings"
+
+	"holdpoint/translate"
+)
+
+var _ translate.Hinter = (*Dialect)(nil)
+
+// Hint implements translate.Hinter: a LangGraph Server behind its adapter has a protocol of its own, whose pauses are no
+// events of AG-UI.
+func (*Dialect) Hint(path string) string {
+	if !isServerCall(path) {
+		return ""
+	}
+	return "a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only"
+}
+
+// isServerCall says whether the path is /threads/<id>/runs/<what>.
+func isServerCall(path string) bool {
+	if !strings.Contains(path, "threads/") {
+		return false
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for i := range parts {
+		if parts[i] == "threads" && i+3 < len(parts) && parts[i+2] == "runs" {
+			return true
+		}
+	}
+	return false
+}
