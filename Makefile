@@ -18,7 +18,7 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race fuzz golden lint fmt cover image e2e bench bench-quick micro update
+.PHONY: help demo run-demo test tools modules unit race fuzz golden lint fmt cover image e2e bench bench-quick ablation micro update
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ bench: ## Holdpoint side by side with other proxies, every scenario; takes minut
 
 bench-quick: ## fails if Holdpoint is slower than it may be beside httputil.ReverseProxy
 	$(GO) run ./bench -check
+
+ablation: ## what each mechanism brings that exists for speed only
+	$(GO) run ./bench -ablation
 
 micro: ## what a frame costs without the network: the splitter, the peek, each dialect
 	$(GO) test -run '^$$' -bench . ./internal/... ./translate/dialects ./proxy

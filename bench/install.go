@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -16,8 +17,9 @@ import (
 const cache = ".cache/bench"
 
 // build makes Holdpoint as a user would.
-func build(ctx context.Context, to string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", to, "./cmd/holdpoint").CombinedOutput()
+func build(ctx context.Context, to string, flags ...string) error {
+	args := slices.Concat([]string{"build", "-trimpath", "-o", to}, flags, []string{"./cmd/holdpoint"})
+	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build ./cmd/holdpoint: %w\n%s", err, out)
 	}

@@ -56,6 +56,7 @@ type settings struct {
 	binary   string
 	against  string
 	check    bool
+	ablation bool
 	only     []string // targets
 	made     string   // the command that a reader repeats it with
 	selected []scenario
@@ -74,6 +75,9 @@ func drive(args []string, out, diag io.Writer) error {
 		return err
 	}
 	defer b.close()
+	if s.ablation {
+		return b.ablation()
+	}
 	if s.check {
 		if err := b.check(); err != nil {
 			return err
@@ -99,6 +103,7 @@ func parse(args []string, diag io.Writer) (settings, error) {
 	flags.StringVar(&s.binary, "binary", "", "the Holdpoint to measure (built from here)")
 	flags.StringVar(&s.against, "against", "", "another Holdpoint binary, measured beside it")
 	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint and the worst inputs only, and fail if they are far from their goals")
+	flags.BoolVar(&s.ablation, "ablation", false, "measure builds that leave one mechanism out each, beside the ordinary one")
 	only := flags.String("targets", "", "only these targets, with commas between them")
 	flags.Usage = func() {
 		fmt.Fprint(diag, "usage: go run ./bench [flags] [scenario ...]\n\nscenarios, all of them if none is named; blast is all that begin so:\n")

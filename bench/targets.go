@@ -80,15 +80,20 @@ func holdpointWith(more ...string) func(b *bench, ctx context.Context, name stri
 		if name == "against" {
 			binary = b.settings.against
 		}
-		var env []string
-		for _, v := range os.Environ() {
-			if !strings.HasPrefix(v, "HOLDPOINT_") {
-				env = append(env, v)
-			}
-		}
-		env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_LOG_FORMAT=json")
-		return start(ctx, name, "", append(env, more...), listeningInLog, binary)
+		return startHoldpoint(b, ctx, name, binary, more...)
 	}
+}
+
+// startHoldpoint starts a binary of Holdpoint's.
+func startHoldpoint(b *bench, ctx context.Context, name, binary string, more ...string) (*process, error) {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "HOLDPOINT_") {
+			env = append(env, v)
+		}
+	}
+	env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_LOG_FORMAT=json")
+	return start(ctx, name, "", append(env, more...), listeningInLog, binary)
 }
 
 // listeningInLog finds the address in a line of Holdpoint's log.

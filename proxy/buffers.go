@@ -1,6 +1,10 @@
 package proxy
 
-import "sync"
+import (
+	"sync"
+
+	"holdpoint/internal/without"
+)
 
 // copyBuffers are what ReverseProxy copies by: without them it makes one for each answer, for that of a run too, of which it
 // copies nothing.
@@ -10,7 +14,7 @@ const copyBufferBytes = 32 << 10 // ReverseProxy's own
 
 // Get implements httputil.BufferPool.
 func (b *copyBuffers) Get() []byte {
-	if array, ok := b.pool.Get().(*[copyBufferBytes]byte); ok {
+	if array, ok := b.pool.Get().(*[copyBufferBytes]byte); ok && !without.CopyPool {
 		return array[:]
 	}
 	return make([]byte, copyBufferBytes)

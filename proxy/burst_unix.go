@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"holdpoint/internal/without"
 )
 
 const (
@@ -91,7 +93,7 @@ func (c *burstConn) Wait() {
 // there is something to read.
 func (c *burstConn) tryRead(fd uintptr) bool {
 	array, ok := bursts.Get().(*[burstBytes]byte)
-	if !ok {
+	if !ok || without.BurstPool {
 		array = new([burstBytes]byte)
 	}
 	for {

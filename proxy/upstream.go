@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/without"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -30,7 +31,7 @@ const secureBuffer = 32 << 10
 func newTransports(upstream *url.URL) (ordinary, single *http.Transport) {
 	dial := (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	buffer := secureBuffer
-	if upstream.Scheme == "http" {
+	if upstream.Scheme == "http" && !without.Bursts {
 		buffer = plainBuffer
 		plain := dial
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -236,7 +237,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if r.status/100 != 2 {
 		h.allowOwn(res.Header, r.req) // the stream is ours, and the error may not be from where the backend allows
 	}
-	if r.conn != nil {
+	if r.conn != nil && !without.Hold {
 		r.out.Hold() // until its frames have come, or are waited for
 	}
 	res.Body = http.NoBody // pump does it

@@ -24,7 +24,8 @@ type place struct {
 
 var places = []place{
 	{"internal/agui", nil, "the vocabulary of the wire is below everything: what it imported, everything would import"},
-	{"internal/sse", nil, "framing knows bytes, not what they mean; so it can be read, fuzzed and trusted alone"},
+	{"internal/sse", []string{"internal/without"}, "framing knows bytes, not what they mean; so it can be read, fuzzed and trusted alone"},
+	{"internal/without", nil, "it is constants, for builds that are only measured"},
 	{"internal/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
@@ -42,8 +43,8 @@ var places = []place{
 	{"store/internal/*", []string{"internal/agui", "store"}, "the rules of a record are the same for every engine"},
 	{"store/*", []string{"internal/agui", "store", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
 	{"proxy", []string{"internal/*", "proxy/internal/*", "translate", "translate/kit", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
-	{"proxy/internal/transcript", []string{"internal/agui"}, "what a client was shown has nothing to do with what is decided about it"},
-	{"proxy/internal/stream", []string{"internal/agui", "internal/sse", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
+	{"proxy/internal/transcript", []string{"internal/agui", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},
+	{"proxy/internal/stream", []string{"internal/agui", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
 	{"cmd/*", []string{"*", "*/*", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
 	{"bench", nil, "it measures the binary and others beside it by the same means, so it must not reach into ours"},

@@ -1,6 +1,10 @@
 package sse
 
-import "sync"
+import (
+	"sync"
+
+	"holdpoint/internal/without"
+)
 
 const (
 	minBuffer  = 4 << 10   // of a stream that waits
@@ -34,7 +38,7 @@ type buffer struct {
 // borrow returns a buffer of n bytes, with whatever was in it.
 func borrow(n int) *buffer {
 	for i, size := range sizes {
-		if n != size {
+		if n != size || without.FramePool || without.HugePool && size > maxBuffer {
 			continue
 		}
 		if b, ok := pools[i].Get().(*buffer); ok {

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
+	"holdpoint/internal/without"
 )
 
 // copyBytes is how much of what passed is copied behind what was made, so that both go out in one write.
@@ -46,6 +47,10 @@ func (o *Output) Pass() { o.Passed(o.Frames.Pos() - len(o.Current)) }
 // Passed lets what the reader returned since a place in it go.
 func (o *Output) Passed(from int) {
 	end := o.Frames.Pos()
+	if without.RowInPlace {
+		o.append(o.Frames.Slice(from, end))
+		return
+	}
 	switch {
 	case o.late < o.end && o.end == from:
 		o.end = end

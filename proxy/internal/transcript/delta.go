@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/without"
 )
 
 const (
@@ -62,6 +63,9 @@ func (d *delta) framed(b []byte) (text []byte, end int, ok bool) {
 
 // learn takes an event as the one that the next ones are compared with, and returns its text. It returns false if none can be.
 func (d *delta) learn(ev agui.Event) (text []byte, ok bool) {
+	if without.Joined {
+		return nil, false
+	}
 	if d.wait > 0 {
 		d.wait--
 		return nil, false

@@ -3,7 +3,10 @@ package transcript
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
+
+	"holdpoint/internal/without"
 )
 
 // records are events kept as they came until somebody asks what they come to. Each is its length, in four bytes, and its
@@ -53,7 +56,7 @@ func (r *records) extend(text []byte) bool {
 		return false
 	}
 	s := r.slabs[len(r.slabs)-1]
-	if cap(s.b)-len(s.b) < len(text)+len(deltaTail) {
+	if cap(s.b)-len(s.b) < len(text)+len(deltaTail) && !without.Slabs {
 		return false
 	}
 	s.b = append(s.b, text...)
@@ -76,6 +79,10 @@ func (r *records) room(n int) *slab {
 	if k := len(r.slabs); k > 0 && cap(r.slabs[k-1].b)-len(r.slabs[k-1].b) >= n {
 		return r.slabs[k-1]
 	}
+	if without.Slabs && len(r.slabs) > 0 {
+		r.slabs[0].b = slices.Grow(r.slabs[0].b, n)
+		return r.slabs[0]
+	}
 	s := newSlab(n, min(len(r.slabs), len(slabSizes)-1))
 	r.slabs = append(r.slabs, s)
 	return s
@@ -83,13 +90,16 @@ func (r *records) room(n int) *slab {
 
 // newSlab is one of the size, or of the next that takes n bytes.
 func newSlab(n, size int) *slab {
+	if without.Slabs {
+		return &slab{b: make([]byte, 0, max(n, slabSizes[0])), size: -1}
+	}
 	for size < len(slabSizes) && n > slabSizes[size] {
 		size++
 	}
 	if size == len(slabSizes) {
 		return &slab{b: make([]byte, 0, n), size: -1}
 	}
-	if s, ok := slabs[size].Get().(*slab); ok {
+	if s, ok := slabs[size].Get().(*slab); ok && !without.SlabPool {
 		return s
 	}
 	return &slab{b: make([]byte, 0, slabSizes[size]), size: size}

@@ -1,12 +1,18 @@
 package transcript
 
-import "holdpoint/internal/agui"
+import (
+	"holdpoint/internal/agui"
+	"holdpoint/internal/without"
+)
 
 // TakeRow takes the frames at the beginning of ahead that differ from the last piece of a text in
 // the text alone, without a look at each as an event, and returns how many bytes they are. It takes
 // none if passes does not admit their type, and none that is larger than max. There is no CR in
 // ahead.
 func (t *Transcript) TakeRow(ahead []byte, max int, passes func(agui.Type) bool) int {
+	if without.Rows {
+		return 0
+	}
 	d := &t.texts
 	if !d.begins(ahead) {
 		d = &t.args

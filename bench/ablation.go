@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// switches is the file with a constant for each mechanism that a build can leave out.
+const switches = "internal/without/without.go"
+
+const (
+	ablationRounds = 15
+	memoryRounds   = 3
+	ablationCycles = 200 // pauses and resumes in a round
+)
+
+var switchLine = regexp.MustCompile(`(?m)^\t(\w+) += false\b`)
+
+// A costing is what a scenario costs a target: CPU time for what the scenario is made of, or memory of a
+// stream.
+type costing struct {
+	scenario string
+	fresh    bool // the target is started for it, and its memory is what counts
+	measure  func(b *bench, t *target) (float64, error)
+}
+
+func costings() []costing {
+	blast := func(o order, runs int) func(b *bench, t *target) (float64, error) {
+		return func(b *bench, t *target) (float64, error) {
+			scaled, times := o, b.scaled(runs, 1)
+			if runs == 1 {
+				scaled.cycles = b.scaled(o.cycles, 1)
+			}
+			r, err := b.once(t, scaled, times)
+			if err != nil {
+				return 0, err
+			}
+			return 1 / r.frames[0], nil
+		}
+	}
+	idle := func(u burst) func(b *bench, t *target) (float64, error) {
+		return func(b *bench, t *target) (float64, error) { return b.waitingAfter(t, u) }
+	}
+	half := blastFrames / 2
+	return []costing{
+		{"blast-1", false, blast(order{script: "text", cycles: half / 500, per: 1}, 1)},
+		{"blast-20", false, blast(order{script: "text", cycles: half / 500, per: 20}, 1)},
+		{"blast-usual", false, blast(order{script: "text", cycles: usualFrames / 500, per: 1}, half/usualFrames)},
+		{"mixed-calls", false, blast(order{script: "approvals", cycles: half / 200, per: 1}, 1)},
+		{"mixed-raw", false, blast(order{script: "raw", cycles: 15, per: 1}, 1)},
+		{"first-byte", false, (*bench).shortly},
+		{"cycles-1", false, (*bench).cycling},
+		{"idle-1000", true, idle(noBurst)},
+		{"idle-said", true, idle(said)},
+	}
+}
+
+// shortly is the CPU time of a short run, in µs.
+func (b *bench) shortly(t *target) (float64, error) {
+	c := b.client(readBuffer)
+	defer c.close()
+	return b.each(t, shortRuns/2, func() error {
+		_, err := c.stream(b.ctx, t, order{script: "short"}, "", nil)
+		return err
+	})
+}
+
+// cycling is the CPU time of a pause and its resume, in µs.
+func (b *bench) cycling(t *target) (float64, error) {
+	c := b.client(readBuffer)
+	defer c.close()
+	thread := fmt.Sprintf("thread-of-cycles-%d", b.runs.Add(1))
+	return b.each(t, ablationCycles, func() error { return c.pauseAndResume(b, t, thread, "ask") })
+}
+
+// each is the CPU time of one of n things done one after the other, in µs.
+func (b *bench) each(t *target, n int, do func() error) (float64, error) {
+	n = b.scaled(n, 1)
+	cpu, err := b.spent(t, func() error {
+		for range n {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return float64(cpu) / float64(time.Microsecond) / float64(n), err
+}
+
+// waitingAfter is the memory of each of 1,000 streams that wait, in bytes.
+func (b *bench) waitingAfter(t *target, u burst) (float64, error) {
+	before, err := b.warm(t)
+	if err != nil {
+		return 0, err
+	}
+	n := b.scaled(1000, 1)
+	g, err := b.gather(t, n, u.script, u.cycles)
+	if err != nil {
+		return 0, err
+	}
+	if u.cycles > 0 {
+		came, _ := g.state()
+		if err := b.gate("burst", g.size); err != nil {
+			return 0, err
+		}
+		if err := g.until(came + g.size*u.bytes(t.kind.form)); err != nil {
+			return 0, err
+		}
+	}
+	b.sleep(calm)
+	now, _, err := t.process.memory()
+	if err != nil {
+		return 0, err
+	}
+	return float64(now-before) / float64(n), g.leave()
+}
+
+// built is Holdpoint from a binary.
+func built(name, binary string) kind {
+	return kind{name: name, form: asTold, share: 1, start: func(b *bench, ctx context.Context, name string) (*process, error) {
+		return startHoldpoint(b, ctx, name, binary)
+	}}
+}
+
+// leavingOut are the binaries that are compared: the ordinary one, the same once more, for what is
+// noise, one for each mechanism, and that of -against.
+func (b *bench) leavingOut() ([]kind, error) {
+	source, err := os.ReadFile(switches)
+	if err != nil {
+		return nil, err
+	}
+	list := []kind{built("everything", b.settings.binary), built("nothing left out", b.settings.binary)}
+	for _, found := range switchLine.FindAllSubmatchIndex(source, -1) {
+		name := string(source[found[2]:found[3]])
+		line := source[found[0]:found[1]]
+		changed := slices.Concat(source[:found[0]], []byte(strings.Replace(string(line), "false", "true", 1)), source[found[1]:])
+		binary := filepath.Join(b.dir, name)
+		if err := b.buildWith(changed, binary); err != nil {
+			return nil, err
+		}
+		list = append(list, built(name, binary))
+	}
+	if len(list) == 2 {
+		return nil, errors.New(switches + " names no mechanism")
+	}
+	if b.settings.against != "" {
+		list = append(list, built("against", b.settings.against))
+	}
+	return list, nil
+}
+
+// buildWith builds Holdpoint with something else in the place of the switches.
+func (b *bench) buildWith(changed []byte, to string) error {
+	file, overlay := to+".go", to+".json"
+	original, err := filepath.Abs(switches)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, changed, 0o600); err != nil {
+		return err
+	}
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
+		return err
+	}
+	return build(b.ctx, to, "-overlay", overlay)
+}
+
+// ablation compares builds that leave a mechanism out with the ordinary one, in the same rounds.
+func (b *bench) ablation() error {
+	list, err := b.leavingOut()
+	if err != nil {
+		return err
+	}
+	head, rows := []string{"without"}, make([][]string, len(list)-1)
+	for n, k := range list[1:] {
+		rows[n] = []string{k.name}
+	}
+	for _, c := range costings() {
+		if !slices.ContainsFunc(b.settings.selected, func(s scenario) bool { return s.name == c.scenario }) {
+			continue
+		}
+		got, err := b.compared(c, list)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.scenario, err)
+		}
+		head = append(head, c.scenario)
+		for n := range rows {
+			rows[n] = append(rows[n], c.cell(got[n+1], got[0]))
+		}
+		fmt.Fprintf(b.diag, "%s: %s everything: %s\n", time.Now().UTC().Format(time.TimeOnly), c.scenario, spread(got[0]))
+	}
+	b.report.title("What each mechanism brings: CPU time without it, × with everything; of streams that wait, bytes more for each")
+	b.report.table(head, rows)
+	b.report.flush(b.out)
+	return nil
+}
+
+// cell is what a build costs beside the ordinary one: the median, and where the middle half lies.
+func (c costing) cell(of, to []float64) string {
+	if c.fresh {
+		return fmt.Sprintf("%+.0f", median(of)-median(to))
+	}
+	list := ratios(of, to)
+	return fmt.Sprintf("%.2f [%.2f–%.2f]", median(list), quantile(list, 0.25), quantile(list, 0.75))
+}
+
+// compared are the costs of each build, round by round.
+func (b *bench) compared(c costing, list []kind) ([][]float64, error) {
+	got := make([][]float64, len(list))
+	if c.fresh {
+		for range b.rounds(memoryRounds) {
+			for n, k := range list {
+				err := b.fresh(k, func(t *target) error {
+					v, err := c.measure(b, t)
+					got[n] = append(got[n], v)
+					return err
+				})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		return got, nil
+	}
+	up := make([]*target, len(list))
+	at := map[*target]int{}
+	for n, k := range list {
+		t, err := b.begin(k)
+		if err != nil {
+			return nil, err
+		}
+		defer b.end(t)
+		up[n], at[t] = t, n
+	}
+	err := b.shuffled(b.rounds(ablationRounds), up, func(t *target, counts bool) error {
+		v, err := c.measure(b, t)
+		if counts {
+			got[at[t]] = append(got[at[t]], v)
+		}
+		return err
+	})
+	return got, err
+}
