@@ -16,7 +16,7 @@ import (
 // realRig is a rig with a dialect of the product.
 func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
-	d, err := dialects.New(dialect, dialects.Options{})
+	d, err := dialects.All().New(dialect, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

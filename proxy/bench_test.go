@@ -111,7 +111,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := dialects.New("auto", dialects.Options{})
+	d, err := dialects.All().New("auto", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

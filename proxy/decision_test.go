@@ -34,7 +34,7 @@ type pando struct {
 
 func newPando(t *testing.T, dialect string, asks bool) *pando {
 	t.Helper()
-	d, err := dialects.New(dialect, dialects.Options{})
+	d, err := dialects.All().New(dialect, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 	defer backend.Close()
 
 	upstream, _ := url.Parse(backend.URL + "/agent")
-	auto, _ := dialects.New("auto", dialects.Options{})
+	auto, _ := dialects.All().New("auto", nil)
 	handler, err := proxy.New(proxy.Options{
 		Upstream: upstream,
 		Dialect:  auto,

@@ -43,7 +43,7 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 	s.configure(t, &o)
 	o.Client, o.IDs, o.InterruptTTL = client, proxy.KeepIDs, 0
 	var err error
-	if o.Dialect, err = dialects.New("agui", dialects.Options{}); err != nil {
+	if o.Dialect, err = dialects.All().New("agui", nil); err != nil {
 		t.Fatal(err)
 	}
 	h, err := proxy.New(o)

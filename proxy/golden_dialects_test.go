@@ -16,7 +16,7 @@ func TestScenariosCoverEveryDialect(t *testing.T) {
 	for _, s := range scenarios(t) {
 		covered[s.dialect()] = append(covered[s.dialect()], s.covers...)
 	}
-	names := dialects.Names()
+	names := dialects.All().Names()
 	for _, name := range names {
 		if name == auto.Name {
 			continue // it has no pause of its own

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/internal/variables"
 	"holdpoint/proxy"
+	"holdpoint/translate/auto"
 	"holdpoint/translate/dialects"
 )
 
@@ -183,10 +185,15 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// configure sets what the scenario's env lines say. A variable that it does not know fails.
+// configure sets what the scenario's env lines say. A variable that neither it nor a dialect knows
+// fails.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
-	name, d := "auto", dialects.Options{}
+	name, list := auto.Name, dialects.All()
+	for _, err := range list.Read(s.env) {
+		t.Fatalf("%s: env %v", s.name, err)
+	}
+	known := list.Variables()
 	for k, v := range s.env {
 		var err error
 		switch k {
@@ -204,52 +211,18 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			_, err = fmt.Sscanf(v, "%d", &o.MaxFrameBytes)
 		case "HOLDPOINT_INTERRUPT_TTL":
 			o.InterruptTTL, err = time.ParseDuration(v)
-		case "HOLDPOINT_AGENT_FRAMEWORK_CANCEL":
-			err = d.AgentFramework.Cancel.UnmarshalText([]byte(v))
-		case "HOLDPOINT_LANGGRAPH_CANCEL":
-			err = d.LangGraph.Cancel.UnmarshalText([]byte(v))
-		case "HOLDPOINT_LANGGRAPH_NS_IDS":
-			d.LangGraph.NSIDs = v == "true"
-		case "HOLDPOINT_AWS_STRANDS_ANSWERS":
-			err = d.AWSStrands.Answers.UnmarshalText([]byte(v))
-		case "HOLDPOINT_DRAFT_CANCEL":
-			err = d.Draft.Cancel.UnmarshalText([]byte(v))
-		case "HOLDPOINT_DRAFT_APPROVAL_TOOLS":
-			err = d.Draft.ApprovalTools.UnmarshalText([]byte(v))
-		case "HOLDPOINT_CONFIRM_PHRASES":
-			err = d.Phrases.Phrases.UnmarshalText([]byte(v))
-		case "HOLDPOINT_CONFIRM_YES":
-			d.Phrases.Yes = v
-		case "HOLDPOINT_CONFIRM_NO":
-			d.Phrases.No = v
-		case "HOLDPOINT_STRANDS_BODY":
-			err = d.Strands.Body.UnmarshalText([]byte(v))
-		case "HOLDPOINT_STRANDS_ANSWERS":
-			err = d.Strands.Answers.UnmarshalText([]byte(v))
-		case "HOLDPOINT_STRANDS_SCHEMAS":
-			err = d.Strands.Schemas.UnmarshalText([]byte(v))
-		case "HOLDPOINT_STRANDS_REASONS":
-			err = d.Strands.Reasons.UnmarshalText([]byte(v))
-		case "HOLDPOINT_STRANDS_INTERRUPTS":
-			d.Strands.Interrupts = v
-		case "HOLDPOINT_STRANDS_REASONING":
-			d.Strands.Reasoning = v == "true"
-		case "HOLDPOINT_STRANDS_TEXT":
-			d.Strands.Text = v == "true"
-		case "HOLDPOINT_SUPERAGENT_AGENT_ID":
-			d.Superagent.AgentID = v
-		case "HOLDPOINT_SUPERAGENT_TIMEOUT":
-			d.Superagent.Timeout, err = time.ParseDuration(v)
 		default:
-			err = fmt.Errorf("not known to the runner")
+			if !slices.ContainsFunc(known, func(one variables.Variable) bool { return one.Name == k }) {
+				err = fmt.Errorf("known neither to the runner nor to a dialect")
+			}
 		}
 		if err != nil {
 			t.Fatalf("%s: env %s: %v", s.name, k, err)
 		}
 	}
 	var err error
-	if o.Dialect, err = dialects.New(name, d); err != nil {
-		t.Fatal(err)
+	if o.Dialect, err = list.New(name, nil); err != nil {
+		t.Fatalf("%s: %v", s.name, err)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 // newShort is a handler as the binary has it by default, before such a backend.
 func newShort(b *testing.B, answer func(run int) string) *short {
-	d, err := dialects.New("auto", dialects.Options{})
+	d, err := dialects.All().New("auto", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -417,7 +417,7 @@ func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 
 // TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: they were given, and are no part of the ordinary run.
 func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
-	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = standard.New(), ClientBoth })
+	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = new(standard.Dialect), ClientBoth })
 	g.do(input("t", "r1", ""))
 	const props = `,"forwardedProps":{"keep":1,"command":{"resume":true}}`
 	g.do(input("t", "r2", props))

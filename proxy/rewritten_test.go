@@ -30,7 +30,7 @@ type ending struct {
 // endings are n of a stream, for an end can be told once. Its RUN_STARTED has other ids than the request.
 func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*ending {
 	t.Helper()
-	d, err := dialects.New(dialect, dialects.Options{})
+	d, err := dialects.All().New(dialect, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

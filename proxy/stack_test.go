@@ -24,7 +24,7 @@ func TestStreamThatWaitsHasASmallStack(t *testing.T) {
 		t.Skip("it has larger frames")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which makes stacks smaller
-	d, err := dialects.New("auto", dialects.Options{})
+	d, err := dialects.All().New("auto", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

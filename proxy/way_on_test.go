@@ -65,7 +65,7 @@ func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 
 // TestEmptyResumeLosesItsKeyOnly: Mastra's own answer beside it is none of Holdpoint's business.
 func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
-	g := newRig(t, echo, func(o *Options) { o.Dialect = standard.New() })
+	g := newRig(t, echo, func(o *Options) { o.Dialect = new(standard.Dialect) })
 	const props = `"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":"{\"type\":\"mastra_suspend\",\"runId\":\"m\"}"}}`
 	g.do(input("t", "r", `,"resume":[],`+props))
 	if got := string(g.calls[0]); !strings.Contains(got, props) || strings.Contains(got, `"resume":[]`) {
@@ -108,7 +108,7 @@ func commandOf(value string) string { return `,"forwardedProps":{"command":{"res
 func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	for name, dialect := range map[string]func(*Options){
 		"langgraph": langGraph,
-		"agui":      func(o *Options) { o.Dialect = standard.New() },
+		"agui":      func(o *Options) { o.Dialect = new(standard.Dialect) },
 	} {
 		for _, client := range []Client{ClientBoth, ClientNative} {
 			t.Run(name+" "+string(client), func(t *testing.T) {

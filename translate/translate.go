@@ -222,6 +222,9 @@ type Result struct {
 	Next    *Exchange // one more in the same client run and claim; this end and the next RUN_STARTED are not told
 }
 
+// Warn tells an operator something.
+type Warn func(msg string, args ...any)
+
 // An Exchange is one request to the backend and the translation of its answer.
 type Exchange struct {
 	Out Out

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"holdpoint/translate/dialects"
 )
 
 // check is `holdpoint check`: every error at once, or the effective configuration.
-func check(environ []string, t terminal) int {
-	c, err := load(environ)
+func check(environ []string, list dialects.List, t terminal) int {
+	c, err := load(environ, list)
 	if err != nil {
 		fmt.Fprintln(t.err, err)
 		return exitMisuse
@@ -22,8 +24,12 @@ func check(environ []string, t terminal) int {
 		fmt.Fprintf(w, "%s\t%s\n", s.name, s)
 	}
 	w.Flush()
-	if warning := c.LangGraph.Warning(); warning != "" {
-		fmt.Fprintf(t.out, "HOLDPOINT_LANGGRAPH_CANCEL: %s\n", warning)
+	_, err = c.dialects.New(c.Dialect, func(msg string, args ...any) {
+		fmt.Fprintf(t.out, "warning: %s %v\n", msg, args)
+	})
+	if err != nil {
+		fmt.Fprintln(t.err, err)
+		return exitMisuse
 	}
 	for _, name := range c.ignored {
 		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
@@ -50,10 +56,9 @@ func (s setting) String() string {
 // settings are all variables in effect. Of the headers only the names are told.
 func (c *config) settings() []setting {
 	var list []setting
-	for _, v := range variables() {
-		s := setting{name: v.name, value: v.of(c)}
-		s.isDefault = s.value == v.of(defaults())
-		if v.name == prefix+"UPSTREAM_HEADERS_FILE" && s.value != "" {
+	for _, v := range c.variables() {
+		s := setting{name: v.Name, value: v.Value, isDefault: v.IsDefault}
+		if v.Name == prefix+"UPSTREAM_HEADERS_FILE" && s.value != "" {
 			s.value += " " + headerNames(c)
 		}
 		list = append(list, s)
@@ -68,15 +73,6 @@ func headerNames(c *config) string {
 	}
 	slices.Sort(names)
 	return "(" + strings.Join(names, ", ") + ")"
-}
-
-// defaults is the configuration of an empty environment, which lacks what is required.
-func defaults() *config {
-	var c config
-	if err := parse(&c, map[string]string{}); err != nil {
-		panic("holdpoint: a default cannot be read: " + err.Error()) // a mistake in config's tags
-	}
-	return &c
 }
 
 // printVersion is `holdpoint version`.

@@ -5,32 +5,26 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
 
+	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
-	"holdpoint/translate/agentframework"
-	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/dialects"
-	"holdpoint/translate/draft"
-	"holdpoint/translate/kit"
-	"holdpoint/translate/langgraph"
-	"holdpoint/translate/phrases"
-	"holdpoint/translate/strands"
-	"holdpoint/translate/superagent"
 )
 
 // config is the configuration. It is also the reference: `holdpoint -h`, the package comment and the
 // table in docs/configuration.md are made from its tags. env: the name behind HOLDPOINT_. doc: what it does, without a full stop. values: what is
 // taken, where that is a list.
 type config struct {
-	Upstream            *url.URL `env:"UPSTREAM" doc:"address of the backend, http or https; the path of a request is appended to its path"`
-	UpstreamHeadersFile string   `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers that are added to every request to the backend, a line Name: value each; read at start"`
-	PreserveHost        bool     `env:"PRESERVE_HOST" envDefault:"false" doc:"give the client's Host header to the backend instead of the upstream's"`
-	Listen              string   `env:"LISTEN" envDefault:":7080" doc:"address to listen on; port 0 takes a free one, which the log names"`
+	Upstream            address `env:"UPSTREAM" doc:"address of the backend, http or https; the path of a request is appended to its path"`
+	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers that are added to every request to the backend, a line Name: value each; read at start"`
+	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"give the client's Host header to the backend instead of the upstream's"`
+	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on; port 0 takes a free one, which the log names"`
 
 	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers, origin;origin, such as https://app.example.com or https://*.example.com, or * for all and without credentials; Holdpoint then answers preflights and sets the headers in the backend's place, any request header is allowed; none: what the backend says to an origin holds (docs/browser.md)"`
 
@@ -57,94 +51,76 @@ type config struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"least level that is logged, to standard error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log; auto is text on a terminal, else json"`
 
-	AgentFramework agentframework.Options `envPrefix:"AGENT_FRAMEWORK_"`
-	LangGraph      langgraph.Options      `envPrefix:"LANGGRAPH_"`
-	AWSStrands     awsstrands.Options     `envPrefix:"AWS_STRANDS_"`
-	Draft          draft.Options          `envPrefix:"DRAFT_"`
-	Phrases        phrases.Options        `envPrefix:"CONFIRM_"`
-	Strands        strands.Options        `envPrefix:"STRANDS_"`
-	Superagent     superagent.Options     `envPrefix:"SUPERAGENT_"`
-
-	headers http.Header // of UpstreamHeadersFile
-	ignored []string    // variables that Kubernetes injects
+	dialects dialects.List // with the options that were read
+	headers  http.Header   // of UpstreamHeadersFile
+	ignored  []string      // variables that Kubernetes injects
 }
 
 // memoryStore is the only HOLDPOINT_STORE so far.
 const memoryStore = "memory://"
 
-// load reads the configuration from an environment as os.Environ gives it. The error joins everything that is wrong,
-// a line each.
-func load(environ []string) (config, error) {
+// newConfig is the configuration of an empty environment, which lacks what is required.
+func newConfig(list dialects.List) *config {
+	c := &config{dialects: list}
+	c.group().Read(nil)
+	return c
+}
+
+func (c *config) group() variables.Group { return variables.Group{Prefix: prefix, Options: c} }
+
+// load reads the configuration from an environment as os.Environ gives it, and the options of the
+// dialects into the list. The error joins everything that is wrong, a line each.
+func load(environ []string, list dialects.List) (*config, error) {
 	environment := env.ToMap(environ)
-	var c config
-	errs := readVariables(&c, environment)
+	c := newConfig(list)
+	errs := slices.Concat(c.group().Read(environment), list.Read(environment))
 	if environment[prefix+"UPSTREAM"] == "" {
-		errs = append(errs, errors.New("config: HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
+		errs = append(errs, errors.New("HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
 	}
 	errs = append(errs, c.check()...)
-	unknown, injected := ownNames(environment)
+	unknown, injected := ownNames(environment, c.variables())
 	for _, name := range unknown {
-		errs = append(errs, fmt.Errorf("config: %s is no variable of Holdpoint, did you mean %s?", name, nearest(name)))
+		errs = append(errs, unknownName(name, c.variables()))
 	}
 	c.ignored = injected
+	for i := range errs {
+		errs[i] = fmt.Errorf("config: %w", errs[i])
+	}
 	return c, errors.Join(errs...)
 }
 
 // check judges what a type alone cannot, and reads the headers.
 func (c *config) check() []error {
 	var errs []error
-	wrong := func(name, value string, err error) {
-		errs = append(errs, fmt.Errorf("config: %s%s %s: %w", prefix, name, shownText(value), err))
+	wrong := func(name string, err error) { errs = append(errs, c.group().Wrong(name, err)) }
+	if !slices.Contains(c.dialects.Names(), c.Dialect) {
+		wrong("DIALECT", fmt.Errorf("want one of %s", strings.Join(c.dialects.Names(), ", ")))
 	}
 	if err := checkListen(c.Listen); err != nil {
-		wrong("LISTEN", c.Listen, err)
-	} else if isOwn(c.Upstream, c.Listen) {
-		wrong("UPSTREAM", shownURL(c.Upstream), fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen))
+		wrong("LISTEN", err)
+	} else if isOwn(c.Upstream.URL, c.Listen) {
+		wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen))
 	}
 	if c.Store != memoryStore {
-		wrong("STORE", c.Store, errors.New("no such store yet, want "+memoryStore))
+		wrong("STORE", errors.New("no such store yet, want "+memoryStore))
 	}
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
-		wrong("BODY_BYTES", c.BodyBytes.String(), fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
+		wrong("BODY_BYTES", fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
 	}
 	if c.Heartbeat > 0 && c.Heartbeat < time.Second {
-		wrong("HEARTBEAT", c.Heartbeat.String(), errors.New("want at least 1s, or 0 for none"))
+		wrong("HEARTBEAT", errors.New("want at least 1s, or 0 for none"))
 	}
 	if c.PauseRetention == 0 {
-		wrong("PAUSE_RETENTION", "0", errors.New("want more than 0, such as 720h"))
+		wrong("PAUSE_RETENTION", errors.New("want more than 0, such as 720h"))
 	}
 	if c.ReplayTTL == 0 {
-		wrong("REPLAY_TTL", "0", errors.New("want more than 0, such as 24h"))
+		wrong("REPLAY_TTL", errors.New("want more than 0, such as 24h"))
 	}
-	deniesOnly := func(name string, cancel kit.JSON) {
-		if err := cancel.DeniesOnly(); err != nil && len(cancel) > 0 { // one that could not be read was reported
-			wrong(name, cancel.String(), err)
-		}
-	}
-	if err := c.LangGraph.CheckCancel(); err != nil {
-		wrong("LANGGRAPH_CANCEL", c.LangGraph.Cancel.String(), err)
-	}
-	deniesOnly("AGENT_FRAMEWORK_CANCEL", c.AgentFramework.Cancel)
-	deniesOnly("DRAFT_CANCEL", c.Draft.Cancel)
-	if err := c.Phrases.CheckYes(); err != nil {
-		wrong("CONFIRM_YES", c.Phrases.Yes, err)
-	}
-	if err := c.Phrases.CheckNo(); err != nil {
-		wrong("CONFIRM_NO", c.Phrases.No, err)
-	}
-	if c.Dialect == phrases.Name && len(c.Phrases.Phrases) == 0 {
-		errs = append(errs, fmt.Errorf("config: %sCONFIRM_PHRASES is not set, want phrases, such as default (%sDIALECT=%s)", prefix, prefix, c.Dialect))
-	}
-	if c.Dialect == superagent.Name && c.Superagent.AgentID == "" {
-		errs = append(errs, fmt.Errorf("config: %sSUPERAGENT_AGENT_ID is not set, want the agent's name, as GET /api/v1/agents of the backend lists it (%sDIALECT=%s)", prefix, prefix, c.Dialect))
-	}
-	if err := c.Superagent.CheckPrefix(); err != nil {
-		wrong("SUPERAGENT_PREFIX", c.Superagent.Prefix, err)
-	}
+	errs = append(errs, c.dialects.Check(c.Dialect)...)
 	if c.UpstreamHeadersFile != "" {
 		headers, err := readHeaders(c.UpstreamHeadersFile)
 		for _, err := range split(err) {
-			errs = append(errs, fmt.Errorf("config: %sUPSTREAM_HEADERS_FILE: %w", prefix, err))
+			errs = append(errs, fmt.Errorf("%sUPSTREAM_HEADERS_FILE: %w", prefix, err))
 		}
 		c.headers = headers
 	}
@@ -163,22 +139,13 @@ func split(err error) []error {
 }
 
 // newHandler is the proxy that c describes.
-func newHandler(c config, logger *slog.Logger) (*proxy.Handler, error) {
-	dialect, err := dialects.New(c.Dialect, dialects.Options{
-		AgentFramework: c.AgentFramework,
-		LangGraph:      c.LangGraph,
-		AWSStrands:     c.AWSStrands,
-		Draft:          c.Draft,
-		Phrases:        c.Phrases,
-		Strands:        c.Strands,
-		Superagent:     c.Superagent,
-		Warn:           func(msg string, args ...any) { logger.Warn(msg, args...) },
-	})
+func newHandler(c *config, logger *slog.Logger) (*proxy.Handler, error) {
+	dialect, err := c.dialects.New(c.Dialect, logger.Warn)
 	if err != nil {
 		return nil, err
 	}
 	return proxy.New(proxy.Options{
-		Upstream:        c.Upstream,
+		Upstream:        c.Upstream.URL,
 		Dialect:         dialect,
 		Store:           memory.New(memory.Options{Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention}),
 		Client:          c.Client,

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"holdpoint/proxy"
+	"holdpoint/translate/dialects"
 )
 
 const upstream = "HOLDPOINT_UPSTREAM=http://localhost:8000/agent"
 
 func TestDefaults(t *testing.T) {
-	c, err := load([]string{upstream})
+	c, err := load([]string{upstream}, dialects.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestValues(t *testing.T) {
 		{"all origins", "CORS_ORIGINS=*", "*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := load([]string{upstream, prefix + tt.set})
+			c, err := load([]string{upstream, prefix + tt.set}, dialects.All())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,14 +124,14 @@ func TestBadValues(t *testing.T) {
 		{`DRAFT_CANCEL={"approved":true}`, `HOLDPOINT_DRAFT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},
 		{"DRAFT_CANCEL=null", `HOLDPOINT_DRAFT_CANCEL "null": it says nothing, and a backend may take that for go on; want for example false`},
 		{"AGENT_FRAMEWORK_CANCEL=1", `HOLDPOINT_AGENT_FRAMEWORK_CANCEL "1": it could be taken for an approval; want for example false`},
-		{"DIALECT=phrases", `HOLDPOINT_CONFIRM_PHRASES is not set, want phrases, such as default (HOLDPOINT_DIALECT=phrases)`},
-		{"CONFIRM_PHRASES=;", `HOLDPOINT_CONFIRM_PHRASES ";": want phrases, such as default or default;soll ich`},
-		{"CONFIRM_PHRASES=default;?", `HOLDPOINT_CONFIRM_PHRASES "default;?": the phrase "?" has less than 3 letters, and would be found everywhere`},
-		{"CONFIRM_YES=!", `HOLDPOINT_CONFIRM_YES "!": want words that a model takes for a yes`},
-		{"CONFIRM_NO=yes, PLEASE  proceed", `HOLDPOINT_CONFIRM_NO "yes, PLEASE  proceed": it could be taken for an approval; want for example "No. Do not do it."`},
-		{"CONFIRM_NO=-", `HOLDPOINT_CONFIRM_NO "-": it says nothing, and a model may take that for go on; want for example "No. Do not do it."`},
+		{"DIALECT=phrases", `HOLDPOINT_PHRASES_ASK is not set, and dialect phrases needs it: phrases by which a text at the end of a run asks`},
+		{"PHRASES_ASK=;", `HOLDPOINT_PHRASES_ASK ";": want phrases, such as default or default;soll ich`},
+		{"PHRASES_ASK=default;?", `HOLDPOINT_PHRASES_ASK "default;?": the phrase "?" has less than 3 letters, and would be found everywhere`},
+		{"PHRASES_YES=!", `HOLDPOINT_PHRASES_YES "!": want words that a model takes for a yes`},
+		{"PHRASES_NO=yes, PLEASE  proceed", `HOLDPOINT_PHRASES_NO "yes, PLEASE  proceed": it could be taken for an approval; want for example "No. Do not do it."`},
+		{"PHRASES_NO=-", `HOLDPOINT_PHRASES_NO "-": it says nothing, and a model may take that for go on; want for example "No. Do not do it."`},
 		{"SUPERAGENT_PREFIX=api/v1", `HOLDPOINT_SUPERAGENT_PREFIX "api/v1": want a path such as /api/v1`},
-		{"DIALECT=superagent", `HOLDPOINT_SUPERAGENT_AGENT_ID is not set, want the agent's name, as GET /api/v1/agents of the backend lists it (HOLDPOINT_DIALECT=superagent)`},
+		{"DIALECT=superagent", `HOLDPOINT_SUPERAGENT_AGENT_ID is not set, and dialect superagent needs it: the agent that every run is for, as GET /api/v1/agents of the backend lists it`},
 		{`STRANDS_BODY={"prompt":"hi"}`, `HOLDPOINT_STRANDS_BODY "{\"prompt\":\"hi\"}": want a JSON object in which a value is "$prompt", such as {"input":{"prompt":"$prompt"}}`},
 		{`STRANDS_BODY={"p":"$prompt","u":"$user"}`, `HOLDPOINT_STRANDS_BODY "{\"p\":\"$prompt\",\"u\":\"$user\"}": "$user" stands for nothing, want one of $context, $forwardedProps, $messages, $prompt, $run, $session, $state, $thread, $tools`},
 		{"STRANDS_HEADERS=X-Session", `HOLDPOINT_STRANDS_HEADERS "X-Session": "X-Session" is no header, want Name=value;Name=value`},
@@ -149,7 +150,7 @@ func TestBadValues(t *testing.T) {
 		{"UPSTREAM_HEADERS_FILE=/nowhere/h", `HOLDPOINT_UPSTREAM_HEADERS_FILE: open /nowhere/h: `},
 	} {
 		t.Run(tt.set, func(t *testing.T) {
-			_, err := load([]string{upstream, prefix + tt.set})
+			_, err := load([]string{upstream, prefix + tt.set}, dialects.All())
 			if err == nil {
 				t.Fatal("taken")
 			}
@@ -166,16 +167,16 @@ func TestBadValues(t *testing.T) {
 // What a cancelled or denied answer becomes is nothing that could be a yes, in every variable that says it.
 func TestNoVariableOfANoTakesAYes(t *testing.T) {
 	for variable, form := range map[string]string{
-		"LANGGRAPH_CANCEL": "%s", "AGENT_FRAMEWORK_CANCEL": "%s", "DRAFT_CANCEL": "%s", "CONFIRM_NO": "%s",
+		"LANGGRAPH_CANCEL": "%s", "AGENT_FRAMEWORK_CANCEL": "%s", "DRAFT_CANCEL": "%s", "PHRASES_NO": "%s",
 		"STRANDS_ANSWERS": "*=docs-string cancel=%s", "AWS_STRANDS_ANSWERS": "*=docs-string no=%s",
 	} {
 		yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`}
-		if variable == "CONFIRM_NO" { // a text
+		if variable == "PHRASES_NO" { // a text
 			yes = []string{"yes", "No, I mean yes", "OK", " ", "approved"}
 		}
 		for _, value := range yes {
 			set := prefix + variable + "=" + fmt.Sprintf(form, value)
-			if _, err := load([]string{upstream, set}); err == nil || !strings.Contains(err.Error(), variable) {
+			if _, err := load([]string{upstream, set}, dialects.All()); err == nil || !strings.Contains(err.Error(), variable) {
 				t.Errorf("%s: %v", set, err)
 			}
 		}
@@ -183,7 +184,7 @@ func TestNoVariableOfANoTakesAYes(t *testing.T) {
 }
 
 func TestAllErrorsAtOnce(t *testing.T) {
-	_, err := load([]string{"HOLDPOINT_LISTEN=x", "HOLDPOINT_HEARTBEAT=1", "HOLDPOINT_IDS=?", "HOLDPOINT_B=1", "HOLDPOINT_A=1"})
+	_, err := load([]string{"HOLDPOINT_LISTEN=x", "HOLDPOINT_HEARTBEAT=1", "HOLDPOINT_IDS=?", "HOLDPOINT_B=1", "HOLDPOINT_A=1"}, dialects.All())
 	if err == nil {
 		t.Fatal("taken")
 	}
@@ -205,7 +206,7 @@ func TestNamesThatKubernetesInjects(t *testing.T) {
 		"HOLDPOINT_X_PORT_7080_TCP_ADDR": true,
 		"HOLDPOINT_SERVICE":              false, "HOLDPOINT_LISTENPORT": false, "HOLDPOINT_PORTS": false, "HOLDPOINT_PORT_HTTP": false,
 	} {
-		c, err := load([]string{upstream, name + "=tcp://10.0.0.1:7080"})
+		c, err := load([]string{upstream, name + "=tcp://10.0.0.1:7080"}, dialects.All())
 		if got := err == nil && slices.Contains(c.ignored, name); got != ignored {
 			t.Errorf("%s ignored: %v, want %v (%v)", name, got, ignored, err)
 		}
@@ -220,8 +221,8 @@ func TestHeadersFile(t *testing.T) {
 		}
 		return file
 	}
-	load := func(file string) (config, error) {
-		return load([]string{upstream, "HOLDPOINT_UPSTREAM_HEADERS_FILE=" + file})
+	load := func(file string) (*config, error) {
+		return load([]string{upstream, "HOLDPOINT_UPSTREAM_HEADERS_FILE=" + file}, dialects.All())
 	}
 
 	file := write("\xef\xbb\xbf# for the backend\r\n\r\nauthorization: Bearer hush:hush\r\nX-Team:  a \nX-Team: b\n")
@@ -259,6 +260,23 @@ func TestHeadersFile(t *testing.T) {
 		}
 		if strings.Contains(line, "hush") || strings.Contains(line, "hu\x00sh") {
 			t.Errorf("a value is in the error: %q", line)
+		}
+	}
+}
+
+// Every variable of an earlier version says what to do instead, and none of them exists again.
+func TestRemovedVariables(t *testing.T) {
+	known := map[string]bool{}
+	for _, v := range all() {
+		known[v.Name] = true
+	}
+	for name, remedy := range removed {
+		_, err := load([]string{upstream, name + "=x"}, dialects.All())
+		if want := "config: " + name + " is no variable of Holdpoint any more: " + remedy; err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if known[name] {
+			t.Errorf("%s exists", name)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"holdpoint/cmd/holdpoint/internal/demo"
+	"holdpoint/translate/dialects"
 )
 
 // showDemo is `holdpoint demo`. Its Holdpoint has one variable and none of the caller's environment, so that it shows
@@ -54,7 +55,7 @@ func serveDemo(environ []string, t terminal) int {
 
 // demoHandler is Holdpoint as it is with nothing configured but the backend.
 func demoHandler(upstream string) (http.Handler, error) {
-	c, err := load([]string{prefix + "UPSTREAM=" + upstream})
+	c, err := load([]string{prefix + "UPSTREAM=" + upstream}, dialects.All())
 	if err != nil {
 		return nil, err
 	}

@@ -80,12 +80,12 @@
 //   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the
 //     question of a backend that ends its run in outcome "interrupt" and says no more; globs,
 //     name;name
-//   - HOLDPOINT_CONFIRM_PHRASES (none): phrases by which a text at the end of a run asks for a
+//   - HOLDPOINT_PHRASES_ASK (none): phrases by which a text at the end of a run asks for a
 //     confirmation, phrase;phrase; default stands for a list of English ones; none: it is not
 //     looked for
-//   - HOLDPOINT_CONFIRM_YES (Yes, please proceed.): user message by which a confirmation is
+//   - HOLDPOINT_PHRASES_YES (Yes, please proceed.): user message by which a confirmation is
 //     answered with yes
-//   - HOLDPOINT_CONFIRM_NO (No. Do not do it.): user message by which it is answered with no, or
+//   - HOLDPOINT_PHRASES_NO (No. Do not do it.): user message by which it is answered with no, or
 //     cancelled
 //   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server, with
 //     $prompt for the text or the list of answers, and as needed $session, $thread, $run, $state,
@@ -110,8 +110,8 @@
 //   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
 //   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what
 //     the agent says; only for agents that never ask, whose questions such a server drops
-//   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for; superagent does not
-//     start without it
+//   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for, as GET /api/v1/agents
+//     of the backend lists it; superagent does not start without it
 //   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a
 //     superagent server
 //   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's
@@ -134,6 +134,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"holdpoint/translate/dialects"
 )
 
 // What the process ends with. A second signal while streams are running down is an error, a bad configuration or
@@ -145,20 +147,21 @@ const (
 )
 
 func main() {
-	os.Exit(command(os.Args[1:], os.Environ(), terminal{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(command(os.Args[1:], os.Environ(), dialects.All(), terminal{os.Stdin, os.Stdout, os.Stderr}))
 }
 
 // A terminal is the three streams of the process. They are files, because whether one is a terminal decides on forms.
 type terminal struct{ in, out, err *os.File }
 
-// command runs the subcommand that args name.
-func command(args, environ []string, t terminal) int {
+// command runs the subcommand that args name. The list are the dialects that there are, with their
+// options at the defaults.
+func command(args, environ []string, list dialects.List, t terminal) int {
 	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	serve := flags.Bool("serve", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		printUsage(t.out)
+		printUsage(t.out, newConfig(list).variables())
 		return exitOK
 	case err != nil:
 		return misuse(t.err, err.Error())
@@ -167,7 +170,7 @@ func command(args, environ []string, t terminal) int {
 	if rest := flags.Args(); len(rest) > 1 {
 		switch err := flags.Parse(rest[1:]); {
 		case errors.Is(err, flag.ErrHelp):
-			printUsage(t.out)
+			printUsage(t.out, newConfig(list).variables())
 			return exitOK
 		case err != nil:
 			return misuse(t.err, err.Error())
@@ -180,9 +183,9 @@ func command(args, environ []string, t terminal) int {
 	}
 	switch name {
 	case "", "run":
-		return run(environ, t.err)
+		return run(environ, list, t.err)
 	case "check":
-		return check(environ, t)
+		return check(environ, list, t)
 	case "demo":
 		if *serve {
 			return serveDemo(environ, t)
@@ -192,7 +195,7 @@ func command(args, environ []string, t terminal) int {
 		printVersion(t.out)
 		return exitOK
 	case "help":
-		printUsage(t.out)
+		printUsage(t.out, newConfig(list).variables())
 		return exitOK
 	}
 	return misuse(t.err, fmt.Sprintf("no command %q", name))

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"holdpoint/internal/variables"
 )
 
 // origins are those of HOLDPOINT_CORS_ORIGINS, in the variable separated by semicolons as elsewhere, or by commas as lists of
@@ -24,7 +26,7 @@ func (o *origins) UnmarshalText(text []byte) error {
 	for _, one := range strings.FieldsFunc(string(text), func(c rune) bool { return strings.ContainsRune(";, \t\n", c) }) {
 		if err := checkOrigin(one); err != nil {
 			if one != string(text) {
-				err = fmt.Errorf("%s: %w", shownText(one), err)
+				err = fmt.Errorf("%s: %w", variables.Quote(one), err)
 			}
 			return err
 		}

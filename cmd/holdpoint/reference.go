@@ -4,49 +4,62 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"holdpoint/internal/variables"
 )
 
-// The reference of the environment in its three forms. They say the same, because all are made from variables(); tests
-// compare the package comment and docs/configuration.md with them.
+// The reference of the environment in its three forms. They say the same, because all are made from config.variables;
+// tests compare the package comment and docs/configuration.md with them.
+
+// variables are all that exist: the configuration's, and those of the dialects.
+func (c *config) variables() []variables.Variable {
+	list := append(c.group().Variables(), c.dialects.Variables()...)
+	for i := range list {
+		if list[i].Name == prefix+"DIALECT" {
+			list[i].Values = c.dialects.Names()
+		}
+	}
+	return list
+}
 
 // fallbackText is the default as the reference shows it.
-func (v variable) fallbackText() string {
+func fallbackText(v variables.Variable) string {
 	switch {
-	case v.name == prefix+"UPSTREAM":
+	case v.Name == prefix+"UPSTREAM":
 		return "required"
-	case v.fallback == "":
+	case v.Default == "":
 		return "none"
 	}
-	return v.fallback
+	return v.Default
 }
 
 // text is what the variable does, with the values that it takes where the sentence does not name them.
-func (v variable) text() string {
-	if v.values == nil {
-		return v.doc
+func text(v variables.Variable) string {
+	if v.Values == nil {
+		return v.Doc
 	}
-	return v.doc + "; one of " + strings.Join(v.values, ", ")
+	return v.Doc + "; one of " + strings.Join(v.Values, ", ")
 }
 
 // markdownTable is the section of docs/configuration.md between its markers, without them.
-func markdownTable() string {
+func markdownTable(list []variables.Variable) string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
-	for _, v := range variables() {
-		fallback := v.fallbackText()
-		if v.fallback != "" {
+	for _, v := range list {
+		fallback := fallbackText(v)
+		if v.Default != "" {
 			fallback = "`" + fallback + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.name, fallback, strings.ReplaceAll(v.text(), "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, fallback, strings.ReplaceAll(text(v), "|", `\|`))
 	}
 	return b.String()
 }
 
 // commentList is the section "Environment" of the package comment: a list item for each variable.
-func commentList() string {
+func commentList(list []variables.Variable) string {
 	var b strings.Builder
-	for _, v := range variables() {
-		b.WriteString(wrap(fmt.Sprintf("%s (%s): %s", v.name, v.fallbackText(), v.text()), "//   - ", "//     ", 100))
+	for _, v := range list {
+		b.WriteString(wrap(fmt.Sprintf("%s (%s): %s", v.Name, fallbackText(v), text(v)), "//   - ", "//     ", 100))
 	}
 	return b.String()
 }
@@ -67,10 +80,10 @@ durations are as Go writes them (15s, 1h30m).
 `
 
 // printUsage is `holdpoint -h`.
-func printUsage(w io.Writer) {
+func printUsage(w io.Writer, list []variables.Variable) {
 	io.WriteString(w, usageHead) //nolint:errcheck // a terminal that is gone
-	for _, v := range variables() {
-		fmt.Fprintf(w, "\n  %s (%s)\n%s", v.name, v.fallbackText(), wrap(v.text(), "      ", "      ", 100))
+	for _, v := range list {
+		fmt.Fprintf(w, "\n  %s (%s)\n%s", v.Name, fallbackText(v), wrap(text(v), "      ", "      ", 100))
 	}
 }
 

@@ -5,14 +5,17 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
+	"holdpoint/internal/variables"
 	"holdpoint/translate/dialects"
 )
 
 var update = flag.Bool("update", false, "rewrite the package comment in main.go and the table in docs/configuration.md")
+
+// all are the variables that there are.
+func all() []variables.Variable { return newConfig(dialects.All()).variables() }
 
 // TestConfigurationTable compares the table in docs/configuration.md with the struct. The table
 // stands between two lines `<!-- variables -->`. With -update the test writes it.
@@ -26,7 +29,7 @@ func TestConfigurationTable(t *testing.T) {
 	if len(parts) != 3 {
 		t.Fatalf("%s: want two markers %s around the table of variables, got %d", file, marker, len(parts)-1)
 	}
-	if got, want := strings.TrimSpace(parts[1]), strings.TrimSpace(markdownTable()); got != want {
+	if got, want := strings.TrimSpace(parts[1]), strings.TrimSpace(markdownTable(all())); got != want {
 		if *update {
 			parts[1] = "\n" + want + "\n"
 			if err := os.WriteFile(file, []byte(strings.Join(parts, marker)), 0o644); err != nil {
@@ -51,14 +54,14 @@ func TestPackageComment(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s: no section Environment, with another behind it, in the package comment", file)
 	}
-	if section != commentList() {
+	if section != commentList(all()) {
 		if *update {
-			if err := os.WriteFile(file, []byte(before+heading+commentList()+end+after), 0o644); err != nil {
+			if err := os.WriteFile(file, []byte(before+heading+commentList(all())+end+after), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			return
 		}
-		t.Errorf("%s: the section Environment differs from the struct config (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); want\n%s", file, commentList())
+		t.Errorf("%s: the section Environment differs from the struct config (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); want\n%s", file, commentList(all()))
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil || !strings.Contains(f.Doc.Text(), "# Environment") {
@@ -67,52 +70,25 @@ func TestPackageComment(t *testing.T) {
 }
 
 func TestReferenceIsComplete(t *testing.T) {
-	for _, v := range variables() {
+	for _, v := range all() {
 		switch {
-		case v.doc == "":
-			t.Errorf("%s has no tag doc", v.name)
-		case strings.HasSuffix(v.doc, "."):
-			t.Errorf("%s: doc ends in a full stop: %q", v.name, v.doc)
-		case fromKubernetes.MatchString(v.name):
-			t.Errorf("%s is a name that Kubernetes injects for some Service, so it would be ignored in a pod", v.name)
+		case v.Doc == "":
+			t.Errorf("%s has no tag doc", v.Name)
+		case strings.HasSuffix(v.Doc, "."):
+			t.Errorf("%s: doc ends in a full stop: %q", v.Name, v.Doc)
+		case fromKubernetes.MatchString(v.Name):
+			t.Errorf("%s is a name that Kubernetes injects for some Service, so it would be ignored in a pod", v.Name)
 		}
 	}
 	// The names of the issue, so that none is renamed by accident: they are the stable surface.
 	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT REFUSAL IDS STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
 		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
 		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL LANGGRAPH_NS_IDS DRAFT_CANCEL DRAFT_APPROVAL_TOOLS AGENT_FRAMEWORK_CANCEL
-		CONFIRM_PHRASES CONFIRM_YES CONFIRM_NO SUPERAGENT_AGENT_ID SUPERAGENT_PREFIX SUPERAGENT_TIMEOUT
+		PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID SUPERAGENT_PREFIX SUPERAGENT_TIMEOUT
 		STRANDS_BODY STRANDS_HEADERS STRANDS_PATHS STRANDS_ANSWERS STRANDS_SCHEMAS STRANDS_REASONS STRANDS_INTERRUPTS
 		STRANDS_METADATA_REASON STRANDS_REASONING STRANDS_TEXT`) {
-		if !strings.Contains(markdownTable(), "| `HOLDPOINT_"+name+"` |") {
+		if !strings.Contains(markdownTable(all()), "| `HOLDPOINT_"+name+"` |") {
 			t.Errorf("HOLDPOINT_%s is gone", name)
-		}
-	}
-}
-
-// prefixOf is the prefix of the variables of the dialect whose options a field holds. Those of phrases say what they do, for
-// they switch a dialect on that auto does not ask without them.
-func prefixOf(field string) string {
-	if field == "Phrases" {
-		return "CONFIRM_"
-	}
-	for _, name := range dialects.Names() {
-		if strings.EqualFold(strings.ReplaceAll(name, "-", ""), field) {
-			return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_"
-		}
-	}
-	return "of no dialect"
-}
-
-// TestEveryDialectHasItsVariables finds options of a dialect that the configuration forgot.
-func TestEveryDialectHasItsVariables(t *testing.T) {
-	for f := range reflect.TypeFor[dialects.Options]().Fields() {
-		if f.Type.Kind() != reflect.Struct {
-			continue
-		}
-		want := prefixOf(f.Name)
-		if got, ok := reflect.TypeFor[config]().FieldByName(f.Name); !ok || got.Type != f.Type || got.Tag.Get("envPrefix") != want {
-			t.Errorf("config has no field %s of type %s with envPrefix:%q", f.Name, f.Type, want)
 		}
 	}
 }

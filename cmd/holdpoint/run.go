@@ -12,11 +12,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"holdpoint/translate/dialects"
 )
 
 // run is `holdpoint run`: the proxy until a signal ends it.
-func run(environ []string, stderr *os.File) int {
-	c, err := load(environ)
+func run(environ []string, list dialects.List, stderr *os.File) int {
+	c, err := load(environ, list)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return exitMisuse
@@ -43,7 +45,7 @@ func run(environ []string, stderr *os.File) int {
 }
 
 // newLogger is the logger that c asks for.
-func newLogger(c config, w *os.File) *slog.Logger {
+func newLogger(c *config, w *os.File) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		level = slog.LevelInfo // load has judged it
@@ -57,7 +59,7 @@ func newLogger(c config, w *os.File) *slog.Logger {
 }
 
 // logStart tells what is in effect, once, and what follows from it that a user may not expect.
-func logStart(c config, logger *slog.Logger) {
+func logStart(c *config, logger *slog.Logger) {
 	var attrs []any
 	for _, s := range c.settings() {
 		attrs = append(attrs, slog.String(strings.ToLower(strings.TrimPrefix(s.name, prefix)), s.value))
@@ -67,9 +69,6 @@ func logStart(c config, logger *slog.Logger) {
 	}
 	logger.Info("configuration", attrs...)
 	logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message")
-	if w := c.LangGraph.Warning(); w != "" {
-		logger.Warn(w, "variable", "HOLDPOINT_LANGGRAPH_CANCEL")
-	}
 	if c.CORSOrigins.everybody() {
 		logger.Warn("pages of every origin may read answers: whoever opens one anywhere, from where Holdpoint can be reached, lends it that reach", "variable", "HOLDPOINT_CORS_ORIGINS")
 	}

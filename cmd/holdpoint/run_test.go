@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"holdpoint/translate/dialects"
 )
 
 // A stream is a handler whose response lasts until it is drained.
@@ -136,7 +138,7 @@ func TestARunIsDrained(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer backend.Close()
-	c, err := load([]string{"HOLDPOINT_UPSTREAM=" + backend.URL})
+	c, err := load([]string{"HOLDPOINT_UPSTREAM=" + backend.URL}, dialects.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,8 @@ import (
 	"math"
 	"net"
 	"net/url"
-	"reflect"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/caarlos0/env/v11"
 )
 
 // A size is a number of bytes, written as such or with a unit: 16777216, 16MiB, 8MB, 4Mi.
@@ -83,47 +79,22 @@ func (p percent) String() string { return strconv.Itoa(int(p)) + "%" }
 // share is the number; 0, no bound, for all of it.
 func (p percent) share() int { return int(p) % 100 }
 
-// parsers read the types that have no text form of their own. Their errors say what was wanted and leave the value to
-// the caller, who knows what of it may be shown.
-func parsers() map[reflect.Type]env.ParserFunc {
-	return map[reflect.Type]env.ParserFunc{
-		reflect.TypeFor[bool]():          parseBool,
-		reflect.TypeFor[int]():           parseCount,
-		reflect.TypeFor[time.Duration](): parseDuration,
-		reflect.TypeFor[url.URL]():       parseUpstream,
-	}
+// An address is that of the backend.
+type address struct{ *url.URL }
+
+// UnmarshalText reads an address.
+func (a *address) UnmarshalText(text []byte) error {
+	u, err := parseUpstream(string(text))
+	*a = address{u}
+	return err
 }
 
-func parseBool(v string) (any, error) {
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		return nil, errors.New("want true or false")
-	}
-	return b, nil
-}
-
-func parseCount(v string) (any, error) {
-	n, err := strconv.ParseInt(v, 10, 32)
-	if err != nil || n < 1 {
-		return nil, fmt.Errorf("want a whole number from 1 to %d", math.MaxInt32)
-	}
-	return int(n), nil
-}
-
-func parseDuration(v string) (any, error) {
-	d, err := time.ParseDuration(v)
-	switch {
-	case err != nil:
-		return nil, errors.New("no duration, want a number with a unit, such as 15s, 1h30m or 0")
-	case d < 0:
-		return nil, errors.New("must not be negative")
-	}
-	return d, nil
-}
+// String is the address as logs may hold it.
+func (a address) String() string { return shownURL(a.URL) }
 
 // parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password included, so they
 // are not passed on.
-func parseUpstream(v string) (any, error) {
+func parseUpstream(v string) (*url.URL, error) {
 	if !strings.Contains(v, "://") {
 		return nil, errors.New("scheme missing, want http:// or https://")
 	}
@@ -142,7 +113,7 @@ func parseUpstream(v string) (any, error) {
 	case u.Fragment != "" || strings.HasSuffix(v, "#"):
 		return nil, errors.New("a fragment (#) never reaches a server, leave it out")
 	}
-	return *u, nil
+	return u, nil
 }
 
 func validPort(p string) bool {
@@ -196,39 +167,4 @@ func shownURL(u *url.URL) string {
 		c.RawQuery = strings.Join(pairs, "&")
 	}
 	return c.String()
-}
-
-// shownText is a value as an error may quote it: what stands where an address has its user info or its query is cut,
-// also when the whole is no address, and so is what is too long to read.
-func shownText(v string) string {
-	const longest = 120
-	if scheme, rest, ok := strings.Cut(v, "://"); ok {
-		if at := strings.LastIndex(rest, "@"); at >= 0 {
-			v = scheme + "://xxxxx" + rest[at:]
-		}
-		if head, _, ok := strings.Cut(v, "?"); ok {
-			v = head + "?xxxxx"
-		}
-	} else if at := strings.LastIndex(v, "@"); at >= 0 {
-		v = "xxxxx" + v[at:]
-	}
-	if len(v) > longest {
-		v = strings.ToValidUTF8(v[:longest], "") + "…"
-	}
-	return strconv.Quote(v)
-}
-
-// shownDuration is a duration without the zero units at its end: 720h, not 720h0m0s.
-func shownDuration(d time.Duration) string {
-	if d == 0 {
-		return "0"
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -26,11 +26,12 @@ var places = []place{
 	{"internal/agui", nil, "the vocabulary of the wire is below everything: what it imported, everything would import"},
 	{"internal/sse", []string{"internal/without"}, "framing knows bytes, not what they mean; so it can be read, fuzzed and trusted alone"},
 	{"internal/without", nil, "it is constants, for builds that are only measured"},
+	{"internal/variables", nil, "it reads whatever struct it is given, the binary's and the dialects' by the same rules"},
 	{"internal/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
 	{"translate/kit", []string{"internal/agui", "translate"}, "dialects are made with it, so it knows none of them"},
-	{"translate/dialects", []string{"translate", "translate/*"}, "it lists the dialects and does nothing else"},
+	{"translate/dialects", []string{"internal/variables", "translate", "translate/*"}, "it lists the dialects, reads their options, and does nothing else"},
 	{"translate/internal/strandsapi", []string{"internal/agui", "translate", "translate/kit"}, "what Strands says is one thing, on whichever wire; the dialects of Strands alone know it"},
 	{"translate/strands/internal/*", []string{"internal/agui"}, "what the repr of a Python object says has nothing to do with what a run is"},
 	{"translate/strands", []string{"internal/agui", "translate", "translate/kit", "translate/internal/strandsapi", "translate/strands/internal/*"}, "as any dialect; what it is made of stays in its folder"},
@@ -61,7 +62,7 @@ var confined = []struct {
 	why   string
 }{
 	{"net/http/", []string{"proxy", "proxy/internal/stream", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
-	{"github.com/caarlos0/env/", []string{"cmd/*"}, false, "configuration is read in one place"},
+	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract"}, false, "payloads are judged in one place, with remote references off"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},

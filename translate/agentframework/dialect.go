@@ -29,6 +29,7 @@ package agentframework
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -50,6 +51,14 @@ type Options struct {
 	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
 }
 
+// Check says what is wrong with the options.
+func (o Options) Check() []error {
+	if err := o.Cancel.DeniesOnly(); len(o.Cancel) > 0 && err != nil {
+		return []error{kit.WrongOption("CANCEL", err)}
+	}
+	return nil
+}
+
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	cancel json.RawMessage
@@ -57,12 +66,12 @@ type Dialect struct {
 }
 
 // New makes the dialect. No Cancel is false.
-func New(o Options) (*Dialect, error) {
+func New(o Options, _ translate.Warn) (*Dialect, error) {
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("agentframework: %w", err)
+	}
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")
-	}
-	if err := o.Cancel.DeniesOnly(); err != nil {
-		return nil, fmt.Errorf("agentframework: CANCEL %s: %w", o.Cancel, err)
 	}
 	return &Dialect{cancel: json.RawMessage(o.Cancel), seed: maphash.MakeSeed()}, nil
 }

@@ -144,7 +144,7 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 // Where nobody knows the dialect, all that this framework takes for a decision is told if nothing was said behind it. In a history
 // only what is a decision and nothing else is touched, and not what passed.
 func TestForgottenDecisions(t *testing.T) {
-	d, err := New(Options{})
+	d, err := New(Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func play(t testing.TB, run translate.Run, l *log, stream ...string) played {
 
 func newDialect(t testing.TB) *Dialect {
 	t.Helper()
-	d, err := New(Options{})
+	d, err := New(Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return auto.New([]translate.Dialect{lg, standard.New()}, auto.Options{Warn: warn})
+	return auto.New([]translate.Dialect{lg, new(standard.Dialect)}, auto.Options{Warn: warn})
 }
 
 // play gives a stream to a run and returns what the client gets, the terminal event apart.

@@ -266,11 +266,11 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream := slices.Concat([]string{started}, call, c.behind)
-			af, err := agentframework.New(agentframework.Options{})
+			af, err := agentframework.New(agentframework.Options{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := auto.New([]translate.Dialect{af, standard.New()}, auto.Options{})
+			d := auto.New([]translate.Dialect{af, new(standard.Dialect)}, auto.Options{})
 			_, run, err := d.Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 			if err != nil {
 				t.Fatal(err)

@@ -58,12 +58,12 @@ const Name = "aws-strands"
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	rules strandsapi.Rules
-	warn  func(msg string, args ...any)
+	warn  translate.Warn
 	lost  sync.Once // of warn
 }
 
 // New makes the dialect. warn, which may be nil, is told of a pause that was lost, once.
-func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
+func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := o.Answers.check(); err != nil {
 		return nil, fmt.Errorf("awsstrands: ANSWERS %w", err)
 	}

@@ -8,8 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/phrases"
-	"holdpoint/translate/superagent"
+	"holdpoint/translate/auto"
 )
 
 type noTranscript struct{}
@@ -38,15 +37,12 @@ func BenchmarkRun(b *testing.B) {
 	}
 	request := translate.Request{Input: in, Came: in.Messages, Transcript: noTranscript{}}
 	text := strings.Repeat("x", 135)
-	for _, name := range Names() {
-		o := Options{Superagent: superagent.Options{AgentID: "a"}}
-		if name == phrases.Name { // auto would ask it too
-			o.Phrases.Phrases = phrases.List{"shall I"}
+	for _, name := range All().Names() {
+		list := All()
+		if name != auto.Name { // which is to ask those that need nothing only
+			list = ready(b)
 		}
-		d, err := New(name, o)
-		if err != nil {
-			b.Fatal(err)
-		}
+		d := made(b, list, name)
 		if _, foreign := d.(translate.Foreign); foreign {
 			b.Run(name+"/text", func(b *testing.B) {
 				piece := pieceOf[name]

@@ -1,5 +1,6 @@
-// Package dialects lists the dialects that Holdpoint speaks. The list is explicit and ordered: it is the order in which
-// auto asks them.
+// Package dialects lists the dialects that Holdpoint speaks. A dialect is a folder and a line here.
+// The configuration, `holdpoint check`, `holdpoint -h`, the tables of the documents and the tests go
+// by this list.
 package dialects
 
 import (
@@ -7,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdpoint/internal/variables"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/auto"
@@ -20,72 +22,105 @@ import (
 	"holdpoint/translate/superagent"
 )
 
-// Options of all dialects. Warn, which may be nil, is told what an operator should know.
-type Options struct {
-	AgentFramework agentframework.Options
-	LangGraph      langgraph.Options
-	AWSStrands     awsstrands.Options
-	Draft          draft.Options
-	Phrases        phrases.Options
-	Strands        strands.Options
-	Superagent     superagent.Options
-	Warn           func(msg string, args ...any)
-}
-
-// entries are all dialects, in the order in which auto asks: agui behind those that know the shape of an outcome, for it takes
-// every one; phrases behind all, for it guesses, and only if it has any; those that do not speak AG-UI are always named.
-func entries() []entry {
-	return []entry{
-		{agentframework.Name, func(o Options) (translate.Dialect, error) { return agentframework.New(o.AgentFramework) }},
-		{langgraph.Name, func(o Options) (translate.Dialect, error) { return langgraph.New(o.LangGraph, o.Warn) }},
-		{awsstrands.Name, func(o Options) (translate.Dialect, error) { return awsstrands.New(o.AWSStrands, o.Warn) }},
-		{requestapproval.Name, func(Options) (translate.Dialect, error) { return requestapproval.New(), nil }},
-		{draft.Name, func(o Options) (translate.Dialect, error) { return draft.New(o.Draft, o.Warn) }},
-		{standard.Name, func(Options) (translate.Dialect, error) { return standard.New(), nil }},
-		{phrases.Name, func(o Options) (translate.Dialect, error) { return phrases.New(o.Phrases) }},
-		{strands.Name, func(o Options) (translate.Dialect, error) { return strands.New(o.Strands, o.Warn) }},
-		{superagent.Name, func(o Options) (translate.Dialect, error) { return superagent.New(o.Superagent) }},
+// All are the dialects, with their options at the defaults. auto asks them in this order. agui stands
+// behind those that know the shape of an outcome, for it takes every one. phrases stands behind all,
+// for it guesses.
+func All() List {
+	return List{
+		entry(agentframework.Name, agentframework.New),
+		entry(langgraph.Name, langgraph.New),
+		entry(awsstrands.Name, awsstrands.New),
+		entry(requestapproval.Name, requestapproval.New),
+		entry(draft.Name, draft.New),
+		entry(standard.Name, standard.New),
+		entry(phrases.Name, phrases.New),
+		entry(strands.Name, strands.New),
+		entry(superagent.Name, superagent.New),
 	}
 }
 
-type entry struct {
-	name string
-	make func(Options) (translate.Dialect, error)
-}
-
-// named says whether auto does not ask the dialect.
-func (e entry) named(o Options) bool {
-	return e.name == strands.Name || e.name == superagent.Name || e.name == phrases.Name && len(o.Phrases.Phrases) == 0
-}
+// A List is a list of dialects in the order in which auto asks them.
+type List []Entry
 
 // Names of the dialects for a reader: auto first, the others by the alphabet.
-func Names() []string {
+func (l List) Names() []string {
 	names := []string{auto.Name}
-	for _, e := range entries() {
-		names = append(names, e.name)
+	for _, e := range l {
+		names = append(names, e.Name)
 	}
 	slices.Sort(names[1:])
 	return names
 }
 
-// New makes a dialect by its name.
-func New(name string, o Options) (translate.Dialect, error) {
-	var list []translate.Dialect
-	for _, e := range entries() {
-		if e.name != name && e.named(o) {
-			continue
+// Variables are those of all the dialects.
+func (l List) Variables() []variables.Variable {
+	var list []variables.Variable
+	for _, e := range l {
+		list = append(list, e.group().Variables()...)
+	}
+	return list
+}
+
+// Read fills the options of all the dialects from an environment. It returns an error for each
+// variable that cannot be read.
+func (l List) Read(environment map[string]string) []error {
+	var errs []error
+	for _, e := range l {
+		errs = append(errs, e.group().Read(environment)...)
+	}
+	return errs
+}
+
+// Check says what is wrong with the options of all the dialects, and what the named one lacks.
+func (l List) Check(name string) []error {
+	var errs []error
+	for _, e := range l {
+		errs = append(errs, e.check()...)
+		if e.Name == name {
+			errs = append(errs, e.lacks()...)
 		}
-		one, err := e.make(o)
-		switch {
-		case err != nil:
-			return nil, err
-		case e.name == name:
-			return one, nil
-		}
-		list = append(list, one)
+	}
+	return errs
+}
+
+// New makes the dialect of that name of its options. warn, which may be nil, is told what an operator
+// should know.
+//
+// auto is made of all the dialects but those that do not speak AG-UI and those that need something
+// which is not set.
+func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
+	if warn == nil {
+		warn = func(string, ...any) {}
 	}
 	if name == auto.Name {
-		return auto.New(list, auto.Options{Warn: o.Warn}), nil
+		list, err := l.asked(warn)
+		if err != nil {
+			return nil, err
+		}
+		return auto.New(list, auto.Options{Warn: warn}), nil
 	}
-	return nil, fmt.Errorf("dialects: no dialect %q, want one of %s", name, strings.Join(Names(), ", "))
+	for _, e := range l {
+		if e.Name == name {
+			return e.New(warn)
+		}
+	}
+	return nil, fmt.Errorf("dialects: no dialect %q, want one of %s", name, strings.Join(l.Names(), ", "))
+}
+
+// asked are the dialects that auto asks.
+func (l List) asked(warn translate.Warn) ([]translate.Dialect, error) {
+	var list []translate.Dialect
+	for _, e := range l {
+		if len(e.lacks()) > 0 {
+			continue
+		}
+		one, err := e.New(warn)
+		if err != nil {
+			return nil, err
+		}
+		if _, foreign := one.(translate.Foreign); !foreign {
+			list = append(list, one)
+		}
+	}
+	return list, nil
 }

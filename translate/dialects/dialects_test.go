@@ -9,54 +9,107 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
-	"holdpoint/translate/kit"
+	"holdpoint/translate/auto"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
-	"holdpoint/translate/superagent"
+	"holdpoint/translate/standard"
 )
 
-var mayI = phrases.Options{Phrases: phrases.List{"may i"}}
-
 func TestNew(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"auto", "agent-framework", "agui", "aws-strands", "draft", "langgraph", "phrases", "request-approval", "strands", "superagent"}) {
-		t.Errorf("names %q", got)
+	list := ready(t)
+	if names := list.Names(); names[0] != auto.Name || !slices.IsSorted(names[1:]) || len(names) != 1+len(list) {
+		t.Errorf("names %q", names)
 	}
-	for _, name := range Names() {
-		d, err := New(name, Options{Superagent: superagent.Options{AgentID: "a"}, Phrases: mayI})
-		if err != nil || d.Name() != name {
+	for _, name := range list.Names() {
+		if d, err := list.New(name, nil); err != nil || d.Name() != name {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if _, err := New("martian", Options{}); err == nil || !strings.Contains(err.Error(), "auto, agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands, superagent") {
+	if _, err := list.New("martian", nil); err == nil || !strings.Contains(err.Error(), strings.Join(list.Names(), ", ")) {
 		t.Errorf("an unknown dialect: %v", err)
-	}
-	if _, err := New("phrases", Options{}); err == nil || !strings.Contains(err.Error(), "PHRASES") {
-		t.Errorf("phrases without any: %v", err)
-	}
-	if _, err := New("superagent", Options{}); err == nil || !strings.Contains(err.Error(), "AGENT_ID") {
-		t.Errorf("superagent without an agent: %v", err)
-	}
-	if _, err := New("auto", Options{LangGraph: langgraph.Options{Cancel: kit.JSON("no")}}); err == nil {
-		t.Error("an option that is wrong was taken")
 	}
 }
 
-// auto asks in this order: agui takes every outcome, so nobody behind it gets one, and phrases guesses.
-func TestOrder(t *testing.T) {
-	for want, o := range map[string]Options{
-		"agent-framework langgraph aws-strands request-approval draft agui":         {},
-		"agent-framework langgraph aws-strands request-approval draft agui phrases": {Phrases: mayI},
-	} {
-		var names []string
-		for _, e := range entries() {
-			if !e.named(o) {
-				names = append(names, e.name)
-			}
+// A dialect that needs something is left out of auto without it. Naming it is an error that says what is missing.
+func TestNeeds(t *testing.T) {
+	list, needy := All(), 0
+	asked := asked(t, list)
+	for _, e := range list {
+		o, ok := e.Options.(interface{ Needs() string })
+		if !ok || o.Needs() == "" {
+			continue
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("order %q, want %q", got, want)
+		needy++
+		if slices.Contains(asked, e.Name) {
+			t.Errorf("auto asks %s, which needs %s", e.Name, o.Needs())
+		}
+		if _, err := list.New(e.Name, nil); err == nil || !strings.Contains(err.Error(), e.Prefix+o.Needs()+" is not set") {
+			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
+	if needy == 0 {
+		t.Error("no dialect needs anything: this test shows nothing")
+	}
+}
+
+func TestForeignDialectsAreNamed(t *testing.T) {
+	list := ready(t)
+	asked := asked(t, list)
+	for _, e := range list {
+		if in := slices.Contains(asked, e.Name); in == isForeign(made(t, list, e.Name)) {
+			t.Errorf("auto asks %s: %v", e.Name, in)
+		}
+	}
+}
+
+// An option that is wrong is an error of the dialect that has it, and of auto if that asks the dialect.
+func TestWrongOptions(t *testing.T) {
+	for _, name := range []string{langgraph.Name, auto.Name} {
+		list := All()
+		if errs := list.Read(map[string]string{"HOLDPOINT_LANGGRAPH_CANCEL": "true"}); errs != nil {
+			t.Fatal(errs)
+		}
+		const want = `HOLDPOINT_LANGGRAPH_CANCEL "true": it could be taken for an approval`
+		if _, err := list.New(name, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if errs := list.Check(name); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// TestOrder: auto asks the dialects in the order of the list. agui takes every outcome, so nobody behind it gets one. phrases
+// guesses, so nobody stands behind it.
+func TestOrder(t *testing.T) {
+	const outcome = `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"agui:interrupt","metadata":{"langgraph":{},"agent_framework":{},"strandsName":"x"}}]}}`
+	list := ready(t)
+	names := asked(t, list)
+	if names[len(names)-1] != phrases.Name {
+		t.Errorf("%s is asked last", names[len(names)-1])
+	}
+	for n, name := range names {
+		verdict := made(t, list, name).Sign(agui.NewEvent([]byte(outcome)), agui.Call{}, noTranscript{})
+		if behind := n > slices.Index(names, standard.Name); behind && verdict != translate.No {
+			t.Errorf("%s is asked behind %s, and takes an outcome", name, standard.Name)
+		} else if name == standard.Name && verdict != translate.Mine {
+			t.Errorf("%s does not take every outcome", name)
+		}
+	}
+}
+
+// asked are the names of those that auto asks.
+func asked(t *testing.T, list List) []string {
+	t.Helper()
+	dialects, err := list.asked(func(string, ...any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range dialects {
+		names = append(names, d.Name())
+	}
+	return names
 }
 
 // TestFieldReaders: who says that answers come in fields only finds none in a message, whatever the messages look like; auto says
@@ -67,18 +120,13 @@ func TestFieldReaders(t *testing.T) {
 	const props = `"forwardedProps":{"command":{"resume":true}}`
 	const entry = `"resume":[{"interruptId":"c~1","status":"resolved","payload":{"approved":true}}]`
 	all := map[string]int{}
-	auto, err := New("auto", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range Names()[1:] {
-		d, err := New(name, Options{Superagent: superagent.Options{AgentID: "a"}, Phrases: mayI})
-		if err != nil {
-			t.Fatal(err)
-		}
+	list := ready(t)
+	auto, asked := made(t, list, auto.Name), asked(t, list)
+	for _, name := range list.Names()[1:] {
+		d := made(t, list, name)
 		reader, _ := d.(translate.FieldReader)
 		fields := reader != nil && reader.FieldsOnly(name)
-		if one := slices.Contains([]string{"agent-framework", "langgraph", "aws-strands", "request-approval", "draft", "agui"}, name); one && fields != auto.(translate.FieldReader).FieldsOnly(name) {
+		if slices.Contains(asked, name) && fields != auto.(translate.FieldReader).FieldsOnly(name) {
 			t.Errorf("%s: auto says otherwise", name)
 		}
 		p := agui.Pause{ID: "p", Dialect: name, Interrupts: []agui.Interrupt{{ID: "c~1", Native: "c", Object: []byte(`{"id":"c~1","reason":"tool_call","toolCallId":"c"}`)}}}
@@ -116,7 +164,7 @@ func TestFieldReaders(t *testing.T) {
 // each round under ids of its own. What a Run keeps of them grows now and then; that is less than one allocation for a round.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	const rounds = 200
-	for _, name := range Names() {
+	for _, name := range All().Names() {
 		d := fresh(t, name, nil)
 		if isForeign(d) {
 			continue // it makes its events

@@ -14,15 +14,13 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/langgraph"
-	"holdpoint/translate/phrases"
-	"holdpoint/translate/superagent"
 )
 
 // TestPassesIsTrue: what a Run says that it does not look at is emitted as it came, in its frame, and all that the Run says and
 // does is the same if it was never shown: in streams of every dialect's own backends with others' events among them, in plain
 // runs, in resumes and in the exchanges behind them.
 func TestPassesIsTrue(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range All().Names() {
 		if d := fresh(t, name, nil); isForeign(d) {
 			continue
 		}
@@ -49,7 +47,7 @@ func TestPassesIsTrue(t *testing.T) {
 // costs nothing.
 func TestWhatPasses(t *testing.T) {
 	bulk := []agui.Type{agui.TextContent, agui.CallArgs, agui.Raw, agui.StateDelta, agui.Unknown}
-	for _, name := range Names() {
+	for _, name := range All().Names() {
 		d := fresh(t, name, nil)
 		if isForeign(d) {
 			continue
@@ -99,11 +97,12 @@ func parse(t testing.TB, body string) agui.RunInput {
 
 func fresh(t testing.TB, name string, warned *[]string) translate.Dialect {
 	t.Helper()
-	o := Options{Phrases: phrases.Options{Phrases: phrases.List{"shall i proceed", "may i"}}, Superagent: superagent.Options{AgentID: "a"}}
-	if warned != nil {
-		o.Warn = func(msg string, _ ...any) { *warned = append(*warned, msg) }
+	warn := func(msg string, _ ...any) {
+		if warned != nil {
+			*warned = append(*warned, msg)
+		}
 	}
-	d, err := New(name, o)
+	d, err := ready(t).New(name, warn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,8 @@ package draft
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -42,16 +44,16 @@ const Name = "draft"
 type Dialect struct {
 	cancel json.RawMessage
 	tools  Names
-	warn   func(msg string, args ...any)
+	warn   translate.Warn
 	once   sync.Once // of warn
 }
 
 // New makes the dialect. warn, which may be nil, is told of a pause that passes as a plain end, once.
-func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
-	o = o.withDefaults()
-	if err := o.check(); err != nil {
-		return nil, err
+func New(o Options, warn translate.Warn) (*Dialect, error) {
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("draft: %w", err)
 	}
+	o = o.withDefaults()
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}

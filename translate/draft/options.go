@@ -33,11 +33,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) check() error {
+// Check says what is wrong with the options.
+func (o Options) Check() []error {
+	o = o.withDefaults()
+	var errs []error
 	if err := o.Cancel.DeniesOnly(); err != nil {
-		return fmt.Errorf("draft: CANCEL %s: %w", o.Cancel, err)
+		errs = append(errs, kit.WrongOption("CANCEL", err))
 	}
-	return o.ApprovalTools.check()
+	if err := o.ApprovalTools.check(); err != nil {
+		errs = append(errs, kit.WrongOption("APPROVAL_TOOLS", err))
+	}
+	return errs
 }
 
 // Names are patterns of path.Match, in a variable separated by semicolons.
@@ -60,7 +66,7 @@ func (n Names) String() string { return strings.Join(n, ";") }
 func (n Names) check() error {
 	for _, pattern := range n {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return fmt.Errorf("draft: APPROVAL_TOOLS: %q is no pattern", pattern)
+			return fmt.Errorf("%q is no pattern", pattern)
 		}
 	}
 	return nil

@@ -11,6 +11,22 @@ import (
 	"holdpoint/internal/agui"
 )
 
+// An OptionError says what is wrong with an option of a dialect. Name is the variable's, without the
+// dialect's prefix.
+type OptionError struct {
+	Name string
+	Err  error
+}
+
+// WrongOption makes one.
+func WrongOption(name string, err error) error { return &OptionError{name, err} }
+
+// Error says what is wrong.
+func (e *OptionError) Error() string { return e.Name + ": " + e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *OptionError) Unwrap() error { return e.Err }
+
 // JSON is a JSON value in an option of a dialect.
 type JSON json.RawMessage
 

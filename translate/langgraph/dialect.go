@@ -23,6 +23,7 @@ package langgraph
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -47,17 +48,20 @@ type Options struct {
 	NSIDs bool `env:"NS_IDS" envDefault:"false" doc:"compute the ids of interrupts that have a namespace only; right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones"`
 }
 
-// CheckCancel says what is wrong with Cancel, nil if nothing is. null passes: as the answer of a question it is a value like
-// any other, and false to whoever asks no more than that.
-func (o Options) CheckCancel() error {
+// Check says what is wrong with the options. null passes: as the answer of a question it is a value like any other, and false to
+// whoever asks no more than that.
+func (o Options) Check() []error {
 	if len(o.Cancel) == 0 || isNull(json.RawMessage(o.Cancel)) {
 		return nil
 	}
-	return o.Cancel.DeniesOnly()
+	if err := o.Cancel.DeniesOnly(); err != nil {
+		return []error{kit.WrongOption("CANCEL", err)}
+	}
+	return nil
 }
 
-// Warning is what an operator should know of the options, "" for nothing.
-func (o Options) Warning() string {
+// warning is what an operator should know of the options, "" for nothing.
+func (o Options) warning() string {
 	if len(o.Cancel) == 0 || falsy(json.RawMessage(o.Cancel)) {
 		return ""
 	}
@@ -68,21 +72,24 @@ func (o Options) Warning() string {
 type Dialect struct {
 	cancel json.RawMessage
 	nsIDs  bool
-	warn   func(msg string, args ...any)
+	warn   translate.Warn
 	blind  sync.Once
 }
 
 // New makes the dialect. No Cancel is false. warn, which may be nil, is told once of questions of which nobody can tell who gets
 // the answer.
-func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
+func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("langgraph: %w", err)
+	}
+	if text := o.warning(); text != "" {
+		warn(text, "variable", "HOLDPOINT_LANGGRAPH_CANCEL")
+	}
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")
-	}
-	if err := o.CheckCancel(); err != nil {
-		return nil, fmt.Errorf("langgraph: CANCEL %s: %w", o.Cancel, err)
 	}
 	return &Dialect{cancel: json.RawMessage(o.Cancel), nsIDs: o.NSIDs, warn: warn}, nil
 }

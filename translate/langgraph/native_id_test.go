@@ -42,7 +42,7 @@ func TestReviewConfigsAreFoundByName(t *testing.T) {
 
 func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
 	for cancel, want := range map[string]bool{``: false, `false`: false, `null`: false, `""`: false, `0`: false, `true`: true, `"no"`: true, `{"approved":false}`: true} {
-		if got := (Options{Cancel: kit.JSON(cancel)}).Warning() != ""; got != want {
+		if got := (Options{Cancel: kit.JSON(cancel)}).warning() != ""; got != want {
 			t.Errorf("%s: %v", cancel, got)
 		}
 	}

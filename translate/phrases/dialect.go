@@ -1,7 +1,7 @@
 // Package phrases makes a confirmation of a question that a backend asks in words alone: a run that ends as if all was well,
 // and whose last text holds a phrase such as "shall I proceed". The answer goes back as a user message.
 //
-// It is for AG-UI backends of any kind that have no way to pause; off unless HOLDPOINT_CONFIRM_PHRASES is set, for it
+// It is for AG-UI backends of any kind that have no way to pause; off unless HOLDPOINT_PHRASES_ASK is set, for it
 // guesses. auto asks it last. The default phrases are superagent's; they are found anywhere in the text, in any case.
 //
 // Its mistakes, both of them:
@@ -47,18 +47,12 @@ type Dialect struct {
 }
 
 // New makes the dialect.
-func New(o Options) (*Dialect, error) {
-	if len(o.Phrases) == 0 {
-		return nil, errors.New("phrases: PHRASES is not set, want phrases, such as default")
-	}
-	if err := o.CheckYes(); err != nil {
-		return nil, fmt.Errorf("phrases: YES %q: %w", o.Yes, err)
-	}
-	if err := o.CheckNo(); err != nil {
-		return nil, fmt.Errorf("phrases: NO %q: %w", o.No, err)
+func New(o Options, _ translate.Warn) (*Dialect, error) {
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("phrases: %w", err)
 	}
 	o = o.withDefaults()
-	return &Dialect{phrases: o.Phrases, yes: o.Yes, no: o.No}, nil
+	return &Dialect{phrases: o.Ask, yes: o.Yes, no: o.No}, nil
 }
 
 // Name implements translate.Dialect.

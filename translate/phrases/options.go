@@ -11,11 +11,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options of the dialect, HOLDPOINT_CONFIRM_*.
+// Options of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
-	Phrases List   `env:"PHRASES" doc:"phrases by which a text at the end of a run asks for a confirmation, phrase;phrase; default stands for a list of English ones; none: it is not looked for"`
-	Yes     string `env:"YES" envDefault:"Yes, please proceed." doc:"user message by which a confirmation is answered with yes"`
-	No      string `env:"NO" envDefault:"No. Do not do it." doc:"user message by which it is answered with no, or cancelled"`
+	Ask List   `env:"ASK" doc:"phrases by which a text at the end of a run asks for a confirmation, phrase;phrase; default stands for a list of English ones; none: it is not looked for"`
+	Yes string `env:"YES" envDefault:"Yes, please proceed." doc:"user message by which a confirmation is answered with yes"`
+	No  string `env:"NO" envDefault:"No. Do not do it." doc:"user message by which it is answered with no, or cancelled"`
 }
 
 const (
@@ -33,16 +33,35 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckYes says what is wrong with the words for yes.
-func (o Options) CheckYes() error {
+// Needs is what must be set: no text asks by itself.
+func (o Options) Needs() string {
+	if len(o.Ask) == 0 {
+		return "ASK"
+	}
+	return ""
+}
+
+// Check says what is wrong with the options.
+func (o Options) Check() []error {
+	var errs []error
+	if err := o.checkYes(); err != nil {
+		errs = append(errs, kit.WrongOption("YES", err))
+	}
+	if err := o.checkNo(); err != nil {
+		errs = append(errs, kit.WrongOption("NO", err))
+	}
+	return errs
+}
+
+func (o Options) checkYes() error {
 	if o.Yes != "" && len(words(o.Yes)) == 0 {
 		return errors.New("want words that a model takes for a yes")
 	}
 	return nil
 }
 
-// CheckNo says what is wrong with the words for no: whatever they say, it must not be a yes, nor hold one.
-func (o Options) CheckNo() error {
+// checkNo says what is wrong with the words for no: whatever they say, it must not be a yes, nor hold one.
+func (o Options) checkNo() error {
 	o = o.withDefaults()
 	no, yes := words(o.No), words(o.Yes)
 	if len(no) == 0 {
@@ -54,7 +73,7 @@ func (o Options) CheckNo() error {
 		}
 	}
 	if strings.Contains(" "+strings.Join(no, " ")+" ", " "+strings.Join(yes, " ")+" ") {
-		return errors.New("it holds what means yes (HOLDPOINT_CONFIRM_YES)")
+		return errors.New("it holds what means yes (HOLDPOINT_PHRASES_YES)")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func newDialect(t testing.TB) *Dialect {
 	if err := list.UnmarshalText([]byte("default; Soll ich ")); err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(Options{Phrases: list})
+	d, err := New(Options{Ask: list}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,14 +245,14 @@ func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 func TestOptions(t *testing.T) {
 	list := List{"may i"}
 	for _, o := range []Options{
-		{}, {Phrases: list, Yes: "?"}, {Phrases: list, No: "--"}, {Phrases: list, No: "YES"}, {Phrases: list, No: "ok"}, {Phrases: list, No: "ok, no"},
-		{Phrases: list, Yes: "Mach es", No: "mach  ES!"}, {Phrases: list, Yes: "go", No: "no, do not go on"},
+		{Ask: list, Yes: "?"}, {Ask: list, No: "--"}, {Ask: list, No: "YES"}, {Ask: list, No: "ok"}, {Ask: list, No: "ok, no"},
+		{Ask: list, Yes: "Mach es", No: "mach  ES!"}, {Ask: list, Yes: "go", No: "no, do not go on"},
 	} {
-		if _, err := New(o); err == nil {
+		if _, err := New(o, nil); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}
-	if _, err := New(Options{Phrases: list, Yes: "Ja.", No: "Nein, lass es."}); err != nil {
+	if _, err := New(Options{Ask: list, Yes: "Ja.", No: "Nein, lass es."}, nil); err != nil {
 		t.Error(err)
 	}
 	var l List

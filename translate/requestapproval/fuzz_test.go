@@ -134,7 +134,7 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		if out, _, err := New().Begin(translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
+		if out, _, err := new(Dialect).Begin(translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
 		} else if sent := out.Body; !in.Declares(kit.RequestApproval) {
 			if sent == nil {

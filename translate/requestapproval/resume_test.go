@@ -134,18 +134,18 @@ func TestAnswers(t *testing.T) {
 func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
-	list, err := New().Answers(in, p)
+	list, err := new(Dialect).Answers(in, p)
 	if err != nil || len(list) != 1 || !list[0].Native || list[0].Message != agui.See(in.Messages[1]) || string(list[0].Payload) != `{"approved":true}` {
 		t.Errorf("%v %+v", err, list)
 	}
 	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
 	repeated := minted(again.result.Pause)
-	if list, err := New().Answers(in, repeated); err != nil || len(list) != 1 {
+	if list, err := new(Dialect).Answers(in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
 	repeated.Seen = []agui.SeenMessage{agui.See(in.Messages[1])}
 	p.Seen = []agui.SeenMessage{{ID: "x"}} // of the message that the client made for the call: some hosts give no other id
-	if list, err := New().Answers(in, p); err != nil || len(list) != 1 {
+	if list, err := new(Dialect).Answers(in, p); err != nil || len(list) != 1 {
 		t.Errorf("an answer with the id of another message: %v %+v", err, list)
 	}
 	for name, p := range map[string]agui.Pause{
@@ -154,7 +154,7 @@ func TestAnswersFromMessages(t *testing.T) {
 		"another's pause": {ID: "x", Dialect: "agui", Interrupts: p.Interrupts},
 		"an unread pause": {ID: "x", Dialect: Name, Interrupts: []agui.Interrupt{{ID: "ficc_a", Native: "ficc_a"}}},
 	} {
-		if list, err := New().Answers(in, p); list != nil || err != nil {
+		if list, err := new(Dialect).Answers(in, p); list != nil || err != nil {
 			t.Errorf("%s: %v %+v", name, err, list)
 		}
 	}
@@ -169,7 +169,7 @@ func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	}
 	crossed := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_b","approved":true}`), tool("y", "b", `{"approval_id":"ficc_a","approved":true}`)))
 	for _, p := range []agui.Pause{published, native} {
-		if list, err := New().Answers(crossed, p); code(err) != agui.InvalidPayload {
+		if list, err := new(Dialect).Answers(crossed, p); code(err) != agui.InvalidPayload {
 			t.Errorf("%v %+v", err, list)
 		}
 	}

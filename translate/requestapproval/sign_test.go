@@ -42,7 +42,7 @@ func TestSign(t *testing.T) {
 		"an error":                     {failed, with(argsA), translate.No},
 		"a custom event beside":        {`{"type":"CUSTOM","name":"x"}`, with(argsA), translate.No},
 	} {
-		if got := New().Sign(agui.NewEvent([]byte(c.event)), c.held, nil); got != c.want {
+		if got := new(Dialect).Sign(agui.NewEvent([]byte(c.event)), c.held, nil); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

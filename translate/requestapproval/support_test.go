@@ -109,7 +109,7 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	t.Helper()
 	l := &log{}
 	in := input(t, more)
-	_, run, err := New().Begin(translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	_, run, err := new(Dialect).Begin(translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func parse(t testing.TB, body string) agui.RunInput {
 // resumeWith takes an input through Answers, what proxy does of admission, and Begin.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
-	answers, err := New().Answers(in, p)
+	answers, err := new(Dialect).Answers(in, p)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
@@ -187,7 +187,7 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 	for _, c := range change {
 		c(&r)
 	}
-	out, run, err := New().Begin(r)
+	out, run, err := new(Dialect).Begin(r)
 	if err == nil && !json.Valid(out.Body) {
 		t.Fatalf("body is not JSON: %s", out.Body)
 	}

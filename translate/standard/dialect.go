@@ -30,8 +30,8 @@ const reasonDefault = "agui:interrupt"
 // A Dialect implements translate.Dialect.
 type Dialect struct{}
 
-// New makes the dialect. It has no options.
-func New() *Dialect { return &Dialect{} }
+// New makes the dialect. It has no options, and nothing to warn of.
+func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }

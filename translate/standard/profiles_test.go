@@ -166,7 +166,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 				p.Seen = append(p.Seen, agui.See(m))
 			}
 			r := translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: told{messages: in.Messages, state: `{"new":2}`}}
-			out, run, err := New().Begin(r)
+			out, run, err := new(Dialect).Begin(r)
 			if err != nil {
 				t.Fatal(err)
 			}

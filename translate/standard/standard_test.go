@@ -41,7 +41,7 @@ func play(run translate.Run, stream ...string) (emitted []agui.Event, res transl
 
 func plain(t testing.TB, stream ...string) translate.Result {
 	t.Helper()
-	out, run, err := New().Begin(translate.Request{Input: parse(t, ``)})
+	out, run, err := new(Dialect).Begin(translate.Request{Input: parse(t, ``)})
 	if err != nil || out.Body != nil || out.Resumes {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -84,7 +84,7 @@ func parse(t testing.TB, more string) agui.RunInput {
 
 func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, translate.Run, error) {
 	t.Helper()
-	answers, err := New().Answers(in, p)
+	answers, err := new(Dialect).Answers(in, p)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
@@ -101,7 +101,7 @@ func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, transl
 		}
 		ordered = append(ordered, answers[at])
 	}
-	return New().Begin(translate.Request{Input: in, Pause: p, Answers: ordered})
+	return new(Dialect).Begin(translate.Request{Input: in, Pause: p, Answers: ordered})
 }
 
 func code(err error) agui.Code {
@@ -218,7 +218,7 @@ func TestAnswers(t *testing.T) {
 		"a no and a yes":                   {one, array(entry("a~r1", ``)) + "," + command(`true`), ``, agui.ResumeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := New().Answers(parse(t, c.more), c.pause)
+			got, err := new(Dialect).Answers(parse(t, c.more), c.pause)
 			var lines []string
 			for _, a := range got {
 				lines = append(lines, a.ID+" "+string(a.Status)+" "+string(a.Payload)+map[bool]string{true: " *"}[a.Native])
@@ -261,7 +261,7 @@ func TestResume(t *testing.T) {
 	t.Run("answers that admit made", func(t *testing.T) {
 		answers := []agui.Answer{{ID: "a~r1", Status: agui.Cancelled, Payload: json.RawMessage("1")}, {ID: "b~r2", Status: agui.Cancelled}}
 		in := parse(t, `"forwardedProps":{"command":{"resume":1}}`)
-		out, _, err := New().Begin(translate.Request{Input: in, Pause: two, Answers: answers})
+		out, _, err := new(Dialect).Begin(translate.Request{Input: in, Pause: two, Answers: answers})
 		if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != `[{"interruptId":"a","status":"cancelled"},{"interruptId":"b","status":"cancelled"}]` || gjson.GetBytes(out.Body, "forwardedProps.command").Exists() {
 			t.Errorf("%s %v", out.Body, err)
 		}
@@ -361,7 +361,7 @@ func TestSign(t *testing.T) {
 		outcome(`{"id":"a"}`): translate.Mine, outcome(): translate.No, finished: translate.No, text: translate.No,
 		`{"type":"RUN_FINISHED","outcome":"interrupt"}`: translate.No,
 	} {
-		if got := New().Sign(agui.NewEvent([]byte(event)), agui.Call{}, nil); got != want {
+		if got := new(Dialect).Sign(agui.NewEvent([]byte(event)), agui.Call{}, nil); got != want {
 			t.Errorf("%s: %v", event, got)
 		}
 	}
@@ -373,7 +373,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add(finished)
 	f.Add(outcome(`{"id":7,"reason":"r"}`, `[]`))
 	f.Fuzz(func(t *testing.T, stream string) {
-		_, run, err := New().Begin(translate.Request{})
+		_, run, err := new(Dialect).Begin(translate.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,10 +425,10 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		p := pausedBy(t, `{"id":"a","reason":"r"}`, `{"id":"b","reason":"r"}`)
-		if _, err := New().Answers(in, agui.Pause{}); err != nil && code(err) == "" {
+		if _, err := new(Dialect).Answers(in, agui.Pause{}); err != nil && code(err) == "" {
 			t.Fatal(err)
 		}
-		answers, _ := New().Answers(in, p)
+		answers, _ := new(Dialect).Answers(in, p)
 		out, _, err := resume(t, p, in)
 		if err != nil {
 			if code(err) == "" {

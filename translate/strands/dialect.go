@@ -51,7 +51,7 @@ type Dialect struct {
 }
 
 // New makes the dialect. warn, which may be nil, is told what an operator should know of the options.
-func New(o Options, warn func(msg string, args ...any)) (*Dialect, error) {
+func New(o Options, warn translate.Warn) (*Dialect, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err

@@ -152,12 +152,12 @@ func TestRoute(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []Options{{}, {AgentID: "a", Prefix: "api"}, {AgentID: "a", Prefix: "/api/"}, {AgentID: "a", Prefix: "/"}, {AgentID: "a", Prefix: "/a?b"}, {AgentID: "a", Prefix: "/a/../b"}} {
-		if _, err := New(o); err == nil {
+	for _, o := range []Options{{AgentID: "a", Prefix: "api"}, {AgentID: "a", Prefix: "/api/"}, {AgentID: "a", Prefix: "/"}, {AgentID: "a", Prefix: "/a?b"}, {AgentID: "a", Prefix: "/a/../b"}} {
+		if _, err := New(o, nil); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}
-	d, err := New(Options{AgentID: "a", Prefix: "/x/api/v2"})
+	d, err := New(Options{AgentID: "a", Prefix: "/x/api/v2"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,12 +55,9 @@ type Dialect struct {
 }
 
 // New makes the dialect.
-func New(o Options) (*Dialect, error) {
-	if o.AgentID == "" {
-		return nil, errors.New("superagent: AGENT_ID is not set, want the agent's name")
-	}
-	if err := o.CheckPrefix(); err != nil {
-		return nil, fmt.Errorf("superagent: PREFIX %q: %w", o.Prefix, err)
+func New(o Options, _ translate.Warn) (*Dialect, error) {
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("superagent: %w", err)
 	}
 	if o.Prefix == "" {
 		o.Prefix = prefixDefault

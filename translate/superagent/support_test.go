@@ -21,7 +21,7 @@ func (l *log) State() (json.RawMessage, bool)      { return nil, true }
 
 func newDialect(t testing.TB) *Dialect {
 	t.Helper()
-	d, err := New(Options{AgentID: "approver", Timeout: 5 * time.Minute})
+	d, err := New(Options{AgentID: "approver", Timeout: 5 * time.Minute}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 // holdpoint is the real proxy.
 func holdpoint(upstream string) (http.Handler, error) {
-	dialect, err := dialects.New("auto", dialects.Options{})
+	dialect, err := dialects.All().New("auto", nil)
 	if err != nil {
 		return nil, err
 	}

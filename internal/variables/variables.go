@@ -1,0 +1,137 @@
+// Package variables reads structs from environment variables, and tells what those are: for the
+// configuration of the binary and for the options of each dialect. The rules are the same for both.
+//
+// A field with a tag env is a variable. Its tags:
+//
+//	env         the name behind the group's prefix
+//	envDefault  the default, as it would be written; without it the zero value
+//	values      what is taken, a|b, where that is a list
+//	doc         what it does: a sentence without a full stop
+//
+// An empty variable counts as unset: templates of charts and compose files write them so.
+//
+// It does not read files, and it does not know which variables there should be.
+package variables
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// A Group is some variables with one prefix. Options points to the struct that they are read into.
+type Group struct {
+	Prefix  string
+	Options any
+}
+
+// A Variable is one field of a group.
+type Variable struct {
+	Name    string   // with the prefix
+	Default string   // as it is written, "" if there is none
+	Values  []string // what is taken, nil for anything
+	Doc     string
+	// Value is what is in effect, as a log may hold it, and IsDefault whether that is the default.
+	Value     string
+	IsDefault bool
+}
+
+// Variables are those of the group, in the order of its fields.
+func (g Group) Variables() []Variable {
+	unset := g.fresh()
+	if err := unset.parse(nil); err != nil {
+		panic("variables: a default cannot be read: " + err.Error()) // a mistake in a tag
+	}
+	now, byDefault := reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem()
+	var list []Variable
+	for f, value := range now.Fields() {
+		key, tagged := f.Tag.Lookup("env")
+		if !tagged {
+			continue
+		}
+		v := Variable{
+			Name: g.Prefix + key, Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Value: shown(value),
+		}
+		v.IsDefault = v.Value == shown(byDefault.FieldByIndex(f.Index))
+		if s := f.Tag.Get("values"); s != "" {
+			v.Values = strings.Split(s, "|")
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// Read fills the group from an environment. It returns an error for each variable that cannot be
+// read. Those keep their default, so that the rest can be judged in the same go.
+func (g Group) Read(environment map[string]string) []error {
+	var errs []error
+	good := map[string]string{}
+	for _, v := range g.Variables() {
+		value := environment[v.Name]
+		if value == "" {
+			continue
+		}
+		// One by one, because env's errors name the field and not the variable.
+		err := cause(g.fresh().parse(map[string]string{v.Name: value}))
+		if err == nil && v.Values != nil && !slices.Contains(v.Values, value) {
+			err = fmt.Errorf("want one of %s", strings.Join(v.Values, ", "))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", v.Name, Quote(value), err))
+			continue
+		}
+		good[v.Name] = value
+	}
+	if err := g.parse(good); err != nil { // what could be read alone can be read together
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// Wrong is the error for a value that could be read. name is without the prefix.
+func (g Group) Wrong(name string, err error) error {
+	for _, v := range g.Variables() {
+		if v.Name == g.Prefix+name {
+			return fmt.Errorf("%s %s: %w", v.Name, Quote(v.Value), err)
+		}
+	}
+	return fmt.Errorf("%s%s: %w", g.Prefix, name, err)
+}
+
+// fresh is the same group with nothing set.
+func (g Group) fresh() Group {
+	return Group{g.Prefix, reflect.New(reflect.TypeOf(g.Options).Elem()).Interface()}
+}
+
+func (g Group) parse(environment map[string]string) error {
+	if environment == nil {
+		environment = map[string]string{} // to env nil is the process's own
+	}
+	return env.ParseWithOptions(g.Options, env.Options{Prefix: g.Prefix, Environment: environment, FuncMap: parsers()})
+}
+
+// cause is what a parser said, without what env puts around it.
+func cause(err error) error {
+	if all, ok := err.(env.AggregateError); ok && len(all.Errors) > 0 { //nolint:errorlint // env returns it bare
+		err = all.Errors[0]
+	}
+	if p, ok := err.(env.ParseError); ok { //nolint:errorlint // as above
+		err = p.Err
+	}
+	return err
+}
+
+// shown is a value as a log may hold it. A type that holds secrets cuts them in its String.
+func shown(value reflect.Value) string {
+	if d, ok := value.Interface().(time.Duration); ok {
+		return shownDuration(d)
+	}
+	if value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Uint8 {
+		return string(value.Bytes())
+	}
+	return fmt.Sprint(value.Interface())
+}
