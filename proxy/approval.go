@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -99,9 +100,10 @@ func (g given) has(m agui.Message, d translate.Decision) bool {
 // oldAnswers are the messages of a request by which ended pauses of its thread were answered, and those of them that are
 // settled: the pause ended well with just these answers, the record knows their digest. A yes beside a question that was
 // denied is not settled.
-func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
+func (r *run) oldAnswers() (all, settled []agui.SeenMessage, err error) {
+	defer caught("Answers", &err)
 	if len(r.in.Messages) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	fields, _ := r.h.opts.Dialect.(translate.FieldReader)
 	for _, result := range r.record.Results {
@@ -111,6 +113,9 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 		p := result.Pause.Indexed()
 		p.Ended = true
 		answers, err := r.h.opts.Dialect.Answers(r.in, p)
+		if unread := (*agui.RunError)(nil); err != nil && !errors.As(err, &unread) {
+			return nil, nil, asBug("Answers", err) // an old yes may be among the messages
+		}
 		if err != nil {
 			continue
 		}
@@ -125,7 +130,7 @@ func (r *run) oldAnswers() (all, settled []agui.SeenMessage) {
 			}
 		}
 	}
-	return all, settled
+	return all, settled, nil
 }
 
 // A messageSet is a set of messages, by what is kept of them.

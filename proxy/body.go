@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"runtime/debug"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
@@ -139,11 +137,11 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 func (b *body) guarded() {
 	defer func() {
 		if p := recover(); p != nil {
-			b.r.log.Error("translation panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.r.panicked(p)
 			b.out.Clear()
 			b.over = true
 			b.start()
-			b.tell([]agui.Event{b.r.panicked().Event()})
+			b.tell([]agui.Event{b.r.giveUpClaim().Event()})
 		}
 	}()
 	b.fill()

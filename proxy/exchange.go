@@ -44,8 +44,8 @@ func (r *run) pump(out *stream.Writer) {
 		}
 		if err := out.Send(made, row, last); err != nil {
 			r.log.Debug("the client is gone", "err", err)
-			if r.req.Context().Value(http.ServerContextKey) != nil {
-				panic(http.ErrAbortHandler) // as ReverseProxy does: net/http must not try to end such a stream in order
+			if p := r.abort(); p != nil {
+				panic(p)
 			}
 			return
 		}

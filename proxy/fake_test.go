@@ -38,11 +38,17 @@ type fakeDialect struct {
 	begin func(r translate.Request) (translate.Out, error)
 	event func(ev agui.Event, emit func(agui.Event)) error
 	end   func(n int, e translate.End) (translate.Result, error) // n: which exchange of the run, from 1
+	bug   func(method string) error                              // called first by Answers, Begin and End; it may panic
 }
 
 func (*fakeDialect) Name() string { return "fake" }
 
 func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	if d.bug != nil {
+		if err := d.bug("Answers"); err != nil {
+			return nil, err
+		}
+	}
 	if d.reads != nil {
 		if list := d.reads(in, p); list != nil {
 			return list, nil
@@ -61,6 +67,11 @@ func (*fakeDialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdi
 
 func (d *fakeDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
 	var out translate.Out
+	if d.bug != nil {
+		if err := d.bug("Begin"); err != nil {
+			return out, nil, err
+		}
+	}
 	if d.begin != nil {
 		var err error
 		if out, err = d.begin(r); err != nil {
@@ -90,6 +101,11 @@ func (r *fakeRun) Event(ev agui.Event, emit func(agui.Event)) error {
 }
 
 func (r *fakeRun) End(e translate.End) (translate.Result, error) {
+	if r.d.bug != nil {
+		if err := r.d.bug("End"); err != nil {
+			return translate.Result{}, err
+		}
+	}
 	if r.d.end != nil {
 		res, err := r.d.end(r.n, e)
 		if res.Next != nil {

@@ -19,10 +19,13 @@ func (r *run) judge() error {
 		return err
 	}
 	r.indexPause()
-	if err := r.readAnswers(); err != nil {
+	if err := r.noteUnread(r.readAnswers()); err != nil {
 		return err
 	}
-	r.old, r.settled = r.oldAnswers()
+	var err error
+	if r.old, r.settled, err = r.oldAnswers(); err != nil {
+		return err
+	}
 	r.rule()
 	return nil
 }
@@ -65,22 +68,28 @@ func (r *run) indexPause() {
 }
 
 // readAnswers has the dialect read the request.
-func (r *run) readAnswers() error {
+func (r *run) readAnswers() (err error) {
+	defer caught("Answers", &err)
 	r.show = r.showFor()
 	var p agui.Pause
 	r.namedPause(&p)
-	answers, err := r.h.opts.Dialect.Answers(r.in, p)
-	var unread *agui.RunError
-	if err != nil && !errors.As(err, &unread) {
-		return err
-	}
+	r.answers, err = r.h.opts.Dialect.Answers(r.in, p)
 	if !r.judged {
 		r.judged, r.readFor = true, p.ID
 	}
-	if r.in.ResumeObject != nil && answers == nil && unread == nil {
+	return err
+}
+
+// noteUnread notes why the answers could not be read, if that is the client's fault.
+func (r *run) noteUnread(err error) error {
+	var unread *agui.RunError
+	if err != nil && !errors.As(err, &unread) {
+		return asBug("Answers", err)
+	}
+	if r.in.ResumeObject != nil && r.answers == nil && unread == nil {
 		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
-	r.answers, r.unread = answers, unread
+	r.unread = unread
 	return nil
 }
 

@@ -107,15 +107,18 @@ func (r *run) cancelUnsaid() {
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What the dialect cannot express is
 // refused here, before the claim: false.
 func (r *run) begin(resumed *agui.Pause) bool {
-	request := r.request(resumed)
-	out, translation, err := r.h.opts.Dialect.Begin(*request)
+	err := r.askBegin(r.request(resumed))
 	if err != nil {
 		r.notBegun(err)
-		return false
 	}
-	r.exchange = translate.Exchange{Out: out, Run: translation}
-	r.takes(&out)
-	return true
+	return err == nil
+}
+
+func (r *run) askBegin(request *translate.Request) (err error) {
+	defer caught("Begin", &err)
+	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(*request)
+	r.takes(&r.exchange.Out)
+	return err
 }
 
 // takes notes which of the messages beside the answers travel in an exchange.
@@ -141,8 +144,7 @@ func (r *run) request(resumed *agui.Pause) *translate.Request {
 func (r *run) notBegun(err error) {
 	var refused *agui.RunError
 	if !errors.As(err, &refused) {
-		r.log.Error("dialect failed", "err", err)
-		refused = agui.Errorf(agui.InvalidPayload, "the answers cannot be handed to the backend")
+		refused = r.dialectFailed("Begin", err)
 	}
 	r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: r.record.Pause != nil}
 }

@@ -121,13 +121,10 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *ru
 func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat)
 	defer out.Close()
-	if !r.h.enter(r, r.req) {
-		r.unfollow()
-		r.turnAway(out)
-		return
-	}
 	defer r.returned(out)
-	if r.decide(out) {
+	if !r.h.enter(r, r.req) {
+		r.turnAway(out)
+	} else if r.decide(out) {
 		r.forward(out)
 	}
 }
@@ -139,10 +136,18 @@ func (r *run) turnAway(out *stream.Writer) {
 	r.refuse(out, contract.Ruling{Refusal: fault(r.ctx, errDraining)})
 }
 
-// returned is called when the handler is done with the run.
+// returned is deferred: the handler is done with the run. A panic ends this run only, and the
+// client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
 func (r *run) returned(out *stream.Writer) {
+	p := recover()
+	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
+		p = r.recovered(p, out)
+	}
 	if !r.detached.Load() {
 		r.leave(out)
+	}
+	if p != nil {
+		panic(p)
 	}
 }
 
@@ -168,6 +173,12 @@ func (r *run) decide(out *stream.Writer) (forward bool) {
 }
 
 func (r *run) notJudged(err error) {
+	if bug := (*dialectBug)(nil); errors.As(err, &bug) {
+		r.verdict = contract.Ruling{
+			Do: contract.Refuse, Refusal: r.dialectFailed("Answers", err), Reask: true,
+		}
+		return
+	}
 	r.log.Error("the store cannot be asked", "err", err)
 	r.verdict = storeDown()
 }

@@ -32,25 +32,6 @@ func (r *run) translationError(err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
 }
 
-// panicked ends a run whose translation had a bug: nobody knows what it would have said of the end.
-func (r *run) panicked() *agui.RunError {
-	r.outcome, r.code = "error", agui.UpstreamStatus
-	told := agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
-	if r.token == "" {
-		return told
-	}
-	var err error
-	if r.evidence.sent() {
-		err = r.save(store.Result{How: store.Doubtful}, nil)
-	} else {
-		err = r.release()
-	}
-	if err != nil {
-		return storeDown().Refusal
-	}
-	return told
-}
-
 // endStatus is settle for an answer that is no stream and no success. No events and no next exchange: it goes to the client
 // as it is.
 func (r *run) endStatus(end translate.End) (events []agui.Event, next bool) {

@@ -36,6 +36,7 @@ const (
 	FrameTooLarge        Code = "FRAME_TOO_LARGE"
 	UnsupportedEncoding  Code = "UNSUPPORTED_ENCODING"
 	ProxyDraining        Code = "PROXY_DRAINING"
+	InternalError        Code = "INTERNAL_ERROR"
 )
 
 // A RunError is a RUN_ERROR in the making: what the developer at the client is told. Message holds no backend text,

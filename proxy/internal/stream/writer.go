@@ -22,6 +22,7 @@ type Writer struct {
 	mu       sync.Mutex // held while bytes go out: a heartbeat must not stand within a frame
 	timer    *time.Timer
 	began    bool      // an event stream's header was sent
+	other    bool      // that of an answer which is none was
 	held     bool      // it waits for the first frame
 	unsent   bool      // something was written and not flushed
 	last     time.Time // of the last write
@@ -73,7 +74,16 @@ func (w *Writer) WriteHeader(status int) {
 	if IsEventStream(w.Header()) && status >= 200 {
 		w.began = true
 		w.last = time.Now()
+	} else if status >= 200 {
+		w.other = true
 	}
+}
+
+// Passing says that an answer which is no event stream has begun.
+func (w *Writer) Passing() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.other
 }
 
 // Write implements http.ResponseWriter.

@@ -1,0 +1,100 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/store"
+)
+
+// A dialectBug is what a dialect's contract does not allow: an error that is no *agui.RunError, or
+// a panic.
+type dialectBug struct {
+	in    string // the method
+	err   error
+	stack []byte // of a panic
+}
+
+func (b *dialectBug) Error() string { return "dialect: " + b.in + ": " + b.err.Error() }
+
+// asBug is the bug that an error of a dialect's method shows.
+func asBug(method string, err error) *dialectBug {
+	bug := &dialectBug{in: method, err: err}
+	errors.As(err, &bug)
+	return bug
+}
+
+// caught is deferred where a dialect is called: it makes an error of a panic.
+func caught(method string, err *error) {
+	if p := recover(); p != nil {
+		*err = &dialectBug{in: method, err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
+	}
+}
+
+// dialectFailed logs an error that a dialect's method may not give, and is what the client is told.
+func (r *run) dialectFailed(method string, err error) *agui.RunError {
+	bug := asBug(method, err)
+	args := []any{"in", bug.in, "err", bug.err}
+	if bug.stack != nil {
+		args = append(args, "stack", string(bug.stack))
+	}
+	r.log.Error("the dialect failed", args...)
+	return internalError()
+}
+
+func internalError() *agui.RunError {
+	return agui.Errorf(agui.InternalError, "Holdpoint failed on this request; its log says where")
+}
+
+// recovered ends a run that has panicked. It returns what is to end the client's connection, nil
+// if the client was told.
+func (r *run) recovered(p any, out *stream.Writer) any {
+	r.panicked(p)
+	if r.detached.Load() {
+		return r.abort() // the run goes on without this client
+	}
+	told := r.giveUpClaim()
+	if out.Passing() || r.body != nil && r.body.started {
+		return r.abort() // nobody knows where the client's stream stands
+	}
+	r.tell(out, []agui.Event{r.startEvent(), told.Event()})
+	return nil
+}
+
+// abort is the panic that ends the client's connection, as ReverseProxy does: net/http must not
+// try to end such a stream in order. It is nil where no server is there to take it.
+func (r *run) abort() any {
+	if r.req.Context().Value(http.ServerContextKey) == nil {
+		return nil
+	}
+	return http.ErrAbortHandler
+}
+
+// panicked logs a panic.
+func (r *run) panicked(p any) {
+	r.log.Error("the run panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+}
+
+// giveUpClaim ends a run that has panicked, and is what the client is told: nobody knows what would
+// have become of it. Answers that may have been sent are in doubt, others go back.
+func (r *run) giveUpClaim() *agui.RunError {
+	told := internalError()
+	r.outcome, r.code = "error", told.Code
+	if r.token == "" {
+		return told
+	}
+	var err error
+	if r.evidence.sent() {
+		err = r.save(store.Result{How: store.Doubtful}, nil)
+	} else {
+		err = r.release()
+	}
+	if err != nil {
+		return storeDown().Refusal
+	}
+	return told
+}

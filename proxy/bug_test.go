@@ -1,0 +1,200 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/store"
+)
+
+// buggy is a dialect's bug in one of its methods: a panic, or an error that is no *agui.RunError.
+func buggy(method string, panics bool) func(string) error {
+	return func(at string) error {
+		switch {
+		case at != method:
+			return nil
+		case panics:
+			panic("a bug")
+		}
+		return errors.New("a bug")
+	}
+}
+
+// TestBugOfADialectIsToldAsOne: the client learns that Holdpoint failed, the log learns where, and nothing was sent.
+func TestBugOfADialectIsToldAsOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		panics bool
+		line   string // in the log
+	}{
+		"Answers fails":  {"Answers", false, `in=Answers err="a bug"`},
+		"Answers panics": {"Answers", true, `in=Answers err="panic: a bug" stack=`},
+		"Begin fails":    {"Begin", false, `in=Begin err="a bug"`},
+		"Begin panics":   {"Begin", true, `in=Begin err="panic: a bug" stack=`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, asksOnce)
+			g.dialect.bug = buggy(c.method, c.panics)
+			wantTypes(t, g.do(input("t", "r0", "")), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+			g.settled()
+			wantLine(t, g.logs, `level=ERROR msg="the dialect failed" thread_id=t run_id=r0 `, c.line)
+			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r0 outcome=refused `, "code=INTERNAL_ERROR")
+
+			g.dialect.bug = nil
+			g.do(input("t", "r1", ""))
+			g.dialect.bug = buggy(c.method, c.panics)
+			got := g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+			wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INTERNAL_ERROR")
+			if g.called() != 1 {
+				t.Errorf("%d calls", g.called())
+			}
+			if strings.Contains(g.logs.String(), "the store cannot be asked") {
+				t.Error("the store was blamed")
+			}
+
+			g.dialect.bug = nil
+			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		})
+	}
+}
+
+// TestBugInBeginLocksNoChat: what cannot be said to the backend because of a bug can still be cancelled.
+func TestBugInBeginLocksNoChat(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	g.dialect.bug = buggy("Begin", true)
+	g.do(input("t", "r2", resumeWith(no("n1~id1"))))
+	if rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State != store.None {
+		t.Errorf("state %q", rec.State)
+	}
+}
+
+// TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is no stream. What was sent is in doubt and not
+// given back; what was not sent is open again.
+func TestPanicBehindTheClaim(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent  bool
+		then  string // what the same answers are told
+		calls int
+	}{
+		"answers sent": {true, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT", 2},
+		"nothing sent": {false, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 2 && c.sent {
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				}
+				asksOnce(w, r, n)
+			})
+			g.do(input("t", "r1", ""))
+			if c.sent {
+				g.dialect.bug = buggy("End", true)
+			} else {
+				single := g.h.single
+				g.h.single = roundTripper(func(*http.Request) (*http.Response, error) { g.h.single = single; panic("a bug") })
+			}
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+			g.settled()
+			wantLine(t, g.logs, `level=ERROR msg="the run panicked" thread_id=t run_id=r2 panic="a bug" stack=`)
+			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r2 outcome=error `, "code=INTERNAL_ERROR")
+			g.dialect.bug = nil
+			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), c.then)
+			if g.called() != c.calls {
+				t.Errorf("%d calls", g.called())
+			}
+		})
+	}
+}
+
+// TestPanicWhileTheRunWaits: the header of the stream is out already.
+func TestPanicWhileTheRunWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &fakeDialect{}
+		b := newBubble(t, asksFirst(func(_ context.Context, _ int, w io.Writer) error {
+			time.Sleep(time.Minute)
+			_, err := io.WriteString(w, streamOf(started, finished))
+			return err
+		}), func(o *Options) { o.Dialect = d; o.Store = &panickingStore{Store: o.Store, loads: 4} })
+		b.post(input("t", "r1", ""))
+		go b.post(input("t", "r2", resumeWith(yes("n1~x"))))
+		synctest.Wait()
+		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+		time.Sleep(time.Hour)
+	})
+}
+
+// A panickingStore panics at one of its Loads.
+type panickingStore struct {
+	store.Store
+	loads int
+}
+
+func (s *panickingStore) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	if s.loads--; s.loads == 0 {
+		panic("a bug")
+	}
+	return s.Store.Load(ctx, key, owner)
+}
+
+// TestAbortedHandlerIsNoBug: net/http's own way to end a connection stays that.
+func TestAbortedHandlerIsNoBug(t *testing.T) {
+	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {})
+	g.h.transport = roundTripper(func(*http.Request) (*http.Response, error) { panic(http.ErrAbortHandler) })
+	if _, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r", ""))); err == nil {
+		t.Error("an answer")
+	}
+	if logs := g.logs.String(); strings.Contains(logs, "panicked") {
+		t.Error(logs)
+	}
+	g.h.transport = &http.Transport{}
+}
+
+// TestRunRefusedWhileDrainingHasItsLine: an operator counts the runs by these lines.
+func TestRunRefusedWhileDrainingHasItsLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs := &lockedBuffer{}
+		b := newBubble(t, func(ctx context.Context, _ int, w io.Writer) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(logs, nil)) })
+		go b.post(input("t", "r1", ""))
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.h.Drain(ctx); err != nil {
+			t.Error(err)
+		}
+		wantTypes(t, b.post(input("t", "r2", "")), "RUN_STARTED RUN_ERROR:PROXY_DRAINING")
+		synctest.Wait()
+		wantLine(t, logs, `msg="run ended" thread_id=t run_id=r2 outcome=refused `, "code=PROXY_DRAINING")
+	})
+}
+
+// settled waits until all runs have their lines.
+func (g *rig) settled() {
+	g.t.Helper()
+	if err := g.h.Drain(g.t.Context()); err != nil {
+		g.t.Error(err)
+	}
+}
+
+// wantLine checks that one line of the log has all the parts.
+func wantLine(t *testing.T, logs *lockedBuffer, parts ...string) {
+	t.Helper()
+	for line := range strings.Lines(logs.String()) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return
+		}
+	}
+	t.Errorf("no line with %q in\n%s", parts, logs)
+}
