@@ -7,14 +7,15 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Version is the format of the records that this binary writes. A newer binary reads every older one.
+// Version is the format of the records that this binary writes. A newer binary reads every older
+// one.
 const Version = 1
 
 // State of a record's pause.
 type State string
 
-// None: no pause. Open: it waits for answers. Claimed: somebody resumes it. InDoubt: it was claimed, nobody knows
-// whether the backend acted, and nobody was told so yet.
+// None: there is no pause. Open: it waits for answers. Claimed: somebody resumes it. InDoubt: it
+// was claimed, nobody knows whether the backend acted, and nobody was told so yet.
 const (
 	None    State = ""
 	Open    State = "open"
@@ -25,9 +26,10 @@ const (
 // How a pause ended.
 type How string
 
-// Finished: the resumed run ended, by whatever terminal event. Doubtful: in doubt, and told, or nobody came to be told.
-// Lost: the backend did not know it any more. Withdrawn: the backend went on without an answer. Retired: nobody
-// answered within the retention.
+// Finished: the resumed run ended, by whatever terminal event. Doubtful: the pause was in doubt,
+// and somebody was told so, or nobody came to be told. Lost: the backend did not know the pause any
+// more. Withdrawn: the backend went on without an answer. Retired: nobody answered within the
+// retention.
 const (
 	Finished  How = "finished"
 	Doubtful  How = "in doubt"
@@ -36,34 +38,40 @@ const (
 	Retired   How = "retired"
 )
 
-// A Result is how an earlier pause of the thread ended. It can be replayed, until it is a tombstone.
+// A Result says how an earlier pause of the thread ended. It can be replayed until it is a
+// tombstone.
 type Result struct {
 	PauseID string   `json:"pauseId"`
 	IDs     []string `json:"ids"`              // its published interrupt ids
 	Digest  string   `json:"digest,omitempty"` // of the answers, "" if it was not answered
 	How     How      `json:"how"`
 	ByArray bool     `json:"byArray,omitempty"` // answered by a resume array, so the client reads the outcome
-	// Finish is the terminal event that the client got, without outcome; for a pause that followed, Next is its id.
+	// Finish is the terminal event that the client got, without its outcome. If a pause followed,
+	// Next is its id.
 	Finish   json.RawMessage    `json:"finish,omitempty"`
 	Next     string             `json:"next,omitempty"`
 	Messages json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not kept
 	State    json.RawMessage    `json:"state,omitempty"`
 	Seen     []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
-	// Pause is the ended pause, so that its answers can still be read, without its Messages and State: what a replay
-	// shows is the thread at the end, and two snapshots for each result would double the store.
+	// Pause is the ended pause, by which its answers can still be read. It has no Messages and
+	// State: a replay shows the thread at the end, and two snapshots for each result would double
+	// the store.
 	Pause *agui.Pause `json:"pause,omitempty"`
 	At    time.Time   `json:"at"`
-	// Receipt is by what the store knows a repeated Finish: a digest of its arguments. Nobody else reads it.
+	// Receipt is a digest of the arguments of Finish. By it the store recognises a repeated call.
+	// Nobody else reads it.
 	Receipt string `json:"receipt,omitempty"`
-	// Tombstone: what made it replayable is gone, because it is older than the replay time and every expiresAt of the
-	// pause, or because the store had no room. PauseID, IDs, How, ByArray, At, Receipt and Failed are left; of a Sticky
-	// pause also Digest and its questions, for the backend does not forget the answer either.
+	// Tombstone: the result cannot be replayed any more. It is older than the replay time and every
+	// expiresAt of the pause, or the store had no room. PauseID, IDs, How, ByArray, At, Receipt and
+	// Failed are left. A Sticky pause also keeps Digest and its questions, because the backend does
+	// not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
 	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
 }
 
-// The results that a record keeps are its newest: so many that can be replayed (older ones become tombstones), and
-// beside them so many tombstones. A client that still holds an id older than that is told that it is unknown.
+// A record keeps its newest results: MaxReplayable that can be replayed, and MaxTombstones beside
+// them. Older ones become tombstones. A client that holds a still older id is told that it is
+// unknown.
 const (
 	MaxReplayable = 8
 	MaxTombstones = 64
@@ -75,20 +83,23 @@ type Record struct {
 	Owner   string      `json:"owner,omitempty"` // "" until the first owner came; see Store.Load
 	State   State       `json:"state,omitempty"`
 	Pause   *agui.Pause `json:"pause,omitempty"` // set unless State is None
-	// Token, Digest and Lease belong to the claim. A lapsed Lease reads as InDoubt; where Finish said Doubtful, it is
-	// the time of that. While Open, Token is the claim that was released last.
+	// Token, Digest and Lease belong to the claim. A lapsed Lease reads as InDoubt. If Finish said
+	// Doubtful, Lease is the time of that. While the pause is Open, Token is the claim that was
+	// released last.
 	Token  string    `json:"token,omitempty"`
 	Digest string    `json:"digest,omitempty"`
 	Lease  time.Time `json:"lease,omitzero"`
-	// Doubt is the result with which Finish left the pause InDoubt; nil otherwise, as when the lease has lapsed.
+	// Doubt is the result with which Finish left the pause InDoubt. It is nil otherwise, also if
+	// the lease has lapsed.
 	Doubt   *Result   `json:"doubt,omitempty"`
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
 	// Now is the store's clock at the time of the Load; it is not stored.
 	Now time.Time `json:"-"`
 }
 
-// ResultOf finds how the pause ended that one of the published interrupt ids is of, the first one that is known; nil if none is.
-// It knows nothing of the pause that is open, claimed or in doubt.
+// ResultOf returns the result of the pause that one of the interrupt ids belongs to. It takes the
+// first id that is known. It returns nil if none is, and knows nothing of a pause that is open,
+// claimed or in doubt.
 func (r *Record) ResultOf(interruptIDs ...string) *Result {
 	if len(r.Results) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"holdpoint/store"
 )
 
-// A record of every format that was ever written must be read without loss. A new format gets a file of its own; the
-// old ones stay as they are.
+// A record of every format that was ever written must be read without loss. A new format gets a
+// file of its own; the old ones stay as they are.
 func TestRecordsOfEveryFormatAreRead(t *testing.T) {
 	files, err := filepath.Glob("testdata/record.v*.json")
 	if err != nil || len(files) != store.Version {

@@ -5,20 +5,23 @@ import (
 	"strings"
 )
 
-// A CallCopy is a place in JSON text where an object stands that some parser may take for a tool call of a given id.
+// A CallCopy is a place in JSON text where an object stands that some parser may take for a tool
+// call of a given id.
 type CallCopy struct {
 	ID            string
 	Begin, End    int // of the object
 	FunctionBegin int // of the value that has name and arguments
 	FunctionEnd   int
-	// Sure says that every parser that takes it for a call takes it for this one: one id, one function, no other copy within.
+	// Sure says that every parser that takes it for a call takes it for this one. It has one id and
+	// one function, and holds no other copy.
 	Sure bool
 }
 
-// CallCopies finds the copies of some calls in text, which is valid JSON: objects with an id and a function, wherever they
-// stand and however the keys are spelled. pydantic-ai reads messages within an activity too, .NET keys in any case and
-// Python tool_calls. They come in the order in which they begin. The cost is linear in the text. Of more than maxCopies of one
-// call some are left out, and none is sure.
+// CallCopies finds the copies of some calls in text, which is valid JSON. A copy is an object with
+// an id and a function, wherever it stands and however its keys are spelled: pydantic-ai also reads
+// messages within an activity, .NET reads keys in any case, and Python reads tool_calls. The copies
+// come in the order in which they begin. The cost is linear in the text. If one call has more than
+// maxCopies, some are left out and none is sure.
 func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 	w := copies{text: text, wanted: wanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
@@ -102,7 +105,7 @@ func (w *copies) object(begin int) int {
 	return c.End
 }
 
-// idIn is the id that a value is. JavaScript takes a number for a key too.
+// idIn is the id that a value holds. JavaScript takes a number for a key too.
 func idIn(raw string) (id string, text bool) {
 	if raw[0] == '"' {
 		return Text(raw), true
@@ -110,7 +113,8 @@ func idIn(raw string) (id string, text bool) {
 	return raw, false
 }
 
-// isFunction says whether JSON text that is a call's function says just this: in these keys, each once, and in these words.
+// isFunction says whether raw, the JSON text of a call's function, says exactly this: in these
+// keys, each once, and in these words.
 func (c AskedCall) isFunction(raw []byte) bool {
 	var name, args string
 	names, arguments := 0, 0
@@ -135,8 +139,9 @@ func (c AskedCall) isFunction(raw []byte) bool {
 // isText says whether raw is a JSON string of that text.
 func isText(raw, text string) bool { return raw != "" && raw[0] == '"' && Text(raw) == text }
 
-// WithCalls is JSON text with the functions of the copies, which are sure, as those calls have them, and the ids of those that
-// were otherwise. Text without one is returned as it is.
+// WithCalls is JSON text in which the copies have the functions of calls. The copies must be sure.
+// It also returns the ids of the calls whose copies differed. Text without a copy is returned as it
+// is.
 func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []byte, changed []string) {
 	done := 0
 	for _, c := range list {
@@ -154,7 +159,7 @@ func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []
 	return append(out, text[done:]...), changed
 }
 
-// function is the call's, as an assistant message has it.
+// function is the call's function, as an assistant message has it.
 func (c AskedCall) function() []byte {
 	return MustMarshal(struct {
 		Name string `json:"name"`

@@ -85,7 +85,8 @@ func TestWithCalls(t *testing.T) {
 	}
 }
 
-// Nesting costs nothing but its bytes: each is read once. Of very many copies not all are kept, and no call of theirs is sure.
+// Nesting costs nothing but its bytes: each is read once. Of very many copies not all are kept, and
+// no call of theirs is sure.
 func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	for name, text := range map[string]string{
 		"within each other": strings.Repeat(`{"id":"c","function":`, MaxDepth-1) + `0` + strings.Repeat("}", MaxDepth-1),
@@ -106,7 +107,8 @@ func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	}
 }
 
-// FuzzCallCopies: whatever a client writes, every parser that finds a call with the id finds the one that was asked about.
+// FuzzCallCopies: whatever a client writes, every parser that finds a call with the id finds the
+// one that was asked about.
 func FuzzCallCopies(f *testing.F) {
 	for _, text := range []string{oneCall, `[` + oneCall + `,{"id":"c","function":{"NAME":"x","name":"y"}}]`, `{"a":{"b":[` + oneCall + `]},"id":"c"}`,
 		`{"id":"c","function":{"name":"rm","arguments":"{}"}}`, `{"ID":"c","function":7,"x":[[]]}`, `{"id":"\u0063","f\u0075nction":{"name":"n"}}`} {
@@ -134,7 +136,8 @@ func FuzzCallCopies(f *testing.F) {
 	})
 }
 
-// exactCopies counts the calls that a parser with exact keys finds, each of which must be the one that was asked about.
+// exactCopies counts the calls that a parser with exact keys finds, each of which must be the one
+// that was asked about.
 func exactCopies(t *testing.T, v any, asked AskedCall) int {
 	n := 0
 	switch v := v.(type) {

@@ -10,17 +10,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Bounds of what Canonical sorts: each level is read and copied once more, and each member of an object takes some hundred
-// bytes meanwhile.
+// Bounds of what Canonical sorts. It reads and copies each level once more, and each member of an
+// object takes some hundred bytes meanwhile.
 const (
 	sortedDepth   = 64
 	sortedMembers = 50_000
 	oddBytes      = 64 << 10 // of what ValidJSON does not take
 )
 
-// Canonical is JSON with the keys of objects sorted and white space gone, numbers as they were written. What is nested very
-// deep, or has very many members in one object, stays as it is but for white space: two of these are equal only if they are
-// written alike. Text that is no JSON is returned as it is. Nobody writes into what it returns: it may be raw.
+// Canonical is JSON with the keys of objects sorted and without white space. Numbers stay as they
+// were written. A value that is nested very deep, or an object with very many members, only loses
+// its white space: two of these are equal only if they are written alike. Text that is not JSON is
+// returned as it is. Nobody writes into what it returns, because that may be raw.
 func Canonical(raw []byte) []byte {
 	if isCanonicalString(raw) {
 		return raw
@@ -28,7 +29,7 @@ func Canonical(raw []byte) []byte {
 	if ValidJSON(raw) {
 		return appendCanonical(make([]byte, 0, len(raw)), View(raw), 0)
 	}
-	// It is nested deeper than is looked into here, no JSON, or not JSON alone.
+	// It is nested too deep, is not JSON, or has something behind the JSON.
 	if len(raw) > oddBytes {
 		return raw
 	}
@@ -41,8 +42,9 @@ func Canonical(raw []byte) []byte {
 	return MustMarshal(v)
 }
 
-// isCanonicalString says whether raw is one string just as Marshal writes it, as most texts of a history are: all are
-// looked at when a thread waits for something, and there is no need to read them and write them again.
+// isCanonicalString says whether raw is one string exactly as Marshal writes it. Most texts of a
+// history are. All of them are compared when a thread waits for something, and these need not be
+// read and written again.
 func isCanonicalString(raw []byte) bool {
 	if len(raw) < 2 || raw[0] != '"' {
 		return false
@@ -66,7 +68,8 @@ func isCanonicalString(raw []byte) bool {
 	return false
 }
 
-// isCanonicalUTF8: encoding/json replaces what is no UTF-8, and escapes the two line separators that JavaScript has.
+// isCanonicalUTF8 says whether encoding/json would keep the text. It replaces what is not UTF-8,
+// and escapes the two line separators that JavaScript has.
 func isCanonicalUTF8(text []byte) bool {
 	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))
 }
@@ -94,7 +97,7 @@ func appendCanonical(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, ']')
 }
 
-// appendMembers appends an object, its keys in order. Of equal keys the last one counts.
+// appendMembers appends an object with its keys in order. Of equal keys the last one counts.
 func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	type member struct{ key, value string } // a gjson.Result for each would be thrice as much
 	var few [8]member
@@ -125,8 +128,8 @@ func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, '}')
 }
 
-// text is a string as encoding/json reads it, which of half a surrogate pair makes something else than gjson does, and a
-// character of each byte that is no UTF-8.
+// text is a string as encoding/json reads it. It reads half of a surrogate pair, and bytes that are
+// not UTF-8, in another way than gjson does.
 func text(v gjson.Result) string {
 	if !strings.Contains(v.Raw, `\u`) && utf8.ValidString(v.Str) {
 		return v.Str

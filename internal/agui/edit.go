@@ -9,15 +9,16 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// An Edit is a new value for one of an object's own keys: JSON, or if that is nil a text.
+// An Edit is a new value for one of an object's own keys. The value is JSON, or a text if the JSON
+// is nil.
 type Edit struct {
 	Key  string // constant, of letters and underscores
 	JSON []byte
 	Text string
 }
 
-// SetKeys is the object with some values replaced or added, every other byte as it was, in one copy. The keys differ; object
-// must be valid JSON and an object.
+// SetKeys is the object with some values replaced or added, in one copy. Every other byte stays.
+// The keys must differ. object must be valid JSON and an object.
 func SetKeys(object []byte, edits ...Edit) []byte {
 	var few [4]edited
 	list := few[:0]
@@ -43,7 +44,7 @@ func SetKeys(object []byte, edits ...Edit) []byte {
 	return out
 }
 
-// edited is an edit with the value that it replaces, which need not exist.
+// edited is an edit with the value that it replaces, if there is one.
 type edited struct {
 	Edit
 	old gjson.Result
@@ -56,7 +57,7 @@ func (e edited) appendTo(dst []byte) []byte {
 	return AppendString(dst, e.Text)
 }
 
-// addTo makes it the last member of an object.
+// addTo appends it to an object as the last member.
 func (e edited) addTo(object []byte) []byte {
 	some := HasMembers(object)
 	object = object[:len(object)-1]
@@ -69,8 +70,9 @@ func (e edited) addTo(object []byte) []byte {
 
 const whiteSpace = " \t\r\n"
 
-// SetKey is the object with one value replaced or added, every other byte as it was. object must be valid JSON (sjson
-// makes a new object of anything else) and path constant (a client's text could be a path of its own).
+// SetKey is the object with one value replaced or added. Every other byte stays. object must be
+// valid JSON, because sjson makes a new object of anything else. path must be constant, because a
+// client's text could be a path of its own.
 func SetKey(object []byte, path string, value []byte) []byte {
 	if isOwn(object, path) {
 		return SetKeys(object, Edit{Key: path, JSON: value})
@@ -106,8 +108,8 @@ func DeleteKey(object []byte, path string) []byte {
 	return out
 }
 
-// isOwn says whether the path is a key of the object's own, as in nearly every edit: what sjson does to one takes one
-// allocation here, not four.
+// isOwn says whether the path is a key of the object's own, as in nearly every edit. What takes
+// sjson four allocations takes one here.
 func isOwn(object []byte, path string) bool {
 	for n := range len(path) {
 		if c := path[n]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' {
@@ -117,7 +119,8 @@ func isOwn(object []byte, path string) bool {
 	return path != "" && View(object).IsObject()
 }
 
-// cut is the object without a member, and without the comma before it, or behind it if it is the first.
+// cut is the object without a member and without one comma: the one before it, or the one behind it
+// if it is the first.
 func cut(object []byte, value gjson.Result) []byte {
 	colon := bytes.LastIndexByte(object[:value.Index], ':')
 	key := object[:bytes.LastIndexByte(object[:colon], '"')]
@@ -131,8 +134,8 @@ func cut(object []byte, value gjson.Result) []byte {
 	return append(append(make([]byte, 0, len(before)+len(behind)), before...), behind...)
 }
 
-// LastOf is the object with the last of its members of that name, as JSON.parse has it, and no other of them; object itself if it
-// has at most one.
+// LastOf is the object with the last of its members of that name, as JSON.parse has it, and without
+// the others. An object with at most one is returned as it is.
 func LastOf(object []byte, name string) []byte {
 	times := 0
 	for m := MembersOf(object); m.Next(); {

@@ -5,15 +5,17 @@ import "bytes"
 // Beginning says how a body begins.
 type Beginning int
 
-// Plain: no JSON object in another encoding. Elsewhere: one. Undecided: more of the body is needed.
+// Plain: it is not a JSON object in another encoding. Elsewhere: it is one. Undecided: more of the
+// body is needed.
 const (
 	Plain Beginning = iota
 	Elsewhere
 	Undecided
 )
 
-// ObjectElsewhere says whether body begins a JSON object in another encoding than plain UTF-8 that Python's json.loads
-// detects (json.detect_encoding: UTF-8 with a mark, UTF-16, UTF-32): a Python backend would read it as a run.
+// ObjectElsewhere says whether body begins a JSON object in another encoding than plain UTF-8 that
+// Python's json.loads detects (json.detect_encoding: UTF-8 with a mark, UTF-16, UTF-32). A Python
+// backend would read it as a run.
 func ObjectElsewhere(body []byte) Beginning {
 	switch {
 	case bytes.HasPrefix(body, []byte{0, 0, 0xfe, 0xff}), bytes.HasPrefix(body, []byte{0xff, 0xfe, 0, 0}):
@@ -30,7 +32,8 @@ func ObjectElsewhere(body []byte) Beginning {
 	return Plain
 }
 
-// firstIsBrace judges by the first character, width bytes in either order, that is no JSON white space.
+// firstIsBrace judges by the first character that is not JSON white space. A character has width
+// bytes, in either order.
 func firstIsBrace(b []byte, width int) Beginning {
 	for ; len(b) >= width; b = b[width:] {
 		var c byte

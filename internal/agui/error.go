@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no vocabulary; the names are those of
-// ag-ui's integrations/aws-strands where they fit.
+// Code is the `code` of a RUN_ERROR that Holdpoint writes. AG-UI defines no codes. The names are
+// those of ag-ui's integrations/aws-strands where they fit.
 type Code string
 
-// The codes of every dialect, each with the rule or event behind it. A dialect may have codes of its own. docs/contract.md
-// tells what a client can do about each.
+// The codes of every dialect, each with the rule or event behind it. A dialect may have codes of
+// its own. docs/contract.md tells what a client can do about each.
 const (
 	PendingInterrupts    Code = "PENDING_INTERRUPTS"
 	PartialResume        Code = "PARTIAL_RESUME"
@@ -39,8 +39,8 @@ const (
 	InternalError        Code = "INTERNAL_ERROR"
 )
 
-// A RunError is a RUN_ERROR in the making: what the developer at the client is told. Message holds no backend text,
-// no payload and no internal address.
+// A RunError is a RUN_ERROR before it is sent. Message is for the developer of the client. It holds
+// no backend text, no payload and no internal address.
 type RunError struct {
 	Code    Code
 	Message string
@@ -53,7 +53,8 @@ func Errorf(code Code, format string, args ...any) *RunError {
 	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Cut is a client's text, an id for example, as it may stand in a message or in a log line: its beginning, if it is long.
+// Cut is a client's text, such as an id, as it may stand in an error message or in a log line. Of a
+// long text it is the beginning.
 func Cut(s string) string {
 	const most = 200
 	if len(s) <= most {

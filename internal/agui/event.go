@@ -52,10 +52,11 @@ const (
 	typePrefixSpaced        = `{"type": "`
 )
 
-// OnInterrupt is the name of the CUSTOM event by which LangGraph's adapters, Mastra's and CrewAI's announce a pause.
+// OnInterrupt is the name of the CUSTOM event by which the adapters of LangGraph, Mastra and CrewAI
+// announce a pause.
 const OnInterrupt = "on_interrupt"
 
-// typeOf gives the constant for a type, so that nothing of s is kept.
+// typeOf returns the constant for a type, so that nothing of s is kept.
 func typeOf(s string) Type {
 	switch Type(s) {
 	case RunStarted:
@@ -126,8 +127,9 @@ func typeOf(s string) Type {
 	return Unknown
 }
 
-// PeekType reads the type of an event without parsing it: the first key where a producer puts it there (all known
-// ones do) and writes it without escapes, else the first `type` at the root. It decides routing only; Valid decides whether a frame is acted on.
+// PeekType reads the type of an event without parsing it. It takes the first key, if that is `type`
+// without escapes, as all known producers write it. Else it takes the first `type` at the root. It
+// decides routing only. Valid decides whether Holdpoint acts on a frame.
 func PeekType(data []byte) Type {
 	rest, ok := bytes.CutPrefix(data, []byte(typePrefix))
 	if !ok {
@@ -150,12 +152,14 @@ func PeekType(data []byte) Type {
 // An Event is one event of a stream as the bytes of its JSON object.
 type Event struct {
 	Type Type
-	// JSON is the event's object, on one or several lines. In Run.Event and Run.End it is valid during the call.
+	// JSON is the event's object, on one or several lines. In Run.Event and Run.End it is valid
+	// during the call.
 	JSON []byte
-	// Frame is the frame that brought it, byte for byte as it is to go out; nil for an event that Holdpoint made.
-	// An event that is emitted with its Frame passes untouched.
+	// Frame is the frame that brought the event, byte for byte as it is to go out. It is nil for an
+	// event that Holdpoint made. An event that is emitted with its Frame passes unchanged.
 	Frame []byte
-	// Edited says that JSON is not what Frame holds any more; of Frame only what is not data (comments, ids) is kept.
+	// Edited says that JSON is no longer what Frame holds. Only the parts of Frame that are not
+	// data (comments, ids) are then kept.
 	Edited bool
 }
 
@@ -168,13 +172,14 @@ func (ev Event) With(json []byte) Event {
 	return ev
 }
 
-// Clone is ev with bytes of its own, to be kept after the call that brought it.
+// Clone is ev with bytes of its own, for use after the call that brought it.
 func (ev Event) Clone() Event {
 	ev.JSON, ev.Frame = slices.Clone(ev.JSON), slices.Clone(ev.Frame)
 	return ev
 }
 
-// CloneTo is Clone into buf, of which it returns what is used too. An object that lies in its frame stands there once.
+// CloneTo is Clone into buf. It also returns the part of buf that is used. An object that lies in
+// its frame is stored once.
 func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 	const prefix = len("data: ")
 	json := ev.JSON
@@ -194,16 +199,18 @@ func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 	return ev, buf
 }
 
-// Get reads a value at a constant gjson path of the event's object. Never pass a path that holds data of a client
-// or a backend: gjson's modifiers and wildcards would be theirs.
+// Get reads a value at a constant gjson path of the event's object. Never pass a path that holds
+// data of a client or a backend: it could use gjson's modifiers and wildcards.
 func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }
 
-// Valid says whether the object may be acted on: it is JSON, an object, and has one `type` only. JSON.parse takes
-// the last of two equal keys and gjson the first, so an event with two types is opaque: it passes and does nothing.
+// Valid says whether Holdpoint may act on the object. It must be JSON, an object, and have one
+// `type` only. JSON.parse takes the last of two equal keys and gjson the first, so an event with
+// two types is opaque: it passes and does nothing.
 func (ev Event) Valid() bool { return ev.Read(nil) }
 
-// Read is Valid, and reads values of the object's own keys on the way: JSON text that lives in the event, "" for a key that it
-// does not have, and of two equal ones the first. Of an event that is not valid nothing is to be believed.
+// Read is as Valid, and also reads values of the object's own keys. A value is JSON text that lies
+// in the event. It is "" for a key that the object does not have, and the first one of equal keys.
+// If the event is not valid, the values must not be used.
 func (ev Event) Read(values []string, keys ...string) bool {
 	types := 0
 	m := MembersOf(ev.JSON)
@@ -221,10 +228,12 @@ func (ev Event) Read(values []string, keys ...string) bool {
 	return types == 1 && m.Whole()
 }
 
-// View parses b without a copy. The result and all that is read from it live in b: who keeps a string clones it.
+// View parses b without a copy. The result, and all that is read from it, lies in b. Whoever keeps
+// a string clones it.
 func View(b []byte) gjson.Result { return gjson.Parse(unsafe.String(unsafe.SliceData(b), len(b))) }
 
-// bytesOf is the JSON text of what View gave, without a copy either. An append to it makes a new slice.
+// bytesOf is the JSON text of what View returned, also without a copy. An append to it makes a new
+// slice.
 func bytesOf(v gjson.Result) json.RawMessage {
 	return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw))
 }

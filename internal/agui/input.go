@@ -12,16 +12,17 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// MaxListed is how many tools, or entries of resume, a request may have: each takes some hundred bytes, also where it has come as two.
+// MaxListed is how many tools, or entries of resume, a request may have. Each takes some hundred
+// bytes, even if it came as two.
 const MaxListed = 100_000
 
 func tooMany(what string) error { return badInput("%s has more than %d elements", what, MaxListed) }
 
-// MaxThreadID is the longest threadId taken, in bytes: it goes into keys and log lines.
+// MaxThreadID is the longest threadId that is taken, in bytes. It goes into keys and log lines.
 const MaxThreadID = 512
 
-// MaxMessages is how many messages a run may bring. What is kept of each is a multiple of the least that one can be, and no
-// conversation has as many.
+// MaxMessages is how many messages a run may bring. Holdpoint keeps a multiple of what the smallest
+// message takes, and no conversation has as many.
 const MaxMessages = 1 << 17
 
 // A RunInput is a RunAgentInput: the fields that Holdpoint acts on, and the whole as it came.
@@ -53,7 +54,8 @@ type ResumeEntry struct {
 	Payload     json.RawMessage // nil for absent and null
 }
 
-// An InputError is a run input that is refused with HTTP 400: what is wrong, for the developer at the client.
+// An InputError is a run input that is refused with HTTP 400. It says what is wrong, for the
+// developer of the client.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return "run input: " + e.Reason }
@@ -62,14 +64,17 @@ func badInput(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// ErrNoJSON says that a body is no JSON of no more than MaxDepth.
+// ErrNoJSON says that a body is not JSON, or is nested deeper than MaxDepth.
 var ErrNoJSON = errors.New("no JSON, or nested too deep")
 
-// ParseInput reads body, which belongs to what it returns: nobody writes into it any more. ok is false if it is no run: it
-// is none of Holdpoint's business then. An error is ErrNoJSON, which says nothing of whether it is a run, or an *InputError:
-// it is a run, but one that must not be guessed at.
+// ParseInput reads body, which then belongs to what it returns: nobody writes into it any more. ok
+// is false if the body is not a run. It then does not concern Holdpoint. The error is one of two:
 //
-// The input's strings and raw values lie in body. Who keeps one for longer than the run clones it, or keeps the whole.
+//   - ErrNoJSON, which does not say whether the body is a run;
+//   - an *InputError: the body is a run, but Holdpoint would have to guess what it means.
+//
+// The input's strings and raw values lie in body. Whoever keeps one for longer than the run clones
+// it, or keeps the whole.
 func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	var root rootValues
 	is, valid := root.read(unsafe.String(unsafe.SliceData(body), len(body)))
@@ -107,14 +112,16 @@ func ParseInput(body []byte) (in RunInput, ok bool, err error) {
 	return in, true, nil
 }
 
-// rootValues are what is read at the root of a body, in one pass over it: histories are long.
+// rootValues are the values at the root of a body. One pass reads them all, because histories are
+// long.
 type rootValues struct {
 	keys         [len(rootKeys)]gjson.Result
 	err          error // what is wrong with the keys, if it is a run
 	state, tools string
 }
 
-// read says whether the body is a run input in any spelling that a backend could read as one, and whether it is JSON.
+// read says whether the body is a run input in any spelling that a backend could read as one, and
+// whether it is JSON.
 func (v *rootValues) read(body string) (isRun, valid bool) {
 	if at := skipSpace(body, 0); at == len(body) || body[at] != '{' {
 		return false, ValidText(body)
@@ -160,8 +167,9 @@ func (in *RunInput) readIDs(root *rootValues) error {
 	return nil
 }
 
-// hasSurrogate says whether a string holds half of a surrogate pair, or a replacement character which such a half
-// becomes in Go: two threads that the backend tells apart would then be one here.
+// hasSurrogate says whether a string holds half of a surrogate pair, or a replacement character,
+// which such a half becomes in Go. Two threads that the backend tells apart would then be one
+// thread here.
 func hasSurrogate(s string) bool { return strings.ContainsRune(s, utf8.RuneError) }
 
 func (in *RunInput) readMessages(list gjson.Result) error {
@@ -185,7 +193,8 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 			return badInput("there are more than %d messages", MaxMessages)
 		}
 		if len(in.Messages) == cap(in.Messages) {
-			// Moving a long list costs more than reading it. What is left of the text has no more than one in three bytes.
+			// Moving a long list costs more than reading it. What is left of the text has no more
+			// than one in three bytes.
 			left := min((len(raw)-at)/len("{},")+1, MaxMessages-len(in.Messages))
 			in.Messages = slices.Grow(in.Messages, min(max(3*len(in.Messages), 4), left))
 		}
@@ -198,14 +207,16 @@ func (in *RunInput) readMessages(list gjson.Result) error {
 	return nil
 }
 
-// ParseMessage reads one message, which must be a JSON object. The strings of the message lie in raw.
+// ParseMessage reads one message, which must be a JSON object. The strings of the message lie in
+// raw.
 func ParseMessage(raw []byte) Message {
 	m, _ := readMessage(raw)
 	m.JSON = raw
 	return m
 }
 
-// readMessage reads the message that text begins with and that is a JSON object, and returns its length.
+// readMessage reads the message at the beginning of text, which must be a JSON object, and returns
+// its length.
 func readMessage(text []byte) (m Message, length int) {
 	var id, role, call string
 	m.Plain = true
@@ -228,7 +239,7 @@ func readMessage(text []byte) (m Message, length int) {
 	return m, n
 }
 
-// first keeps the first of equal keys' values, as a search does.
+// first keeps the value of the first of equal keys, as a search does.
 func first(kept *string, value string) {
 	if *kept == "" {
 		*kept = value
@@ -257,7 +268,7 @@ func (in *RunInput) readResume(list gjson.Result) error {
 	return err
 }
 
-// readEntry reads the next entry of resume; ids are those of the entries before.
+// readEntry reads the next entry of resume. ids holds the ids of the entries before.
 func (in *RunInput) readEntry(e gjson.Result, ids map[string]bool) error {
 	i := len(in.Resume)
 	switch {
@@ -312,8 +323,8 @@ func (in *RunInput) readProps(props gjson.Result) error {
 	return readKeys(inside[:], command, commandKeys[:], place{what: " in forwardedProps.command"})
 }
 
-// CommandResume is the answer in forwardedProps.command.resume. null is not an answer: CopilotKit sends it by mistake
-// (CopilotKit issue 1693).
+// CommandResume is the answer in forwardedProps.command.resume. null is not an answer: CopilotKit
+// sends it by mistake (CopilotKit issue 1693).
 func (in *RunInput) CommandResume() (json.RawMessage, bool) {
 	if in.Command == nil {
 		return nil, false
@@ -325,8 +336,8 @@ func (in *RunInput) CommandResume() (json.RawMessage, bool) {
 	return json.RawMessage(v.Raw), true
 }
 
-// InterruptEvent is forwardedProps.command.interruptEvent, the value of the CUSTOM event that a CopilotKit client
-// answers; nil if absent.
+// InterruptEvent is forwardedProps.command.interruptEvent, the value of the CUSTOM event that a
+// CopilotKit client answers. It is nil if absent.
 func (in *RunInput) InterruptEvent() json.RawMessage {
 	if in.Command == nil {
 		return nil
@@ -337,8 +348,9 @@ func (in *RunInput) InterruptEvent() json.RawMessage {
 	return nil
 }
 
-// NamedIDs are the interrupt ids that the request may name, in whatever form: of its resume entries or its resume
-// object, the keys of an id map in command.resume, and the ids inside an echoed interruptEvent that Holdpoint made.
+// NamedIDs are the interrupt ids that the request may name in any form: in its resume entries or
+// its resume object, as keys of an id map in command.resume, and inside an echoed interruptEvent
+// that Holdpoint made.
 func (in *RunInput) NamedIDs() []string {
 	var ids []string
 	for _, e := range in.Resume {
@@ -354,7 +366,8 @@ func (in *RunInput) NamedIDs() []string {
 	return append(ids, in.EchoedIDs()...)
 }
 
-// objectIDs are the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of agent-framework.
+// objectIDs are the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of
+// agent-framework.
 func (in *RunInput) objectIDs() []string {
 	if in.ResumeObject == nil {
 		return nil
@@ -372,8 +385,8 @@ func (in *RunInput) objectIDs() []string {
 	return ids
 }
 
-// EchoedIDs are the interrupt ids inside an echoed interruptEvent: the CUSTOM event that Holdpoint makes for clients that
-// know no other form holds the Interrupt, or {"interrupts":[..]}, as JSON text.
+// EchoedIDs are the interrupt ids inside an echoed interruptEvent. The CUSTOM event that Holdpoint
+// makes for clients without another form holds the Interrupt, or {"interrupts":[..]}, as JSON text.
 func (in *RunInput) EchoedIDs() []string {
 	echoed := in.InterruptEvent()
 	if echoed == nil {
@@ -412,13 +425,14 @@ func (in *RunInput) readTools(list gjson.Result) error {
 	return nil
 }
 
-// Declares says whether the request declares the tool, which makes a call of it the client's to answer.
+// Declares says whether the request declares the tool. A call of such a tool is the client's to
+// answer.
 func (in *RunInput) Declares(tool string) bool {
 	_, found := slices.BinarySearch(in.Tools, tool)
 	return found
 }
 
-// WithMessages is the input with another list of messages, every other key byte for byte.
+// WithMessages is the input with another list of messages. Every other key stays byte for byte.
 func (in RunInput) WithMessages(list []Message) RunInput {
 	in.Messages = list
 	in.Raw = SetKey(in.Raw, "messages", MessageList(list))
@@ -432,7 +446,8 @@ func (in RunInput) WithoutResume() RunInput {
 	return in
 }
 
-// WithoutCommand is the input without an answer in forwardedProps.command; other keys of command stay.
+// WithoutCommand is the input without an answer in forwardedProps.command. Other keys of command
+// stay.
 func (in RunInput) WithoutCommand() RunInput {
 	if !gjson.GetBytes(in.Command, "resume").Exists() && !gjson.GetBytes(in.Command, "interruptEvent").Exists() {
 		return in

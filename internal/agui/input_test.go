@@ -65,7 +65,8 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 }
 
-// A resume that is an object is for the dialects to read: AG-UI's draft and agent-framework before 1.0.0rc8 have it.
+// A resume that is an object is for the dialects to read: AG-UI's draft and agent-framework before
+// 1.0.0rc8 have it.
 func TestResumeObject(t *testing.T) {
 	for object, ids := range map[string][]string{
 		`{"interruptId":"x~1","payload":{"approved":true}}`: {"x~1"},
@@ -189,8 +190,9 @@ func TestObjectElsewhere(t *testing.T) {
 	}
 }
 
-// FuzzParseInput: never a panic; what is taken has the keys that are acted on once, in the one spelling, and says the same
-// to encoding/json, which takes the last of two equal keys and folds case.
+// FuzzParseInput: never a panic; what is taken has the keys that are acted on once, in the one
+// spelling, and says the same to encoding/json, which takes the last of two equal keys and folds
+// case.
 func FuzzParseInput(f *testing.F) {
 	for _, s := range []string{whole, `{"threadId":"t","thread_id":"u","runId":"r"}`, `{"threadId":"t","runId":"r","resume":[{}]}`, `{"messages":[],"Resume":1}`, "{\"threadId\":\"\\ud800\",\"runId\":\"r\"}",
 		"\x01{\"threadId\":\"t\",\"runId\":\"r\"}", ` {"threadId":"t","runId":"r","messages":[ {"\u0069d":"a","id":"b","role":1} , {} ],"state":null,"tools":[{"name":"x"}]} `, `[{"threadId":"t"}]`, `{"threadId":"t","runId":"","resume":{}}`, `{"threadId":"t","runId":"r","messages":[{"id":"a"} {}]}`, `"`} {
@@ -270,7 +272,8 @@ func FuzzWhatIsARun(f *testing.F) {
 	})
 }
 
-// TestMoreMessagesThanAConversationHas: what is kept of a message is many times the least that one can be.
+// TestMoreMessagesThanAConversationHas: what is kept of a message is many times the least that one
+// can be.
 func TestMoreMessagesThanAConversationHas(t *testing.T) {
 	for n, want := range map[int]bool{MaxMessages: true, MaxMessages + 1: false} {
 		body := `{"threadId":"t","runId":"r","messages":[` + strings.Repeat("{},", n-1) + `{}]}`

@@ -8,9 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The keys acted on. In another spelling or twice they are refused: Python backends read thread_id as well as
-// threadId (pydantic's populate_by_name) and the last of two equal keys, where gjson takes the first, so that a guess
-// could be steered around the contract.
+// The keys that Holdpoint acts on. It refuses them in another spelling, or twice. Python backends
+// read thread_id as well as threadId (pydantic's populate_by_name). Of two equal keys they read the
+// last, and gjson reads the first. So a client could steer a guess around the contract.
 var (
 	rootKeys    = [...]string{"threadId", "runId", "resume", "messages", "forwardedProps", "protocolVersion"}
 	entryKeys   = [...]string{"interruptId", "status", "payload"}
@@ -27,7 +27,7 @@ const (
 	commandKey                                                      = 0
 )
 
-// place is where keys stand, for an error; the zero value is the root.
+// place says where keys stand, for an error. The zero value is the root.
 type place struct {
 	what  string
 	at    int // with entry: which one
@@ -41,7 +41,8 @@ func (p place) String() string {
 	return p.what
 }
 
-// readKeys reads the named keys of an object into values, and says which other spelling or which repetition is in it.
+// readKeys reads the named keys of an object into values. It returns an error for another spelling
+// of one, and for one that stands there twice.
 func readKeys(values []gjson.Result, object gjson.Result, names []string, where place) error {
 	var err error
 	object.ForEach(func(key, value gjson.Result) bool {
@@ -53,8 +54,8 @@ func readKeys(values []gjson.Result, object gjson.Result, names []string, where 
 	return err
 }
 
-// take is the value of the n-th name. A key written with escapes is another spelling: sjson would not find it and the
-// backend would.
+// take reads the value of the n-th name. A key that is written with escapes is another spelling:
+// sjson would not find it, and the backend would.
 func take(values []gjson.Result, names []string, n int, key, value gjson.Result, where place) error {
 	switch name := names[n]; {
 	case len(key.Raw) != len(name)+2 || key.Raw[1:len(name)+1] != name:
@@ -66,7 +67,7 @@ func take(values []gjson.Result, names []string, n int, key, value gjson.Result,
 	return nil
 }
 
-// spelled is the place of the name that key is a spelling of, -1 if it is of none.
+// spelled is the place of the name that key is a spelling of, and -1 if there is none.
 func spelled(names []string, key string) int {
 	for n, name := range names {
 		if SameKey(key, name) {
@@ -76,8 +77,8 @@ func spelled(names []string, key string) int {
 	return -1
 }
 
-// SameKey says whether two keys are spellings of one: case and underscores do not count. Case is Unicode's simple
-// folding, by which Go's encoding/json matches keys: U+017F is an s to it.
+// SameKey says whether two keys are spellings of one. Case and underscores do not count. Case is
+// Unicode's simple folding, by which Go's encoding/json matches keys: U+017F is an s to it.
 func SameKey(a, b string) bool {
 	for a != b {
 		var x, y rune
@@ -90,7 +91,8 @@ func SameKey(a, b string) bool {
 	return true
 }
 
-// nextFolded is the first rune of a key that counts, in the least of its cases, and what follows it; -1 at the end.
+// nextFolded is the first rune of a key that counts, as the least rune that it folds to, and the
+// rest of the key. It is -1 at the end.
 func nextFolded(key string) (rune, string) {
 	for len(key) > 0 {
 		c, n := rune(key[0]), 1
@@ -111,7 +113,7 @@ func nextFolded(key string) (rune, string) {
 	return -1, ""
 }
 
-// leastFold is the least of the runes that a rune folds to.
+// leastFold is the least rune that a rune folds to.
 func leastFold(c rune) rune {
 	least := c
 	for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {

@@ -24,7 +24,8 @@ func FinishedEvent(thread, run string) Event {
 	}{RunFinished, thread, run}))
 }
 
-// SnapshotEvent is a MESSAGES_SNAPSHOT. list is a JSON array, without line breaks between its tokens.
+// SnapshotEvent is a MESSAGES_SNAPSHOT. list is a JSON array, without line breaks between its
+// tokens.
 func SnapshotEvent(list json.RawMessage) Event {
 	return NewEvent(slices.Concat([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":`), list, []byte("}")))
 }

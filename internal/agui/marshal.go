@@ -11,7 +11,8 @@ func init() {
 	gjson.SetEscapeHTML(false) // in what AppendString appends: no <, > or & is another byte than it was
 }
 
-// Marshal is json.Marshal without the escaping of <, > and &, so that what a raw message holds keeps its bytes.
+// Marshal is as json.Marshal but does not escape <, > and &, so that the bytes of a raw message
+// stay.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -22,7 +23,8 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MustMarshal is Marshal for values that cannot fail: maps and structs of strings and of raw JSON that was checked.
+// MustMarshal is Marshal for values that cannot fail: maps and structs of strings and of valid raw
+// JSON.
 func MustMarshal(v any) []byte {
 	b, err := Marshal(v)
 	if err != nil {
@@ -73,5 +75,6 @@ func HasMembers(raw []byte) (has bool) {
 	return has
 }
 
-// AppendString appends s as JSON text: what Marshal makes of it, but without the allocations.
+// AppendString appends s as JSON text. The text is what Marshal makes of s, but without the
+// allocations.
 func AppendString(dst []byte, s string) []byte { return gjson.AppendJSONString(dst, s) }

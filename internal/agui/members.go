@@ -9,14 +9,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Members are the members of a JSON object, read one after the other and without a copy, while it is found out whether the text
-// is JSON of no more than MaxDepth: one pass, where a look at it for that and for each of its keys is one pass each.
+// Members are the members of a JSON object, read one after another and without a copy. The same
+// pass finds out whether the text is JSON of at most MaxDepth. A look at it for that, and for each
+// of its keys, would be a pass each.
 //
 //	m := MembersOf(json)
 //	for m.Next() { .. m.Name(), m.Value .. }
-//	if !m.Whole() { .. what was read is not to be acted on .. }
+//	if !m.Whole() { .. what was read must not be acted on .. }
 type Members struct {
-	// Key and Value are JSON text and live in the object. A key has its quotes.
+	// Key and Value are JSON text and lie in the object. A key has its quotes.
 	Key, Value string
 
 	text    string
@@ -33,7 +34,7 @@ func MembersOf(json []byte) Members {
 // MembersIn is MembersOf for a text.
 func MembersIn(json string) Members { return Members{text: json} }
 
-// Next goes to the next member. It returns false behind the last one, and at what is no JSON.
+// Next goes to the next member. It returns false behind the last one, and at text that is not JSON.
 func (m *Members) Next() bool {
 	s := m.text
 	i := skipSpace(s, m.at)
@@ -69,10 +70,11 @@ func (m *Members) end(i int) bool {
 	return false
 }
 
-// End is where the object ends, behind its last brace; 0 if there was a mistake. Something else may follow.
+// End is where the object ends, behind its last brace. It is 0 after a mistake. Something else may
+// follow.
 func (m *Members) End() int { return m.at }
 
-// Whole says whether the object was read to its end, and nothing stands behind it.
+// Whole says whether the object was read to its end and nothing stands behind it.
 func (m *Members) Whole() bool { return m.whole }
 
 // Name is the text of the key.
@@ -86,7 +88,8 @@ func (m *Members) Name() string {
 // Index is where Value begins.
 func (m *Members) Index() int { return m.at - len(m.Value) }
 
-// Text is the text of a JSON string, "" of any other value. It lives in raw if nothing is escaped in it.
+// Text is the text of a JSON string, and "" for any other value. It lies in raw if nothing in it is
+// escaped.
 func Text(raw string) string {
 	switch {
 	case raw == "" || raw[0] != '"':
@@ -136,7 +139,7 @@ func AppendText(dst []byte, raw string) []byte {
 	}
 }
 
-// codeUnit is the number that the first four digits are.
+// codeUnit is the number that the first four hex digits stand for.
 func codeUnit(digits string) (r rune) {
 	for n := range 4 {
 		c := digits[n]

@@ -12,18 +12,21 @@ import (
 type Interrupt struct {
 	// ID is the id that the client sees. A dialect leaves it empty: proxy mints it from Native.
 	ID string `json:"id,omitempty"`
-	// Native is the backend's own id, which goes back to it; "" where it gave none. It need not be unique.
+	// Native is the backend's own id, which goes back to it; "" where it gave none. It need not be
+	// unique.
 	Native string `json:"native,omitempty"`
-	// Object is the AG-UI Interrupt as the client sees it. A dialect may leave its `id` out; proxy sets it.
+	// Object is the AG-UI Interrupt as the client sees it. A dialect may leave its `id` out; proxy
+	// sets it.
 	Object json.RawMessage `json:"object"`
 	// Private is what the dialect wants back at the resume; nobody else reads it.
 	Private json.RawMessage `json:"private,omitempty"`
-	// Question is equal for the same question asked again. A dialect may set it; else proxy makes it of Native and
-	// Object.
+	// Question is equal for the same question asked again. A dialect may set it; else proxy makes
+	// it of Native and Object.
 	Question string `json:"question,omitempty"`
-	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets them where they are not
-	// the one that Object names: a question about several calls, or a call that is not in the stream. Else proxy takes that
-	// one from the transcript. Empty: not known, as in a record of before.
+	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets
+	// them where they are not the one that Object names: a question about several calls, or a call
+	// that is not in the stream. Else proxy takes that one from the transcript. Empty: not known,
+	// as in a record of before.
 	Calls []AskedCall `json:"calls,omitempty"`
 }
 
@@ -32,7 +35,8 @@ type AskedCall struct {
 	ID   string `json:"id,omitempty"` // "" where the backend tells none
 	Name string `json:"name,omitempty"`
 	Args string `json:"args,omitempty"` // the arguments' JSON text as it came
-	// Unknown says that its arguments, and maybe its name, are not known in full: nobody can say what a yes would run.
+	// Unknown says that its arguments, and maybe its name, are not known in full: nobody can say
+	// what a yes would run.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
@@ -50,7 +54,8 @@ func (i Interrupt) Schema() json.RawMessage {
 	return nil
 }
 
-// Expires is the interrupt's expiresAt. A value that is no RFC 3339 time never expires, as in the official client.
+// Expires is the interrupt's expiresAt. A value that is no RFC 3339 time never expires, as in the
+// official client.
 func (i Interrupt) Expires() (time.Time, bool) {
 	text := View(i.Object).Get("expiresAt").Str
 	if text == "" { // of which the error would be made for nothing
@@ -62,28 +67,31 @@ func (i Interrupt) Expires() (time.Time, bool) {
 
 // A Pause is the open interrupts of one thread and what is needed to go on with them.
 type Pause struct {
-	// ID is 128 random bits in hex, made by proxy. "" is no pause; Dialect may be set all the same: the dialect that
-	// the route was seen to speak.
+	// ID is 128 random bits in hex, made by proxy. "" is no pause; Dialect may be set all the same:
+	// the dialect that the route was seen to speak.
 	ID         string          `json:"id,omitempty"`
 	Dialect    string          `json:"dialect,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
 	Private    json.RawMessage `json:"private,omitempty"` // what the dialect wants back for the pause as a whole
-	// Native are the events by which the backend itself announced the pause beside its terminal event (CUSTOM
-	// on_interrupt), in order; nil where the outcome was all. NativeFinish is its own terminal event.
+	// Native are the events by which the backend itself announced the pause beside its terminal
+	// event (CUSTOM on_interrupt), in order; nil where the outcome was all. NativeFinish is its own
+	// terminal event.
 	Native       []json.RawMessage `json:"nativeEvents,omitempty"`
 	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
 
-	// Sticky says that the backend keeps the first answer to a question and replays it whenever the question comes
-	// back after a resume that failed: another answer, a denial too, would carry out the first one again. The contract lets
-	// only the same answer through then.
+	// Sticky says that the backend keeps the first answer to a question and replays it whenever the
+	// question comes back after a resume that failed: another answer, a denial too, would carry out
+	// the first one again. The contract lets only the same answer through then.
 	Sticky bool `json:"sticky,omitempty"`
-	// Stripped: the store had no room for Messages and State, or not any more. Both are nil, whatever there was.
+	// Stripped: the store had no room for Messages and State, or not any more. Both are nil,
+	// whatever there was.
 	Stripped bool `json:"stripped,omitempty"`
 
 	// Ended says, where a dialect reads answers, that the pause is over.
 	Ended bool `json:"-"`
-	// Failed says of an ended pause that it was answered, and that the run with the answers ended in an error or in doubt:
-	// the backend may hold them still, and carry them out when it is asked to go on.
+	// Failed says of an ended pause that it was answered, and that the run with the answers ended
+	// in an error or in doubt: the backend may hold them still, and carry them out when it is asked
+	// to go on.
 	Failed bool `json:"-"`
 
 	// What follows is proxy's to fill.
@@ -119,7 +127,8 @@ func (p *Pause) Interrupt(id string) *Interrupt {
 	return nil
 }
 
-// Named is the interrupt with a published id, or with a native one that no two interrupts share; nil if there is none.
+// Named is the interrupt with a published id, or with a native one that no two interrupts share;
+// nil if there is none.
 func (p *Pause) Named(id string) *Interrupt {
 	if i := p.Interrupt(id); i != nil || id == "" {
 		return i
@@ -146,8 +155,8 @@ func (p *Pause) Knows(m SeenMessage) bool {
 	return slices.Contains(p.Seen, m)
 }
 
-// Indexed is the pause as it is asked often: Interrupt and what follows it do not go through all of it then. Nothing of it is
-// changed from then on, and it is for one goroutine.
+// Indexed is the pause as it is asked often: Interrupt and what follows it do not go through all of
+// it then. Nothing of it is changed from then on, and it is for one goroutine.
 func (p Pause) Indexed() Pause {
 	p.index = &index{}
 	return p
@@ -230,17 +239,20 @@ const (
 
 // An Answer is one resume entry, in whatever form it came.
 type Answer struct {
-	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused as unknown.
+	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused as
+	// unknown.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Payload is the answer's value with the dialect's aliases applied; nil for absent and for null, which AG-UI
-	// does not tell apart.
+	// Payload is the answer's value with the dialect's aliases applied; nil for absent and for
+	// null, which AG-UI does not tell apart.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Own marks a form of the dialect's own that the interrupt's schema cannot say: Begin judges it, not the schema.
+	// Own marks a form of the dialect's own that the interrupt's schema cannot say: Begin judges
+	// it, not the schema.
 	Own bool `json:"own,omitempty"`
-	// Native says that it came in the backend's own form (command.resume, a tool message), not in resume.
+	// Native says that it came in the backend's own form (command.resume, a tool message), not in
+	// resume.
 	Native bool `json:"native,omitempty"`
-	// Message is the message of the request that carries the answer, the zero value if none does. It is no new input,
-	// and Request.Input comes without it.
+	// Message is the message of the request that carries the answer, the zero value if none does.
+	// It is no new input, and Request.Input comes without it.
 	Message SeenMessage `json:"-"`
 }

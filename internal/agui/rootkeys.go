@@ -2,11 +2,12 @@ package agui
 
 import "math/bits"
 
-// RunKeys are those of the keys that Holdpoint acts on that stand at the root of a body, in any spelling: by them it is known
-// whether some backend could take it for a run or an answer. The zero value has none.
+// RunKeys are the keys at the root of a body that Holdpoint acts on, in any spelling. They tell
+// whether some backend could take the body for a run or an answer. The zero value has none.
 type RunKeys uint8
 
-// See takes a key into account. It returns which one it is a spelling of, -1 for any other.
+// See takes a key into account. It returns the place of the key that it is a spelling of, and -1
+// for any other.
 func (k *RunKeys) See(name string) int {
 	n := spelled(rootKeys[:], name)
 	if n >= 0 {
@@ -17,15 +18,17 @@ func (k *RunKeys) See(name string) int {
 
 func (k RunKeys) has(n int) bool { return k&(1<<n) != 0 }
 
-// Run says whether a body with these keys is a run: it has two that only runs have together. Which ones a backend insists on
-// differs: messages is all that agent-framework-ag-ui requires, and a server that validates nothing finds its thread by one and
-// reads an answer from another. protocolVersion is a word of other protocols too.
+// Run says whether a body with these keys is a run: it has two that only runs have together.
+// Backends insist on different keys. agent-framework-ag-ui requires messages only. A server that
+// validates nothing finds its thread by one key and reads an answer from another. protocolVersion
+// is a word of other protocols too.
 func (k RunKeys) Run() bool {
 	const version = 1 << versionKey
 	return bits.OnesCount8(uint8(k&^version)) >= 2 || k.has(messagesKey) && k.has(versionKey)
 }
 
-// inside are the keys that make the value of the n-th root key an answer by itself, whatever stands beside it.
+// inside are the keys that make the value of the n-th root key an answer by itself, whatever stands
+// beside it.
 func inside(n int) []string {
 	switch n {
 	case resumeKey:
@@ -36,10 +39,11 @@ func inside(n int) []string {
 	return nil
 }
 
-// Answering says whether a key inside the value of a root key, of which See gave the place, makes that an answer by itself.
+// Answering says whether a key inside the value of a root key makes that value an answer by itself.
+// n is the place that See returned for the root key.
 func Answering(n int, key string) bool { return spelled(inside(n), key) >= 0 }
 
-// answers says whether the value of the n-th root key, which is JSON, is an answer by itself.
+// answers says whether the value of the n-th root key is an answer by itself. The value is JSON.
 func answers(n int, value string) bool {
 	names := inside(n)
 	if names == nil || value[0] != '[' {

@@ -7,11 +7,12 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is how deep JSON may be nested that is looked into. gjson recurses, and a stack overflow ends the process;
-// encoding/json fails above 10,000; Python's json.loads gives up at about 1,000.
+// MaxDepth is how deep JSON may be nested that Holdpoint looks into. gjson recurses, and a stack
+// overflow ends the process. encoding/json fails above 10,000. Python's json.loads gives up at
+// about 1,000.
 const MaxDepth = 1000
 
-// ValidJSON says whether b is JSON of no more than MaxDepth. Ask it before anything is made of bytes from outside.
+// ValidJSON says whether b is JSON of at most MaxDepth. Ask it before you use bytes from outside.
 func ValidJSON(b []byte) bool { return ValidText(unsafe.String(unsafe.SliceData(b), len(b))) }
 
 // ValidText is ValidJSON for a text.
@@ -38,7 +39,8 @@ func TooDeep(b []byte) bool {
 	return false
 }
 
-// endOfString is where the quote stands that ends a string, whose text begins at from; len(b) if none does.
+// endOfString is where the quote stands that ends a string, and len(b) if there is none. The text
+// of the string begins at from.
 func endOfString(b []byte, from int) int {
 	for i := from; ; i++ {
 		next := bytes.IndexByte(b[i:], '"')
@@ -56,10 +58,10 @@ func endOfString(b []byte, from int) int {
 	}
 }
 
-// The following find where something ends that begins at i, -1 if it is no JSON (RFC 8259; like gjson.Valid and encoding/json
-// they take any bytes for text).
+// The functions that follow find where something ends that begins at i. They return -1 if it is not
+// JSON (RFC 8259). Like gjson.Valid and encoding/json they take any bytes for text.
 
-// valueEnd: depth is how many objects and arrays are around the value.
+// valueEnd is for any value. depth is how many objects and arrays are around it.
 func valueEnd(s string, i, depth int) int {
 	if i >= len(s) {
 		return -1
@@ -85,7 +87,8 @@ func valueEnd(s string, i, depth int) int {
 	return -1
 }
 
-// nestEnd is the end of an object or an array of which the bracket was read and the white space behind it.
+// nestEnd is the end of an object or an array. Its bracket was read, and the white space behind
+// that.
 func nestEnd(s string, i, depth int, opening byte) int {
 	closing := opening + '}' - '{' // as from [ to ]
 	if i < len(s) && s[i] == closing {
@@ -113,7 +116,8 @@ func nestEnd(s string, i, depth int, opening byte) int {
 	}
 }
 
-// member is the end of a key, whether anything is escaped in it, and where its value begins and ends.
+// member returns where a key ends, whether anything in it is escaped, and where its value begins
+// and ends.
 func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 	if i >= len(s) || s[i] != '"' {
 		return -1, false, -1, -1
@@ -133,8 +137,9 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 	return behind, escaped, value, valueEnd(s, value, depth)
 }
 
-// stringEnd is where a string ends of which the first quote was read, and whether anything is escaped in it. It looks at
-// eight bytes at once for one that says anything. A mark above another may be wrong, the lowest one never is.
+// stringEnd is where a string ends, and whether anything in it is escaped. Its first quote was
+// read. It looks at eight bytes at once for a byte that matters. A mark above another mark may be
+// wrong, the lowest one never is.
 func stringEnd(s string, i int) (end int, escaped bool) {
 	const (
 		ones = 0x0101010101010101
@@ -171,7 +176,7 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 	return -1, escaped
 }
 
-// escapeEnd is where an escape ends of which the backslash was read.
+// escapeEnd is where an escape ends. Its backslash was read.
 func escapeEnd(s string, i int) int {
 	if i >= len(s) {
 		return -1

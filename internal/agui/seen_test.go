@@ -76,7 +76,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// What is nested deep, and objects of very many members, cost what their bytes cost, in time and in memory.
+// What is nested deep, and objects of very many members, cost what their bytes cost, in time and in
+// memory.
 func TestCanonicalOfOddValues(t *testing.T) {
 	const size = 4 << 20
 	text := `"` + strings.Repeat("x", size) + `"`

@@ -2,14 +2,17 @@ package agui
 
 import "encoding/json"
 
-// A Transcript is what the client of a run has been shown so far: the messages of its request and all that streamed
-// since. proxy keeps it, dialects read it; a read may fold what was kept raw, so it is for pauses, not for every event.
+// A Transcript is what the client of a run has been shown so far: the messages of its request, and
+// all that was streamed since. proxy keeps it, and dialects read it. A read may fold what was kept
+// raw, so it is for pauses and not for every event.
 type Transcript interface {
 	// Calls are the tool calls that the client has seen, in order.
 	Calls() []Call
-	// Messages are what a MESSAGES_SNAPSHOT would hold now; false if they are not all known (over the bound).
+	// Messages are what a MESSAGES_SNAPSHOT would hold now. It is false if they are not all known
+	// (over the bound).
 	Messages() ([]json.RawMessage, bool)
-	// State is what a STATE_SNAPSHOT would hold now; nil if none was seen or sent; false if it is not known.
+	// State is what a STATE_SNAPSHOT would hold now, and nil if none was seen or sent. It is false
+	// if the state is not known.
 	State() (json.RawMessage, bool)
 }
 
@@ -18,7 +21,7 @@ type CallFinder interface {
 	Call(id string) (Call, bool)
 }
 
-// CallOf is a call as the transcript has it, false if it has none of that id.
+// CallOf is a call as the transcript has it. It is false if there is none of that id.
 func CallOf(t Transcript, id string) (Call, bool) {
 	if finder, ok := t.(CallFinder); ok {
 		return finder.Call(id)

@@ -7,15 +7,15 @@ import (
 	"unsafe"
 )
 
-// Bounds of a number that is computed with: as digits and as a power of ten, more than a float64 has. Exact arithmetic, which
-// JSON Schema wants, writes all the noughts of 1e999999 out; and what is longer than a number of any use is no number for a
-// person to send.
+// Bounds of a number that is computed with, as digits and as a power of ten. Both are more than a
+// float64 has. JSON Schema wants exact arithmetic, which writes all zeros of 1e999999 out. Nobody
+// needs to send a longer number.
 const (
 	MaxDigits   = 400
 	MaxExponent = 400
 )
 
-// A Value is JSON taken apart, and what was counted on the way.
+// A Value is JSON as Go values, with what was counted on the way.
 type Value struct {
 	Any    any // what encoding/json makes of it with UseNumber; its texts lie in the JSON
 	Count  int // of all values in it and of their keys
@@ -23,8 +23,9 @@ type Value struct {
 	Digits int // that the longest number has when it is written out
 }
 
-// ParseValue takes JSON apart, in one pass. The error says that it is none, or which bound it exceeds: more than most values
-// and keys, deeper than MaxDepth, a number that is out of bounds.
+// ParseValue reads JSON into Go values, in one pass. The error says that it is not JSON, or which
+// bound it exceeds: more than most values and keys, deeper than MaxDepth, or a number that is out
+// of bounds.
 func ParseValue(raw []byte, most int) (Value, error) {
 	p := valueParser{s: unsafe.String(unsafe.SliceData(raw), len(raw)), most: most}
 	p.Any = p.value(1)
@@ -51,7 +52,7 @@ func (p *valueParser) fail(err error) any {
 	return nil
 }
 
-// peek is the next byte that is not white space, 0 if there is none.
+// peek is the next byte that is not white space, and 0 if there is none.
 func (p *valueParser) peek() byte {
 	if p.i = skipSpace(p.s, p.i); p.i < len(p.s) {
 		return p.s[p.i]
@@ -87,7 +88,7 @@ func (p *valueParser) value(depth int) any {
 	return Text(raw)
 }
 
-// token is the text up to end, which is -1 where there is no token.
+// token is the text up to end. end is -1 if there is no token.
 func (p *valueParser) token(end int) string {
 	if end < 0 {
 		p.fail(ErrNoJSON)
@@ -98,7 +99,7 @@ func (p *valueParser) token(end int) string {
 	return raw
 }
 
-// object: of equal keys the last one counts.
+// object reads an object. Of equal keys the last one counts.
 func (p *valueParser) object(depth int) any {
 	object := map[string]any{}
 	for more := p.open('}'); more; more = p.more('}') {
@@ -125,7 +126,7 @@ func (p *valueParser) array(depth int) any {
 	return list
 }
 
-// open reads the bracket and says whether anything is in it.
+// open reads the bracket and says whether anything is inside.
 func (p *valueParser) open(closing byte) bool {
 	p.i++
 	if p.peek() == closing {
@@ -135,7 +136,7 @@ func (p *valueParser) open(closing byte) bool {
 	return true
 }
 
-// more says whether there is another one behind a member or an element.
+// more says whether another member or element follows.
 func (p *valueParser) more(closing byte) bool {
 	switch c := p.peek(); {
 	case c == ',':
@@ -159,7 +160,8 @@ func (p *valueParser) number() any {
 	return json.Number(raw)
 }
 
-// numberSize is how many digits stand before a number's exponent, and the exponent: MaxExponent+1 for any that is out of bounds.
+// numberSize is how many digits stand before a number's exponent, and the exponent. The exponent is
+// MaxExponent+1 for any that is out of bounds.
 func numberSize(raw string) (digits, exponent int) {
 	for i := range len(raw) {
 		switch c := raw[i]; {

@@ -13,8 +13,8 @@ const (
 	growth     = 4
 )
 
-// larger is the next size of a buffer. It grows fast, for all of it is copied each time, but no huge frame costs more than
-// twice its size.
+// larger is the next size of a buffer. It grows fast, for all of it is copied each time, but no
+// huge frame costs more than twice its size.
 func larger(size int) int {
 	if size >= hugeBuffer {
 		return 2 * size
@@ -22,8 +22,9 @@ func larger(size int) int {
 	return max(growth*size, maxBuffer)
 }
 
-// pools are the buffers that nobody has, by their sizes: a short run needs the first, a fast stream the second from one Read
-// to the next, and a backend's large frames the others for a moment. The collector empties them.
+// pools are the buffers that nobody has, by their sizes: a short run needs the first, a fast stream
+// the second from one Read to the next, and a backend's large frames the others for a moment. The
+// collector empties them.
 var (
 	sizes = [...]int{minBuffer, maxBuffer, maxBuffer * growth, hugeBuffer}
 	pools [len(sizes)]sync.Pool

@@ -2,12 +2,12 @@ package sse
 
 import "bytes"
 
-// A Frame is one block of a stream with its blank line, or the unfinished rest at the stream's end. It may hold
-// an event, only comments and other fields, or nothing but a line end. Frame{Raw: b} is one for a block that
-// comes from elsewhere.
+// A Frame is one block of a stream with its blank line, or the unfinished rest at the stream's end.
+// It may hold an event, only comments and other fields, or nothing but a line end. Frame{Raw: b} is
+// a frame for a block from elsewhere.
 type Frame struct {
-	// Raw is every byte of the frame as it came. It belongs to the Reader and is valid until the next call of
-	// Next; its capacity ends with it, so an append copies.
+	// Raw is every byte of the frame as it came. It belongs to the Reader and is valid until the
+	// next call of Next. Its capacity ends with it, so an append copies.
 	Raw []byte
 
 	first bool // of its stream: only here a byte order mark is one, elsewhere it spoils a field's name
@@ -16,9 +16,10 @@ type Frame struct {
 	single bool // one line and the blank one, both ended by LF: what nearly all frames are, and nothing has to be searched
 }
 
-// Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has no data line.
-// From a single data line it is a part of Raw; several are joined in buf[:0], which grows if it must. So data is
-// not to be kept as the buf of a later call: that call could write into the Reader's memory.
+// Data returns the frame's data: the values of its data lines, joined by LF. ok is false if it has
+// no data line. The value of a single data line is a part of Raw. Several are joined in buf[:0],
+// which grows if it must. Do not keep data as the buf of a later call, because that call could
+// write into the Reader's memory.
 func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	if f.single {
 		return dataValue(f.Raw[: len(f.Raw)-2 : len(f.Raw)-2])
@@ -47,14 +48,15 @@ func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	return data, n > 0
 }
 
-// HasCR says whether AppendLF would append something else than Raw.
+// HasCR says whether AppendLF would append something other than Raw.
 func (f Frame) HasCR() bool {
 	return !f.single && (f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
 }
 
-// AppendLF appends the frame with each line end turned to LF and nothing else changed. Over all frames of a
-// Reader, one after another, it gives the stream with LF line ends. The byte order mark goes: anything that a proxy
-// writes before it, a comment even, would make it part of the first line.
+// AppendLF appends the frame with each line end turned to LF and nothing else changed. Over all
+// frames of a Reader, one after another, it gives the stream with LF line ends. It drops the byte
+// order mark: after anything that a proxy writes, even a comment, the mark would be part of the
+// first line.
 func (f Frame) AppendLF(dst []byte) []byte {
 	if f.half {
 		return dst
@@ -71,8 +73,8 @@ func (f Frame) AppendLF(dst []byte) []byte {
 	}
 }
 
-// AppendOther appends the frame's comments and its fields other than data, each line ended by LF, without the
-// blank line: what stays in front when the frame's event is replaced.
+// AppendOther appends the frame's comments and its fields other than data, without the blank line.
+// Each line ends in LF. This is what stays in front when the frame's event is replaced.
 func (f Frame) AppendOther(dst []byte) []byte {
 	text := f.text()
 	if end := len(text) - len("\n\n"); end >= 0 && string(text[end:]) == "\n\n" && bytes.IndexByte(text, '\n') == end {
@@ -90,7 +92,8 @@ func (f Frame) AppendOther(dst []byte) []byte {
 	return dst
 }
 
-// AppendComments appends the frame's comments, each line ended by LF, and a blank line behind them, if there are any.
+// AppendComments appends the frame's comments, each ended by LF, and a blank line behind them. It
+// appends nothing if there are none.
 func (f Frame) AppendComments(dst []byte) []byte {
 	n := len(dst)
 	for line := range lines(f.text()) {
@@ -105,7 +108,8 @@ func (f Frame) AppendComments(dst []byte) []byte {
 	return dst
 }
 
-// Name is the frame's event field, a part of Raw; the last one where there are several, nil where there is none.
+// Name is the frame's event field, a part of Raw. It is the last one if there are several, and nil
+// if there is none.
 func (f Frame) Name() (name []byte) {
 	for line := range lines(f.text()) {
 		if value, ok := fieldValue(line, "event"); ok {
@@ -115,8 +119,8 @@ func (f Frame) Name() (name []byte) {
 	return name
 }
 
-// AppendEvent appends a frame with json as its data. A line end in it begins a further data line, so that no
-// input can break the framing; as white space between tokens it means the same to a JSON parser.
+// AppendEvent appends a frame with json as its data. A line end in json begins a further data line,
+// so no input can break the framing. To a JSON parser it is white space between tokens, as before.
 func AppendEvent(dst, json []byte) []byte {
 	if bytes.IndexByte(json, '\n') < 0 && bytes.IndexByte(json, '\r') < 0 {
 		dst = append(dst, "data: "...)
@@ -141,8 +145,8 @@ func (f Frame) text() []byte {
 
 func dataValue(line []byte) (value []byte, ok bool) { return fieldValue(line, "data") }
 
-// fieldValue returns the value of a line that sets the named field. Names of fields are case-sensitive, and only one
-// space after the colon is not part of the value.
+// fieldValue returns the value of a line that sets the named field. Names of fields are
+// case-sensitive. One space after the colon does not belong to the value.
 func fieldValue(line []byte, name string) (value []byte, ok bool) {
 	if len(line) < len(name) || string(line[:len(name)]) != name {
 		return nil, false

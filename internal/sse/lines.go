@@ -5,9 +5,10 @@ import (
 	"iter"
 )
 
-// lineEnds finds one line end after another in a slice. It searches for LF and CR apart, since bytes.IndexByte
-// is many times faster than a search for either, and remembers both: else a stream without the one would be
-// searched to its end at each of the other. The zero value is ready; for another slice, another one.
+// lineEnds finds one line end after another in a slice. It searches for LF and CR separately,
+// because bytes.IndexByte is many times faster than a search for either. It remembers both: else it
+// would search a stream without CR to its end at each LF. The zero value is ready. Use another one
+// for another slice.
 type lineEnds struct {
 	lf, cr int // one behind the next of its kind; 0 at the start
 }
@@ -33,7 +34,7 @@ func index(b []byte, c byte) int {
 	return len(b)
 }
 
-// lines yields the lines of b without their ends, an unfinished last one too.
+// lines yields the lines of b without their ends, also an unfinished last one.
 func lines(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var ends lineEnds

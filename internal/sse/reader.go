@@ -1,13 +1,13 @@
-// Package sse splits a server-sent event stream into frames without changing a byte: the frames that a
-// [Reader] returns, put one after another, are its input.
+// Package sse splits a server-sent event stream into frames without changing a byte. The frames of
+// a [Reader], one after another, are its input.
 //
-// It does not know what the events mean, keeps no last event id, never reconnects and repairs nothing.
-// What a proxy needs to touch single events stands on [Frame]: the data of one, its bytes with LF line ends,
-// and what is left of it when its event is replaced.
+// It does not know what the events mean. It keeps no last event id, never reconnects and repairs
+// nothing. [Frame] has what a proxy needs to touch single events: the data of an event, its bytes
+// with LF line ends, and what is left of a frame when its event is replaced.
 //
 // Lines and blank lines follow
-// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
-// with LF, CRLF and CR in any mix.
+// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream with LF,
+// CRLF and CR in any mix.
 package sse
 
 import (
@@ -43,12 +43,12 @@ func (e *TooLargeError) Error() string {
 
 // A Reader reads frames from a stream. It is for one goroutine, and does not close its source.
 //
-// Where frames end depends on the bytes alone, never on how the source cuts them: a frame ends at the first
-// byte that makes its last line blank. If that byte is a CR, an LF may still belong to it. To wait for it would
-// hold an event back until the next one comes, and to take it along only if it is there already would make
-// frames depend on timing. So an LF after such a CR is always a frame of its own: a CRLF stream reads as
-// "data: x\r\n\r", "\n", "data: y\r\n\r", "\n". The Reader marks it; it has no data and [Frame.AppendLF] adds
-// nothing for it.
+// Where a frame ends depends on the bytes alone, never on how the source cuts them. A frame ends at
+// the first byte that makes its last line blank. If that byte is a CR, an LF may still belong to
+// it. To wait for the LF would hold an event back until the next one comes. To take it only if it
+// is there already would make frames depend on timing. So an LF after such a CR is always a frame
+// of its own. A CRLF stream reads as "data: x\r\n\r", "\n", "data: y\r\n\r", "\n". The Reader marks
+// that frame. It has no data, and [Frame.AppendLF] adds nothing for it.
 type Reader struct {
 	src  io.Reader
 	more Source // src, if it is one
@@ -72,7 +72,8 @@ type Reader struct {
 	cutAtCR bool // and the last one ended in a CR
 }
 
-// NewReader returns a Reader of src. A frame of more than max bytes is a *TooLargeError; max <= 0: no limit.
+// NewReader returns a Reader of src. A frame of more than max bytes is a *TooLargeError. With max
+// <= 0 there is no limit.
 func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = math.MaxInt
@@ -110,7 +111,7 @@ func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
 }
 
-// Ended says that the source has ended, in whatever way: Next waits for nothing any more.
+// Ended says that the source has ended, in whatever way. Next then waits for nothing any more.
 func (r *Reader) Ended() bool { return r.err != nil }
 
 // Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after a Read.
@@ -161,7 +162,8 @@ func (r *Reader) find() bool {
 	return true
 }
 
-// tooLarge is asked after find, so that one frame too large is the same error however it arrives.
+// tooLarge is asked after find, so that a frame that is too large is the same error however it
+// arrives.
 func (r *Reader) tooLarge() bool { return r.scan-r.start > r.max }
 
 // take returns all that is searched: the whole frame, or the rest of the stream.
@@ -194,7 +196,7 @@ func (r *Reader) fill() {
 	}
 }
 
-// release gives the buffer back, which is empty.
+// release gives the empty buffer back.
 func (r *Reader) release() {
 	giveBack(r.mem)
 	r.mem, r.buf, r.start, r.line, r.scan, r.end, r.ends = nil, nil, 0, 0, 0, 0, lineEnds{}

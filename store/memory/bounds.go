@@ -10,12 +10,18 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// Room is made in this order: what can be replayed becomes tombstones, the record used least recently first, then the
-// snapshots of pauses go, the oldest pause's first, then tombstones, and the owner with them; a record that waits never goes.
+// The store makes room in this order:
 //
-// A record without anything to replay is small, and forgetting it has a price: the thread belongs to whoever asks
-// next, and its ids are unknown. So the bare ones do not count as Entries: a flood of new threads, each of which leaves
-// an owner, must not push out what can be replayed, and an owner only after a while.
+//   - what can be replayed becomes tombstones, in the record that was used least recently;
+//   - the snapshots of pauses go, those of the oldest pause first;
+//   - tombstones go, and the owner with them.
+//
+// A record that waits never goes.
+//
+// A bare record has nothing to replay. It is small, and forgetting it has a price: the thread then
+// belongs to whoever asks next, and its ids are unknown. So bare records do not count as Entries. A
+// flood of new threads leaves an owner each. It must not push out what can be replayed, and must
+// push out an owner only after a while.
 const bareFactor = 4
 
 // class is the list that a record belongs in.
@@ -43,7 +49,7 @@ func classify(rec *store.Record) class {
 	return absent
 }
 
-// use finds the entry of key and makes it the one used last; an absent one if there is none.
+// use finds the entry of key and marks it as used last. If there is none, it returns an absent one.
 func (s *Store) use(key store.Key) *entry {
 	if e, ok := s.waiting[key]; ok {
 		return e
@@ -57,7 +63,7 @@ func (s *Store) use(key store.Key) *entry {
 	return &entry{key: key}
 }
 
-// peek is use without using it.
+// peek is as use, but marks nothing.
 func (s *Store) peek(key store.Key) (*entry, bool) {
 	if e, ok := s.waiting[key]; ok {
 		return e, true
@@ -68,7 +74,8 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 	return s.bare.Peek(key)
 }
 
-// set makes rec the record of e: in its list, counted, its new results the youngest.
+// set makes rec the record of e. It puts e into its list and counts it. New results become the
+// youngest.
 func (s *Store) set(e *entry, rec store.Record) {
 	old, pause, doubt := e.rec.Results, e.rec.Pause, e.rec.Doubt
 	e.rec = rec
@@ -84,7 +91,8 @@ func (s *Store) set(e *entry, rec store.Record) {
 	}
 }
 
-// countPause brings what waits up to date with the pause of e, which was another one, or the same without snapshots.
+// countPause updates what the pauses take by the pause of e. The one before was another pause, or
+// the same without snapshots.
 func (s *Store) countPause(e *entry, old *agui.Pause) {
 	now := portionOf(e.rec.Pause, e.rec.Doubt)
 	s.waits = s.waits.less(e.waits).plus(now)
@@ -112,8 +120,8 @@ func (s *Store) deal(p *agui.Pause, change portion) {
 	}
 }
 
-// admits says whether there is room for one more pause, or one in place of another. Where there is none, pauses past the
-// retention go first.
+// admits says whether there is room for one more pause, or for one in place of another. If there is
+// not, pauses that are older than the retention go first.
 func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 	more := portionOf(p, nil).less(instead)
 	err := s.fits(p, more)
@@ -143,13 +151,14 @@ func (s *Store) fits(p *agui.Pause, more portion) error {
 	return nil
 }
 
-// sameSlice says whether nothing has changed: rules never writes into a slice of results.
+// sameSlice says whether nothing has changed. It need not look into the slices, because rules never
+// writes into a slice of results.
 func sameSlice(a, b []*store.Result) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// count brings bytes and replayable up to date with the results of e, which were old. At most one of them is new, since
-// a step ends one pause, and Settle is kept before the step.
+// count updates bytes and replayable by the results of e; old are those before. At most one result
+// is new, because a step ends one pause, and Settle is kept before the step.
 func (s *Store) count(e *entry, old []*store.Result) {
 	before := e.bytes
 	for at, r := range old {
@@ -171,7 +180,8 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	s.bytes += e.bytes - before
 }
 
-// has says whether the result is in the list, most likely near the place that it has in another one.
+// has says whether the result is in the list, most likely near the place that it has in another
+// one.
 func has(list []*store.Result, r *store.Result, at int) bool {
 	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {
 		if list[i] == r {
@@ -203,12 +213,14 @@ func (s *Store) leave(e *entry) {
 	}
 }
 
-// retire closes pauses past the retention, which nobody has looked at since; false if there can be none.
+// retire closes the pauses that are older than the retention and that nobody has looked at since.
+// It returns false if there can be none.
 func (s *Store) retire(now time.Time) bool {
 	if now.Before(s.retireFrom) {
 		return false
 	}
-	// The next time is counted from Opened for claimed ones too: Release gives them their old one back.
+	// The next time is counted from Opened for claimed ones too: Release gives them their old one
+	// back.
 	next := now.Add(s.policy.PauseRetention)
 	for _, e := range s.waiting {
 		rec := e.rec
@@ -230,8 +242,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// shrink brings the lists back under their bounds. Its parts are apart: each step ends with it, and what it needs of the stack
-// every run would need.
+// shrink brings the lists back under their bounds. Its parts are functions of their own, because
+// every step ends with it: what they need of the stack, every run would need.
 func (s *Store) shrink() {
 	for len(s.waiting)+s.ended.Len() > s.entries && s.buryEnded() {
 	}
@@ -244,7 +256,8 @@ func (s *Store) shrink() {
 	}
 }
 
-// buryEnded makes tombstones of the results of the thread used least recently; false if there are none.
+// buryEnded makes tombstones of the results of the thread that was used least recently. It returns
+// false if there are none.
 func (s *Store) buryEnded() bool {
 	_, e, ok := s.ended.GetOldest()
 	if ok {
@@ -255,7 +268,7 @@ func (s *Store) buryEnded() bool {
 	return ok
 }
 
-// buryResult makes a tombstone of the oldest result; false if there is none.
+// buryResult makes a tombstone of the oldest result. It returns false if there is none.
 func (s *Store) buryResult() bool {
 	ref, _, ok := s.replayable.RemoveOldest()
 	if !ok {
@@ -269,7 +282,7 @@ func (s *Store) buryResult() bool {
 	return true
 }
 
-// strip takes the snapshots from the pause that was opened first of those that have some; false if none has.
+// strip takes the snapshots from the oldest pause that has some. It returns false if none has.
 func (s *Store) strip() bool {
 	key, _, ok := s.snapshots.GetOldest()
 	if ok {
@@ -281,7 +294,7 @@ func (s *Store) strip() bool {
 	return ok
 }
 
-// forget drops the thread used least recently of those of which only the owner and tombstones are left; false if there is none.
+// forget drops the bare thread that was used least recently. It returns false if there is none.
 func (s *Store) forget() bool {
 	_, e, ok := s.bare.RemoveOldest()
 	if ok {
@@ -308,7 +321,7 @@ func size(r *store.Result) int {
 	return n
 }
 
-// portionOf is what a pause takes with what is known of its doubt; nil: nothing.
+// portionOf is what a pause takes, together with what is known of its doubt. Nil takes nothing.
 func portionOf(p *agui.Pause, doubt *store.Result) portion {
 	if p == nil {
 		return portion{}
@@ -320,7 +333,7 @@ func portionOf(p *agui.Pause, doubt *store.Result) portion {
 	return portion{1, n + len(p.Messages) + len(p.State), n}
 }
 
-// sizeOfPause is without its snapshots.
+// sizeOfPause is the size of a pause without its snapshots.
 func sizeOfPause(p *agui.Pause) int {
 	n := 2*restBytes + len(p.Private) + len(p.NativeFinish) + len(p.Finish) + sizeOfSeen(p.Seen)
 	for _, i := range p.Interrupts {

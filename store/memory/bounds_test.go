@@ -14,7 +14,8 @@ import (
 	"holdpoint/store"
 )
 
-// Whatever is called, the lists hold each record once, in its place, within the bounds, and count what it holds.
+// Whatever is called, the lists hold each record once, in its place, within the bounds, and count
+// what it holds.
 func TestListsAgreeWithRecords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := time.Unix(1e9, 0)
@@ -162,7 +163,8 @@ func (s *Store) check(t rapid.TB) {
 	}
 }
 
-// TestCountedBytesAreThoseOfTheHeap: what is counted is what there is, within a factor, of whatever the records consist.
+// TestCountedBytesAreThoseOfTheHeap: what is counted is what there is, within a factor, of whatever
+// the records consist.
 func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
 	text := func(n, size int) string { return fmt.Sprintf("%0*d", size, n) }
 	for name, fill := range map[string]func(s *Store, n int) error{

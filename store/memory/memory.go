@@ -1,11 +1,12 @@
-// Package memory is the store of a single process: records under one mutex, in memory only. A restart forgets every
-// open pause, which the binary says at start.
+// Package memory is the store of a single process: records under one mutex, in memory only. A
+// restart forgets every open pause. The binary says so at start.
 //
-// It deliberately has no goroutine: leases, the retention and the replay time are applied when a record is looked at.
-// golang-lru's expirable would have one that cannot be stopped (hashicorp/golang-lru#159), one time to live for the
-// whole cache and no compare-and-set; so this is its simplelru under a lock of ours.
+// It deliberately has no goroutine. It applies leases, the retention and the replay time when
+// somebody looks at a record. It uses golang-lru's simplelru under a lock of its own. The expirable
+// of golang-lru has a goroutine that cannot be stopped (hashicorp/golang-lru#159), one time to live
+// for the whole cache, and no compare-and-set.
 //
-// What it holds is bounded as bounds.go says; a pause that was opened is never given up for room.
+// bounds.go bounds what it holds. It never gives up an open pause for room.
 package memory
 
 import (
@@ -28,31 +29,36 @@ const (
 	DefaultReplayTTL      = 24 * time.Hour
 	DefaultPauseRetention = 30 * 24 * time.Hour
 
-	// A result carries the thread's snapshots, and a long conversation has some hundred KiB of them: DefaultEntries
-	// records with store.MaxReplayable results each could hold gigabytes. 256 MiB are the ends of a thousand long runs,
-	// and leave the streams of a sidecar with 512 MiB their half.
+	// A result carries the thread's snapshots, and a long conversation has some hundred KiB of
+	// them. DefaultEntries records with store.MaxReplayable results each could hold gigabytes. 256
+	// MiB are the ends of a thousand long runs. They leave half of a sidecar's 512 MiB to the
+	// streams.
 	DefaultReplayBytes = 256 << 20
 
-	// An open pause carries snapshots too, of which the oldest go first. What is left of it is some KiB, so that this is
-	// room for DefaultEntries of them.
+	// An open pause carries snapshots too. The oldest ones go first. What is left of a pause is
+	// some KiB, so this is room for DefaultEntries of them.
 	DefaultBytes = 512 << 20
 )
 
 // Options of a Store. Zero, or less, is the default.
 type Options struct {
-	// Entries bounds the threads that wait (open, claimed, in doubt) and those that can be replayed, together. Beside
-	// them stand the threads of which only the owner and tombstones are left, up to bareFactor times as many.
+	// Entries bounds the threads that wait (open, claimed, in doubt) and those that can be
+	// replayed, together. Threads with nothing left but an owner and tombstones stand beside them,
+	// up to bareFactor times as many.
 	Entries int
-	// ReplayTTL is for how long a result can be replayed, unless an interrupt of its pause expires later.
+	// ReplayTTL is how long a result can be replayed, unless an interrupt of its pause expires
+	// later.
 	ReplayTTL time.Duration
-	// PauseRetention closes a pause that nobody answers, or asks about while it is in doubt.
+	// PauseRetention closes a pause that nobody answers, and one in doubt that nobody asks about.
 	PauseRetention time.Duration
-	// Bytes bounds what all records hold together, roughly counted. Room is made of results first, then of the snapshots of
-	// pauses; what is left of these has what it needs, so a store that is full of them takes no further ones.
+	// Bytes bounds what all records hold together, roughly counted. Results go first for room, then
+	// the snapshots of pauses. The rest of a pause stays, so a store that is full of pauses takes
+	// no more.
 	Bytes int
-	// ReplayBytes is the part of it that results may have.
+	// ReplayBytes is the part of Bytes that results may have.
 	ReplayBytes int
-	// Share is how much of the places and of the bytes the open pauses from one address may have, in hundredths. Zero: all.
+	// Share is how much of the places and of the bytes the open pauses from one address may have,
+	// in hundredths. Zero: all.
 	Share int
 	// Now is the store's clock; nil is time.Now.
 	Now func() time.Time
@@ -68,10 +74,12 @@ type Store struct {
 	now         func() time.Time
 
 	mu sync.Mutex
-	// Each record is in one of the three: waiting for an answer, ended with a result that can be replayed, or bare.
+	// Each record is in one of three lists: it waits for an answer, it has ended with a result that
+	// can be replayed, or it is bare.
 	waiting     map[store.Key]*entry
 	ended, bare *simplelru.LRU[store.Key, *entry]
-	// replayable are the results that are no tombstones, in the order in which their pauses ended.
+	// replayable holds the results that are no tombstones, in the order in which their pauses
+	// ended.
 	replayable *simplelru.LRU[resultRef, struct{}]
 	bytes      int                                 // of all results
 	waits      portion                             // all that waits
@@ -80,7 +88,8 @@ type Store struct {
 	retireFrom time.Time // before it no waiting pause can have reached the retention
 }
 
-// entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to, and never writes into it.
+// entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to, and
+// never writes into it.
 type entry struct {
 	key   store.Key
 	rec   store.Record
@@ -89,7 +98,7 @@ type entry struct {
 	waits portion
 }
 
-// A portion is what pauses take: places, bytes, and of these what cannot go.
+// A portion is what pauses take: places, bytes, and the bytes among them that cannot go.
 type portion struct{ places, bytes, questions int }
 
 func (p portion) plus(o portion) portion {
@@ -144,7 +153,7 @@ func New(o Options) *Store {
 	return s
 }
 
-// newLRU has no bound of its own: what goes, and what becomes of it, depends on all lists together.
+// newLRU makes a list without a bound of its own. What goes depends on all lists together.
 func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 	l, err := simplelru.NewLRU[K, V](math.MaxInt, nil)
 	if err != nil {
@@ -211,7 +220,8 @@ func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r stor
 	})
 }
 
-// step runs f on the settled record of key, a zero one if there is none, and keeps what f made of it, unless f failed.
+// step runs f on the settled record of key. Without a record it runs f on a zero one. It keeps what
+// f made of it, unless f failed.
 func (s *Store) step(ctx context.Context, key store.Key, f func(*store.Record, time.Time) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("store: not asked: %w", err)

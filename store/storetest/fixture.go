@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// fixture is a store under test with the words that the tests use. Its methods end the test if the store fails where
-// it must not.
+// fixture is a store under test with the words that the tests use. Its methods end the test if the
+// store fails where it must not.
 type fixture struct {
 	*testing.T
 	store.Store
@@ -46,7 +46,8 @@ func (x *fixture) want(target, err error) {
 	}
 }
 
-// is is errors.Is with nil for success. Whatever wraps one of the store's errors must not wrap another.
+// is is errors.Is with nil for success. Whatever wraps one of the store's errors must not wrap
+// another.
 func is(err, target error) bool {
 	if target == nil {
 		return err == nil

@@ -70,8 +70,9 @@ type life struct {
 	buried        bool
 }
 
-// model is the store of one thread as a list of lives, the last of which may still go on: slow, and plain enough to be
-// right. It keeps all it ever knew; what a record shows of that is view's.
+// model is the store of one thread as a list of lives. The last one may still go on. It is slow,
+// and plain enough to be right. It keeps everything that it ever knew; view says what a record
+// shows of that.
 type model struct {
 	start             time.Time
 	replay, retention time.Duration

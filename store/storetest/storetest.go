@@ -1,7 +1,8 @@
-// Package storetest is the contract of store.Store as tests: what every engine must do, by whatever means.
+// Package storetest is the contract of store.Store as tests. Every engine must pass them.
 //
-// It deliberately knows nothing of an engine: it sees what Load returns, and moves a clock that the engine was told to
-// use. What an engine cannot offer it names as a Limit; everything else holds for all.
+// It deliberately knows nothing of an engine. It sees what Load returns, and moves a clock that the
+// engine was told to use. An engine names what it cannot offer as a Limit. Everything else holds
+// for all engines.
 package storetest
 
 import (
@@ -28,16 +29,17 @@ type Options struct {
 type Limit int
 
 const (
-	// OwnClock: the engine's clock cannot be set, as with a server's. Time is then waited for, in small units, and
-	// tests that would wait long, or need the exact moment, are left out.
+	// OwnClock: the engine's clock cannot be set, as with a server's. The tests then wait in small
+	// units. Tests that would wait long, or need the exact moment, are left out.
 	OwnClock Limit = iota
-	// Unbounded: the engine has no bounds of its own, so Options.Entries, ReplayBytes, Bytes and Share mean nothing to it.
+	// Unbounded: the engine has no bounds of its own. Options.Entries, ReplayBytes, Bytes and Share
+	// mean nothing to it.
 	Unbounded
 )
 
-// Run runs the contract against an engine. open returns an empty store, or one with keys of other tests in it; it is
-// called with the clock that the store must use, unless it has its own, and cleans up with t.Cleanup. It is called for
-// many tests at once.
+// Run runs the contract against an engine. open returns a store that is empty or has keys of other
+// tests in it. It gets the clock that the store must use, unless the store has its own. It cleans
+// up with t.Cleanup. Many tests call it at once.
 func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store.Store, limits ...Limit) {
 	s := suite{open: open}
 	for _, l := range limits {

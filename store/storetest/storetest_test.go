@@ -14,8 +14,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// The contract must be one that an engine can keep that holds records as bytes, as those with a disk or a network do:
-// without bounds of its own, and with a clock that nobody sets.
+// The contract must be one that an engine can keep that holds records as bytes, as those with a
+// disk or a network do: without bounds of its own, and with a clock that nobody sets.
 func TestContractWithRecordsAsBytes(t *testing.T) {
 	open := func(now func(*storetest.Clock) func() time.Time) func(*testing.T, *storetest.Clock, storetest.Options) store.Store {
 		return func(_ *testing.T, c *storetest.Clock, o storetest.Options) store.Store {

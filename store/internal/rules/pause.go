@@ -19,7 +19,7 @@ func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	rec.Version, rec.State, rec.Pause = store.Version, store.Open, opened
 }
 
-// Strip takes the snapshots from the record's pause; false if there are none.
+// Strip takes the snapshots from the record's pause. It returns false if there are none.
 func Strip(rec *store.Record) bool {
 	if rec.Pause == nil || rec.Pause.Messages == nil && rec.Pause.State == nil {
 		return false
@@ -40,7 +40,7 @@ func end(rec *store.Record, now time.Time, r store.Result) {
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
 }
 
-// giveWay ends a pause in doubt that will not be told as such any more.
+// giveWay ends a pause in doubt, so that nobody will be told of the doubt any more.
 func giveWay(rec *store.Record, now time.Time) {
 	r := store.Result{How: store.Doubtful, Seen: rec.Pause.Seen}
 	if rec.Doubt != nil {
@@ -49,7 +49,7 @@ func giveWay(rec *store.Record, now time.Time) {
 	end(rec, now, r)
 }
 
-// stamp clones r and sets what is the store's to set.
+// stamp clones r and sets the fields that the store sets.
 func stamp(rec *store.Record, now time.Time, r store.Result) store.Result {
 	r = cloneResult(r)
 	r.PauseID, r.Digest, r.At = rec.Pause.ID, rec.Digest, now
@@ -82,8 +82,8 @@ func cloneResult(r store.Result) store.Result {
 	return r
 }
 
-// Receipt is a digest of what Finish was called with, by which a repeated call is known also when what it wrote has
-// become a tombstone. The next pause is known by its id, which is random.
+// Receipt is a digest of the arguments of Finish. It recognises a repeated call even if the result
+// has become a tombstone. The next pause is known by its id, which is random.
 func Receipt(token string, r store.Result, next *agui.Pause) string {
 	h := sha256.New()
 	put(h, []byte(token))
@@ -106,7 +106,7 @@ func Receipt(token string, r store.Result, next *agui.Pause) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// put writes b with its length before it, so that no two sequences of parts are the same bytes.
+// put writes b with its length before it, so that no two sequences of parts give the same bytes.
 func put(h hash.Hash, b []byte) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(b)))

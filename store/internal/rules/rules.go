@@ -1,10 +1,13 @@
-// Package rules is what each step of a store.Store does to one record: pure functions, the same for every engine.
+// Package rules has the steps of a store.Store on one record: pure functions, the same for every
+// engine.
 //
-// It deliberately knows no storage, no lock and no bound over several records: an engine reads a record, settles it
-// (Settle), applies one step, and writes it back in the same transaction or compare-and-set.
+// It deliberately knows no storage, no lock and no bound over several records. An engine reads a
+// record, settles it (Settle), applies one step, and writes it back in the same transaction or
+// compare-and-set.
 //
-// A step that returns an error has changed nothing. Steps replace what a record's slices and pointers refer to and
-// never write through them, so a shallow copy of a Record is a snapshot; what they take from a caller they clone.
+// A step that returns an error has changed nothing. Steps replace what a record's slices and
+// pointers refer to and never write through them, so a shallow copy of a Record is a snapshot. They
+// clone what they take from a caller.
 package rules
 
 import (
@@ -24,7 +27,7 @@ var (
 	errDoubtNext = errors.New("store: a result in doubt cannot have a next pause")
 )
 
-// Own gives an unowned record to owner; false if there was nothing to give.
+// Own gives a record without an owner to owner. It returns false if there was nothing to give.
 func Own(rec *store.Record, owner string) bool {
 	if owner == "" || rec.Owner != "" {
 		return false
@@ -33,7 +36,8 @@ func Own(rec *store.Record, owner string) bool {
 	return true
 }
 
-// Open is the step of store.Store.Open but for ErrFull: rec waits afterwards where it did not before.
+// Open is the step of store.Store.Open, except for ErrFull: afterwards a record waits that did not
+// wait before.
 func Open(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	switch {
 	case p.ID == "":
@@ -87,7 +91,7 @@ func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, leas
 	return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
 }
 
-// judge tells a replay from a conflict. had is "" for a pause that ended without an answer.
+// judge tells a replay from a conflict. had is "" if the pause ended without an answer.
 func judge(pauseID, digest, had string) error {
 	if digest == had {
 		return fmt.Errorf("%w: %q", store.ErrReplay, pauseID)
@@ -104,8 +108,8 @@ func Renew(rec *store.Record, now time.Time, token string, lease time.Duration) 
 	return nil
 }
 
-// Finish is the step of store.Store.Finish. receipt is Receipt of the same arguments, which may take a while and so is
-// made before the engine's lock or transaction.
+// Finish is the step of store.Store.Finish. receipt is Receipt of the same arguments. It can take a
+// while, so the caller makes it before it takes the engine's lock or begins its transaction.
 func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Result, next *agui.Pause) error {
 	switch {
 	case r.How == "":
@@ -170,7 +174,7 @@ func Close(rec *store.Record, now time.Time, pauseID string, r store.Result) err
 	return nil
 }
 
-// fill takes from the result that waited in doubt what r leaves empty.
+// fill takes what r leaves empty from the result that waited in doubt.
 func fill(r, d store.Result) store.Result {
 	r.Receipt, r.ByArray = d.Receipt, r.ByArray || d.ByArray
 	if r.Finish == nil {

@@ -24,8 +24,9 @@ func Doubtful(rec *store.Record, now time.Time) bool {
 	return rec.State == store.InDoubt || Lapsed(rec, now)
 }
 
-// Settle applies what time alone has done to the record; false if that is nothing. A lapsed lease is not written down:
-// the claimer may still renew, finish or release, so it is only read as a doubt (View).
+// Settle applies what time alone has done to the record. It returns false if that is nothing. It
+// does not write a lapsed lease down: the claimer may still renew, finish or release, so View reads
+// it as a doubt.
 func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	changed := false
 	switch {
@@ -63,7 +64,7 @@ func latestExpiry(p *agui.Pause) time.Time {
 	return latest
 }
 
-// View is the record as Load returns it: with Now, and a lapsed lease read as InDoubt.
+// View is the record as Load returns it: with Now, and with a lapsed lease read as InDoubt.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt
@@ -80,7 +81,8 @@ func Bury(rec *store.Record, pauseID string) {
 	}
 }
 
-// bury returns a bounded copy of results in which those that dead names are tombstones; nil if none became one.
+// bury returns a bounded copy of results. Those that dead names are tombstones in it. It returns
+// nil if none became one.
 func bury(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
 	var kept []*store.Result
 	for i, r := range results {
@@ -114,7 +116,8 @@ func tombstone(r *store.Result) *store.Result {
 	return t
 }
 
-// bound keeps the newest results, of each kind so many. It writes into results, which must be the caller's own.
+// bound keeps the newest results, so many of each kind. It writes into results, which must belong
+// to the caller.
 func bound(results []*store.Result) []*store.Result {
 	replayable, tombstones := 0, 0
 	kept := results[:0]
