@@ -1,14 +1,16 @@
-// Holdpoint is measured by this program, side by side with other proxies on the same machine: what it costs in CPU time,
-// memory and delay to have it between a client and a backend.
+// Holdpoint is measured by this program, side by side with other proxies on the same machine. It
+// says what Holdpoint costs between a client and a backend in CPU time, memory and delay.
 //
 //	go run ./bench [flags] [scenario ...]
 //
-// It starts an origin, the reference proxies and the built Holdpoint as processes of their own, loads one of them at a
-// time in shuffled rounds, and prints tables. Every byte of every stream is compared with what it must be; one that fails
-// or is short makes the measurement void. README.md says what each figure means.
+// The program starts an origin, the reference proxies and the built Holdpoint as processes of their
+// own. It loads one of them at a time in shuffled rounds, and prints tables. It compares every byte
+// of every stream with what it must be. A stream that fails or is short makes the measurement void.
+// README.md says what each figure means.
 //
-// It knows Holdpoint by its binary only, and asserts nothing about absolute times: a shared machine has none. The proxies
-// here are there to be compared with, not to be used. It needs Linux, for it reads /proc.
+// It knows Holdpoint by its binary only. It asserts nothing about absolute times, because a shared
+// machine has none. The proxies here are for comparison, not for use. It needs Linux, because it
+// reads /proc.
 package main
 
 import (
@@ -28,7 +30,8 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command is the driver, or with the name of a part as first argument that part, as a process of its own.
+// command is the driver, or with the name of a part as first argument that part, as a process of
+// its own.
 func command(args []string, out, diag io.Writer) int {
 	var err error
 	switch {

@@ -125,7 +125,7 @@ func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 		`config: HOLDPOINT_UPSTREAM "localhost:8000": scheme missing, want http:// or https://`,
 		`config: HOLDPOINT_HEARTBEAT "1ms": want at least 1s, or 0 for none`,
 		`config: HOLDPOINT_LANGGRAPH_CANCEL "{": `,
-		`config: HOLDPOINT_MAX_FRAME is no variable of Holdpoint, did you mean HOLDPOINT_MAX_FRAME_BYTES?`,
+		`config: HOLDPOINT_MAX_FRAME is not a variable of Holdpoint, did you mean HOLDPOINT_MAX_FRAME_BYTES?`,
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("no %q in\n%s", want, stderr)

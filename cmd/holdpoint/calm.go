@@ -11,9 +11,10 @@ const (
 	calmWorth = 8 << 20 // bytes that must have been allocated since memory was given back last
 )
 
-// A calm gives memory back to the system when a burst is over. Go's collector runs when as much was allocated again as is in
-// use, which in a process that has little to do is never (it is forced every two minutes, and gives back slowly even then): a
-// thousand streams that ended, or a thousand megabytes that went through, would stay in a sidecar's memory for long.
+// A calm gives memory back to the system when a burst is over. Go's collector runs when as much was
+// allocated again as is in use. In a process with little to do that is never. (It is forced every
+// two minutes, and gives back slowly even then.) A thousand streams that ended, or a thousand
+// megabytes that went through, would stay in a sidecar's memory for long.
 type calm struct {
 	look    func() activity
 	release func()
@@ -47,7 +48,8 @@ func (c *calm) run(stop <-chan struct{}) {
 	}
 }
 
-// tick gives memory back if nothing was collected since the last look and there is something that may be.
+// tick gives memory back if nothing was collected since the last look and there may be something to
+// collect.
 func (c *calm) tick() {
 	now := c.look()
 	busy := now.collections != c.last.collections

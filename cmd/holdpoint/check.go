@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// check is `holdpoint check`: every error at once, or the effective configuration.
+// check is `holdpoint check`. It prints every error at once, or the effective configuration.
 func check(environ []string, list dialects.List, t terminal) int {
 	c, err := load(environ, list)
 	if err != nil {
@@ -37,7 +37,7 @@ func check(environ []string, list dialects.List, t terminal) int {
 	return exitOK
 }
 
-// A setting is one variable as it is in effect, with secrets cut.
+// A setting is one variable as it is in effect, with secrets cut out.
 type setting struct {
 	name, value string
 	isDefault   bool
@@ -53,7 +53,7 @@ func (s setting) String() string {
 	return s.value
 }
 
-// settings are all variables in effect. Of the headers only the names are told.
+// settings are all variables in effect. Of the headers it has the names only.
 func (c *config) settings() []setting {
 	var list []setting
 	for _, v := range c.variables() {

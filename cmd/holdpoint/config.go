@@ -17,39 +17,41 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// config is the configuration. It is also the reference: `holdpoint -h`, the package comment and the
-// table in docs/configuration.md are made from its tags. env: the name behind HOLDPOINT_. doc: what it does, without a full stop. values: what is
-// taken, where that is a list.
+// config is the configuration. It is also the reference: `holdpoint -h`, the package comment and
+// the table in docs/configuration.md are made from its tags.
+//
+// The tag env is the name behind HOLDPOINT_. doc says what the variable does, without a full stop
+// at the end. values lists the values that are taken, if only some are.
 type config struct {
-	Upstream            address `env:"UPSTREAM" doc:"address of the backend, http or https; the path of a request is appended to its path"`
-	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers that are added to every request to the backend, a line Name: value each; read at start"`
-	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"give the client's Host header to the backend instead of the upstream's"`
-	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on; port 0 takes a free one, which the log names"`
+	Upstream            address `env:"UPSTREAM" doc:"address of the backend, http or https. The path of a request is appended to its path"`
+	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start"`
+	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
+	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on. Port 0 takes a free port, and the log names it"`
 
-	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers, origin;origin, such as https://app.example.com or https://*.example.com, or * for all and without credentials; Holdpoint then answers preflights and sets the headers in the backend's place, any request header is allowed; none: what the backend says to an origin holds (docs/browser.md)"`
+	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, what the backend says to an origin counts (docs/browser.md)"`
 
-	Dialect string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses; auto finds it in the stream"`
-	Client  proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside it (both) or in the backend's own form (native); auto looks at the request"`
-	Refusal proxy.Refusal `env:"REFUSAL" envDefault:"both" values:"both|error|reask" doc:"how a run is refused while something is open: the outcome again and then RUN_ERROR (both), RUN_ERROR alone (error) or the outcome alone (reask)"`
-	IDs     proxy.IDs     `env:"IDS" envDefault:"mint" values:"mint|keep" doc:"mint makes interrupt ids unique; keep leaves the backend's own, only for backends that never repeat one"`
+	Dialect string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
+	Client  proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
+	Refusal proxy.Refusal `env:"REFUSAL" envDefault:"both" values:"both|error|reask" doc:"how a run is refused while something is open: the outcome again and then RUN_ERROR (both), RUN_ERROR alone (error), or the outcome alone (reask)"`
+	IDs     proxy.IDs     `env:"IDS" envDefault:"mint" values:"mint|keep" doc:"mint makes interrupt ids unique. keep leaves the backend's own ids, and is only for backends that never repeat one"`
 
-	Store          string        `env:"STORE" envDefault:"memory://" doc:"where pauses are kept; memory:// loses them on a restart"`
-	StoreEntries   int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"threads that the memory store holds; open pauses are never evicted"`
-	StoreBytes     size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"what the memory store holds in all, roughly counted; results go first, then snapshots of pauses, the pauses never"`
-	InterruptTTL   time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry given to interrupts that have none; 0 gives none (clients up to 0.0.59 lock a thread whose interrupt has expired)"`
-	PauseRetention time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause that nobody answers is kept"`
-	ReplayTTL      time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers are met with the same result"`
+	Store          string        `env:"STORE" envDefault:"memory://" doc:"where pauses are kept. memory:// loses them on a restart"`
+	StoreEntries   int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads the memory store holds. It never evicts open pauses"`
+	StoreBytes     size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much the memory store holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
+	InterruptTTL   time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
+	PauseRetention time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
+	ReplayTTL      time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
 
-	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run; above it the answer is 413"`
-	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for the bodies of requests that are being read, all together, a quarter of it for small ones; above it the answer is 503"`
-	AddressShare      percent       `env:"ADDRESS_SHARE" envDefault:"100%" doc:"how much of the store and of BODY_BYTES one client address may have (IPv6: a network of 64 bits); behind an ingress, or a runtime, all users have one address"`
+	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run. A larger one gets 413"`
+	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for all request bodies that are being read, a quarter of it for small ones. Above it the answer is 503"`
+	AddressShare      percent       `env:"ADDRESS_SHARE" envDefault:"100%" doc:"how much of the store and of BODY_BYTES one client address may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users have one address"`
 	MaxFrameBytes     size          `env:"MAX_FRAME_BYTES" envDefault:"8MiB" doc:"largest frame of the backend's stream"`
-	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"what is kept of a stream for snapshots; above it a snapshot is left out"`
-	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may be silent in a stream, its heartbeats count; 0 for ever"`
-	Heartbeat         time.Duration `env:"HEARTBEAT" envDefault:"15s" doc:"how often a client that hears nothing gets a comment, at least 1s; 0 never"`
+	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"how much of a stream is kept for snapshots. Above it a snapshot is left out"`
+	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may send nothing in a stream, not even a heartbeat; 0 is for ever"`
+	Heartbeat         time.Duration `env:"HEARTBEAT" envDefault:"15s" doc:"how often a client that hears nothing gets a comment, at least 1s; 0 is never"`
 
-	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"least level that is logged, to standard error"`
-	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log; auto is text on a terminal, else json"`
+	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"lowest level that is logged, to standard error"`
+	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
 
 	dialects dialects.List // with the options that were read
 	headers  http.Header   // of UpstreamHeadersFile
@@ -59,7 +61,7 @@ type config struct {
 // memoryStore is the only HOLDPOINT_STORE so far.
 const memoryStore = "memory://"
 
-// newConfig is the configuration of an empty environment, which lacks what is required.
+// newConfig is the configuration of an empty environment. It lacks what is required.
 func newConfig(list dialects.List) *config {
 	c := &config{dialects: list}
 	c.group().Read(nil)
@@ -89,7 +91,7 @@ func load(environ []string, list dialects.List) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// check judges what a type alone cannot, and reads the headers.
+// check judges what the types alone cannot judge, and reads the headers.
 func (c *config) check() []error {
 	var errs []error
 	wrong := func(name string, err error) { errs = append(errs, c.group().Wrong(name, err)) }
@@ -127,7 +129,7 @@ func (c *config) check() []error {
 	return errs
 }
 
-// split is the errors that errors.Join joined.
+// split returns the errors that errors.Join joined.
 func split(err error) []error {
 	if err == nil {
 		return nil

@@ -84,14 +84,14 @@ func TestBadValues(t *testing.T) {
 	for _, tt := range []struct{ set, want string }{
 		{"UPSTREAM=", `HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent`},
 		{"UPSTREAM=backend:8080", `HOLDPOINT_UPSTREAM "backend:8080": scheme missing, want http:// or https://`},
-		{"UPSTREAM=ftp://x", `HOLDPOINT_UPSTREAM "ftp://x": scheme "ftp" is not spoken, want http:// or https://`},
+		{"UPSTREAM=ftp://x", `HOLDPOINT_UPSTREAM "ftp://x": scheme "ftp" is not supported, want http:// or https://`},
 		{"UPSTREAM=http://:8000", `HOLDPOINT_UPSTREAM "http://:8000": host missing, want something like http://localhost:8000/agent`},
 		{"UPSTREAM=http://x:70000", `HOLDPOINT_UPSTREAM "http://x:70000": port "70000" is out of range, want 1 to 65535`},
 		{"UPSTREAM=http://x/#a", `HOLDPOINT_UPSTREAM "http://x/#a": a fragment (#) never reaches a server, leave it out`},
 		{"UPSTREAM=http://me:hush@x", `HOLDPOINT_UPSTREAM "http://xxxxx@x": user and password do not belong here, put an Authorization line into HOLDPOINT_UPSTREAM_HEADERS_FILE`},
-		{"UPSTREAM=http://me:hu sh@x y", `HOLDPOINT_UPSTREAM "http://xxxxx@x y": no address, want something like http://localhost:8000/agent`},
+		{"UPSTREAM=http://me:hu sh@x y", `HOLDPOINT_UPSTREAM "http://xxxxx@x y": not an address, want something like http://localhost:8000/agent`},
 		{"UPSTREAM=me:hush@x", `HOLDPOINT_UPSTREAM "xxxxx@x": scheme missing, want http:// or https://`},
-		{"UPSTREAM=ftp://x?key=hush", `HOLDPOINT_UPSTREAM "ftp://x?xxxxx": scheme "ftp" is not spoken, want http:// or https://`},
+		{"UPSTREAM=ftp://x?key=hush", `HOLDPOINT_UPSTREAM "ftp://x?xxxxx": scheme "ftp" is not supported, want http:// or https://`},
 		{"UPSTREAM=http://localhost:7080/agent", `HOLDPOINT_UPSTREAM "http://localhost:7080/agent": this is where Holdpoint itself listens (HOLDPOINT_LISTEN :7080), want the backend's address`},
 		{"LISTEN=7080", `HOLDPOINT_LISTEN "7080": want host:port, such as :7080`},
 		{"LISTEN=:http", `HOLDPOINT_LISTEN ":http": port "http" is out of range, want 0 to 65535`},
@@ -102,20 +102,20 @@ func TestBadValues(t *testing.T) {
 		{"IDS=minted", `HOLDPOINT_IDS "minted": want one of mint, keep`},
 		{"STORE=redis://:hush@cache:6379", `HOLDPOINT_STORE "redis://xxxxx@cache:6379": no such store yet, want memory://`},
 		{"BODY_BYTES=16MiB", `HOLDPOINT_BODY_BYTES "16MiB": want at least twice HOLDPOINT_MAX_REQUEST_BYTES, 32MiB`},
-		{"ADDRESS_SHARE=0%", `HOLDPOINT_ADDRESS_SHARE "0%": no share, want 1% to 100%`},
-		{"ADDRESS_SHARE=10", `HOLDPOINT_ADDRESS_SHARE "10": no share, want 1% to 100%`},
+		{"ADDRESS_SHARE=0%", `HOLDPOINT_ADDRESS_SHARE "0%": not a share, want 1% to 100%`},
+		{"ADDRESS_SHARE=10", `HOLDPOINT_ADDRESS_SHARE "10": not a share, want 1% to 100%`},
 		{"STORE_ENTRIES=0", `HOLDPOINT_STORE_ENTRIES "0": want a whole number from 1 to 2147483647`},
 		{"STORE_ENTRIES=many", `HOLDPOINT_STORE_ENTRIES "many": want a whole number from 1 to 2147483647`},
 		{"INTERRUPT_TTL=-1h", `HOLDPOINT_INTERRUPT_TTL "-1h": must not be negative`},
-		{"PAUSE_RETENTION=30d", `HOLDPOINT_PAUSE_RETENTION "30d": no duration, want a number with a unit, such as 15s, 1h30m or 0`},
+		{"PAUSE_RETENTION=30d", `HOLDPOINT_PAUSE_RETENTION "30d": not a duration, want a number with a unit, such as 15s, 1h30m or 0`},
 		{"PAUSE_RETENTION=0", `HOLDPOINT_PAUSE_RETENTION "0": want more than 0, such as 720h`},
 		{"REPLAY_TTL=0", `HOLDPOINT_REPLAY_TTL "0": want more than 0, such as 24h`},
-		{"MAX_FRAME_BYTES=8 parsecs", `HOLDPOINT_MAX_FRAME_BYTES "8 parsecs": no size, want whole bytes or a unit such as 16MiB or 8MB`},
+		{"MAX_FRAME_BYTES=8 parsecs", `HOLDPOINT_MAX_FRAME_BYTES "8 parsecs": not a size, want whole bytes or a unit such as 16MiB or 8MB`},
 		{"MAX_FRAME_BYTES=-8", `HOLDPOINT_MAX_FRAME_BYTES "-8": must be at least 1 byte`},
 		{"MAX_FRAME_BYTES=4GiB", `HOLDPOINT_MAX_FRAME_BYTES "4GiB": must be at most 2147483647 bytes`},
 		{"MAX_FRAME_BYTES=99999999999999999999", `HOLDPOINT_MAX_FRAME_BYTES "99999999999999999999": must be at most 2147483647 bytes`},
 		{"HEARTBEAT=500ms", `HOLDPOINT_HEARTBEAT "500ms": want at least 1s, or 0 for none`},
-		{"HEARTBEAT=15", `HOLDPOINT_HEARTBEAT "15": no duration, want a number with a unit, such as 15s, 1h30m or 0`},
+		{"HEARTBEAT=15", `HOLDPOINT_HEARTBEAT "15": not a duration, want a number with a unit, such as 15s, 1h30m or 0`},
 		{"PRESERVE_HOST=yes", `HOLDPOINT_PRESERVE_HOST "yes": want true or false`},
 		{"CORS_ORIGINS=app.example.com", `HOLDPOINT_CORS_ORIGINS "app.example.com": scheme missing, want something like https://app.example.com`},
 		{"CORS_ORIGINS=https://me:hush@app.example.com", `HOLDPOINT_CORS_ORIGINS "https://xxxxx@app.example.com": an origin has no path, query or user, leave out what begins at "@"`},
@@ -144,8 +144,8 @@ func TestBadValues(t *testing.T) {
 		{"STRANDS_REASONS=confirmation", `HOLDPOINT_STRANDS_REASONS "confirmation": "confirmation": want name=value, such as myapp-*=confirmation`},
 		{"STRANDS_TEXT=yes", `HOLDPOINT_STRANDS_TEXT "yes": want true or false`},
 		{"LANGGRAPH_NS_IDS=2", `HOLDPOINT_LANGGRAPH_NS_IDS "2": want true or false`},
-		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is no variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
-		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is no variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
+		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is not a variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
+		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is not a variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
 		{"UPSTREAM_HEADERS_FILE=Authorization: hush", `HOLDPOINT_UPSTREAM_HEADERS_FILE: want the name of a file, not the headers themselves`},
 		{"UPSTREAM_HEADERS_FILE=/nowhere/h", `HOLDPOINT_UPSTREAM_HEADERS_FILE: open /nowhere/h: `},
 	} {
@@ -164,7 +164,8 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// What a cancelled or denied answer becomes is nothing that could be a yes, in every variable that says it.
+// What a cancelled or denied answer becomes is nothing that could be a yes, in every variable that
+// says it.
 func TestNoVariableOfANoTakesAYes(t *testing.T) {
 	for variable, form := range map[string]string{
 		"LANGGRAPH_CANCEL": "%s", "AGENT_FRAMEWORK_CANCEL": "%s", "DRAFT_CANCEL": "%s", "PHRASES_NO": "%s",
@@ -272,7 +273,7 @@ func TestRemovedVariables(t *testing.T) {
 	}
 	for name, remedy := range removed {
 		_, err := load([]string{upstream, name + "=x"}, dialects.All())
-		if want := "config: " + name + " is no variable of Holdpoint any more: " + remedy; err == nil || err.Error() != want {
+		if want := "config: " + name + " is not a variable of Holdpoint any more: " + remedy; err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 		if known[name] {

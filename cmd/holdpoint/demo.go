@@ -16,8 +16,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// showDemo is `holdpoint demo`. Its Holdpoint has one variable and none of the caller's environment, so that it shows
-// the same everywhere.
+// showDemo is `holdpoint demo`. Its Holdpoint has one variable and nothing of the caller's
+// environment, so it shows the same everywhere.
 func showDemo(environ []string, t terminal) int {
 	o := demo.Options{Out: t.out, Holdpoint: demoHandler}
 	if _, is := terminalWidth(t.in); is {
@@ -33,7 +33,8 @@ func showDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// serveDemo is `holdpoint demo -serve`. It reads one variable, so that the port can be another one.
+// serveDemo is `holdpoint demo -serve`. It reads HOLDPOINT_LISTEN only, so that the port can be
+// another one.
 func serveDemo(environ []string, t terminal) int {
 	listen := env.ToMap(environ)[prefix+"LISTEN"]
 	if listen == "" {
@@ -53,7 +54,7 @@ func serveDemo(environ []string, t terminal) int {
 	return exitOK
 }
 
-// demoHandler is Holdpoint as it is with nothing configured but the backend.
+// demoHandler is Holdpoint with nothing configured but the backend.
 func demoHandler(upstream string) (http.Handler, error) {
 	c, err := load([]string{prefix + "UPSTREAM=" + upstream}, dialects.All())
 	if err != nil {

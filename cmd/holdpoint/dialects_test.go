@@ -59,8 +59,8 @@ func (m *martian) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict
 	return translate.No
 }
 
-// TestOneLineIsADialect: a dialect is a folder and a line of the list. Configuration, check, -h, the tables of the documents and
-// auto know it by that line.
+// TestOneLineIsADialect: a dialect is a folder and a line of the list. Configuration, check, -h,
+// the tables of the documents and auto know it by that line.
 func TestOneLineIsADialect(t *testing.T) {
 	list := func() dialects.List { return dialects.With(dialects.All(), "martian", newMartian) }
 	t.Run("configuration", func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 // prefix of every variable of ours.
 const prefix = "HOLDPOINT_"
 
-// ownNames are the variables of the environment that begin with our prefix, sorted: those that are not
-// among the known ones, and those that Kubernetes injects.
+// ownNames are the variables of the environment that begin with our prefix, sorted: those that are
+// not among the known ones, and those that Kubernetes injects.
 func ownNames(environment map[string]string, list []variables.Variable) (unknown, injected []string) {
 	known := map[string]bool{}
 	for _, v := range list {
@@ -34,9 +34,10 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 	return unknown, injected
 }
 
-// fromKubernetes matches what Kubernetes sets in every pod of a namespace for a Service whose name begins with
-// holdpoint: HOLDPOINT_SERVICE_HOST, HOLDPOINT_SERVICE_PORT, HOLDPOINT_SERVICE_PORT_HTTP, HOLDPOINT_PORT,
-// HOLDPOINT_PORT_7080_TCP and so on (enableServiceLinks, which is on unless a pod says otherwise).
+// fromKubernetes matches what Kubernetes sets in every pod of a namespace for a Service whose name
+// begins with holdpoint: HOLDPOINT_SERVICE_HOST, HOLDPOINT_SERVICE_PORT,
+// HOLDPOINT_SERVICE_PORT_HTTP, HOLDPOINT_PORT, HOLDPOINT_PORT_7080_TCP and so on
+// (enableServiceLinks, which is on unless a pod says otherwise).
 var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
 
 // removed are variables of earlier versions, and what to do instead. None is taken in silence.
@@ -49,9 +50,9 @@ var removed = map[string]string{
 // unknownName is the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {
 	if remedy, ok := removed[name]; ok {
-		return fmt.Errorf("%s is no variable of Holdpoint any more: %s", name, remedy)
+		return fmt.Errorf("%s is not a variable of Holdpoint any more: %s", name, remedy)
 	}
-	return fmt.Errorf("%s is no variable of Holdpoint, did you mean %s?", name, nearest(name, list))
+	return fmt.Errorf("%s is not a variable of Holdpoint, did you mean %s?", name, nearest(name, list))
 }
 
 // nearest is the known name with the smallest edit distance.
@@ -61,7 +62,8 @@ func nearest(name string, list []variables.Variable) string {
 	}).Name
 }
 
-// distance is the number of letters to insert, drop, replace or swap with their neighbour (optimal string alignment).
+// distance is the number of letters to insert, drop, replace or swap with their neighbour (optimal
+// string alignment).
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

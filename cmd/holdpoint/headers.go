@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// notTaken are the headers that a file may not set: those that belong to one connection (RFC 9110, section 7.6.1), and
-// those that describe the body or the stream, which are Holdpoint's to write.
+// notTaken are the headers that a file may not set: those that belong to one connection (RFC 9110,
+// section 7.6.1), and those that describe the body or the stream, which Holdpoint writes.
 var notTaken = map[string]string{
 	"Connection":          "it belongs to one connection",
 	"Keep-Alive":          "it belongs to one connection",
@@ -31,9 +31,10 @@ var notTaken = map[string]string{
 	"Host":                "it comes from HOLDPOINT_UPSTREAM, or from the client with HOLDPOINT_PRESERVE_HOST",
 }
 
-// readHeaders reads the file of HOLDPOINT_UPSTREAM_HEADERS_FILE: a line `Name: value` each; empty lines and lines that
-// begin with # say nothing. A name may stand more than once. Every line that is wrong has an error of its own, with
-// file and line; values are secrets and never in one.
+// readHeaders reads the file of HOLDPOINT_UPSTREAM_HEADERS_FILE, one line `Name: value` for each
+// header. It skips empty lines and lines that begin with #. A name may stand there more than once.
+// Every wrong line gets an error of its own, with file and line. Values are secrets, so an error
+// never has one.
 func readHeaders(file string) (http.Header, error) {
 	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // a header in the place of its file: a secret
 		return nil, errors.New("want the name of a file, not the headers themselves")

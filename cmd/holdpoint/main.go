@@ -1,11 +1,12 @@
-// Holdpoint is a reverse proxy for AG-UI agents. It stands before a backend that pauses in its own way and makes that
-// pause an AG-UI interrupt outcome; it takes the resume array of the next run and hands the answers to the backend in
-// the form that this backend knows.
+// Holdpoint is a reverse proxy for AI agents that speak AG-UI. It sits in front of an agent's
+// backend. It turns the backend's way of pausing into AG-UI interrupts, and hands the answers of
+// the next run to the backend in the backend's own form.
 //
-// This package is the binary: configuration, subcommands, signals. What happens to a run is in package proxy, what a
-// backend means by its events in package translate. There is no configuration file and there are no flags but -h: a
-// container is configured by its environment. An empty variable counts as unset; sizes are bytes or have a unit (16MiB,
-// 8MB), durations are as Go writes them (15s, 1h30m).
+// This package is the binary: configuration, subcommands, signals. Package proxy has what happens
+// to a run. Package translate has what a backend means by its events. The environment configures
+// the binary, because that is how a container is configured. There is no configuration file. An
+// empty variable counts as unset. Sizes are bytes or have a unit (16MiB, 8MB). Durations are as Go
+// writes them (15s, 1h30m).
 //
 //	holdpoint [run]     start the proxy
 //	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
@@ -15,117 +16,117 @@
 //
 // # Environment
 //
-//   - HOLDPOINT_UPSTREAM (required): address of the backend, http or https; the path of a request
+//   - HOLDPOINT_UPSTREAM (required): address of the backend, http or https. The path of a request
 //     is appended to its path
-//   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers that are added to every request to
-//     the backend, a line Name: value each; read at start
-//   - HOLDPOINT_PRESERVE_HOST (false): give the client's Host header to the backend instead of the
+//   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers to add to every request to the
+//     backend, one line Name: value for each. It is read at start
+//   - HOLDPOINT_PRESERVE_HOST (false): send the client's Host header to the backend instead of the
 //     upstream's
-//   - HOLDPOINT_LISTEN (:7080): address to listen on; port 0 takes a free one, which the log names
-//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers, origin;origin, such
-//     as https://app.example.com or https://*.example.com, or * for all and without credentials;
-//     Holdpoint then answers preflights and sets the headers in the backend's place, any request
-//     header is allowed; none: what the backend says to an origin holds (docs/browser.md)
-//   - HOLDPOINT_DIALECT (auto): how the backend pauses; auto finds it in the stream; one of auto,
+//   - HOLDPOINT_LISTEN (:7080): address to listen on. Port 0 takes a free port, and the log names
+//     it
+//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
+//     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
+//     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows
+//     any request header. Without it, what the backend says to an origin counts (docs/browser.md)
+//   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
 //     agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands,
 //     superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
-//     on_interrupt beside it (both) or in the backend's own form (native); auto looks at the
-//     request; one of auto, outcome, both, native
+//     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
+//     by the request. Values: auto, outcome, both, native
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and
-//     then RUN_ERROR (both), RUN_ERROR alone (error) or the outcome alone (reask); one of both,
+//     then RUN_ERROR (both), RUN_ERROR alone (error), or the outcome alone (reask). Values: both,
 //     error, reask
-//   - HOLDPOINT_IDS (mint): mint makes interrupt ids unique; keep leaves the backend's own, only
-//     for backends that never repeat one; one of mint, keep
-//   - HOLDPOINT_STORE (memory://): where pauses are kept; memory:// loses them on a restart
-//   - HOLDPOINT_STORE_ENTRIES (100000): threads that the memory store holds; open pauses are never
-//     evicted
-//   - HOLDPOINT_STORE_BYTES (512MiB): what the memory store holds in all, roughly counted; results
-//     go first, then snapshots of pauses, the pauses never
-//   - HOLDPOINT_INTERRUPT_TTL (0): expiry given to interrupts that have none; 0 gives none (clients
-//     up to 0.0.59 lock a thread whose interrupt has expired)
-//   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause that nobody answers is kept
-//   - HOLDPOINT_REPLAY_TTL (24h): how long the same answers are met with the same result
-//   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run; above it the answer is 413
-//   - HOLDPOINT_BODY_BYTES (256MiB): memory for the bodies of requests that are being read, all
-//     together, a quarter of it for small ones; above it the answer is 503
+//   - HOLDPOINT_IDS (mint): mint makes interrupt ids unique. keep leaves the backend's own ids, and
+//     is only for backends that never repeat one. Values: mint, keep
+//   - HOLDPOINT_STORE (memory://): where pauses are kept. memory:// loses them on a restart
+//   - HOLDPOINT_STORE_ENTRIES (100000): how many threads the memory store holds. It never evicts
+//     open pauses
+//   - HOLDPOINT_STORE_BYTES (512MiB): how much the memory store holds in all, roughly counted. For
+//     room it gives up results first, then the snapshots of pauses, and never a pause
+//   - HOLDPOINT_INTERRUPT_TTL (0): expiry for interrupts that have none; 0 gives none. Clients up
+//     to 0.0.59 lock a thread whose interrupt has expired
+//   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause is kept that nobody answers
+//   - HOLDPOINT_REPLAY_TTL (24h): how long the same answers get the same result again
+//   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run. A larger one gets 413
+//   - HOLDPOINT_BODY_BYTES (256MiB): memory for all request bodies that are being read, a quarter
+//     of it for small ones. Above it the answer is 503
 //   - HOLDPOINT_ADDRESS_SHARE (100%): how much of the store and of BODY_BYTES one client address
-//     may have (IPv6: a network of 64 bits); behind an ingress, or a runtime, all users have one
+//     may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users have one
 //     address
 //   - HOLDPOINT_MAX_FRAME_BYTES (8MiB): largest frame of the backend's stream
-//   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): what is kept of a stream for snapshots; above it a
+//   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): how much of a stream is kept for snapshots. Above it a
 //     snapshot is left out
-//   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may be silent in a stream, its
-//     heartbeats count; 0 for ever
+//   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may send nothing in a stream, not even
+//     a heartbeat; 0 is for ever
 //   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s;
-//     0 never
-//   - HOLDPOINT_LOG_LEVEL (info): least level that is logged, to standard error; one of debug,
+//     0 is never
+//   - HOLDPOINT_LOG_LEVEL (info): lowest level that is logged, to standard error. Values: debug,
 //     info, warn, error
-//   - HOLDPOINT_LOG_FORMAT (auto): form of the log; auto is text on a terminal, else json; one of
+//   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
 //     auto, json, text
 //   - HOLDPOINT_AGENT_FRAMEWORK_CANCEL (false): JSON that a workflow of agent-framework-ag-ui
-//     1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could
-//     take for a yes
-//   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, unless it
-//     is a tool review; nothing that a graph could take for a yes
+//     1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be
+//     nothing that the workflow could take for a yes
+//   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
+//     a tool review. It must be nothing that a graph could take for a yes
 //   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only;
 //     right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
 //   - HOLDPOINT_AWS_STRANDS_ANSWERS (none): what hooks and tools get for an answer, by the name of
-//     the interrupt: glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool or
-//     raw, with yes=, no=, cancel= and path= behind it; without a rule docs-string for TypeScript
-//     and raw for Python
+//     the interrupt: glob=profile;glob=profile. A profile is docs-string ("y" and "n"), bool or
+//     raw, and may have yes=, no=, cancel= and path= behind it. Without a rule it is docs-string
+//     for TypeScript and raw for Python
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
-//     cancelled answer, unless it asks for the approval of a function; nothing that could be taken
-//     for a yes
-//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools whose unanswered call is the
-//     question of a backend that ends its run in outcome "interrupt" and says no more; globs,
-//     name;name
+//     cancelled answer, unless it asks for the approval of a function. It must be nothing that
+//     could be taken for a yes
+//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools that ask: their unanswered
+//     call is the question of a backend that ends its run in outcome "interrupt" and says no more.
+//     Globs, name;name
 //   - HOLDPOINT_PHRASES_ASK (none): phrases by which a text at the end of a run asks for a
-//     confirmation, phrase;phrase; default stands for a list of English ones; none: it is not
+//     confirmation: phrase;phrase. default stands for a list of English ones. Without it nothing is
 //     looked for
-//   - HOLDPOINT_PHRASES_YES (Yes, please proceed.): user message by which a confirmation is
-//     answered with yes
-//   - HOLDPOINT_PHRASES_NO (No. Do not do it.): user message by which it is answered with no, or
-//     cancelled
-//   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server, with
-//     $prompt for the text or the list of answers, and as needed $session, $thread, $run, $state,
-//     $forwardedProps, $messages, $context, $tools
+//   - HOLDPOINT_PHRASES_YES (Yes, please proceed.): user message that answers a confirmation with
+//     yes
+//   - HOLDPOINT_PHRASES_NO (No. Do not do it.): user message that answers it with no, or cancels it
+//   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server. $prompt
+//     stands for the text or the list of answers. $session, $thread, $run, $state, $forwardedProps,
+//     $messages, $context and $tools can be used too
 //   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of
-//     such a request, Name=value;Name=value, or none; $session is a hash of the thread's id, 64
+//     such a request: Name=value;Name=value, or none. $session is a hash of the thread's id, 64
 //     characters
-//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent, globs,
-//     path;path, and / always; none: all of them
+//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent: globs,
+//     path;path. / always does. Without it all paths do
 //   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the
-//     interrupt's name: glob=profile;glob=profile, a profile of docs-string ("y" and "n"), bool,
-//     envelope or raw, with yes=, no=, cancel= and path= behind it
+//     interrupt's name: glob=profile;glob=profile. A profile is docs-string ("y" and "n"), bool,
+//     envelope or raw, and may have yes=, no=, cancel= and path= behind it
 //   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
 //     glob=schema;glob=schema
 //   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name,
 //     glob=reason;glob=reason
-//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path in a frame of a Strands server to the
-//     question that it is, or a list of them, where a server has frames of its own for questions,
-//     such as [@this].#(type==interrupt)
+//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path to a question, or to a list of them, in a
+//     frame of a Strands server that has frames of its own for questions, such as
+//     [@this].#(type==interrupt)
 //   - HOLDPOINT_STRANDS_METADATA_REASON (false): copy the reason that a Strands agent gave into
 //     metadata.reason, where some user interfaces look for it
 //   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
 //   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what
-//     the agent says; only for agents that never ask, whose questions such a server drops
+//     the agent says. Only for agents that never ask, because such a server drops their questions
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for, as GET /api/v1/agents
-//     of the backend lists it; superagent does not start without it
+//     of the backend lists it. superagent does not start without it
 //   - HOLDPOINT_SUPERAGENT_PREFIX (/api/v1): path before /chat/stream and /chat/resume of a
 //     superagent server
-//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent, by which superagent's
-//     questions get an expiry; 0 gives none
+//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent. superagent's questions get an
+//     expiry by it; 0 gives none
 //
 // # Signals
 //
-// On TERM or INT new connections are taken for one more second, then the listener closes; running streams go on for 25
-// seconds at most, and what is left then ends with RUN_ERROR PROXY_DRAINING. The exit code is 0. A second signal ends
-// the process at once, with exit code 1.
+// On TERM or INT the process takes new connections for one more second. Then the listener closes.
+// Running streams go on for 25 seconds at most. What is left then ends with RUN_ERROR
+// PROXY_DRAINING. The exit code is 0. A second signal ends the process at once, with exit code 1.
 //
-// The interrupts are those of https://docs.ag-ui.com (AG-UI 1.0); the names that Kubernetes injects for a Service called
-// holdpoint (HOLDPOINT_SERVICE_HOST, HOLDPOINT_PORT and so on) are ignored, every other unknown HOLDPOINT_ name is an
-// error.
+// The interrupts are those of https://docs.ag-ui.com (AG-UI 1.0). The names that Kubernetes injects
+// for a Service called holdpoint (HOLDPOINT_SERVICE_HOST, HOLDPOINT_PORT and so on) are ignored.
+// Every other unknown HOLDPOINT_ name is an error.
 package main
 
 import (
@@ -138,8 +139,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// What the process ends with. A second signal while streams are running down is an error, a bad configuration or
-// command line is a misuse.
+// The exit codes of the process. A second signal while streams run down is an error. A wrong
+// configuration or command line is a misuse.
 const (
 	exitOK     = 0
 	exitError  = 1
@@ -150,7 +151,8 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Environ(), dialects.All(), terminal{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// A terminal is the three streams of the process. They are files, because whether one is a terminal decides on forms.
+// A terminal is the three streams of the process. They are files, because a terminal is written to
+// in another form.
 type terminal struct{ in, out, err *os.File }
 
 // command runs the subcommand that args name. The list are the dialects that there are, with their

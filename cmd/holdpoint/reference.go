@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// The reference of the environment in its three forms. They say the same, because all are made from config.variables;
-// tests compare the package comment and docs/configuration.md with them.
+// The reference of the environment in its three forms. They say the same, because all are made from
+// config.variables; tests compare the package comment and docs/configuration.md with them.
 
 // variables are all that exist: the configuration's, and those of the dialects.
 func (c *config) variables() []variables.Variable {
@@ -33,12 +33,12 @@ func fallbackText(v variables.Variable) string {
 	return v.Default
 }
 
-// text is what the variable does, with the values that it takes where the sentence does not name them.
+// text is what the variable does, with the values that it takes.
 func text(v variables.Variable) string {
 	if v.Values == nil {
 		return v.Doc
 	}
-	return v.Doc + "; one of " + strings.Join(v.Values, ", ")
+	return v.Doc + ". Values: " + strings.Join(v.Values, ", ")
 }
 
 // markdownTable is the section of docs/configuration.md between its markers, without them.
@@ -64,19 +64,20 @@ func commentList(list []variables.Variable) string {
 	return b.String()
 }
 
-const usageHead = `Holdpoint is a reverse proxy for AG-UI agents: it makes their pauses AG-UI interrupts and takes the answers back.
+const usageHead = `Holdpoint is a reverse proxy for AI agents that speak AG-UI. It turns the pauses of an agent backend
+into AG-UI interrupts, and hands the client's answers back in the backend's own form.
 
 usage: holdpoint [command]
 
   run      start the proxy (also without a command)
-  check    validate the configuration and print it, secrets cut
+  check    validate the configuration and print it, without secrets
   demo     show a pause and its answer in this terminal; needs no configuration
-           with -serve: serve a scripted agent behind Holdpoint, for curl or a client of your own
+           with -serve: keep a scripted agent and Holdpoint running, for curl or another client
   version  print the version
   help     print this text (also -h)
 
-It is configured by its environment. An empty variable counts as unset. Sizes are bytes or have a unit (16MiB, 8MB),
-durations are as Go writes them (15s, 1h30m).
+Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set. An empty variable counts as
+unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
 `
 
 // printUsage is `holdpoint -h`.

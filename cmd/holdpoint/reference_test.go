@@ -41,8 +41,8 @@ func TestConfigurationTable(t *testing.T) {
 	}
 }
 
-// TestPackageComment compares the section "Environment" of the package comment with the struct. With -update it
-// writes it.
+// TestPackageComment compares the section "Environment" of the package comment with the struct.
+// With -update it writes it.
 func TestPackageComment(t *testing.T) {
 	const file, heading, end = "main.go", "// # Environment\n//\n", "//\n// # "
 	text, err := os.ReadFile(file)

@@ -58,7 +58,7 @@ func newLogger(c *config, w *os.File) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// logStart tells what is in effect, once, and what follows from it that a user may not expect.
+// logStart logs once what is in effect, and what follows from it that a user may not expect.
 func logStart(c *config, logger *slog.Logger) {
 	var attrs []any
 	for _, s := range c.settings() {
@@ -70,26 +70,28 @@ func logStart(c *config, logger *slog.Logger) {
 	logger.Info("configuration", attrs...)
 	logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message")
 	if c.CORSOrigins.everybody() {
-		logger.Warn("pages of every origin may read answers: whoever opens one anywhere, from where Holdpoint can be reached, lends it that reach", "variable", "HOLDPOINT_CORS_ORIGINS")
+		logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", "HOLDPOINT_CORS_ORIGINS")
 	}
-	logger.Warn("threads belong to nobody, for no principal is read: whoever knows a thread id can see and answer its open questions")
+	logger.Warn("Holdpoint knows no users: whoever knows a thread id can see and answer its open questions")
 }
 
-// A server is the HTTP server around the proxy and the way in which it ends.
+// A server is the HTTP server around the proxy, and the way in which it ends.
 type server struct {
 	http   *http.Server
 	drain  func(context.Context) error // proxy.Handler.Drain
 	logger *slog.Logger
 
-	// settle is how long new connections are still taken after the signal. Kubernetes takes a pod out of its Services
-	// at the same time as it sends TERM, so connections keep coming until every node has heard of it.
+	// settle is how long new connections are still taken after the signal. Kubernetes takes a pod
+	// out of its Services at the same time as it sends TERM, so connections keep coming until every
+	// node has heard of it.
 	settle time.Duration
-	// deadline is how long running streams may go on. With settle and last it stays under the 30 s that Kubernetes
-	// waits by default before it kills.
+	// deadline is how long running streams may go on. With settle and last it stays under the 30 s
+	// that Kubernetes waits by default before it kills.
 	deadline time.Duration
-	// last is for the clean ends that Drain wrote, and for requests that are no runs.
+	// last is for the clean ends that Drain wrote, and for requests that are not runs.
 	last time.Duration
-	// together is how close two signals are one: timeout(1) and some supervisors signal the process and its group.
+	// together is how close two signals must be to count as one. timeout(1) and some supervisors
+	// signal the process and its group.
 	together time.Duration
 }
 
@@ -100,8 +102,8 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       120 * time.Second,
 			MaxHeaderBytes:    64 << 10,
-			// No WriteTimeout: it counts from the request's first byte and would cut healthy streams. The proxy has
-			// deadlines of its own that move with the stream.
+			// No WriteTimeout: it counts from the request's first byte and would cut healthy
+			// streams. The proxy has deadlines of its own that move with the stream.
 			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 		},
 		drain:    drain,
@@ -113,9 +115,9 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 	}
 }
 
-// serve takes connections until a signal comes, and then ends in order: it keeps accepting for a moment, stops, lets
-// streams run on until the deadline, and has Drain end what is left. A second signal ends it at once. The listener is
-// closed in any case.
+// serve takes connections until a signal comes, and then ends in order. It keeps accepting for a
+// moment and stops. It lets streams run on until the deadline, and has Drain end what is left. A
+// second signal ends it at once. It closes the listener in any case.
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
@@ -184,9 +186,9 @@ func (s *server) end(ctx context.Context) {
 	}
 }
 
-// drainAll drains until the connections are closed, and once more: a connection that was accepted just before may bring
-// its run after a Drain that had nothing to wait for, and a run may outlive its connection (a client that left while a
-// claim is held).
+// drainAll drains until the connections are closed, and once more after that. A connection that was
+// accepted just before may bring its run after a Drain that had nothing to wait for. And a run may
+// outlive its connection, if a client left while a claim is held.
 func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
 	for last := false; ; {
 		if err := s.drain(ctx); err != nil {

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// terminalWidth says whether f is a terminal, and how many columns it has (0: it does not say). Only a terminal knows
-// a window size; the mode bits alone would take /dev/null for one.
+// terminalWidth says whether f is a terminal, and how many columns it has (0: it does not say).
+// Only a terminal knows a window size. The mode bits alone would take /dev/null for one.
 func terminalWidth(f *os.File) (columns int, is bool) {
 	var size struct{ rows, columns, x, y uint16 }
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))

@@ -13,7 +13,8 @@ import (
 // A size is a number of bytes, written as such or with a unit: 16777216, 16MiB, 8MB, 4Mi.
 type size int64
 
-// units of a size, longest first where one ends in another. Ki, Mi and Gi are what Kubernetes writes.
+// units of a size, longest first where one ends in another. Ki, Mi and Gi are what Kubernetes
+// writes.
 var units = []struct {
 	name  string
 	bytes int64
@@ -24,10 +25,11 @@ var units = []struct {
 	{"B", 1},
 }
 
-// maxSize bounds a size so that it fits an int everywhere: nothing that Holdpoint holds in memory may be larger.
+// maxSize bounds a size so that it fits an int everywhere.
 const maxSize = math.MaxInt32
 
-// UnmarshalText reads a size. None may be zero: a bound that is off would be a bound forgotten.
+// UnmarshalText reads a size. It takes no zero, because somebody would switch a bound off and
+// forget it.
 func (s *size) UnmarshalText(text []byte) error {
 	number, factor := string(text), int64(1)
 	for _, u := range units {
@@ -39,7 +41,7 @@ func (s *size) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return errors.New("no size, want whole bytes or a unit such as 16MiB or 8MB")
+		return errors.New("not a size, want whole bytes or a unit such as 16MiB or 8MB")
 	case err == nil && n < 1:
 		return errors.New("must be at least 1 byte")
 	case err != nil || n > maxSize/factor:
@@ -67,7 +69,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 	number, ok := strings.CutSuffix(string(text), "%")
 	n, err := strconv.Atoi(strings.TrimRight(number, " "))
 	if !ok || err != nil || n < 1 || n > 100 {
-		return errors.New("no share, want 1% to 100%")
+		return errors.New("not a share, want 1% to 100%")
 	}
 	*p = percent(n)
 	return nil
@@ -76,7 +78,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 // String is the form that is read.
 func (p percent) String() string { return strconv.Itoa(int(p)) + "%" }
 
-// share is the number; 0, no bound, for all of it.
+// share is the number. All of it is 0, which means no bound.
 func (p percent) share() int { return int(p) % 100 }
 
 // An address is that of the backend.
@@ -92,8 +94,8 @@ func (a *address) UnmarshalText(text []byte) error {
 // String is the address as logs may hold it.
 func (a address) String() string { return shownURL(a.URL) }
 
-// parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password included, so they
-// are not passed on.
+// parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password
+// included, so they are not passed on.
 func parseUpstream(v string) (*url.URL, error) {
 	if !strings.Contains(v, "://") {
 		return nil, errors.New("scheme missing, want http:// or https://")
@@ -101,9 +103,9 @@ func parseUpstream(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil:
-		return nil, errors.New("no address, want something like http://localhost:8000/agent")
+		return nil, errors.New("not an address, want something like http://localhost:8000/agent")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("scheme %q is not spoken, want http:// or https://", u.Scheme)
+		return nil, fmt.Errorf("scheme %q is not supported, want http:// or https://", u.Scheme)
 	case u.User != nil:
 		return nil, errors.New("user and password do not belong here, put an Authorization line into HOLDPOINT_UPSTREAM_HEADERS_FILE")
 	case u.Hostname() == "":
@@ -136,8 +138,8 @@ func checkListen(v string) error {
 	return nil
 }
 
-// isOwn says whether an address of this machine's own is the one to listen on: each run would go round until the files
-// run out. Other names of this machine are not known.
+// isOwn says whether the address is the one that this process listens on. Each run would then go
+// round until the files run out. It does not know other names of this machine.
 func isOwn(upstream *url.URL, listen string) bool {
 	host, port, err := net.SplitHostPort(listen)
 	if upstream == nil || err != nil || port == "0" || upstream.Port() != port {

@@ -27,8 +27,8 @@ func between(t *testing.T, path, marker string) (before, section, after string) 
 	return parts[0], parts[1], parts[2]
 }
 
-// TestReadmeShowsTheExample: before and after of a stream are the output of an example, which go test compares with what
-// the handler does.
+// TestReadmeShowsTheExample: before and after of a stream are the output of an example, which go
+// test compares with what the handler does.
 func TestReadmeShowsTheExample(t *testing.T) {
 	const path, marker = "README.md", "<!-- example -->"
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)
@@ -58,7 +58,8 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 }
 
-// A suite is what a folder's test files have: the functions, and every string that could name a case.
+// A suite is what a folder's test files have: the functions, and every string that could name a
+// case.
 type suite struct{ funcs, cases map[string]bool }
 
 func suites(t *testing.T) map[string]suite {
@@ -152,7 +153,8 @@ func missing(all map[string]suite, failing, dir, name, sub string) string {
 	return ""
 }
 
-// TestSupportedIsShown: each backend that docs/support.md calls supported names a test in its section.
+// TestSupportedIsShown: each backend that docs/support.md calls supported names a test in its
+// section.
 func TestSupportedIsShown(t *testing.T) {
 	_, text, _ := between(t, "docs/support.md", "<!-- supported -->")
 	sections := strings.Split("\n"+text, "\n### ")[1:]
@@ -325,7 +327,8 @@ func TestPinsOfTheBenchmarkAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPinsOfTheEndToEndTestsAreDocumented: what docs/dependencies.md says of Python and npm packages is what is pinned.
+// TestPinsOfTheEndToEndTestsAreDocumented: what docs/dependencies.md says of Python and npm
+// packages is what is pinned.
 func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	pins := read(t, "e2e/client/package.json") + read(t, "e2e/strands-ts/package.json") + read(t, "e2e/browser/package.json")
 	for _, path := range files(t, func(path string) bool {

@@ -12,7 +12,8 @@ import (
 
 const root = "../.."
 
-// written says whether a folder or file was written and not installed, built or made by an editor. It follows .gitignore.
+// written says whether a folder or file was written and not installed, built or made by an editor.
+// It follows .gitignore.
 func written(rel string, d fs.DirEntry) bool {
 	name := d.Name()
 	if d.IsDir() {
@@ -22,7 +23,8 @@ func written(rel string, d fs.DirEntry) bool {
 	return d.Type().IsRegular() && rel != "holdpoint" && name != ".git" && !strings.HasSuffix(name, ".test") && !strings.HasSuffix(name, ".prof")
 }
 
-// files are the repository's files that keep says yes to, by their slash-separated path below the root.
+// files are the repository's files that keep says yes to, by their slash-separated path below the
+// root.
 func files(t *testing.T, keep func(path string) bool) []string {
 	t.Helper()
 	var list []string
@@ -70,9 +72,9 @@ func documents(t *testing.T) []string {
 // somebodysMachine matches the beginnings of paths that exist on one machine only.
 var somebodysMachine = regexp.MustCompile(`(^|[^\w./-])(/work/|/root/|/home/\w|/Users/\w|/tmp/bash_|/private/(var|tmp)/|[A-Z]:\\Users\\)`)
 
-// registries are hosts that packages and images come from. Which one is asked is the affair of whoever builds: a mirror
-// in a file of the repository fails everywhere else, and a public one where there is a mirror. Written in two parts, for
-// this file is looked at too.
+// registries are hosts that packages and images come from. Which one is asked is the affair of
+// whoever builds: a mirror in a file of the repository fails everywhere else, and a public one
+// where there is a mirror. Written in two parts, for this file is looked at too.
 var registries = []string{
 	"registry." + "npmjs", "registry." + "yarnpkg", "pypi." + "org", "files." + "pythonhosted", "proxy." + "golang.org", "sum." + "golang.org",
 	"docker." + "io", "gcr." + "io", "ghcr." + "io", "quay." + "io", ".pkg." + "dev", "artifact" + "ory", "index" + "-url", `"resol` + `ved":`,
@@ -108,8 +110,8 @@ func TestNoTraceOfAMachine(t *testing.T) {
 	}
 }
 
-// gjson recurses into what it validates, without a bound: a text that nests deep enough overflows the stack, and that
-// ends the process. agui.ValidJSON counts first.
+// gjson recurses into what it validates, without a bound: a text that nests deep enough overflows
+// the stack, and that ends the process. agui.ValidJSON counts first.
 func TestNobodyValidatesWithGJSON(t *testing.T) {
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && path != "internal/agui/event.go"

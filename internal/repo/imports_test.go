@@ -14,8 +14,9 @@ import (
 
 const module = "holdpoint"
 
-// A place is a folder of packages, and what of ours the code in it may import (tests may import more: they put things
-// together). A pattern is one of path.Match, for the whole path; the first that matches counts.
+// A place is a folder of packages, and what of ours the code in it may import (tests may import
+// more: they put things together). A pattern is one of path.Match, for the whole path; the first
+// that matches counts.
 type place struct {
 	pattern string
 	may     []string
@@ -53,8 +54,8 @@ var places = []place{
 	{"e2e/*", nil, "a backend knows nothing of what stands before it"},
 }
 
-// confined says which folders may import a package of others, and why nobody else. A path ending in / is a module with
-// all its packages. tests: test files may import it anywhere.
+// confined says which folders may import a package of others, and why nobody else. A path ending in
+// / is a module with all its packages. tests: test files may import it anywhere.
 var confined = []struct {
 	what  string
 	where []string

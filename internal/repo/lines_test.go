@@ -16,8 +16,8 @@ import (
 // columns is how long a line of a document may be.
 const columns = 100
 
-// longLines is the file with the lines that were longer when the rule came: a row for each document,
-// with a count that may only fall.
+// longLines is the file with the lines that were longer when the rule came: a row for each
+// document, with a count that may only fall.
 const longLines = "internal/repo/testdata/longlines.txt"
 
 // TestLinesAreShort: a line of a document has at most 100 columns. Tables, code, and lines that

@@ -42,7 +42,7 @@ func parseDuration(v string) (any, error) {
 	d, err := time.ParseDuration(v)
 	switch {
 	case err != nil:
-		return nil, errors.New("no duration, want a number with a unit, such as 15s, 1h30m or 0")
+		return nil, errors.New("not a duration, want a number with a unit, such as 15s, 1h30m or 0")
 	case d < 0:
 		return nil, errors.New("must not be negative")
 	}

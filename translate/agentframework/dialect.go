@@ -48,7 +48,7 @@ type Options struct {
 	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know no cancel. A value
 	// that does not fit the type that the workflow asks for is not sent: the question is given up then. Approvals are
 	// denied, and newer versions are told of the cancel as it is.
-	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits its type; nothing that it could take for a yes"`
+	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be nothing that the workflow could take for a yes"`
 }
 
 // Check says what is wrong with the options.

@@ -10,7 +10,7 @@ import (
 type Options struct {
 	// Answers say what the hooks and tools can read. Without a rule an answer through the TypeScript adapter becomes a word, as
 	// Strands' documentation has it, and one through Python's goes as it is into the envelope that the adapter makes.
-	Answers Rules `env:"ANSWERS" doc:"what hooks and tools get for an answer, by the name of the interrupt: glob=profile;glob=profile, a profile of docs-string (\"y\" and \"n\"), bool or raw, with yes=, no=, cancel= and path= behind it; without a rule docs-string for TypeScript and raw for Python"`
+	Answers Rules `env:"ANSWERS" doc:"what hooks and tools get for an answer, by the name of the interrupt: glob=profile;glob=profile. A profile is docs-string (\"y\" and \"n\"), bool or raw, and may have yes=, no=, cancel= and path= behind it. Without a rule it is docs-string for TypeScript and raw for Python"`
 }
 
 // Rules are strandsapi.Rules without the envelope, which ag_ui_strands makes itself.

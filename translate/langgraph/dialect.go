@@ -41,7 +41,7 @@ type Options struct {
 	// graph: an object, {"approved":false} too, is true to `if interrupt(...)`; null and false have no key to read.
 	// false fails closed in both. An object with the key __agui_cancelled__ is the adapter's own sentinel and gets the
 	// interrupt_id, for graphs that look for it. Reviews of tool calls have a decision of their own for it.
-	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, unless it is a tool review; nothing that a graph could take for a yes"`
+	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, except in a tool review. It must be nothing that a graph could take for a yes"`
 	// NSIDs computes the id of an interrupt that came with its namespace only (Python before 0.6, JS 0.2). Python 0.4
 	// and 0.5 take an id map under the computed id. Older backends look the same and have no id maps: they hand the
 	// map itself, which is truthy, to every node that waits. That is why it is off.

@@ -13,9 +13,9 @@ import (
 
 // Options of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
-	Ask List   `env:"ASK" doc:"phrases by which a text at the end of a run asks for a confirmation, phrase;phrase; default stands for a list of English ones; none: it is not looked for"`
-	Yes string `env:"YES" envDefault:"Yes, please proceed." doc:"user message by which a confirmation is answered with yes"`
-	No  string `env:"NO" envDefault:"No. Do not do it." doc:"user message by which it is answered with no, or cancelled"`
+	Ask List   `env:"ASK" doc:"phrases by which a text at the end of a run asks for a confirmation: phrase;phrase. default stands for a list of English ones. Without it nothing is looked for"`
+	Yes string `env:"YES" envDefault:"Yes, please proceed." doc:"user message that answers a confirmation with yes"`
+	No  string `env:"NO" envDefault:"No. Do not do it." doc:"user message that answers it with no, or cancels it"`
 }
 
 const (

@@ -59,7 +59,8 @@ func (a answer) edited() json.RawMessage {
 	return object("to", a.to, "subject", "Report", "body", "All is well.")
 }
 
-// decision is what LangGraph's middleware must be told, and sent whether an email must follow, to whom.
+// decision is what LangGraph's middleware must be told, and sent whether an email must follow, to
+// whom.
 func (a answer) decision() (kind, sentTo string) {
 	switch a.kind {
 	case approve:

@@ -15,10 +15,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A backend is a scripted LangGraph agent behind @ag-ui/langgraph 0.0.43, with its default options and LangChain's
-// middleware for human approval: a model that wants to send an email, and a step that waits for approval before it is
-// sent. Its frames are those of recordings/ag-ui-langgraph-ts/0.0.43/default/hitl-toolcall, with the RAW events thinned
-// out. It keeps the state of its threads, and what it is told it really does.
+// A backend is a scripted LangGraph agent behind @ag-ui/langgraph 0.0.43, with its default options
+// and LangChain's middleware for human approval: a model that wants to send an email, and a step
+// that waits for approval before it is sent. Its frames are those of
+// recordings/ag-ui-langgraph-ts/0.0.43/default/hitl-toolcall, with the RAW events thinned out. It
+// keeps the state of its threads, and what it is told it really does.
 type backend struct {
 	mu        sync.Mutex
 	threads   map[string]*thread
@@ -101,8 +102,9 @@ type script struct {
 	emit func(frame string)
 }
 
-// run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is an id map; what is
-// none, or names another interrupt, is ignored without a word and the question comes again, as LangGraph does.
+// run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is
+// an id map; what is none, or names another interrupt, is ignored without a word and the question
+// comes again, as LangGraph does.
 func (s *script) run() {
 	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
 	answer := s.in.Get("forwardedProps.command.resume")
@@ -128,7 +130,8 @@ func (s *script) run() {
 
 var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// inIDMap finds the value for an interrupt in an id map: an object all of whose keys are interrupt ids.
+// inIDMap finds the value for an interrupt in an id map: an object all of whose keys are interrupt
+// ids.
 func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
 	isMap := answer.IsObject()
 	answer.ForEach(func(k, v gjson.Result) bool {
@@ -141,7 +144,8 @@ func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
 	return value, isMap && ok
 }
 
-// ask is the graph from its start to the pause: the model calls the tool, the step "approve" interrupts.
+// ask is the graph from its start to the pause: the model calls the tool, the step "approve"
+// interrupts.
 func (s *script) ask() {
 	s.takeMessages()
 	s.asked++
@@ -184,7 +188,8 @@ func (s *script) interrupt() {
 func (s *script) goOn(value gjson.Result) {
 	decisions := value.Get("decisions").Array()
 	if len(decisions) != 1 {
-		// The middleware throws; from then on the thread replays the bad answer. Holdpoint never lets one through.
+		// The middleware throws; from then on the thread replays the bad answer. Holdpoint never
+		// lets one through.
 		s.event("RUN_ERROR", "message", fmt.Sprintf("Number of human decisions (%d) does not match number of hanging tool calls (1).", len(decisions)))
 		return
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A client is what an AG-UI client of today does on one thread: it sends its messages with every run, takes over the
-// snapshots, and keeps what the outcome asks.
+// A client is what an AG-UI client of today does on one thread: it sends its messages with every
+// run, takes over the snapshots, and keeps what the outcome asks.
 type client struct {
 	url      string
 	http     *http.Client
@@ -76,8 +76,8 @@ func (c *client) input(resume []json.RawMessage) []byte {
 	return object(members...)
 }
 
-// post sends a body and reads the stream to its end. The frames split at an empty line and nowhere else, as the
-// official client does it.
+// post sends a body and reads the stream to its end. The frames split at an empty line and nowhere
+// else, as the official client does it.
 func (c *client) post(ctx context.Context, body []byte) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package demo shows in a terminal what Holdpoint does: a scripted backend that pauses as LangGraph does, the real
-// Holdpoint before it, and a client that reads the outcome, all in one process on loopback ports.
+// Package demo shows in a terminal what Holdpoint does: a scripted backend that pauses as LangGraph
+// does, the real Holdpoint before it, and a client that reads the outcome, all in one process on
+// loopback ports.
 //
-// It is a demonstration and a smoke test, not the proof: it knows one backend and one question. Everything that it
-// says Holdpoint does it checks, and fails if it is not so.
+// It is a demonstration and a smoke test, not the proof: it knows one backend and one question.
+// Everything that it says Holdpoint does it checks, and fails if it is not so.
 package demo
 
 import (
@@ -242,7 +243,8 @@ func (d *demo) ending(c *client, a answer) {
 	d.line("\n   %s: %s was executed %s", a.kind, tool, d.paint(bold, times))
 }
 
-// replay sends the answered resume once more, byte for byte, as a double click or an impatient proxy does.
+// replay sends the answered resume once more, byte for byte, as a double click or an impatient
+// proxy does.
 func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
 	before, sent := len(d.backend.since(0)), len(d.backend.sent(c.threadID))
 	r, err := c.post(ctx, first.sent)

@@ -57,7 +57,8 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestWithoutHoldpoint shows that the demonstration checks what it says: a proxy that translates nothing must fail it.
+// TestWithoutHoldpoint shows that the demonstration checks what it says: a proxy that translates
+// nothing must fail it.
 func TestWithoutHoldpoint(t *testing.T) {
 	var out strings.Builder
 	err := Run(t.Context(), Options{Out: &out, Holdpoint: func(upstream string) (http.Handler, error) {

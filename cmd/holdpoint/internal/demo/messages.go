@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A message of the graph's state, which goes out in two forms: LangChain's in STATE_SNAPSHOT, AG-UI's in
-// MESSAGES_SNAPSHOT.
+// A message of the graph's state, which goes out in two forms: LangChain's in STATE_SNAPSHOT,
+// AG-UI's in MESSAGES_SNAPSHOT.
 type message struct {
 	id, kind, content string // kind: human, ai, tool
 	call              *call  // of an ai message that calls the tool

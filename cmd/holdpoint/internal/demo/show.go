@@ -54,9 +54,9 @@ func (s *screen) fact(name, value string) {
 	}
 }
 
-// frames shows what the backend sent beside what the client received. A sign between the columns says what Holdpoint
-// did: nothing where a frame passed untouched, | where one stands for another, < where it was taken out, > where it
-// was put in. short leaves out what passed untouched.
+// frames shows what the backend sent beside what the client received. A sign between the columns
+// says what Holdpoint did: nothing where a frame passed untouched, | where one stands for another,
+// < where it was taken out, > where it was put in. short leaves out what passed untouched.
 func (s *screen) frames(backend, client []string, short bool) {
 	left := "the backend sends"
 	if backend == nil {
@@ -94,7 +94,8 @@ func (s *screen) column(name string, rows []row, short bool, side func(row) stri
 	}
 }
 
-// shorten puts one line in the place of frames that passed untouched, if it is short that is wanted.
+// shorten puts one line in the place of frames that passed untouched, if it is short that is
+// wanted.
 func shorten(rows []row, short bool) []row {
 	if !short {
 		return rows
@@ -118,7 +119,8 @@ func shorten(rows []row, short bool) []row {
 // A row is a frame on either side, or on one.
 type row struct{ left, sign, right string }
 
-// align puts equal frames beside each other (the longest common subsequence), and what stands between them too.
+// align puts equal frames beside each other (the longest common subsequence), and what stands
+// between them too.
 func align(a, b []string) []row {
 	length := make([][]int, len(a)+1)
 	for i := range length {
@@ -136,7 +138,8 @@ func align(a, b []string) []row {
 	var rows []row
 	var left, right []string // what differs here
 	flush := func() {
-		// The last of each belong together: a rewritten RUN_FINISHED stands beside the backend's own.
+		// The last of each belong together: a rewritten RUN_FINISHED stands beside the backend's
+		// own.
 		for n := max(len(left), len(right)); n > 0; n-- {
 			rows = append(rows, pair(fromEnd(left, n), fromEnd(right, n)))
 		}
@@ -176,8 +179,8 @@ func pair(left, right string) row {
 	return row{left, "|", right}
 }
 
-// brief is a frame on one line: its type, what tells the most first, then the rest as name=value. threadId is the same
-// everywhere and rawEvent repeats what LangChain said; both are left out.
+// brief is a frame on one line: its type, what tells the most first, then the rest as name=value.
+// threadId is the same everywhere and rawEvent repeats what LangChain said; both are left out.
 func brief(frame string) string {
 	ev := gjson.Parse(frame)
 	if !ev.IsObject() {
