@@ -17,7 +17,8 @@ import (
 func BenchmarkPassedFrame(b *testing.B) {
 	frame := streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
-	r := &run{h: h, attempt: attempt{transcript: transcript.New(defaultTranscriptBytes, nil, nil)}}
+	r := loneRun(b.Context(), h, "/", &agui.RunInput{})
+	r.transcript = transcript.New(defaultTranscriptBytes, nil, nil)
 	_, translation, err := (&fakeDialect{}).Begin(translate.Request{})
 	if err != nil {
 		b.Fatal(err)
@@ -119,7 +120,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {
-		r := &run{h: h, log: h.log, ctx: b.Context(), attempt: newAttempt(&in)}
+		r := loneRun(b.Context(), h, "/", &in)
 		r.transcript = transcript.New(defaultTranscriptBytes, in.Messages, in.State)
 		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
 		if err != nil {

@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -13,10 +12,7 @@ import (
 // claim takes the pause, or sets another verdict. Claim before send: of two equal clicks one reaches the backend.
 func (r *run) claim() {
 	token := random128()
-	// A lost reply is made good by the same claim again: the token says that it is the same.
-	err := r.twice(func(ctx context.Context) error {
-		return r.h.opts.Store.Claim(ctx, r.key, r.record.Pause.ID, token, contract.Digest(r.verdict.Answers), leaseTime)
-	}, store.ErrReplay, store.ErrConflict, store.ErrNotFound)
+	err := r.ledger.claim(r.record.Pause.ID, token, r.verdict.Answers)
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
@@ -53,27 +49,10 @@ func (r *run) outlive() bool {
 	return true
 }
 
-// twice does a step of the store once more if its reply was lost; the steps are made for that. known are the store's
-// own answers, which are no lost reply.
-func (r *run) twice(step func(ctx context.Context) error, known ...error) error {
-	var err error
-	for range 2 {
-		ctx, cancel := r.storeContext()
-		err = step(ctx)
-		cancel()
-		if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
-			return err
-		}
-	}
-	return err
-}
-
 // renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the lease lapses, and
 // that reads as in doubt.
 func (r *run) renew(ctx context.Context, token string) bool {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	err := r.h.opts.Store.Renew(ctx, r.key, token, leaseTime)
+	err := r.ledger.renew(ctx, token)
 	if err != nil && ctx.Err() == nil {
 		r.log.Warn("claim not renewed", "err", err)
 	}
@@ -98,9 +77,7 @@ func (r *run) save(result store.Result, next *agui.Pause) error {
 		result.Next = next.ID
 	}
 	r.renewal.stop()
-	err := r.twice(func(ctx context.Context) error {
-		return r.h.opts.Store.Finish(ctx, r.key, r.token, result, next)
-	}, store.ErrStale)
+	err := r.ledger.finish(r.token, result, next)
 	r.unclaim()
 	if err == nil {
 		return nil
@@ -115,7 +92,7 @@ func (r *run) save(result store.Result, next *agui.Pause) error {
 // release gives the pause back: the backend did nothing.
 func (r *run) release() error {
 	r.renewal.stop()
-	err := r.twice(func(ctx context.Context) error { return r.h.opts.Store.Release(ctx, r.key, r.token) }, store.ErrStale)
+	err := r.ledger.release(r.token)
 	r.unclaim()
 	if err == nil || errors.Is(err, store.ErrStale) { // something else began: there is nothing to give back
 		return nil
@@ -131,17 +108,14 @@ func (r *run) unclaim() {
 
 // closeDoubt closes a doubt that is to be told, or sets another verdict: the pause ends with it, so that the thread can go on.
 func (r *run) closeDoubt() {
-	ctx, cancel := r.storeContext()
-	defer cancel()
 	p := r.record.Pause
 	told := store.Result{How: store.Doubtful}
 	if r.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
 		told.Seen = p.Seen
 	}
-	err := r.h.opts.Store.Close(ctx, r.key, p.ID, told)
-	switch {
+	switch err := r.ledger.close(p.ID, told); {
 	case err == nil:
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+	case endedAlready(err):
 		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default:
 		r.log.Error("doubt not closed by the store", "err", err)
@@ -151,23 +125,19 @@ func (r *run) closeDoubt() {
 
 // toldDoubt closes a doubt that this run tells.
 func (r *run) toldDoubt() {
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	err := r.h.opts.Store.Close(ctx, r.key, r.record.Pause.ID, store.Result{How: store.Doubtful})
-	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrExists) {
+	err := r.ledger.close(r.record.Pause.ID, store.Result{How: store.Doubtful})
+	if err != nil && !endedAlready(err) {
 		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)
 	}
 }
 
 // giveUp closes the open pause: nothing that can be said to it can be handed on. false: another verdict is set.
 func (r *run) giveUp() bool {
-	ctx, cancel := r.storeContext()
-	defer cancel()
 	p := r.record.Pause
-	err := r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
 	switch {
 	case err == nil:
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+	case endedAlready(err):
 		r.verdict = contract.Ruling{Do: contract.Wait}
 	default:
 		r.log.Error("pause not given up by the store", "err", err)

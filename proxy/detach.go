@@ -45,7 +45,7 @@ func (r *run) goOnAlone() {
 	first := live && !r.left
 	if first {
 		r.left = true
-		h.alone[r.key]++
+		h.alone[r.ledger.key]++
 	}
 	h.mu.Unlock()
 	if !first {

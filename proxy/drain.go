@@ -15,6 +15,7 @@ import (
 // what was approved is recorded, and so does one whose dialect wants it. For any other run the client's leaving cancels the upstream, see follow.
 func (h *Handler) enter(r *run, req *http.Request) bool {
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(req.Context()))
+	r.ledger.ctx = r.ctx
 	r.unfollow = context.AfterFunc(req.Context(), func() { r.cancel(context.Canceled) })
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -40,8 +41,8 @@ func (r *run) leave(out *stream.Writer) {
 	h, line := r.h, r.lastLine()
 	h.mu.Lock()
 	if r.left {
-		if h.alone[r.key]--; h.alone[r.key] == 0 {
-			delete(h.alone, r.key)
+		if h.alone[r.ledger.key]--; h.alone[r.ledger.key] == 0 {
+			delete(h.alone, r.ledger.key)
 		}
 	}
 	delete(h.live, r)

@@ -18,7 +18,7 @@ func (r *run) forward(out *stream.Writer) {
 		r.body.none = true
 		r.beginStream(out)
 	} else {
-		r.out = out
+		r.out, r.ledger.out = out, out
 		r.send(out)
 	}
 	if r.body != nil {

@@ -189,6 +189,13 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	return g
 }
 
+// loneRun is a run as ServeHTTP makes it, without a client: for tests that drive one part by hand.
+func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
+	r := &run{h: h, log: h.log, ctx: ctx, came: in, path: path, attempt: newAttempt(in)}
+	r.ledger = ledger{store: h.opts.Store, key: recordKey(path, in.ThreadID), ctx: ctx}
+	return r
+}
+
 // A lockedBuffer may be read while it is written: a run's line in the log comes after its answer.
 type lockedBuffer struct {
 	mu sync.Mutex

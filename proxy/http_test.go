@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/translate"
 )
@@ -463,7 +464,8 @@ func TestLogsHoldNoPayload(t *testing.T) {
 func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	frame := []byte(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
 	g := newRig(t, echo)
-	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: transcript.New(64<<20, nil, nil)}}
+	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
+	r.transcript = transcript.New(64<<20, nil, nil)
 	_, translation, _ := g.dialect.Begin(translate.Request{})
 	r.exchange = translate.Exchange{Run: translation}
 	b := newBody(r, io.NopCloser(&forever{frame: frame}), translate.Unread)

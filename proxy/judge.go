@@ -50,10 +50,8 @@ func refuse(code agui.Code, format string, args ...any) contract.Ruling {
 
 // load loads the record.
 func (r *run) load() (err error) {
-	r.busy = r.h.busyAlone(r.key) // before the record is read: that run may open a pause and be gone behind it
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	r.record, err = r.h.opts.Store.Load(ctx, r.key, "")
+	r.busy = r.h.busyAlone(r.ledger.key) // before the record is read: that run may open a pause and be gone behind it
+	r.record, err = r.ledger.load()
 	return err
 }
 

@@ -39,10 +39,10 @@ func (r *run) noteCall(ev agui.Event) {
 		if len(r.openCalls) == maxOpenCalls {
 			r.openCalls = slices.Delete(r.openCalls, 0, 1)
 		}
-		r.openCalls = append(r.openCalls, passedCallOf(r.key, ev.Get("toolCallId").Str))
+		r.openCalls = append(r.openCalls, passedCallOf(r.ledger.key, ev.Get("toolCallId").Str))
 	case agui.CallResult:
 		if len(r.openCalls) > 0 {
-			had := passedCallOf(r.key, ev.Get("toolCallId").Str)
+			had := passedCallOf(r.ledger.key, ev.Get("toolCallId").Str)
 			r.openCalls = slices.DeleteFunc(r.openCalls, func(c passedCall) bool { return c == had })
 		}
 	}
@@ -74,4 +74,4 @@ func (r *run) unasked() string {
 }
 
 // passed says whether this process saw the call pass on the run's thread, left to the client to answer.
-func (r *run) passed(call string) bool { return r.h.passed.Contains(passedCallOf(r.key, call)) }
+func (r *run) passed(call string) bool { return r.h.passed.Contains(passedCallOf(r.ledger.key, call)) }

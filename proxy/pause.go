@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -159,22 +158,18 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 		}
 		// The claim was given up for lost and something else began; the question is new all the same.
 	}
-	err = r.twice(func(ctx context.Context) error { return r.h.opts.Store.Open(ctx, r.key, "", *p) },
-		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
-	if err == nil {
+	if err = r.ledger.open(p); err == nil {
 		return p, nil
 	}
-	ctx, cancel := r.storeContext()
-	defer cancel()
 	if !errors.Is(err, store.ErrExists) {
 		refused := r.keepError(err)
 		if refused != nil && refused.Code == agui.StoreUnavailable {
 			// It may have been opened after all: nobody is told of it, so it is undone.
-			_ = r.h.opts.Store.Close(ctx, r.key, p.ID, store.Result{How: store.Withdrawn})
+			_ = r.ledger.close(p.ID, store.Result{How: store.Withdrawn})
 		}
 		return p, refused
 	}
-	standing, err := r.h.opts.Store.Load(ctx, r.key, "")
+	standing, err := r.ledger.load()
 	switch {
 	case err != nil:
 		return nil, r.keepError(err)
@@ -207,12 +202,10 @@ func (r *run) withdraw() {
 	if r.paused == nil || r.paused.ID != r.opened {
 		return
 	}
-	ctx, cancel := r.storeContext()
-	defer cancel()
-	if rec, err := r.h.opts.Store.Load(ctx, r.key, ""); err == nil && rec.State != store.Open {
+	if rec, err := r.ledger.load(); err == nil && rec.State != store.Open {
 		return // it was answered meanwhile, and that has an end of its own
 	}
-	err := r.h.opts.Store.Close(ctx, r.key, r.paused.ID, store.Result{How: store.Withdrawn, Seen: r.paused.Seen})
+	err := r.ledger.close(r.paused.ID, store.Result{How: store.Withdrawn, Seen: r.paused.Seen})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("pause not withdrawn", "err", err)
 	}

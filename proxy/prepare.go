@@ -58,7 +58,7 @@ func (r *run) readyPass() {
 // readyToReadOn has an ordinary run outlive its client.
 func (r *run) readyToReadOn() {
 	switch {
-	case r.h.busyAlone(r.key):
+	case r.h.busyAlone(r.ledger.key):
 		// The backend would refuse a second run, or begin one beside the first.
 		r.verdict = refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
 	case r.busy:

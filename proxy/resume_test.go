@@ -487,8 +487,7 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	// A second run that was admitted before the first paused: put in place by hand.
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
-		in := &agui.RunInput{ThreadID: "t", RunID: "r"}
-		r := &run{h: g.h, came: in, attempt: newAttempt(in), key: key, path: "/", log: g.h.log, ctx: t.Context()}
+		r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t", RunID: "r"})
 		r.transcript = transcript.New(1<<20, nil, nil)
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})

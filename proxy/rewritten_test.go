@@ -46,7 +46,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{h: h, log: h.log, ctx: t.Context(), came: &in, path: "/agent", key: recordKey("/agent", thread), attempt: newAttempt(&in)}
+		r := loneRun(t.Context(), h, "/agent", &in)
 		r.show = r.showFor()
 		r.transcript = transcript.New(h.opts.TranscriptBytes, in.Messages, in.State)
 		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript, Show: r.show})

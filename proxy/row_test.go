@@ -35,7 +35,8 @@ func (silent) End(e translate.End) (translate.Result, error) {
 func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) string {
 	t.Helper()
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, log: slog.New(slog.DiscardHandler)}
-	r := &run{h: h, log: h.log, ctx: t.Context(), attempt: attempt{transcript: transcript.New(limit, nil, nil)}}
+	r := loneRun(t.Context(), h, "/", &agui.RunInput{})
+	r.transcript = transcript.New(limit, nil, nil)
 	r.exchange = translate.Exchange{Run: translation}
 	b := newBody(r, io.NopCloser(in), translate.Unread)
 	b.started = true

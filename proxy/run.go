@@ -18,13 +18,6 @@ import (
 	"holdpoint/translate/kit"
 )
 
-const (
-	storeTimeout = 10 * time.Second
-	// leaseTime is how long a claim holds without being renewed: after our crash the pause is in doubt that soon.
-	leaseTime  = 30 * time.Second
-	leaseRenew = leaseTime / 3
-)
-
 var (
 	errDraining = errors.New("proxy: draining")
 	errIdle     = errors.New("proxy: upstream idle")
@@ -39,8 +32,8 @@ type run struct {
 	req  *http.Request
 	came *agui.RunInput // as the client sent it
 	path string
-	key  store.Key
 
+	ledger   ledger
 	record   store.Record
 	harmless bool   // no message that came can be a part of a native approval, nor what is made of them
 	readFor  string // id of the pause that the answers were read for at first
@@ -110,7 +103,8 @@ func (r *run) anew() {
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
-	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now(), key: recordKey(route, in.ThreadID)}
+	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now()}
+	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
 	r.harmless = !slices.ContainsFunc(in.Messages, kit.MayApprove)
 	r.log = slog.New(runLog{r})
 	return r
@@ -207,11 +201,4 @@ func (r *run) refuse(out *stream.Writer, v contract.Ruling) { r.tell(out, r.refu
 
 func storeDown() contract.Ruling {
 	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
-}
-
-func (r *run) storeContext() (context.Context, context.CancelFunc) {
-	if r.out != nil {
-		r.out.Alive()
-	}
-	return withPatience(r.ctx, storeTimeout)
 }

@@ -67,7 +67,8 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 // TestLargeFrameIsNotKept: a stream that lives for an hour must not hold the largest frame that it ever had.
 func TestLargeFrameIsNotKept(t *testing.T) {
 	g := newRig(t, echo)
-	r := &run{h: g.h, log: g.h.log, attempt: attempt{transcript: transcript.New(1<<10, nil, nil)}}
+	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
+	r.transcript = transcript.New(1<<10, nil, nil)
 	_, translation, _ := g.dialect.Begin(translate.Request{})
 	r.exchange = translate.Exchange{Run: translation}
 	var frames strings.Builder

@@ -1,0 +1,106 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/store"
+)
+
+const (
+	// storeTimeout bounds one step of the store.
+	storeTimeout = 10 * time.Second
+	// leaseTime is how long a claim holds without being renewed: after our crash the pause is in
+	// doubt that soon.
+	leaseTime  = 30 * time.Second
+	leaseRenew = leaseTime / 3
+)
+
+// A ledger is the record of one thread, and the only caller of the store. Each step has its time, and
+// does not end with the run. A step whose reply was lost is done once more: the store's steps are made
+// for that. Errors are the store's own.
+type ledger struct {
+	store store.Store
+	key   store.Key
+	ctx   context.Context // its values go to the store
+	out   *stream.Writer  // gets heartbeats while the store is asked; nil if nobody waits there
+}
+
+// step gives the time of one step.
+func (l *ledger) step() (context.Context, context.CancelFunc) {
+	if l.out != nil {
+		l.out.Alive()
+	}
+	return withPatience(l.ctx, storeTimeout)
+}
+
+// twice does a step once more if its reply was lost. known are the store's own answers, which are no
+// lost reply.
+func (l *ledger) twice(do func(ctx context.Context) error, known ...error) error {
+	var err error
+	for range 2 {
+		ctx, cancel := l.step()
+		err = do(ctx)
+		cancel()
+		if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+			return err
+		}
+	}
+	return err
+}
+
+// load is the record as it stands.
+func (l *ledger) load() (store.Record, error) {
+	ctx, cancel := l.step()
+	defer cancel()
+	return l.store.Load(ctx, l.key, "")
+}
+
+// open keeps a pause of a run without a claim. store.ErrExists: another question is open.
+func (l *ledger) open(p *agui.Pause) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, "", *p) },
+		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
+}
+
+// claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
+// token says that it is the same. store.ErrReplay, ErrConflict and ErrNotFound: somebody was quicker.
+func (l *ledger) claim(pauseID, token string, answers []agui.Answer) error {
+	digest := contract.Digest(answers)
+	return l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, pauseID, token, digest, leaseTime) },
+		store.ErrReplay, store.ErrConflict, store.ErrNotFound)
+}
+
+// renew prolongs a claim. ctx ends it before its time.
+func (l *ledger) renew(ctx context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return l.store.Renew(ctx, l.key, token, leaseTime)
+}
+
+// finish ends a claim. next is the pause that the run ended in, nil if it did not ask. store.ErrStale:
+// the claim was given up for lost.
+func (l *ledger) finish(token string, result store.Result, next *agui.Pause) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Finish(ctx, l.key, token, result, next) }, store.ErrStale)
+}
+
+// release gives a claimed pause back. store.ErrStale: there is nothing to give back.
+func (l *ledger) release(token string) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
+}
+
+// close ends a pause that nobody has claimed, or that is in doubt; see endedAlready.
+func (l *ledger) close(pauseID string, result store.Result) error {
+	ctx, cancel := l.step()
+	defer cancel()
+	return l.store.Close(ctx, l.key, pauseID, result)
+}
+
+// endedAlready says of an error of close that the pause has ended, or was claimed.
+func endedAlready(err error) bool {
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists)
+}
