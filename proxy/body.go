@@ -103,7 +103,7 @@ func (b *body) idled() {
 		}
 		return
 	}
-	b.r.cancel(errIdle)
+	b.r.life.cancel(errIdle)
 }
 
 // pull gives what the client is to have next: whole frames, as many as are in memory, in two parts of which either may be
@@ -125,7 +125,7 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 			b.guarded()
 		case !b.fillApart():
 			b.left = true
-			return stream.AppendEvent(nil, fault(b.r.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
+			return stream.AppendEvent(nil, fault(b.r.life.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
 		}
 	}
 	made, row = b.out.Take()
@@ -290,7 +290,7 @@ func (b *body) brokeOff(err error) {
 		return
 	}
 	clean := errors.Is(err, io.EOF)
-	broken := fault(b.r.ctx, err)
+	broken := fault(b.r.life.ctx, err)
 	var tooLarge *sse.TooLargeError
 	switch {
 	case broken != nil:
@@ -517,18 +517,36 @@ func (b *body) Close() {
 		b.endFills()
 		return
 	}
-	if b.busy || b.r.lasting.Load() && !b.settled() || b.r.claimedNow() {
-		b.r.detach(b)
+	if b.busy || b.r.life.lasting.Load() && !b.settled() || b.r.claimedNow() {
+		b.readAlone()
 		return
 	}
 	b.over = true
-	b.r.cancel(context.Canceled)
+	b.r.life.cancel(context.Canceled)
 	b.close()
 	b.endFills()
 	if !b.settled() {
 		b.r.outcome = "client left"
 		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
 	}
+}
+
+// readAlone reads a run on after its client has left, until the outcome is recorded.
+func (b *body) readAlone() {
+	b.left = true
+	b.r.life.detach(func() {
+		defer b.r.leave(nil)
+		if b.busy {
+			<-b.filled
+			b.busy = false
+		}
+		b.endFills()
+		for !b.over && !b.settled() {
+			b.out.Clear()
+			b.guarded()
+		}
+		b.close()
+	})
 }
 
 // endFills ends the goroutine that fills. None is under way.

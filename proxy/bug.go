@@ -54,7 +54,7 @@ func internalError() *agui.RunError {
 // if the client was told.
 func (r *run) recovered(p any, out *stream.Writer) any {
 	r.panicked(p)
-	if r.detached.Load() {
+	if r.life.detached.Load() {
 		return r.abort() // the run goes on without this client
 	}
 	told := r.giveUpClaim()

@@ -28,26 +28,13 @@ func (r *run) claim() {
 	r.token = token
 	r.holding.Store(true)
 	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
-	if !r.outlive() {
+	if !r.life.outlive() {
 		_ = r.release() // the client left just now; nothing was sent
 		r.verdict = givenUp()
 	}
 }
 
 func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
-
-// outlive lets the run go on without its client. false: that has left already.
-func (r *run) outlive() bool {
-	if r.lasting.Load() {
-		return true
-	}
-	if !r.unfollow() {
-		return false
-	}
-	r.lasting.Store(true)
-	r.unwatch = context.AfterFunc(r.req.Context(), r.goOnAlone)
-	return true
-}
 
 // renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the lease lapses, and
 // that reads as in doubt.

@@ -29,7 +29,7 @@ func (r *run) forward(out *stream.Writer) {
 // send sends the exchange at hand through ReverseProxy, which does all that is not the stream. What
 // came of it is in r.body then; nil if the answer went to w as it is.
 func (r *run) send(w http.ResponseWriter) {
-	r.h.reverse.ServeHTTP(w, r.req.WithContext(context.WithValue(r.ctx, runKey{}, r)))
+	r.h.reverse.ServeHTTP(w, r.req.WithContext(context.WithValue(r.life.ctx, runKey{}, r)))
 }
 
 // pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which decides how much goes out in

@@ -9,7 +9,6 @@
 package proxy
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -58,13 +57,7 @@ type Handler struct {
 	fixed      *cors.Cors // whose pages may read the answers, if the operator says so; else nil
 	allowances *allowances
 
-	reports reporter
-
-	mu       sync.Mutex
-	live     map[*run]context.CancelCauseFunc
-	alone    map[store.Key]int // runs that go on without their clients
-	draining bool
-	ended    chan struct{} // closed when live gets empty; nil while nobody waits
+	lives lives
 }
 
 // New checks the options and makes a Handler.
@@ -72,7 +65,7 @@ func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	h := &Handler{opts: opts, log: opts.Logger, live: map[*run]context.CancelCauseFunc{}, alone: map[store.Key]int{}}
+	h := &Handler{opts: opts, log: opts.Logger, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
 	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
 	o := &h.opts
@@ -113,8 +106,8 @@ func New(opts Options) (*Handler, error) {
 	}
 	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
 	h.bodies.limit, h.bodies.tell = bodyTimeout, cutBody
-	h.silent.limit, h.silent.tell = o.IdleTimeout, func(r *run) { r.cancel(errIdle) }
-	h.reports.log, h.reports.quiet = h.log, h.quiet
+	h.silent.limit, h.silent.tell = o.IdleTimeout, func(r *run) { r.life.cancel(errIdle) }
+	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
 		h.transport, h.single = newTransports(o.Upstream)

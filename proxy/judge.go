@@ -50,7 +50,7 @@ func refuse(code agui.Code, format string, args ...any) contract.Ruling {
 
 // load loads the record.
 func (r *run) load() (err error) {
-	r.busy = r.h.busyAlone(r.ledger.key) // before the record is read: that run may open a pause and be gone behind it
+	r.busy = r.h.lives.busyAlone(r.ledger.key) // before the record is read: that run may open a pause and be gone behind it
 	r.record, err = r.ledger.load()
 	return err
 }
@@ -94,7 +94,7 @@ func (r *run) noteUnread(err error) error {
 // valid judges a payload. A schema that cannot be used must not lock the question up.
 func (r *run) valid(schema, payload json.RawMessage) error {
 	if r.validator == nil {
-		r.validator = contract.NewValidator(r.ctx)
+		r.validator = contract.NewValidator(r.life.ctx)
 	}
 	err := r.validator.Validate(schema, payload)
 	if errors.Is(err, contract.ErrSchema) {

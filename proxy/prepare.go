@@ -58,12 +58,12 @@ func (r *run) readyPass() {
 // readyToReadOn has an ordinary run outlive its client.
 func (r *run) readyToReadOn() {
 	switch {
-	case r.h.busyAlone(r.ledger.key):
+	case r.h.lives.busyAlone(r.ledger.key):
 		// The backend would refuse a second run, or begin one beside the first.
 		r.verdict = refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
 	case r.busy:
 		r.verdict = contract.Ruling{Do: contract.Wait} // it has ended since
-	case !r.outlive():
+	case !r.life.outlive():
 		r.verdict = givenUp()
 	}
 }

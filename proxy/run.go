@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -57,15 +56,8 @@ type run struct {
 
 	openCalls []passedCall // of the stream, without a result so far, see noteCall
 
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	lasting  atomic.Bool // it would go on without its client
-	left     bool        // it does; under Handler.mu
-	unfollow func() bool // lets the run outlive its request
-	unwatch  func() bool // ends the watch on a client that may leave
-	alone    renewal     // gives a claimed run up that its client has left
-	detached atomic.Bool // the handler has returned and the run goes on
-	began    bool        // the client has the header of a stream already
+	life  life
+	began bool // the client has the header of a stream already
 
 	// For the one line in the log.
 	started time.Time
@@ -107,6 +99,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *ru
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
 	r.harmless = !slices.ContainsFunc(in.Messages, kit.MayApprove)
 	r.log = slog.New(runLog{r})
+	r.life.key, r.life.log = r.ledger.key, r.log
 	return r
 }
 
@@ -116,7 +109,7 @@ func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat)
 	defer out.Close()
 	defer r.returned(out)
-	if !r.h.enter(r, r.req) {
+	if !r.enter() {
 		r.turnAway(out)
 	} else if r.decide(out) {
 		r.forward(out)
@@ -127,7 +120,23 @@ func (r *run) serve(w http.ResponseWriter) {
 //
 //go:noinline
 func (r *run) turnAway(out *stream.Writer) {
-	r.refuse(out, contract.Ruling{Refusal: fault(r.ctx, errDraining)})
+	r.refuse(out, contract.Ruling{Refusal: fault(r.life.ctx, errDraining)})
+}
+
+// enter begins the run's life. It fails when the proxy drains.
+func (r *run) enter() bool {
+	enters := r.life.enter(&r.h.lives, r.req.Context())
+	r.ledger.ctx = r.life.ctx
+	return enters
+}
+
+// leave ends the run for good. out is nil if its client has left.
+func (r *run) leave(out *stream.Writer) {
+	r.renewal.stop()
+	if r.transcript != nil {
+		r.transcript.Drop()
+	}
+	r.life.leave(r.lastLine(), out)
 }
 
 // returned is deferred: the handler is done with the run. A panic ends this run only, and the
@@ -137,7 +146,7 @@ func (r *run) returned(out *stream.Writer) {
 	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
 		p = r.recovered(p, out)
 	}
-	if !r.detached.Load() {
+	if !r.life.detached.Load() {
 		r.leave(out)
 	}
 	if p != nil {
@@ -155,7 +164,7 @@ func (r *run) decide(out *stream.Writer) (forward bool) {
 		}
 		if r.verdict.Do == contract.Wait {
 			if err := wait.next(r, out); err != nil {
-				r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.ctx, err)}
+				r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
 				return r.act(out)
 			}
 			continue

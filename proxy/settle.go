@@ -113,7 +113,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		} else {
 			err = r.save(result, nil)
 		}
-		if err == nil && res.Doubt && !r.detached.Load() {
+		if err == nil && res.Doubt && !r.life.detached.Load() {
 			r.toldDoubt()
 		}
 		if err != nil {
@@ -140,7 +140,7 @@ func (r *run) givesBack(res translate.Result, end translate.End, finish agui.Eve
 func (r *run) note(finish agui.Event) {
 	r.outcome = "finished"
 	switch {
-	case errors.Is(context.Cause(r.ctx), context.Canceled):
+	case errors.Is(context.Cause(r.life.ctx), context.Canceled):
 		r.outcome = "client left"
 	case finish.Type == agui.RunErrored:
 		r.outcome = "error"

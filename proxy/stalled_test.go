@@ -80,12 +80,12 @@ func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
 		func(o *Options) { o.Logger = slog.New(enabled{stuckLog{slog.DiscardHandler, "run ended", free}}) })
-	g.h.reports.lines, g.h.reports.writing = make([][]slog.Attr, maxReports), true
+	g.h.lives.reports.lines, g.h.lives.reports.writing = make([][]slog.Attr, maxReports), true
 	found, rest := begun(t, g, input("t", "r", ""), func(line string) bool { return strings.Contains(line, `"interrupt"`) })
 	if !found {
 		t.Error("no question")
 	}
 	close(free)
 	rest()
-	go g.h.reports.run()
+	go g.h.lives.reports.run()
 }

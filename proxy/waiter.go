@@ -21,7 +21,7 @@ func (w *waiter) next(r *run, out *stream.Writer) error {
 	select {
 	case <-timer.C:
 		return nil
-	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
+	case <-r.life.ctx.Done():
+		return context.Cause(r.life.ctx)
 	}
 }

@@ -1,0 +1,204 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/store"
+)
+
+// detachTimeout bounds how long a run is read on after its client has left.
+const detachTimeout = time.Hour
+
+// lives are the books of a handler: which runs go on, and which of them without their clients.
+type lives struct {
+	reports reporter // their last lines
+
+	mu       sync.Mutex
+	live     map[*life]struct{}
+	alone    map[store.Key]int // runs that go on without their clients, by thread
+	draining bool
+	ended    chan struct{} // closed when live gets empty; nil while nobody waits
+}
+
+// A life says whether a run goes on.
+//
+// It does not end with the client's request. A claimed run goes on without its client, so that the
+// outcome of what was approved is recorded, and so does one whose dialect wants it (outlive). For any
+// other run the client's leaving cancels the backend's request.
+type life struct {
+	books  *lives
+	key    store.Key
+	log    *slog.Logger
+	client context.Context // of the client's request
+
+	ctx    context.Context // of the run
+	cancel context.CancelCauseFunc
+
+	lasting  atomic.Bool // the run would go on without its client
+	left     bool        // it does; under lives.mu
+	detached atomic.Bool // it does, and the handler has returned
+	unfollow func() bool // lets the run outlive its client
+	unwatch  func() bool // ends the watch on a client that may leave
+	alone    renewal     // bounds how long it goes on alone
+}
+
+// enter begins the life of a run for a client's request. It fails when the proxy drains; leave
+// follows in either case.
+func (l *life) enter(books *lives, client context.Context) bool {
+	l.books, l.client = books, client
+	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(client))
+	l.unfollow = context.AfterFunc(client, func() { l.cancel(context.Canceled) })
+	books.mu.Lock()
+	defer books.mu.Unlock()
+	if books.draining {
+		return false
+	}
+	books.live[l] = struct{}{}
+	return true
+}
+
+// outlive lets the run go on without its client. false: that has left already.
+func (l *life) outlive() bool {
+	if l.lasting.Load() {
+		return true
+	}
+	if !l.unfollow() {
+		return false
+	}
+	l.lasting.Store(true)
+	l.unwatch = context.AfterFunc(l.client, l.goOnAlone)
+	return true
+}
+
+// goOnAlone notes that the client has left, wherever the run is by then.
+func (l *life) goOnAlone() {
+	if !l.books.countAlone(l) {
+		return
+	}
+	l.log.Info("client left: the run goes on")
+	l.alone.start(detachTimeout, func(context.Context) bool {
+		l.cancel(errIdle)
+		return false
+	})
+}
+
+// detach has a run go on behind its handler's back, after its client has left. goOn calls leave.
+func (l *life) detach(goOn func()) {
+	l.detached.Store(true)
+	l.goOnAlone()
+	go goOn()
+}
+
+// leave ends the run for good. out is nil if its client has left.
+func (l *life) leave(line []slog.Attr, out *stream.Writer) {
+	l.unfollow()
+	if l.unwatch != nil {
+		l.unwatch()
+	}
+	l.alone.stop()
+	l.cancel(context.Canceled)
+	if l.books.remove(l, line) {
+		return
+	}
+	l.books.quiet()
+	if out != nil {
+		_ = out.Send(nil, nil, false)
+	}
+	l.books.reports.write(line) // the stream's end waits for the log, what there is to see does not
+}
+
+// remove takes a run out of the books, and its last line to the log. false: the log is behind, and
+// the line is the caller's to write.
+func (b *lives) remove(l *life, line []slog.Attr) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.left {
+		if b.alone[l.key]--; b.alone[l.key] == 0 {
+			delete(b.alone, l.key)
+		}
+	}
+	delete(b.live, l)
+	return b.reports.add(line)
+}
+
+// countAlone counts a run that goes on without its client. It returns false if it was counted before,
+// or has ended.
+func (b *lives) countAlone(l *life) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, live := b.live[l]; !live || l.left {
+		return false
+	}
+	l.left = true
+	b.alone[l.key]++
+	return true
+}
+
+// busyAlone says whether a run of the thread is read on without its client.
+func (b *lives) busyAlone(key store.Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.alone[key] > 0
+}
+
+// quiet tells who waits for the end of all runs, if it has come.
+func (b *lives) quiet() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended != nil && b.allOver() {
+		close(b.ended)
+		b.ended = nil
+	}
+}
+
+// allOver says that no run goes on and that all of them are in the log. The lock is held.
+func (b *lives) allOver() bool { return len(b.live) == 0 && b.reports.empty() }
+
+// Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
+// end; a claimed run is in doubt then. New runs are refused from that moment on.
+func (h *Handler) Drain(ctx context.Context) error {
+	ended := h.lives.allEnded()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	h.lives.drain()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(storeTimeout):
+		return errors.New("proxy: some streams did not end")
+	}
+}
+
+// drain ends what goes on, and lets nothing begin any more.
+func (b *lives) drain() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.draining = true
+	for l := range b.live {
+		l.cancel(errDraining)
+	}
+}
+
+// allEnded is closed when no stream is left.
+func (b *lives) allEnded() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.allOver() {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	if b.ended == nil {
+		b.ended = make(chan struct{})
+	}
+	return b.ended
+}
