@@ -443,7 +443,7 @@ func (b *body) stop() {
 func (b *body) emit(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
-		if b.r.evidence.exchanges > 1 && b.started && b.r.laterRuns == 0 {
+		if b.r.claim.exchanges > 1 && b.started && b.r.laterRuns == 0 {
 			return // the client is in its run already
 		}
 		b.started = true
@@ -482,7 +482,7 @@ func (b *body) next() {
 		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
 	}
 	b.terminal = agui.Unknown
-	b.r.evidence.begin(b.r.exchange.Out.Resumes)
+	b.r.claim.begin(&b.r.exchange.Out)
 	if b.r.exchange.Out.None {
 		b.answered(answer{})
 		b.none = true

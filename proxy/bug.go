@@ -8,7 +8,6 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
-	"holdpoint/store"
 )
 
 // A dialectBug is what a dialect's contract does not allow: an error that is no *agui.RunError, or
@@ -84,16 +83,7 @@ func (r *run) panicked(p any) {
 func (r *run) giveUpClaim() *agui.RunError {
 	told := internalError()
 	r.outcome, r.code = "error", told.Code
-	if r.token == "" {
-		return told
-	}
-	var err error
-	if r.evidence.sent() {
-		err = r.save(store.Result{How: store.Doubtful}, nil)
-	} else {
-		err = r.release()
-	}
-	if err != nil {
+	if err := r.claim.abandon(); err != nil {
 		return storeDown().Refusal
 	}
 	return told

@@ -3,73 +3,124 @@ package proxy
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync/atomic"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/store"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
-// claim takes the pause, or sets another verdict. Claim before send: of two equal clicks one reaches the backend.
-func (r *run) claim() {
-	token := random128()
-	err := r.ledger.claim(r.record.Pause.ID, token, r.verdict.Answers)
-	switch {
-	case err == nil:
-	case errors.Is(err, store.ErrReplay), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-		r.verdict = contract.Ruling{Do: contract.Wait}
-		return
-	default:
-		r.log.Error("claim not taken by the store", "err", err)
-		r.token = token
-		_ = r.release() // if it was taken after all: nothing was sent
-		r.verdict = storeDown()
-		return
-	}
-	r.token = token
-	r.holding.Store(true)
-	r.renewal.start(leaseRenew, func(ctx context.Context) bool { return r.renew(ctx, token) })
-	if !r.life.outlive() {
-		_ = r.release() // the client left just now; nothing was sent
-		r.verdict = givenUp()
-	}
+// A claim is the right to carry one set of answers to the backend, and the evidence of how far they
+// got. It decides at its end whether the pause has ended or is given back. A run without answers has
+// none: its token is "".
+type claim struct {
+	ledger *ledger
+	log    *slog.Logger
+	keeps  func(*store.Result) // adds what the record keeps of the run at its end
+
+	token string
+	held  atomic.Bool // token is set; for other goroutines' eyes
+	lease *renewal
+	evidence
 }
 
-func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
+// take takes the pause for the answers. Claim before send: of two equal clicks one reaches the
+// backend. An error is the store's; see quicker.
+func (c *claim) take(pauseID string, answers []agui.Answer) error {
+	token := random128()
+	err := c.ledger.claim(pauseID, token, answers)
+	if err != nil && !quicker(err) {
+		_ = c.ledger.release(token) // if it was taken after all: nothing was sent
+	}
+	if err != nil {
+		return err
+	}
+	c.token = token
+	c.held.Store(true)
+	c.lease = &renewal{}
+	c.lease.start(leaseRenew, func(ctx context.Context) bool { return c.renew(ctx, token) })
+	return nil
+}
 
-// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the lease lapses, and
-// that reads as in doubt.
-func (r *run) renew(ctx context.Context, token string) bool {
-	err := r.ledger.renew(ctx, token)
+// quicker says of an error of take that somebody else has claimed the pause, or ended it.
+func quicker(err error) bool {
+	return errors.Is(err, store.ErrReplay) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
+}
+
+// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the
+// lease lapses, and that reads as in doubt.
+func (c *claim) renew(ctx context.Context, token string) bool {
+	err := c.ledger.renew(ctx, token)
 	if err != nil && ctx.Err() == nil {
-		r.log.Warn("claim not renewed", "err", err)
+		c.log.Warn("claim not renewed", "err", err)
 	}
 	return !errors.Is(err, store.ErrStale)
 }
 
-// claimedNow says whether the run holds a claim, so that its end must be seen.
-func (r *run) claimedNow() bool { return r.holding.Load() }
+// fate is what became of the answers that were sent, as far as the backend says.
+type fate int
 
-// save ends the claim. The end of a run of somebody else's making is told all the same: only the record has gone on.
-func (r *run) save(result store.Result, next *agui.Pause) error {
-	if r.token == "" {
+const (
+	fateTold      fate = iota // as the end of the run says
+	fateUntouched             // it did nothing
+	fateLost                  // it does not know the question any more
+	fateInDoubt               // it does not tell
+)
+
+// end ends the claim: with the result, or by giving the pause back. It does nothing where there is
+// none.
+func (c *claim) end(result store.Result, became fate) error {
+	switch {
+	case c.token == "":
 		return nil
+	case c.givesBack(result, became):
+		return c.release()
 	}
-	result.ByArray = r.byArray
-	if result.How != store.Doubtful {
-		kept := r.snapshots()
-		result.Messages, result.State = kept.messages, kept.state
+	return c.finish(result, nil)
+}
+
+// abandon ends the claim of a run that has panicked. Answers that may have been sent are in doubt,
+// others go back.
+func (c *claim) abandon() error {
+	switch {
+	case c.token == "":
+		return nil
+	case c.sent():
+		return c.finish(store.Result{How: store.Doubtful}, nil)
 	}
-	result.Seen = r.seen()
+	return c.release()
+}
+
+// givesBack says whether the pause is open again after such an end: no exchange with the answers has
+// gone out and the run failed, or the only one that did says that nothing was done.
+func (c *claim) givesBack(result store.Result, became fate) bool {
+	switch {
+	case became == fateLost, became == fateInDoubt, c.none:
+		return false
+	case !c.sent():
+		return agui.PeekType(result.Finish) == agui.RunErrored
+	}
+	return became == fateUntouched && c.onlyHere()
+}
+
+// finish ends the claim with a result. next is the pause that the run ended in, nil if it did not ask.
+// Where the claim was given up for lost, a run that asks nothing is told all the same: only the record
+// has gone on.
+func (c *claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
 	}
-	r.renewal.stop()
-	err := r.ledger.finish(r.token, result, next)
-	r.unclaim()
+	c.keeps(&result)
+	c.stop()
+	err := c.ledger.finish(c.token, result, next)
+	c.drop()
 	if err == nil {
 		return nil
 	}
-	r.log.Error("end of the resume not taken by the store", "err", err)
+	c.log.Error("end of the resume not taken by the store", "err", err)
 	if errors.Is(err, store.ErrStale) && next == nil {
 		return nil
 	}
@@ -77,20 +128,92 @@ func (r *run) save(result store.Result, next *agui.Pause) error {
 }
 
 // release gives the pause back: the backend did nothing.
-func (r *run) release() error {
-	r.renewal.stop()
-	err := r.ledger.release(r.token)
-	r.unclaim()
+func (c *claim) release() error {
+	c.stop()
+	err := c.ledger.release(c.token)
+	c.drop()
 	if err == nil || errors.Is(err, store.ErrStale) { // something else began: there is nothing to give back
 		return nil
 	}
-	r.log.Error("release not taken by the store", "err", err)
+	c.log.Error("release not taken by the store", "err", err)
 	return err
 }
 
-func (r *run) unclaim() {
-	r.token = ""
-	r.holding.Store(false)
+// drop forgets the claim, of whose end the store was told.
+func (c *claim) drop() {
+	c.token = ""
+	c.held.Store(false)
+}
+
+// stop ends the renewals. They come to nothing once the store is told of the end.
+func (c *claim) stop() {
+	if c.lease != nil {
+		c.lease.stop()
+	}
+}
+
+// maxExchanges bounds the exchanges of one run: a dialect that answers question by question needs
+// one for each and a few more, and one with a bug would go on for ever.
+const maxExchanges = 2 * kit.MaxQuestions
+
+// evidence is how far the exchanges of a run got with the answers. Answers that were sent are never
+// given back but by the only exchange that carried them.
+type evidence struct {
+	exchanges int         // begun so far
+	resumes   bool        // the one at hand carries answers
+	none      bool        // it is not sent
+	connected atomic.Bool // there was a connection for it: bytes may have gone out
+	before    int         // exchanges before it that may have gone out with answers
+}
+
+// begin begins the next exchange.
+func (e *evidence) begin(out *translate.Out) {
+	if e.resumes && e.connected.Load() {
+		e.before++
+	}
+	e.exchanges++
+	e.resumes, e.none = out.Resumes, out.None
+	e.connected.Store(false)
+}
+
+// sent says whether answers may have gone out.
+func (e *evidence) sent() bool { return e.before > 0 || e.resumes && e.connected.Load() }
+
+// onlyHere says that the exchange at hand carries the answers, and that none before it did.
+func (e *evidence) onlyHere() bool { return e.resumes && e.before == 0 }
+
+// claimPause claims the pause for the answers, or sets another verdict.
+func (r *run) claimPause() {
+	r.claim.keeps = r.keepEnd
+	switch err := r.claim.take(r.record.Pause.ID, r.verdict.Answers); {
+	case err == nil:
+	case quicker(err):
+		r.verdict = contract.Ruling{Do: contract.Wait}
+		return
+	default:
+		r.log.Error("claim not taken by the store", "err", err)
+		r.verdict = storeDown()
+		return
+	}
+	if !r.life.outlive() {
+		_ = r.claim.release() // the client left just now; nothing was sent
+		r.verdict = givenUp()
+	}
+}
+
+func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
+
+// claimedNow says whether the run holds a claim, so that its end must be seen.
+func (r *run) claimedNow() bool { return r.claim.held.Load() }
+
+// keepEnd adds to the result of a claim what the client knows by now.
+func (r *run) keepEnd(result *store.Result) {
+	result.ByArray = r.byArray
+	if result.How != store.Doubtful {
+		kept := r.snapshots()
+		result.Messages, result.State = kept.messages, kept.state
+	}
+	result.Seen = r.seen()
 }
 
 // closeDoubt closes a doubt that is to be told, or sets another verdict: the pause ends with it, so that the thread can go on.

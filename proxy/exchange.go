@@ -12,7 +12,7 @@ import (
 
 // forward sends the first exchange and writes what comes of it to the client.
 func (r *run) forward(out *stream.Writer) {
-	r.evidence.begin(r.exchange.Out.Resumes)
+	r.claim.begin(&r.exchange.Out)
 	if r.exchange.Out.None {
 		r.body = newBody(r, nil, translate.Unread)
 		r.body.none = true
@@ -147,7 +147,7 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken
-	case r.evidence.connected.Load():
+	case r.claim.connected.Load():
 		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
 	}
 	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
@@ -163,7 +163,7 @@ func (r *run) bound() (done func()) {
 func (r *run) answered() { r.h.silent.remove(r) }
 
 // reached notes that the backend has the exchange at hand, or a part of it.
-func (r *run) reached() { r.evidence.connected.Store(true) }
+func (r *run) reached() { r.claim.connected.Store(true) }
 
 // beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
 func (r *run) beginLater() error {

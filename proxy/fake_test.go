@@ -193,7 +193,7 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	r := &run{h: h, log: h.log, came: in, path: path, attempt: newAttempt(in)}
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(path, in.ThreadID), ctx: ctx}
-	r.life.ctx = ctx
+	r.claim.ledger, r.claim.log, r.life.ctx = &r.ledger, h.log, ctx
 	return r
 }
 

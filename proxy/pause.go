@@ -72,8 +72,8 @@ const pauseFrames = 4
 // refusePause ends a run with an error in place of its question.
 func (r *run) refusePause(told *agui.RunError) agui.Event {
 	r.log.Error("pause not kept", "err", told)
-	if r.token != "" {
-		if err := r.save(store.Result{How: store.Finished, Finish: told.Event().JSON}, nil); err != nil {
+	if r.claim.token != "" {
+		if err := r.claim.finish(store.Result{How: store.Finished, Finish: told.Event().JSON}, nil); err != nil {
 			told = storeDown().Refusal
 		}
 	}
@@ -151,8 +151,8 @@ func hexOf(b []byte) string { return string(hex.AppendEncode(make([]byte, 0, 2*s
 // keep saves the pause. If one with the same questions stands already, that one is told.
 func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	var err error
-	if r.token != "" {
-		err = r.save(store.Result{How: store.Finished, Finish: p.Finish}, p)
+	if r.claim.token != "" {
+		err = r.claim.finish(store.Result{How: store.Finished, Finish: p.Finish}, p)
 		if !errors.Is(err, store.ErrStale) {
 			return p, r.keepError(err)
 		}

@@ -27,7 +27,7 @@ func (r *run) prepare() {
 		if refused := r.readyResume(); refused != nil {
 			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: true}
 		} else if r.begin(r.record.Pause) {
-			r.claim()
+			r.claimPause()
 		} else if contract.AllCancelled(answers) {
 			r.cancelUnsaid()
 			r.prepare()

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -33,6 +32,7 @@ type run struct {
 	path string
 
 	ledger   ledger
+	claim    claim
 	record   store.Record
 	harmless bool   // no message that came can be a part of a native approval, nor what is made of them
 	readFor  string // id of the pause that the answers were read for at first
@@ -41,18 +41,14 @@ type run struct {
 	attempt
 
 	exchange  translate.Exchange // the one at hand
-	evidence  evidence           // of the exchanges
 	laterRuns int                // runs of this stream after the first
 
 	out  *stream.Writer // to the client
 	body *body          // what it is to get, nil if the answer passes as it is
 	conn *burstConn     // that the stream at hand is read from; nil if that is not known
 
-	token   string      // of the claim, "" if there is none
-	holding atomic.Bool // token is set; for other goroutines' eyes
-	renewal renewal
-	paused  *agui.Pause // the pause that was told
-	opened  string      // id of the pause that this run opened
+	paused *agui.Pause // the pause that was told
+	opened string      // id of the pause that this run opened
 
 	openCalls []passedCall // of the stream, without a result so far, see noteCall
 
@@ -99,6 +95,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *ru
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
 	r.harmless = !slices.ContainsFunc(in.Messages, kit.MayApprove)
 	r.log = slog.New(runLog{r})
+	r.claim.ledger, r.claim.log = &r.ledger, r.log
 	r.life.key, r.life.log = r.ledger.key, r.log
 	return r
 }
@@ -132,7 +129,7 @@ func (r *run) enter() bool {
 
 // leave ends the run for good. out is nil if its client has left.
 func (r *run) leave(out *stream.Writer) {
-	r.renewal.stop()
+	r.claim.stop()
 	if r.transcript != nil {
 		r.transcript.Drop()
 	}

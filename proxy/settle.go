@@ -49,8 +49,9 @@ func (r *run) endStatus(end translate.End) (events []agui.Event, next bool) {
 	return nil, false
 }
 
-// untouched says whether an HTTP status means that the backend did not take the answers at all.
-func untouched(status int) bool {
+// refuses says whether an HTTP status means that the backend did not take the answers at all. 0: there
+// was none.
+func refuses(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
 		return false // it may have begun
@@ -63,10 +64,10 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		r.noteCall(ev)
 		r.transcript.Add(ev)
 	}
-	if res.Next != nil && r.evidence.exchanges >= maxExchanges {
-		r.log.Error("the run wants one exchange after the other", "exchanges", r.evidence.exchanges)
-		res, end = translate.Result{}, translate.End{}
-		broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", r.evidence.exchanges)
+	if n := r.claim.exchanges; res.Next != nil && n >= maxExchanges {
+		r.log.Error("the run wants one exchange after the other", "exchanges", n)
+		res, end = translate.Result{Before: res.Before}, translate.End{}
+		broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", n)
 	}
 	if res.Next != nil {
 		r.exchange = *res.Next
@@ -86,13 +87,12 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	if finish.Type == agui.Unknown {
 		finish = end.Event
 	}
-	var err error
-	result := store.Result{How: store.Finished}
+	result, became := store.Result{How: store.Finished}, fateOf(&res, &end)
 	switch {
-	case res.Lost:
+	case became == fateLost:
 		result.How = store.Lost
 		finish = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event()
-	case res.Doubt:
+	case became == fateInDoubt:
 		result.How = store.Doubtful
 		finish = agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event()
 	case finish.Type == agui.Unknown:
@@ -106,34 +106,30 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	}
 	r.keepPassed(finish)
 	finish = r.withRunIDs(finish)
-	if r.token != "" {
+	if r.claim.token != "" {
 		result.Finish = slices.Clone(finish.JSON)
-		if r.givesBack(res, end, finish) {
-			err = r.release()
-		} else {
-			err = r.save(result, nil)
-		}
-		if err == nil && res.Doubt && !r.life.detached.Load() {
-			r.toldDoubt()
-		}
-		if err != nil {
+		switch err := r.claim.end(result, became); {
+		case err != nil:
 			finish = storeDown().Refusal.Event()
+		case became == fateInDoubt && !r.life.detached.Load():
+			r.toldDoubt()
 		}
 	}
 	r.note(finish)
 	return append(res.Before, finish), false
 }
 
-// givesBack says whether the pause is open again after such an end: no exchange with the answers has gone out and this
-// one failed, or the only one that did says that nothing was done, or it was not reached.
-func (r *run) givesBack(res translate.Result, end translate.End, finish agui.Event) bool {
+// fateOf is what the end of an exchange says of the answers.
+func fateOf(res *translate.Result, end *translate.End) fate {
 	switch {
-	case res.Lost, res.Doubt, end.None:
-		return false
-	case !r.evidence.sent():
-		return finish.Type == agui.RunErrored
+	case res.Lost:
+		return fateLost
+	case res.Doubt:
+		return fateInDoubt
+	case res.Nothing, refuses(end.Status):
+		return fateUntouched
 	}
-	return r.evidence.onlyHere() && (res.Nothing || end.Status != 0 && untouched(end.Status))
+	return fateTold
 }
 
 // note remembers for the log how the run ended.

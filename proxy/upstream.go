@@ -77,7 +77,7 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	}
 	defer r.bound()()
 	via := t.h.single
-	if r.token == "" {
+	if r.claim.token == "" {
 		via = t.h.transport
 	}
 	if _, std := via.(*http.Transport); !std {
