@@ -22,16 +22,18 @@ const (
 	maxOrigin         = 512     // a host has 253 letters at most; a longer Origin is nobody's
 	maxExpose         = 1 << 10 // of Access-Control-Expose-Headers; a longer one is left out
 
-	// allowanceAge is for how long the backend's word holds without being said again. Who sends requests without preflights would
-	// otherwise never see that it was taken back.
+	// allowanceAge is how long the backend's word counts without being said again. A client that
+	// sends requests without preflights would otherwise never see that it was taken back.
 	allowanceAge = 10 * time.Minute
-	// askTimeout bounds a question to the backend, askPause is how long one is not put again that got no answer.
+	// askTimeout bounds a question to the backend. askPause is how long Holdpoint does not put a
+	// question again that got no answer.
 	askTimeout, askPause = 2 * time.Second, 5 * time.Second
-	// maxAsking questions are under way at most; who comes on top of them is answered by what is known.
+	// At most maxAsking questions are under way. A request that comes on top of them is answered by
+	// what is known.
 	maxAsking, maxUnanswered = 64, 256
 )
 
-// An allowance is what the backend said to one origin, by an answer or by a preflight's.
+// An allowance is what the backend said to one origin, in an answer or in a preflight's answer.
 type allowance struct {
 	origin      string // Access-Control-Allow-Origin: that origin or "*"; "" if it allowed nothing
 	credentials bool
@@ -40,16 +42,19 @@ type allowance struct {
 	order       uint64    // of what was said later this is larger
 }
 
-// An allowanceKey is the hash of all that a backend may go by: clients choose these texts, and they cost nothing that way.
+// An allowanceKey is the hash of everything that a backend may go by. Clients choose these texts,
+// and a hash makes them cost nothing.
 type allowanceKey [sha256.Size]byte
 
-// allowances are what the backend last said to the origins of pages, so that it can be said again. It is kept by the address
-// (path, query, host), the method and the origin: nothing that was said to one origin or at one address is said to another. What
-// an answer said is kept by the request's credentials too, for a backend may go by those; a preflight has none, and what it was
-// told holds for the requests behind it.
+// allowances are what the backend last said to the origins of pages, so that Holdpoint can say it
+// again. They are kept by the address (path, query, host), the method and the origin. Nothing that
+// was said to one origin or at one address is said to another. What an answer said is also kept by
+// the request's credentials, because a backend may go by those. A preflight has no credentials, and
+// its answer counts for the requests behind it.
 //
-// After a restart nothing is known, while browsers go on without preflights for as long as the backend told them to (Starlette:
-// ten minutes). Therefore what is not known is asked: by a preflight like the browser's own, once for all who wait for it.
+// After a restart nothing is known, and browsers go on without preflights for as long as the
+// backend told them to (Starlette: ten minutes). So Holdpoint asks for what it does not know, by a
+// preflight like the browser's own, once for all who wait for it.
 type allowances struct {
 	now func() time.Time
 
@@ -71,7 +76,8 @@ func newAllowances(now func() time.Time) *allowances {
 
 func (a allowance) size() int { return allowanceBytes + len(a.origin) + len(a.expose) }
 
-// originOf is the origin of the page that sent a request, "" if there is none or if no browser would write it so.
+// originOf is the origin of the page that sent a request. It is "" if there is none, or if no
+// browser would write it so.
 func originOf(req *http.Request) string {
 	list := req.Header["Origin"]
 	if len(list) != 1 || len(list[0]) > maxOrigin || list[0] == "*" {
@@ -87,7 +93,8 @@ func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f })
 }
 
-// keyOf is for what is said to requests of a method. credentials are those that the answer may depend on, none for a preflight's.
+// keyOf is the key for what is said to requests of a method. credentials are those that the answer
+// may depend on; a preflight has none.
 func keyOf(req *http.Request, origin, method string, credentials ...string) allowanceKey {
 	parts := make([]byte, 0, 256)
 	add := func(list ...string) {
@@ -131,7 +138,7 @@ func (a *allowances) hear(req *http.Request, res *http.Response) {
 	}
 }
 
-// hearAnswer notes what an answer says that was no preflight's.
+// hearAnswer notes what an ordinary answer says.
 func (a *allowances) hearAnswer(req *http.Request, origin string, res *http.Response) {
 	said := read(res.Header, origin)
 	if said.origin == "" && res.StatusCode >= http.StatusInternalServerError {
@@ -150,7 +157,7 @@ func (a *allowances) hearAnswer(req *http.Request, origin string, res *http.Resp
 	a.keep(key, said, true)
 }
 
-// hearPreflight notes what a preflight's answer says; asked: to one of ours.
+// hearPreflight notes what a preflight's answer says. asked: the preflight was Holdpoint's own.
 func (a *allowances) hearPreflight(key allowanceKey, origin, method string, res *http.Response, asked bool) {
 	var said allowance
 	if res.StatusCode/100 == 2 && allowsMethod(res.Header, method) { // a browser takes no other
@@ -168,7 +175,8 @@ func (a *allowances) hearPreflight(key allowanceKey, origin, method string, res 
 	}
 }
 
-// allowsMethod says whether a preflight's answer lets the method pass; some need no leave.
+// allowsMethod says whether a preflight's answer lets the method pass. Some methods need no
+// permission.
 func allowsMethod(header http.Header, method string) bool {
 	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
 		return true
@@ -183,8 +191,9 @@ func allowsMethod(header http.Header, method string) bool {
 	return false
 }
 
-// dependsOn says whether the answer may be another one for a request that is equal in what it is kept by: it names in Vary what
-// the request has and the key has not, or the request has a header that it should not have.
+// dependsOn says whether a request with the same key may get another answer. It may if the answer
+// names something in Vary that the request has and the key has not, or if the request has a header
+// that it should not have.
 func dependsOn(req *http.Request, answer http.Header, not ...string) bool {
 	for _, name := range not {
 		if req.Header[name] != nil {
@@ -202,7 +211,8 @@ func dependsOn(req *http.Request, answer http.Header, not ...string) bool {
 	return false
 }
 
-// harmless in a Vary: part of the key, or nothing that decides who may read.
+// harmless are the names that may stand in a Vary: they are part of the key, or do not decide who
+// may read.
 var harmless = []string{
 	"Origin", "Host", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Authorization", "Cookie",
 	"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent",
@@ -224,7 +234,7 @@ func read(header http.Header, origin string) (said allowance) {
 	return said
 }
 
-// keep is called under mu. sure says that it need not be asked for again soon.
+// keep is called under mu. sure says that Holdpoint need not ask for it again soon.
 func (a *allowances) keep(key allowanceKey, said allowance, sure bool) {
 	a.order++
 	said.order = a.order
@@ -254,7 +264,7 @@ func (a *allowances) of(h *Handler, req *http.Request) allowance {
 	return said
 }
 
-// recall is what was said last, and whether that is not too long ago.
+// recall is what was said last, and whether that is recent enough.
 func (a *allowances) recall(req *http.Request, origin string) (said allowance, fresh bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -266,13 +276,13 @@ func (a *allowances) recall(req *http.Request, origin string) (said allowance, f
 	return said, said.order > 0 && a.now().Sub(said.at) < allowanceAge
 }
 
-// mayAsk says whether the backend can be asked for what a request's page may read. A page of our own origin needs no leave, and a
-// path that some backends take for another one goes to none.
+// mayAsk says whether Holdpoint can ask the backend what a request's page may read. A page of our
+// own origin needs no permission. A path that some backends take for another one is sent to none.
 func mayAsk(req *http.Request) bool {
 	return req.Method != http.MethodOptions && req.Header.Get("Sec-Fetch-Site") != "same-origin" && !misleading(req.URL.EscapedPath())
 }
 
-// ask has the answer to a preflight among what is known, unless the backend gives none in time.
+// ask notes the answer to a preflight. It gives up if the backend does not answer in time.
 func (a *allowances) ask(h *Handler, req *http.Request, origin string) {
 	key := preflightKey(req, origin)
 	answered, other := a.mine(key)
@@ -305,7 +315,8 @@ func (a *allowances) answered(key allowanceKey, answered chan struct{}) {
 	close(answered)
 }
 
-// mine says whether the question is the caller's to put, and to close answered then; else whose answer it may wait for.
+// mine says whether the caller is the one to put the question, and to close answered then. If not,
+// it returns the other caller's channel to wait for.
 func (a *allowances) mine(key allowanceKey) (answered chan struct{}, other <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -321,8 +332,9 @@ func (a *allowances) mine(key allowanceKey) (answered chan struct{}, other <-cha
 	return answered, nil
 }
 
-// preflight is the request by which a browser would ask whether pages of an origin may send such a request at all. It has nothing
-// of the client's but what that would have, and names no headers: those are judged where the browser asks for them.
+// preflight is the request by which a browser would ask whether pages of an origin may send such a
+// request at all. It has nothing of the client's but what a browser's would have. It names no
+// headers: those are judged when the browser asks for them.
 func (h *Handler) preflight(ctx context.Context, req *http.Request, origin string) *http.Request {
 	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{
 		"Accept": {"*/*"}, "Origin": {origin}, "Access-Control-Request-Method": {req.Method}, "User-Agent": {req.UserAgent()},

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// smallBody is what every body may have while there is any room: a quarter of all is kept for those that need no more, so that
-	// who sends large bodies slowly keeps nobody else from saying a word.
+	// smallBody is what every body may have while there is any room. A quarter of all room is for
+	// bodies that need no more, so that a client that sends large bodies slowly does not keep
+	// others from sending small ones.
 	smallBody = 64 << 10
-	// roomWait is how long a body waits for room: a burst is over sooner.
+	// roomWait is how long a body waits for room. A burst is over sooner.
 	roomWait = time.Second
 )
 
-// A bodyRoom is the memory for the bodies of requests that are being read, all together.
+// A bodyRoom is the memory for all request bodies that are being read.
 type bodyRoom struct {
 	limit, share int64 // share is what one address may have of it
 
@@ -28,14 +29,14 @@ type bodyRoom struct {
 	freed chan struct{}    // closed when some is given back; nil while nobody waits
 }
 
-// A bodyHold is what one body has of a bodyRoom.
+// A bodyHold is the part of a bodyRoom that one body has.
 type bodyHold struct {
 	room  *bodyRoom
 	from  uint64 // 0: it counts as nobody's
 	bytes int64
 }
 
-// take waits for n bytes more. It fails after a while, or when ctx is done.
+// take waits for n more bytes. It fails after a while, or when ctx is done.
 func (h *bodyHold) take(ctx context.Context, n int64) error {
 	var late <-chan time.Time
 	for {
@@ -58,7 +59,8 @@ func (h *bodyHold) take(ctx context.Context, n int64) error {
 	}
 }
 
-// try takes n bytes if there are as many; else it returns what is closed when it is worth another try.
+// try takes n bytes if there are as many. If not, it returns a channel that is closed when another
+// try is worth it.
 func (h *bodyHold) try(n int64) (freed <-chan struct{}) {
 	r := h.room
 	r.mu.Lock()
@@ -104,9 +106,10 @@ func (h *bodyHold) giveBack() {
 	}
 }
 
-// clientHash is by what clients are told apart where they have shares: the connection's address, of IPv6 the network, which is
-// what one customer is given. What X-Forwarded-For says is not asked: whoever sends it writes it. 0: there are no shares, or
-// there is no address.
+// clientHash tells clients apart that have shares. It is a hash of the connection's address, and
+// for IPv6 of the network, because one customer is given a network. It does not read
+// X-Forwarded-For, because its sender can write anything there. It is 0 if there are no shares or
+// no address.
 func (h *Handler) clientHash(req *http.Request) uint64 {
 	if h.opts.AddressShare == 0 {
 		return 0

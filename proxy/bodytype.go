@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// A bodyType is what a request says of its body, as far as it decides who reads it, and how.
+// A bodyType is what a request says of its body, as far as that decides who reads it, and how.
 type bodyType struct {
 	json, form, parts bool // JSON; an urlencoded form; a body of several parts
 	charset           charset
 }
 
-// A charset is how far a body can be read here that is said to be in it.
+// A charset says how far Holdpoint can read a body that is declared to be in it.
 type charset int
 
 const (
@@ -22,9 +22,10 @@ const (
 	hidden                   // nothing can be seen in it: { is not {
 )
 
-// readBodyType reads Content-Type. It refuses what servers read differently: npm's content-type takes the last of two charsets
-// up to 1.x and the first from 2.0 on, Go's mime package neither, and each of them stops at other mistakes; Node hands on the
-// first of two Content-Type lines, others the last or both.
+// readBodyType reads Content-Type. It refuses what servers read in different ways. Of two charsets,
+// npm's content-type takes the last one up to 1.x and the first one from 2.0 on, and Go's mime
+// package takes neither. Each of them stops at other mistakes. Of two Content-Type lines, Node
+// hands on the first, and others hand on the last or both.
 func readBodyType(h http.Header) (t bodyType, err error) {
 	lines := h["Content-Type"]
 	if len(lines) > 1 {
@@ -58,8 +59,9 @@ func unsupported(reason string) *requestError {
 	return &requestError{http.StatusUnsupportedMediaType, reason}
 }
 
-// charsetOf knows a charset by its name in lower case. express.json() decodes all of iconv-lite that begin with "utf-", which are
-// UTF-7 too, and express.text() all that it knows; Spring decodes what Java knows, which is EBCDIC too.
+// charsetOf knows a charset by its name in lower case. express.json() decodes everything of
+// iconv-lite that begins with "utf-", UTF-7 too. express.text() decodes all that it knows. Spring
+// decodes what Java knows, EBCDIC too.
 func charsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":

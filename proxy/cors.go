@@ -8,15 +8,17 @@ import (
 	"github.com/rs/cors"
 )
 
-// Cross-origin answers. What passes has the backend's Access-Control-* headers. What Holdpoint says itself (refusals, replays,
-// pauses told again, errors) has what the backend last said to that origin, see allowances; and with Options.AllowOrigins every
-// answer has what the operator said. Specification: the Fetch standard, section "CORS protocol".
+// Cross-origin answers. What passes has the backend's Access-Control-* headers. Holdpoint's own
+// answers (refusals, replays, pauses told again, errors) have what the backend last said to that
+// origin, see allowances. With Options.AllowOrigins every answer has what the operator said. The
+// specification is the Fetch standard, section "CORS protocol".
 
-// fixedMaxAge is for how many seconds a browser keeps a preflight's answer where Options.AllowOrigins decides.
+// fixedMaxAge is for how many seconds a browser keeps a preflight's answer if Options.AllowOrigins
+// decides.
 const fixedMaxAge = 600
 
-// newFixed is what answers preflights and allows where the operator says whom. Pages of listed origins may send credentials; "*"
-// admits anybody's page, so it gets none.
+// newFixed answers preflights and allows origins if the operator names them. Pages of listed
+// origins may send credentials. "*" admits everybody's page, so it gets no credentials.
 func newFixed(origins []string) *cors.Cors {
 	if len(origins) == 0 {
 		return nil
@@ -32,15 +34,16 @@ func newFixed(origins []string) *cors.Cors {
 	})
 }
 
-// fixedHeaders are those of a backend's answer that are the operator's word where there is one. Access-Control-Expose-Headers
-// stays the backend's: it allows nobody anything, and only the backend knows what its headers are for.
+// fixedHeaders are the headers of a backend's answer that the operator's word replaces.
+// Access-Control-Expose-Headers stays the backend's: it admits nobody, and only the backend knows
+// what its headers are for.
 var fixedHeaders = []string{
 	"Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
 	"Access-Control-Allow-Private-Network", "Access-Control-Max-Age",
 }
 
-// headerOnly is a ResponseWriter of which the header alone is wanted: rs/cors writes into one that is
-// not sent yet, and ReverseProxy into one that nobody sends (see body.next).
+// headerOnly is a ResponseWriter of which the header alone is wanted: rs/cors writes into one that
+// is not sent yet, and ReverseProxy into one that nobody sends (see body.next).
 type headerOnly http.Header
 
 func (h headerOnly) Header() http.Header         { return http.Header(h) }
@@ -52,8 +55,8 @@ func isPreflight(req *http.Request) bool {
 	return req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// allowOwn puts into the header of an answer of our own whether the page that asked may read it; req is nil if no page did. It may
-// ask the backend, for no longer than askTimeout.
+// allowOwn writes into the header of an answer of Holdpoint's own whether the page that asked may
+// read it. req is nil if no page asked. It may ask the backend, for at most askTimeout.
 func (h *Handler) allowOwn(header http.Header, req *http.Request) {
 	if h.fixed != nil && req != nil {
 		h.allowFixed(header, req)
@@ -76,7 +79,7 @@ func (h *Handler) allowOwn(header http.Header, req *http.Request) {
 	}
 }
 
-// allowFixed puts the operator's word in the place of the backend's.
+// allowFixed replaces the backend's word by the operator's.
 func (h *Handler) allowFixed(header http.Header, req *http.Request) {
 	for _, name := range fixedHeaders {
 		delete(header, name)
@@ -101,7 +104,8 @@ func (h *Handler) heard(client *http.Request, res *http.Response) {
 
 type clientKey struct{}
 
-// withClient lets modifyResponse find the request as the client sent it, where that says from which origin's page.
+// withClient lets modifyResponse find the request as the client sent it, if that names the origin
+// of a page.
 func (h *Handler) withClient(req *http.Request) *http.Request {
 	if h.fixed == nil && req.Header["Origin"] == nil {
 		return req
@@ -109,7 +113,8 @@ func (h *Handler) withClient(req *http.Request) *http.Request {
 	return req.WithContext(context.WithValue(req.Context(), clientKey{}, req))
 }
 
-// clientOf is the client's request of a backend's answer, nil if that is of no concern.
+// clientOf is the client's request that a backend's answer belongs to. It is nil if nobody needs
+// it.
 func clientOf(ctx context.Context) *http.Request {
 	if r := runOf(ctx); r != nil {
 		return r.req

@@ -7,15 +7,20 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form: resume[0][interruptId]=.. A
-// form needs no preflight, so that any page could send one. A run is JSON, and a form that could be one is refused.
+// Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form:
+// resume[0][interruptId]=.. A form needs no preflight, so that any page could send one. A run is
+// JSON, and a form that could be one is refused.
 
+// Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form:
+// resume[0][interruptId]=.. A form needs no preflight, so any page could send one. A run is JSON,
+// and a form that could be a run is refused.
 var errForm = unsupported("a run, or an answer, must be JSON: a form is not taken")
 
-// A form is what is known of a form by the names of its fields.
+// A form is what the names of a form's fields tell.
 type form struct{ keys agui.RunKeys }
 
-// field takes a field's name into account, such as a[b][c] or a.b.c, and says whether the form is a run or an answer by now.
+// field takes a field's name into account, such as a[b][c] or a.b.c. It says whether the form is a
+// run or an answer by now.
 func (f *form) field(name []byte) bool {
 	root, rest := segment(name)
 	n := f.keys.See(string(root))
@@ -34,7 +39,7 @@ func (f *form) field(name []byte) bool {
 	return false
 }
 
-// segment is the first part of a field's name, and what follows it.
+// segment is the first part of a field's name, and the rest.
 func segment(name []byte) (first, rest []byte) {
 	const marks = "[]."
 	name = bytes.TrimLeft(name, marks)
@@ -45,7 +50,8 @@ func segment(name []byte) (first, rest []byte) {
 	return name[:end], name[end:]
 }
 
-// runInForm says whether an urlencoded form is a run or an answer to who makes an object of it.
+// runInForm says whether an urlencoded form is a run or an answer for a server that makes an object
+// of it.
 func runInForm(body []byte) bool {
 	var f form
 	var plain []byte
@@ -65,7 +71,8 @@ func runInForm(body []byte) bool {
 	return false
 }
 
-// appendPlain appends the text without its percent-encoding. What is none stays, as with most servers.
+// appendPlain appends the text without its percent-encoding. A wrong encoding stays, as with most
+// servers.
 func appendPlain(dst, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '%' && i+2 < len(text) {
@@ -92,14 +99,16 @@ func hexDigit(c byte) byte {
 	return 16
 }
 
-// maxPartHeader is how long a part's Content-Disposition may be. Servers allow some kilobytes for a part's whole header.
+// maxPartHeader is how long a part's Content-Disposition may be. Servers allow some kilobytes for a
+// part's whole header.
 const maxPartHeader = 8 << 10
 
 var disposition = []byte("content-disposition")
 
-// formParts is a body of several parts on its way to the backend, in which the names are looked at as they pass: files are large, and
-// nothing is held back for them. Where the parts end is not asked, for servers differ in that. Read fails with errForm at the
-// name that makes it a run; no server takes a body that breaks off.
+// formParts is a body of several parts on its way to the backend. It looks at the names while they
+// pass, because files are large and nothing should be held back for them. It does not ask where the
+// parts end, because servers differ in that. Read fails with errForm at the name that makes the
+// body a run. No server takes a body that breaks off.
 type formParts struct {
 	io.ReadCloser
 	form  form
@@ -150,19 +159,20 @@ func (p *formParts) look(more []byte) bool {
 	return false
 }
 
-// beginsLine says whether what follows before may begin a line: werkzeug takes blanks before a part's first header.
+// beginsLine says whether the text behind before may begin a line. werkzeug takes blanks before a
+// part's first header.
 func beginsLine(before []byte) bool {
 	before = bytes.TrimRight(before, " \t")
 	return len(before) == 0 || before[len(before)-1] == '\r' || before[len(before)-1] == '\n'
 }
 
-// rest looks at a header that the body ended in.
+// rest looks at a header at which the body ended.
 func (p *formParts) rest() bool {
 	at := dispositionIn(p.kept)
 	return at >= 0 && p.header(p.kept[at:])
 }
 
-// headerFrom is the header that b begins with, continued lines included, and whether it is all there.
+// headerFrom is the header at the beginning of b, with continued lines, and whether it is complete.
 func headerFrom(b []byte) (header []byte, whole bool) {
 	for at := 0; ; {
 		end := bytes.IndexAny(b[at:], "\r\n")
@@ -184,8 +194,8 @@ func headerFrom(b []byte) (header []byte, whole bool) {
 	}
 }
 
-// header reads the names in a Content-Disposition. Browsers write name="..." and nothing else; what is written in another way
-// that some server decodes is not guessed at.
+// header reads the names in a Content-Disposition. Browsers write name="..." and nothing else.
+// Holdpoint does not guess at other spellings that some server decodes.
 func (p *formParts) header(h []byte) bool {
 	const word = "name"
 	const most = 4 // an honest header has one
@@ -215,7 +225,7 @@ func (p *formParts) header(h []byte) bool {
 
 const blanks = " \t\r\n"
 
-// paramValue is the value of a parameter that b begins with, without its quotes.
+// paramValue is the value of a parameter at the beginning of b, without its quotes.
 func paramValue(b []byte) []byte {
 	if len(b) == 0 || b[0] != '"' {
 		end := bytes.IndexAny(b, ";"+blanks)
@@ -239,8 +249,8 @@ func isToken(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// dispositionIn is where the name of that header stands, in any case; -1 if it does not. It looks for the one sign in it that is no
-// letter.
+// dispositionIn is where the name of that header stands, in any case, and -1 if it is not there. It
+// looks for the one character in the name that is not a letter.
 func dispositionIn(b []byte) int {
 	before := bytes.IndexByte(disposition, '-')
 	for from := before; from < len(b); from++ {

@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A runLog is the slog.Handler of a run's lines, which name thread and run. slog's own With would write both down in each run's
-// beginning, and most runs have but one line, at their end.
+// A runLog is the slog.Handler of a run's lines. They name thread and run. slog's own With would
+// format both at the beginning of each run, and most runs have only one line, at their end.
 type runLog struct{ *run }
 
 func (l runLog) attrs() []slog.Attr {
@@ -35,7 +35,8 @@ func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
-// lastLine is what is said of a run in the one line that it leaves in the log. Nothing of it lies in the request or in an event.
+// lastLine is what the one line says that a run leaves in the log. Nothing in it lies in the
+// request or in an event.
 func (r *run) lastLine() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 8)
 	for _, a := range (runLog{r}).attrs() {
@@ -54,11 +55,11 @@ func (r *run) lastLine() []slog.Attr {
 	return attrs
 }
 
-// maxReports is how many lines may wait for the log, before the ends of streams wait for it too.
+// maxReports is how many lines may wait for the log before the ends of streams wait for it too.
 const maxReports = 1024
 
-// A reporter writes the last lines of runs behind their streams' ends, one after the other: a log that is slow, or blocked,
-// holds back nobody. It has a goroutine while there is something to write.
+// A reporter writes the last lines of runs, one after another, after their streams have ended. A
+// slow or blocked log then holds nobody back. It has a goroutine while there is something to write.
 type reporter struct {
 	log   *slog.Logger
 	quiet func() // called when all is written
@@ -68,7 +69,7 @@ type reporter struct {
 	writing bool
 }
 
-// add takes a line, unless too many wait.
+// add takes a line. It returns false if too many wait.
 func (r *reporter) add(line []slog.Attr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +108,8 @@ func (r *reporter) empty() bool {
 	return !r.writing
 }
 
-// write writes the line of a run that is over. A log that panics ends the process no more than in a handler, where net/http
-// recovers.
+// write writes the line of a run that is over. A log that panics does not end the process, as in a
+// handler, where net/http recovers.
 func (r *reporter) write(line []slog.Attr) {
 	defer func() { _ = recover() }()
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "run ended", line...)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// An overdue set tells what was waited for too long. It has one timer, which looks at all that is waited for: one for each
-// would be made and stopped again nearly always, and a new one may wake another thread.
+// An overdue set tells what was waited for too long. It has one timer for everything that is waited
+// for. A timer for each would nearly always be made and stopped again, and a new one may wake
+// another thread.
 type overdue[K comparable] struct {
 	limit time.Duration // 0: for ever
 	tell  func(K)       // must not come back to the set
@@ -33,7 +34,7 @@ func (o *overdue[K]) add(k K) {
 	}
 }
 
-// remove says that k is not waited for any more, and returns whether it was told of.
+// remove says that k is not waited for any more. It returns whether k was reported.
 func (o *overdue[K]) remove(k K) (told bool) {
 	if o.limit == 0 {
 		return false
@@ -45,7 +46,7 @@ func (o *overdue[K]) remove(k K) (told bool) {
 	return told
 }
 
-// look tells of what has taken too long, and comes again when the next one could have.
+// look reports what has taken too long, and comes again when the next one could have.
 func (o *overdue[K]) look() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// Decoded is the answer's body without the compression that the backend put on it, though none was asked for. What is
-// decoded at once is bounded by the frame's limit, whatever the ratio.
+// Decoded is the answer's body without the compression that the backend put on it, although
+// Holdpoint asked for none. The frame's limit bounds how much is decoded at once, whatever the
+// ratio.
 func Decoded(res *http.Response) (io.ReadCloser, error) {
 	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
 	case "", "identity":
@@ -26,7 +27,8 @@ func Decoded(res *http.Response) (io.ReadCloser, error) {
 	return nil, errors.New("proxy: unsupported content encoding")
 }
 
-// inflate reads "deflate" in both forms that the field has: with zlib's header, as the standard says, and without.
+// inflate reads "deflate" in both of its forms: with zlib's header, as the standard says, and
+// without.
 func inflate(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReader(r)
 	if head, err := br.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -35,7 +37,8 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(br), nil
 }
 
-// lazy opens a decoder at the first read: its header comes with the first frame, not with the response's.
+// lazy opens a decoder at the first read, because the decoder's header comes with the first frame
+// and not with the response's header.
 type lazy struct {
 	src  io.ReadCloser
 	open func(io.Reader) (io.Reader, error)
@@ -55,7 +58,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 
 func (l *lazy) Close() error { return l.src.Close() }
 
-// Replay is a body of which the start was read already.
+// Replay is a body whose beginning was read already.
 func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -63,7 +66,8 @@ func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(bytes.NewReader(head), rest), rest}
 }
 
-// IsEventStream goes by the type alone: every client reads a stream whose parameters are broken.
+// IsEventStream goes by the media type alone: every client reads a stream whose parameters are
+// broken.
 func IsEventStream(header http.Header) bool { return MediaType(header) == "text/event-stream" }
 
 // MediaType is the declared type in lower case, "" if there is none.

@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// writeTimeout is how long one write to a client may take: who reads nothing for that long is gone.
+// writeTimeout is how long one write to a client may take. A client that reads nothing for that
+// long is gone.
 const writeTimeout = time.Minute
 
-// heartbeat is a comment: every client ignores it, and it keeps idle connections open on the way.
+// heartbeat is a comment. Every client ignores it, and it keeps idle connections open on the way.
 var heartbeat = []byte(": holdpoint\n\n")
 
-// A Writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a while, and sets
-// the deadline of writes anew, because a total one would end a healthy stream and none would keep a dead client.
+// A Writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a
+// while. It sets the deadline of writes anew: a total deadline would end a healthy stream, and no
+// deadline would keep a dead client.
 type Writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -43,15 +45,17 @@ func (w *Writer) Began() bool { return w.began }
 // Unwrap lets http.ResponseController find the connection.
 func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Hold lets the header wait for the first frame, if it is not out yet. Whoever calls it sends one, or calls Release.
+// Hold lets the header wait for the first frame, if it is not out yet. The caller then sends a
+// frame or calls Release.
 func (w *Writer) Hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = !w.began
 }
 
-// Release lets a header go that is held: there is no frame yet. It does not wait for a client that reads nothing, for who calls
-// it may have a claim to end; what is being written to it takes the header along.
+// Release sends a header that is held, because there is no frame yet. It does not wait for a client
+// that reads nothing, because its caller may have a claim to end. A write that is under way takes
+// the header along.
 func (w *Writer) Release() {
 	if !w.mu.TryLock() {
 		return
@@ -79,7 +83,7 @@ func (w *Writer) WriteHeader(status int) {
 	}
 }
 
-// Passing says that an answer which is no event stream has begun.
+// Passing says that an answer has begun that is not an event stream.
 func (w *Writer) Passing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,8 +97,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// Send writes whole frames, in two parts of which either may be empty, and flushes. Behind the last ones that is left to
-// net/http, which sends the stream's end with them.
+// Send writes whole frames, in two parts, and flushes. Either part may be empty. Behind the last
+// frames net/http flushes, and sends the stream's end with them.
 func (w *Writer) Send(made, row []byte, last bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,8 +135,8 @@ func (w *Writer) remember(p []byte) {
 	w.inside = w.tail != [2]byte{'\n', '\n'}
 }
 
-// setDeadline gives a write at least writeTimeout, and most writes that of one before. It fails where the connection knows no
-// deadlines, as in tests; the write then has none.
+// setDeadline gives a write at least writeTimeout, and most writes the deadline of one before. It
+// fails if the connection knows no deadlines, as in tests. The write then has none.
 func (w *Writer) setDeadline(now time.Time) {
 	if w.deadline.Sub(now) >= writeTimeout {
 		return
@@ -151,15 +155,17 @@ func (w *Writer) FlushError() error {
 	return w.flush()
 }
 
-// flush sends what there is. Heartbeats start with it, or with Alive: a stream that goes out in one piece needs none.
+// flush sends what there is. It starts the heartbeats, as Alive does. A stream that goes out in one
+// piece needs none.
 func (w *Writer) flush() error {
 	w.held, w.unsent = false, false
 	w.beats()
 	return w.control.Flush()
 }
 
-// Alive starts the heartbeats of a stream, if it has begun: what follows may take its time. The first one takes a header along
-// that is held. It waits for nobody, as Release; who writes has them started.
+// Alive starts the heartbeats of a stream that has begun, because what follows may take its time.
+// The first heartbeat takes a held header along. Like Release it waits for nobody: a writer that is
+// at work has the heartbeats started.
 func (w *Writer) Alive() {
 	if !w.mu.TryLock() {
 		return
@@ -174,7 +180,8 @@ func (w *Writer) beats() {
 	}
 }
 
-// beat writes one heartbeat, if nothing was written for long and the stream stands between two frames.
+// beat writes one heartbeat if nothing was written for long and the stream stands between two
+// frames.
 func (w *Writer) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,8 +201,9 @@ func (w *Writer) beat() {
 	w.timer.Reset(left)
 }
 
-// Close ends the heartbeats; nothing may be written after it. The deadline goes, or it would end the next request on
-// the same connection; but not while net/http has something to send: then it goes at that request, see clearDeadline.
+// Close ends the heartbeats. Nothing may be written after it. It takes the deadline away, which
+// would end the next request on the same connection. If net/http still has something to send, that
+// happens at the next request, see ClearDeadline.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,7 +216,8 @@ func (w *Writer) Close() {
 	}
 }
 
-// ClearDeadline takes away what a run before on the same connection may have left. A run has deadlines of its own.
+// ClearDeadline takes away the deadline that an earlier run on the same connection may have left. A
+// run has deadlines of its own.
 func ClearDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }

@@ -37,7 +37,7 @@ func (t *Transcript) apply(ev agui.Event) {
 	}
 }
 
-// applyOther folds an event that is of no text and of no call.
+// applyOther folds an event that belongs to no text and no call.
 func (t *Transcript) applyOther(ev agui.Event) {
 	switch ev.Type {
 	case agui.StepStarted:
@@ -129,11 +129,12 @@ func (m *message) cost() int {
 
 func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
 
-// names is how many bytes may be kept of what has only an id: some, however little may be kept of contents. Without them no
-// pause can be told.
+// names is how many bytes of ids may be kept. Some may, however small the bound of the contents is.
+// Without them no pause can be told.
 func (t *Transcript) names() int { return max(t.limit, 1<<20) }
 
-// count counts what is kept of a message or a call beside its contents. Where that is too much, the older ones go.
+// count counts what is kept of a message or a call beside its contents. If that is too much, the
+// older ones go.
 func (t *Transcript) count(n int) {
 	if t.ids += n; t.ids <= 2*t.names() {
 		return
@@ -152,7 +153,7 @@ func (t *Transcript) count(n int) {
 	t.ForgetMessages()
 }
 
-// newest counts and gives the last messages and calls of which half the bound holds as many of each.
+// newest counts and returns the last messages and calls: of each, as many as half the bound holds.
 func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
 	from := len(messages)
 	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
@@ -179,7 +180,7 @@ func (t *Transcript) answered(callID string) {
 	}
 }
 
-// grow counts what is kept; over the bound the contents go and only the ids stay.
+// grow counts what is kept. Over the bound the contents go and only the ids stay.
 func (t *Transcript) grow(n int) {
 	t.size += n
 	if t.size > t.limit && !t.tooLarge {
@@ -187,7 +188,7 @@ func (t *Transcript) grow(n int) {
 	}
 }
 
-// ForgetMessages drops the contents of the messages: they are not known whole any more.
+// ForgetMessages drops the contents of the messages. They are then not known whole any more.
 func (t *Transcript) ForgetMessages() {
 	t.seed()
 	t.tooLarge = true
@@ -211,14 +212,14 @@ func (t *Transcript) ForgetMessages() {
 	}
 }
 
-// callShare is the part of the bound that is kept of calls without a result when the messages are too large: it is these that
-// a person may be asked about, and a long conversation must not take that from him.
+// callShare is the part of the bound that calls without a result keep when the messages are too
+// large. A person may be asked about these calls, and a long conversation must not take them away.
 const callShare = 4
 
 // keeps says whether pieces of such a text are kept.
 func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
 
-// lose forgets the arguments: who was asked about the call since cannot be told what a yes would run.
+// lose forgets the arguments. Nobody can then say what a yes would run.
 func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
 
 func (t *Transcript) loseCalls() {
@@ -228,7 +229,8 @@ func (t *Transcript) loseCalls() {
 	t.held, t.full = 0, true
 }
 
-// hold counts arguments that are kept though the messages are too large, and gives up those that still grow if it is too much.
+// hold counts arguments that are kept although the messages are too large. If they are too much, it
+// gives up those that still grow.
 func (t *Transcript) hold(n int) {
 	if t.held += n; t.held <= t.limit/callShare {
 		return
@@ -248,8 +250,9 @@ func (t *Transcript) describe(known *metadata, said gjson.Result) {
 	}
 }
 
-// applyDelta appends to a message or a call. These are nearly all events of a stream, so each is read once, and nothing is
-// allocated but for what the text itself needs. One that is no JSON is not found out here; every client fails on it.
+// applyDelta appends to a message or a call. Nearly all events of a stream come here, so each is
+// read once, and only the text itself needs memory. An event that is not JSON is not found out
+// here. Every client fails at it.
 func (t *Transcript) applyDelta(ev agui.Event) {
 	t.messageSent = false
 	key := "messageId"
@@ -293,7 +296,8 @@ func (t *Transcript) appendText(m *message, delta string) {
 	t.grow(len(delta))
 }
 
-// applyText folds an event of a text that is no piece of it. It returns whether the event is valid.
+// applyText folds an event of a text that is not a piece of it. It returns whether the event is
+// valid.
 func (t *Transcript) applyText(ev agui.Event) bool {
 	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
 	var v [keys]string
@@ -328,7 +332,7 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 	return true
 }
 
-// textOf is the text of JSON that lives in an event, which goes.
+// textOf is the text of a JSON string, copied out of an event.
 func textOf(raw string) string { return strings.Clone(agui.Text(raw)) }
 
 // Values of a call's event.
@@ -344,7 +348,8 @@ const (
 	callKeys
 )
 
-// applyCall folds an event of a call that is no piece of its arguments. It returns whether the event is valid.
+// applyCall folds an event of a call that is not a piece of its arguments. It returns whether the
+// event is valid.
 func (t *Transcript) applyCall(ev agui.Event) bool {
 	var v [callKeys]string
 	if !ev.Read(v[:], "toolCallId", "toolCallName", "parentMessageId", "subagentRunId", "metadata", "delta", "messageId", "content") {
@@ -389,7 +394,8 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 	return true
 }
 
-// insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message and its other results.
+// insertResult puts a tool message where clients from 0.0.59 on have it: behind the call's message
+// and its other results.
 func (t *Transcript) insertResult(m *message) {
 	t.byID[m.id] = m
 	if t.tooLarge {
@@ -417,7 +423,8 @@ func (t *Transcript) insertResult(m *message) {
 	t.count(m.cost())
 }
 
-// startCall puts the call where the client puts it: onto the message named as its parent, else onto a new one.
+// startCall puts the call where the client puts it: onto the message that is named as its parent,
+// or onto a new one.
 func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
 	name := textOf(v[callName])
@@ -429,7 +436,8 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	parent := textOf(v[callParent])
 	m := t.byID[parent]
 	if parent == "" || m != nil && m.role != "assistant" {
-		// A message that is not the assistant's cannot have calls: the client makes one under the call's own id.
+		// A message that is not the assistant's cannot have calls: the client makes one under the
+		// call's own id.
 		parent = id
 		m = t.byID[parent]
 	}
@@ -470,7 +478,7 @@ func (t *Transcript) applyEncrypted(ev agui.Event) {
 	t.grow(len(value))
 }
 
-// applyMessages replaces the messages, as the client does; the calls stay known.
+// applyMessages replaces the messages, as the client does. The calls stay known.
 func (t *Transcript) applyMessages(ev agui.Event) {
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
 	t.held, t.full, t.ids = 0, false, 0
@@ -489,7 +497,7 @@ func (t *Transcript) applyMessages(ev agui.Event) {
 	}
 }
 
-// holdsState says whether a state of n bytes, which takes the place of the one before, is kept.
+// holdsState says whether a state of n bytes is kept. It replaces the state before.
 func (t *Transcript) holdsState(n int) bool {
 	t.patches.drop()
 	if t.stateLost = n > t.limit; t.stateLost {
@@ -498,7 +506,8 @@ func (t *Transcript) holdsState(n int) bool {
 	return !t.stateLost
 }
 
-// patchState keeps an RFC 6902 patch until somebody asks for the state, or there are more bytes of patches than of it.
+// patchState keeps an RFC 6902 patch until somebody asks for the state, or until the patches have
+// more bytes than the state.
 func (t *Transcript) patchState(patch string) {
 	if t.stateLost {
 		return
@@ -509,8 +518,8 @@ func (t *Transcript) patchState(patch string) {
 	}
 }
 
-// applyPatches makes one state of it and its patches. One that does not apply leaves the state unknown, as a state that was
-// never sent does.
+// applyPatches makes one state of the state and its patches. If a patch does not apply, or there
+// was no state, the state is not known.
 func (t *Transcript) applyPatches() {
 	if len(t.patches.slabs) == 0 {
 		return
@@ -524,7 +533,7 @@ func (t *Transcript) applyPatches() {
 	}
 }
 
-// ForgetState forgets the state: it is not known what the client makes of it.
+// ForgetState forgets the state, because it is not known what the client makes of it.
 func (t *Transcript) ForgetState() {
 	t.patches.drop()
 	t.state, t.stateLost = nil, true

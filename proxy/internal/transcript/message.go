@@ -11,7 +11,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A message of a transcript is one of the request's or of a snapshot (json set), or made from the stream, or both.
+// A message of a transcript is one of the request's or of a snapshot (json is set), or is made from
+// the stream, or both.
 type message struct {
 	id, role, name string
 	json           json.RawMessage
@@ -38,7 +39,8 @@ type call struct {
 	meta      metadata
 }
 
-// metadata is what a stream's events said of a message or a call: merged by key, the last one holds.
+// metadata is what a stream's events said of a message or a call, merged by key. Of equal keys the
+// last one counts.
 type metadata struct {
 	list   []metadatum
 	places map[string]int // by key, of a list that is long
@@ -46,10 +48,10 @@ type metadata struct {
 
 type metadatum struct{ key, value string } // JSON text, keys with their quotes
 
-// fewKeys are found quicker one after the other.
+// fewKeys are found faster by looking at one after another.
 const fewKeys = 16
 
-// merge returns about how many bytes more are kept.
+// merge returns roughly how many more bytes are kept.
 func (m *metadata) merge(object gjson.Result) (more int) {
 	if !object.IsObject() {
 		return 0
@@ -61,7 +63,7 @@ func (m *metadata) merge(object gjson.Result) (more int) {
 	return more
 }
 
-// set keeps copies: key and value may live in a buffer that is used again.
+// set keeps copies, because key and value may lie in a buffer that is used again.
 func (m *metadata) set(key, value string) (more int) {
 	if at := m.find(key); at >= 0 {
 		more = len(value) - len(m.list[at].value)
@@ -75,7 +77,7 @@ func (m *metadata) set(key, value string) (more int) {
 	return len(key) + len(value) + 64
 }
 
-// find is where a key stands, -1 if it does not.
+// find is where a key stands, and -1 if it is not there.
 func (m *metadata) find(key string) int {
 	if len(m.list) < fewKeys {
 		return slices.IndexFunc(m.list, func(one metadatum) bool { return one.key == key })
@@ -92,7 +94,7 @@ func (m *metadata) find(key string) int {
 	return -1
 }
 
-// onto puts the metadata into an object, over what it has there.
+// onto writes the metadata into an object, over what the object has.
 func (m *metadata) onto(object []byte) []byte {
 	if len(m.list) == 0 {
 		return object

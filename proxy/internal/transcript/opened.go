@@ -6,7 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// opened is something that must be closed before RUN_FINISHED: clients fail a run that ends with it open.
+// opened is something that must be closed before RUN_FINISHED. Clients fail a run that ends with it
+// open.
 type opened struct {
 	end agui.Type // the event that closes it
 	key string    // messageId, toolCallId or stepName
@@ -26,7 +27,8 @@ func (o opened) close() []byte {
 			ID   string    `json:"toolCallId"`
 		}{o.end, o.key})
 	case agui.SubagentFinished:
-		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with the answers.
+		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with
+		// the answers.
 		return agui.MustMarshal(struct {
 			Type    agui.Type         `json:"type"`
 			ID      string            `json:"subagentRunId"`
@@ -71,8 +73,9 @@ func (t *Transcript) closeUp() {
 	}
 }
 
-// end closes what was begun last under the key. Its place stays empty until nothing behind it is open, so that a stream
-// of many that end in the order in which they began costs no more than one of few.
+// end closes what was begun last under the key. Its place stays empty until nothing behind it is
+// open. So a stream of many that end in the order in which they began costs no more than one of
+// few.
 func (t *Transcript) end(end agui.Type, key string) {
 	o := opened{end, key}
 	places := t.openAt[o]

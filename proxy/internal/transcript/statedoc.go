@@ -10,13 +10,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A value is a part of a state that is patched: its text as it came, without white space around it, or taken apart.
+// A value is a part of a state that is patched: its text as it came, without white space around it,
+// or taken apart.
 type value struct {
 	raw   string
 	parts *parts // nil: raw is all
 }
 
-// Parts are what an object or a list is taken apart into, one level of it.
+// Parts are one level of an object or a list that was taken apart.
 type parts struct {
 	isList bool
 	list   list
@@ -30,7 +31,7 @@ var (
 	errDifferent = errors.New("a test of a patch failed")
 )
 
-// A work is how many bytes may be looked at yet.
+// A work is how many more bytes may be looked at.
 type work int
 
 func (w *work) take(n int) error {
@@ -40,7 +41,7 @@ func (w *work) take(n int) error {
 	return nil
 }
 
-// apart takes the value apart; an error if it has no parts.
+// apart takes the value apart. It is an error if the value has no parts.
 func (v *value) apart(w *work) (*parts, error) {
 	if v.parts != nil {
 		return v.parts, nil
@@ -75,7 +76,7 @@ func (v *value) apart(w *work) (*parts, error) {
 	return p, nil
 }
 
-// appendTo appends the text of the value, of which there may be max bytes in dst.
+// appendTo appends the text of the value. dst may get at most max bytes.
 func (v *value) appendTo(dst []byte, max int) ([]byte, error) {
 	if v.parts == nil {
 		if len(dst)+len(v.raw) > max {
@@ -121,7 +122,7 @@ func (p *parts) each(show func(key string, one *value) error) error {
 	return nil
 }
 
-// part is the part of that name, nil if there is none.
+// part is the part of that name, and nil if there is none.
 func (p *parts) part(token string) *value {
 	if !p.isList {
 		return p.object.get(token)
@@ -132,8 +133,8 @@ func (p *parts) part(token string) *value {
 	return nil
 }
 
-// index is the place in a list that a token means. The official client takes some other spellings too, and makes of each
-// something of its own.
+// index is the place in a list that a token means. The official client takes some other spellings
+// too, and reads each in a way of its own.
 func index(token string) (int, bool) {
 	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 || strings.Trim(token, "0123456789") != "" {
 		return 0, false
@@ -142,7 +143,8 @@ func index(token string) (int, bool) {
 	return n, err == nil
 }
 
-// An object keeps the order of its members. Of two of one name the last holds, in the place of the first, as JSON.parse has it.
+// An object keeps the order of its members. Of two with one name the last counts, in the place of
+// the first, as JSON.parse has it.
 type object struct {
 	members []objectMember
 	places  map[string]int
@@ -192,7 +194,7 @@ func (o *object) remove(name string) {
 	o.members, o.left = kept, 0
 }
 
-// A list is in chunks, so that one more in front moves few of those behind.
+// A list is in chunks, so that an insertion at the front moves few of the values behind it.
 type list struct {
 	chunks [][]value
 	length int

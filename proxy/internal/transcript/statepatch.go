@@ -11,19 +11,21 @@ import (
 )
 
 const (
-	// patchEffort is how many bytes may be looked at for a byte of the state and its patches: a patch of a few bytes can be
-	// about a place that is deep in the state, or copy a large part of it.
+	// patchEffort is how many bytes may be looked at for each byte of the state and its patches. A
+	// patch of a few bytes can be about a place deep in the state, or copy a large part of it.
 	patchEffort = 32
 	patchLeast  = 1 << 20
 )
 
-// patched is the state with the patches (RFC 6902) applied one after the other. patches shows them. The result has at most
-// max bytes. What costs more than the bytes of both can explain is an error, as is what does not apply.
+// patched is the state with the patches (RFC 6902) applied one after another. patches shows them.
+// The result has at most max bytes. It is an error if a patch does not apply, or if the work is
+// more than the bytes of both can explain.
 //
-// It does what the official client's fast-json-patch does when it validates (3.1.1, src/core.ts), and where that is odd, as
-// with the index "01", nothing: the error says that the state is not known. The patches of a stream are applied to one
-// document: evanphx/json-patch, which a test compares this with, reads and writes the state for each call, copies a list for
-// each value that is put into it, and looks through an object for each one that is taken out.
+// It does what the official client's fast-json-patch does when it validates (3.1.1, src/core.ts).
+// Where that is odd, as with the index "01", it does nothing: the error says that the state is not
+// known. All patches of a stream are applied to one document. evanphx/json-patch, with which a test
+// compares this, reads and writes the state for each call. It copies a list for each value that is
+// put into it, and looks through an object for each one that is taken out.
 func patched(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
 	d := document{effort: work(patchEffort*(len(state)+bytes) + patchLeast), max: max}
 	d.root.raw = strings.TrimSpace(agui.View(state).Raw)
@@ -56,7 +58,7 @@ type document struct {
 	max    int
 }
 
-// An operation of a patch. Values are JSON text, "" where there is none.
+// An operation of a patch. Values are JSON text, and "" if there is none.
 type operation struct{ op, path, from, value string }
 
 func (d *document) apply(patch string) error {
@@ -75,7 +77,8 @@ func (d *document) apply(patch string) error {
 	return err
 }
 
-// readOperation reads one; of two members of one name the last counts, as JSON.parse has it.
+// readOperation reads one operation. Of two members of one name the last counts, as JSON.parse has
+// it.
 func readOperation(text string) (op operation, err error) {
 	m := agui.MembersIn(text)
 	for m.Next() {
@@ -165,7 +168,7 @@ func (d *document) move(from, path string) error {
 	return d.add(path, v)
 }
 
-// join makes one text of a value again, so that its copies are no work.
+// join makes one text of a value again, so that copies of it are no work.
 func (d *document) join(v *value) error {
 	if v.parts == nil {
 		return nil
@@ -178,7 +181,8 @@ func (d *document) join(v *value) error {
 	return d.effort.take(len(text))
 }
 
-// parent is what holds the place that a path names, which is not the root's, and its name there.
+// parent is the value that holds the place that a path names, and the name of the place in it. The
+// path must not be the root's.
 func (d *document) parent(path string) (*parts, string, error) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -206,7 +210,7 @@ func (d *document) parent(path string) (*parts, string, error) {
 	}
 }
 
-// unescapeToken does it in the client's order.
+// unescapeToken replaces the escapes in the client's order.
 func unescapeToken(token string) string {
 	if strings.IndexByte(token, '~') < 0 {
 		return token
@@ -276,7 +280,7 @@ func (d *document) remove(path string) (value, error) {
 	return taken, nil
 }
 
-// same is an error if two values are not the same to JavaScript.
+// same returns an error if two values are not the same to JavaScript.
 func (d *document) same(a, b *value) error {
 	x, y := kindOf(a), kindOf(b)
 	if x != y {
@@ -335,7 +339,7 @@ func (d *document) sameParts(a, b *value) error {
 	return nil
 }
 
-// kindOf is what a value begins with, 0 for every number.
+// kindOf is the first character of a value, and 0 for every number.
 func kindOf(v *value) byte {
 	switch {
 	case v.parts != nil && v.parts.isList:

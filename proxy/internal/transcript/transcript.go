@@ -1,8 +1,8 @@
-// Package transcript keeps what the client of a run has been shown: messages, calls, state and what
-// is open. It is bounded, and what it knows it knows whole.
+// Package transcript keeps what the client of a run has been shown: messages, calls, state, and
+// what is open. It is bounded. It never tells a list or a state that it does not know whole.
 //
-// It does not decide anything, and does not know of pauses, records or HTTP. The reducer of the
-// official client is what it follows (@ag-ui/client, src/apply/default.ts).
+// It decides nothing, and does not know of pauses, records or HTTP. It follows the reducer of the
+// official client (@ag-ui/client, src/apply/default.ts).
 package transcript
 
 import (
@@ -13,16 +13,21 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// foldBytes is the least that is worth folding into messages and state. What is kept raw goes an eighth over the bound before
-// it is: where nearly all of it is text, that alone is over the bound then. A run without a pause that stays below is not parsed.
+// foldBytes is the least that is worth folding into messages and state. Raw events may go an eighth
+// over the bound before they are folded; if nearly all of them are text, the text alone is then
+// over the bound. A run without a pause that stays below is not parsed.
 const foldBytes = 64 << 10
 
-// A Transcript is what the client of a run has been shown: the messages and the state of its request and what the
-// stream made of them, as the official client's reducer does (@ag-ui/client src/apply/default.ts). It keeps the events
-// that matter raw, the pieces of a text joined, and folds them when somebody asks; RAW and CUSTOM events never matter. It is
-// bounded: over the bound the messages or the state are not known any more, and never known in part. What is left then are ids,
-// and those of the oldest go where there are too many even so. What is raw, the contents, the state, its patches, and what is
-// open have the bound each, ids twice.
+// A Transcript is what the client of a run has been shown: the messages and the state of its
+// request, and what the stream made of them, as in the official client's reducer (@ag-ui/client
+// src/apply/default.ts).
+//
+// It keeps the events that matter raw, with the pieces of a text joined, and folds them when
+// somebody asks. RAW and CUSTOM events never matter.
+//
+// It is bounded. Over the bound the messages or the state are not known any more, and never known
+// in part. The ids are left then. If even those are too many, the oldest go. The raw events, the
+// contents, the state, its patches, and what is open have the bound each. The ids have it twice.
 type Transcript struct {
 	limit    int
 	raw      records // events not folded yet
@@ -60,7 +65,7 @@ type Transcript struct {
 }
 
 // New makes the transcript of a run whose request has these messages and this state. limit bounds
-// what is kept, see Transcript. Its slices are the caller's and stay as they are.
+// what is kept, see Transcript. The slices belong to the caller and stay as they are.
 func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript {
 	t := &Transcript{limit: limit, first: messages}
 	for _, m := range messages {
@@ -73,7 +78,8 @@ func New(limit int, messages []agui.Message, state json.RawMessage) *Transcript 
 	return t
 }
 
-// seed folds the messages of the request. Nobody asks for them in most runs, and a backend waits for none of it.
+// seed folds the messages of the request. In most runs nobody asks for them, and a backend does not
+// wait for it.
 func (t *Transcript) seed() {
 	if t.byID != nil {
 		return
@@ -136,7 +142,8 @@ func (t *Transcript) deltaOf(typ agui.Type) *delta {
 	return &t.texts
 }
 
-// join takes a piece of a text that belongs to the delta. Who joins many asks for bound behind them.
+// join adds a piece of a text to the delta that it belongs to. Whoever joins many calls bound
+// behind them.
 func (t *Transcript) join(d *delta, text []byte) {
 	switch {
 	case !t.keeps(d.typ):
@@ -154,13 +161,14 @@ func (t *Transcript) begins(d *delta, text []byte) {
 	t.text += len(text)
 }
 
-// bound folds what is kept raw if it is too much.
+// bound folds the raw events if they are too much.
 func (t *Transcript) bound() {
 	if n := t.raw.size; n < foldBytes || n+t.size < t.limit+t.limit/8 {
 		return
 	}
 	t.seed()
-	// An escape makes at least one byte of at most six. What is too much even so need not be read to be dropped.
+	// An escape makes at least one byte of at most six. What is too much even so need not be read
+	// to be dropped.
 	least := t.text
 	if !t.replaced {
 		least += t.size
@@ -171,7 +179,7 @@ func (t *Transcript) bound() {
 	t.fold()
 }
 
-// fold makes messages, calls and state of what was kept raw.
+// fold makes messages, calls and state of the raw events.
 func (t *Transcript) fold() {
 	t.seed()
 	t.raw.each(func(json []byte) { t.apply(agui.NewEvent(json)) })
@@ -179,7 +187,7 @@ func (t *Transcript) fold() {
 	t.text, t.replaced = 0, false
 }
 
-// Drop gives back what is kept raw. At the end of a run nobody asks for it any more.
+// Drop gives the raw events back. At the end of a run nobody asks for them any more.
 func (t *Transcript) Drop() {
 	t.raw.drop()
 	t.patches.drop()
@@ -230,7 +238,8 @@ func (t *Transcript) State() (json.RawMessage, bool) {
 	return t.state, !t.stateLost
 }
 
-// AskedCall is the call with that id as the client has it: what a person is asked about. false if it has none.
+// AskedCall is the call with that id as the client has it. It is what a person is asked about. It
+// is false if there is none.
 func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
@@ -257,7 +266,7 @@ func (t *Transcript) Holds(id string) bool {
 	return t.byID[id] != nil
 }
 
-// Seen is what tells the messages of this run from new ones, also where their contents were too large to keep.
+// Seen tells the messages of this run from new ones, also if their contents were too large to keep.
 func (t *Transcript) Seen() []agui.SeenMessage {
 	t.fold()
 	list := make([]agui.SeenMessage, 0, len(t.messages))
@@ -271,7 +280,7 @@ func (t *Transcript) Seen() []agui.SeenMessage {
 	return list
 }
 
-// KnowsOpen says whether it is known what is open.
+// KnowsOpen says whether the transcript knows what is open.
 func (t *Transcript) KnowsOpen() bool {
 	t.fold()
 	return !t.openLost
