@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -23,10 +25,22 @@ func ownStrands(t *testing.T, name string, env map[string]string, test func(t *t
 	}
 }
 
+// rulesFile is a file of HOLDPOINT_STRANDS_RULES_FILE.
+func rulesFile(t *testing.T, rules string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rules.json")
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // What a hook gets can be said by the interrupt's name, and is what it says it got.
 func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Run("words", func(t *testing.T) {
-		env := map[string]string{"HOLDPOINT_STRANDS_ANSWERS": "myapp-*=docs-string yes=Y no=nein cancel=stop;ask_user=docs-string cancel=nobody"}
+		env := map[string]string{"HOLDPOINT_STRANDS_RULES_FILE": rulesFile(t, `{"interrupts": [
+			{"name": "myapp-*", "answers": "docs-string", "yes": "Y", "no": "nein", "cancel": "stop"},
+			{"name": "ask_user", "answers": "docs-string", "cancel": "nobody"}]}`)}
 		ownStrands(t, "agentcore/docs", env, func(t *testing.T, w world) {
 			c := w.clerk(t)
 			c.asks(t, c.wants("pair a.txt b.txt"), 2)
@@ -47,7 +61,7 @@ func TestStrandsPythonAnswersByName(t *testing.T) {
 		})
 	})
 	t.Run("true and false", func(t *testing.T) {
-		env := map[string]string{"HOLDPOINT_STRANDS_ANSWERS": "strands:human-in-the-loop=bool"}
+		env := map[string]string{"HOLDPOINT_STRANDS_RULES_FILE": rulesFile(t, `{"interrupts": [{"name": "strands:human-in-the-loop", "answers": "bool"}]}`)}
 		ownStrands(t, "agentcore/hitl", env, func(t *testing.T, w world) {
 			c := w.clerk(t)
 			c.asks(t, c.wants("pair a.txt b.txt"), 2)

@@ -277,7 +277,10 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 // The form of an answer is the operator's to say, by the question's name.
 func TestStrandsAnswersByName(t *testing.T) {
 	env := asStrands()
-	env["HOLDPOINT_STRANDS_ANSWERS"] = "strands:human*=bool;ask_user=docs-string path=choice;*=docs-string"
+	env["HOLDPOINT_STRANDS_RULES_FILE"] = rulesFile(t, `{"interrupts": [
+		{"name": "strands:human*", "answers": "bool"},
+		{"name": "ask_user", "answers": "docs-string", "path": "choice"},
+		{"name": "*", "answers": "docs-string"}]}`)
 	h := ownHoldpoint(t, shared.strands.server.base(), env)
 	t.Run("modes", func(t *testing.T) {
 		eachStrands(t, []string{"sse/vended"}, func(t *testing.T, w world) {

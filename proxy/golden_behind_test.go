@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy"
@@ -17,8 +19,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestGoldenBehindHoldpoint: what leaves Holdpoint is AG-UI, so a Holdpoint behind a Holdpoint changes nothing. The outer
-// one speaks agui, keeps the ids and shows the outcome, and a CUSTOM event beside it where the inner one does.
+// TestGoldenBehindHoldpoint: what leaves Holdpoint is AG-UI, so a Holdpoint behind a Holdpoint changes nothing but the ids. The
+// outer one speaks agui and shows the outcome, and a CUSTOM event beside it where the inner one does.
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range scenarios(t) {
@@ -41,7 +43,7 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 		Store: memory.New(memory.Options{Now: c.Now}), Now: c.Now,
 	}
 	s.configure(t, &o)
-	o.Client, o.IDs, o.InterruptTTL = client, proxy.KeepIDs, 0
+	o.Client, o.InterruptTTL, o.NewID = client, 0, func() string { return outerMark }
 	var err error
 	if o.Dialect, err = dialects.All().New("agui", nil); err != nil {
 		t.Fatal(err)
@@ -51,6 +53,26 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 		t.Fatal(err)
 	}
 	return h
+}
+
+// outerMark is what the outer one's ids have behind the inner one's.
+const outerMark = "outer"
+
+// unmarked is what the outer one tells, with the inner one's ids.
+func unmarked(stream []byte) []byte { return bytes.ReplaceAll(stream, []byte("~"+outerMark), nil) }
+
+// marked is a request with the outer one's ids in its resume array.
+func marked(t *testing.T, body []byte) []byte {
+	t.Helper()
+	for n, entry := range gjson.GetBytes(body, "resume").Array() {
+		if id := entry.Get("interruptId"); id.Exists() {
+			var err error
+			if body, err = sjson.SetBytes(body, fmt.Sprintf("resume.%d.interruptId", n), id.Str+"~"+outerMark); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return body
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -82,6 +104,7 @@ func feedOuter(t *testing.T, s scenario) {
 			body["protocolVersion"] = v.Str
 		}
 		got, _ := io.ReadAll(serve(h, agui.MustMarshal(body)).Body)
+		got = unmarked(got)
 		if !bytes.Equal(got, want) {
 			t.Errorf("turn %d: %s", turn, firstDifference(string(got), string(want)))
 		}
@@ -114,7 +137,7 @@ func playChain(t *testing.T, s scenario) {
 		alone.begin(turn)
 		inner.begin(turn)
 		asked = false
-		want, got := alone.post(body), inner.read(serve(h, body))
+		want, got := alone.post(body), unmarked(inner.read(serve(h, marked(t, body))))
 		if asked && len(inner.backend.sent) == 0 || !asked && len(alone.backend.sent) > 0 && (bytes.Contains(got, []byte(agui.InvalidPayload)) || bytes.Contains(got, []byte(agui.ApprovalUncertain))) {
 			return
 		}

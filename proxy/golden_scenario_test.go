@@ -29,6 +29,7 @@ type scenario struct {
 	wait    map[int]time.Duration // before a turn
 	restart int                   // the turn before which Holdpoint is started anew; its store stays
 	covers  []string
+	files   []string // that variables name
 }
 
 // coverable are the cases that every dialect must have (design, section 3).
@@ -79,7 +80,10 @@ func (s *scenario) read() error {
 			if !ok {
 				err = fmt.Errorf("env: want NAME=value, not %q", value)
 			}
-			s.env[name] = v
+			if s.env[name] = v; strings.HasSuffix(name, "_FILE") {
+				s.files = append(s.files, v)
+				s.env[name] = filepath.Join(s.dir, v)
+			}
 		case "ids":
 			s.ids = strings.Fields(value)
 		case "wait":
@@ -135,6 +139,9 @@ func (s *scenario) strangers() error {
 		return err
 	}
 	known := map[string]bool{"scenario.txt": true}
+	for _, file := range s.files {
+		known[file] = true
+	}
 	for turn := 1; turn <= s.turns; turn++ {
 		for _, name := range []string{"request.json", "want.sse", "store.json"} {
 			known[filepath.Base(s.file(turn, name))] = true
@@ -203,8 +210,6 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			o.Client = proxy.Client(v)
 		case "HOLDPOINT_REFUSAL":
 			o.Refusal = proxy.Refusal(v)
-		case "HOLDPOINT_IDS":
-			o.IDs = proxy.IDs(v)
 		case "HOLDPOINT_TRANSCRIPT_BYTES":
 			_, err = fmt.Sscanf(v, "%d", &o.TranscriptBytes)
 		case "HOLDPOINT_MAX_FRAME_BYTES":

@@ -79,9 +79,6 @@ func New(opts Options) (*Handler, error) {
 	if o.Refusal == "" {
 		o.Refusal = RefuseBoth
 	}
-	if o.IDs == "" {
-		o.IDs = MintIDs
-	}
 	if o.MaxRequestBytes == 0 {
 		o.MaxRequestBytes = defaultRequestBytes
 	}

@@ -34,16 +34,6 @@ const (
 	RefuseReask Refusal = "reask"
 )
 
-// IDs says how interrupt ids are published, HOLDPOINT_IDS.
-type IDs string
-
-// MintIDs: `<native id>~<random>`. KeepIDs: the native id where it is unique in the pause; only for backends that are
-// known never to repeat one.
-const (
-	MintIDs IDs = "mint"
-	KeepIDs IDs = "keep"
-)
-
 // Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes mean "off" where the
 // field says so and the product's default elsewhere.
 type Options struct {
@@ -53,7 +43,6 @@ type Options struct {
 
 	Client  Client  // "": auto
 	Refusal Refusal // "": both
-	IDs     IDs     // "": mint
 
 	InterruptTTL time.Duration // expiresAt given to interrupts without one; 0: none
 

@@ -106,7 +106,7 @@ func (r *run) mint(res translate.Result) *agui.Pause {
 		i.Native = strings.Clone(i.Native) // it may lie in the request's body, see agui.ParseInput, or in an event
 		i.ID = i.Native
 		// A client that is shown the backend's own form answers with the backend's own ids.
-		keep := r.h.opts.IDs == KeepIDs || r.show == translate.ShowNative
+		keep := r.show == translate.ShowNative
 		if !keep || i.Native == "" || natives[i.Native] > 1 {
 			i.ID = i.Native + "~" + r.h.opts.NewID()
 		}

@@ -33,7 +33,6 @@ type config struct {
 	Dialect string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
 	Client  proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 	Refusal proxy.Refusal `env:"REFUSAL" envDefault:"both" values:"both|error|reask" doc:"how a run is refused while something is open: the outcome again and then RUN_ERROR (both), RUN_ERROR alone (error), or the outcome alone (reask)"`
-	IDs     proxy.IDs     `env:"IDS" envDefault:"mint" values:"mint|keep" doc:"mint makes interrupt ids unique. keep leaves the backend's own ids, and is only for backends that never repeat one"`
 
 	Store          string        `env:"STORE" envDefault:"memory://" doc:"where pauses are kept. memory:// loses them on a restart"`
 	StoreEntries   int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads the memory store holds. It never evicts open pauses"`
@@ -152,7 +151,6 @@ func newHandler(c *config, logger *slog.Logger) (*proxy.Handler, error) {
 		Store:           memory.New(memory.Options{Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention}),
 		Client:          c.Client,
 		Refusal:         c.Refusal,
-		IDs:             c.IDs,
 		InterruptTTL:    c.InterruptTTL,
 		MaxRequestBytes: int64(c.MaxRequestBytes),
 		BodyBytes:       int64(c.BodyBytes),

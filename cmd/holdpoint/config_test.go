@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,10 +25,10 @@ func TestDefaults(t *testing.T) {
 	}
 	want := map[string]string{
 		"UPSTREAM": "http://localhost:8000/agent", "LISTEN": ":7080", "DIALECT": "auto", "CLIENT": "auto", "REFUSAL": "both",
-		"IDS": "mint", "STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0", "PAUSE_RETENTION": "720h",
+		"STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0", "PAUSE_RETENTION": "720h",
 		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "8MiB", "TRANSCRIPT_BYTES": "4MiB",
 		"STREAM_IDLE_TIMEOUT": "1h", "HEARTBEAT": "15s", "UPSTREAM_HEADERS_FILE": "", "PRESERVE_HOST": "false",
-		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "LANGGRAPH_CANCEL": "false", "LANGGRAPH_NS_IDS": "false",
+		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "LANGGRAPH_CANCEL": "false",
 	}
 	for name, value := range want {
 		if got[name] != value {
@@ -55,10 +54,10 @@ func TestValues(t *testing.T) {
 		{"a compound duration", "REPLAY_TTL=1h30m", "1h30m"},
 		{"a dialect", "DIALECT=langgraph", "langgraph"},
 		{"an empty value is the default", "HEARTBEAT=", "15s"},
+		{"a switch", "STRANDS_TEXT=1", "true"},
 		{"a JSON object for cancel", `LANGGRAPH_CANCEL={"approved":false}`, `{"approved":false}`},
 		{"a JSON string for cancel", `LANGGRAPH_CANCEL="no"`, `"no"`},
 		{"null for cancel", `LANGGRAPH_CANCEL=null`, `null`},
-		{"a switch", "LANGGRAPH_NS_IDS=1", "true"},
 		{"an origin", "CORS_ORIGINS=https://app.example.com", "https://app.example.com"},
 		{"an origin with capitals, which a browser does not send", "CORS_ORIGINS=https://App.example.com", "https://app.example.com"},
 		{"several origins", "CORS_ORIGINS=http://localhost:3000; http://[::1]:3000;https://*.example.com;capacitor://localhost", "http://localhost:3000;http://[::1]:3000;https://*.example.com;capacitor://localhost"},
@@ -99,7 +98,6 @@ func TestBadValues(t *testing.T) {
 		{"DIALECT=langraph", `HOLDPOINT_DIALECT "langraph": want one of `},
 		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
 		{"REFUSAL=no", `HOLDPOINT_REFUSAL "no": want one of both, error, reask`},
-		{"IDS=minted", `HOLDPOINT_IDS "minted": want one of mint, keep`},
 		{"STORE=redis://:hush@cache:6379", `HOLDPOINT_STORE "redis://xxxxx@cache:6379": no such store yet, want memory://`},
 		{"BODY_BYTES=16MiB", `HOLDPOINT_BODY_BYTES "16MiB": want at least twice HOLDPOINT_MAX_REQUEST_BYTES, 32MiB`},
 		{"ADDRESS_SHARE=0%", `HOLDPOINT_ADDRESS_SHARE "0%": not a share, want 1% to 100%`},
@@ -137,13 +135,9 @@ func TestBadValues(t *testing.T) {
 		{"STRANDS_HEADERS=X-Session", `HOLDPOINT_STRANDS_HEADERS "X-Session": "X-Session" is no header, want Name=value;Name=value`},
 		{"STRANDS_HEADERS=X-Session=$thread", `HOLDPOINT_STRANDS_HEADERS "X-Session=$thread": "$thread" stands for nothing in a header, want $session`},
 		{"STRANDS_PATHS=invocations", `HOLDPOINT_STRANDS_PATHS "invocations": "invocations" is no path in its shortest form, want for example /invocations;/agents/*`},
-		{"STRANDS_ANSWERS=*=words", `HOLDPOINT_STRANDS_ANSWERS "*=words": "*=words": no profile "words", want docs-string, bool, envelope or raw`},
-		{"STRANDS_ANSWERS=*=bool no=n", `HOLDPOINT_STRANDS_ANSWERS "*=bool no=n": "*=bool no=n": no="n": who takes true and false takes any other value for true; want false`},
-		{"STRANDS_ANSWERS=*=docs-string no=yes", `HOLDPOINT_STRANDS_ANSWERS "*=docs-string no=yes": "*=docs-string no=yes": no="yes": it could be taken for an approval; want for example false`},
-		{"STRANDS_SCHEMAS=*=string", `HOLDPOINT_STRANDS_SCHEMAS "*=string": *: want a JSON Schema that is an object`},
-		{"STRANDS_REASONS=confirmation", `HOLDPOINT_STRANDS_REASONS "confirmation": "confirmation": want name=value, such as myapp-*=confirmation`},
+		{"STRANDS_RULES_FILE=*=bool", `HOLDPOINT_STRANDS_RULES_FILE "*=bool": want the name of a file, not the rules themselves`},
+		{"AWS_STRANDS_RULES_FILE=/nowhere/r.json", `HOLDPOINT_AWS_STRANDS_RULES_FILE "/nowhere/r.json": open /nowhere/r.json: `},
 		{"STRANDS_TEXT=yes", `HOLDPOINT_STRANDS_TEXT "yes": want true or false`},
-		{"LANGGRAPH_NS_IDS=2", `HOLDPOINT_LANGGRAPH_NS_IDS "2": want true or false`},
 		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is not a variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
 		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is not a variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
 		{"UPSTREAM_HEADERS_FILE=Authorization: hush", `HOLDPOINT_UPSTREAM_HEADERS_FILE: want the name of a file, not the headers themselves`},
@@ -164,28 +158,8 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// What a cancelled or denied answer becomes is nothing that could be a yes, in every variable that
-// says it.
-func TestNoVariableOfANoTakesAYes(t *testing.T) {
-	for variable, form := range map[string]string{
-		"LANGGRAPH_CANCEL": "%s", "AGENT_FRAMEWORK_CANCEL": "%s", "DRAFT_CANCEL": "%s", "PHRASES_NO": "%s",
-		"STRANDS_ANSWERS": "*=docs-string cancel=%s", "AWS_STRANDS_ANSWERS": "*=docs-string no=%s",
-	} {
-		yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`}
-		if variable == "PHRASES_NO" { // a text
-			yes = []string{"yes", "No, I mean yes", "OK", " ", "approved"}
-		}
-		for _, value := range yes {
-			set := prefix + variable + "=" + fmt.Sprintf(form, value)
-			if _, err := load([]string{upstream, set}, dialects.All()); err == nil || !strings.Contains(err.Error(), variable) {
-				t.Errorf("%s: %v", set, err)
-			}
-		}
-	}
-}
-
 func TestAllErrorsAtOnce(t *testing.T) {
-	_, err := load([]string{"HOLDPOINT_LISTEN=x", "HOLDPOINT_HEARTBEAT=1", "HOLDPOINT_IDS=?", "HOLDPOINT_B=1", "HOLDPOINT_A=1"}, dialects.All())
+	_, err := load([]string{"HOLDPOINT_LISTEN=x", "HOLDPOINT_HEARTBEAT=1", "HOLDPOINT_CLIENT=?", "HOLDPOINT_B=1", "HOLDPOINT_A=1"}, dialects.All())
 	if err == nil {
 		t.Fatal("taken")
 	}
@@ -193,7 +167,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	for line := range strings.Lines(err.Error()) {
 		names = append(names, strings.Fields(line)[1])
 	}
-	want := []string{"HOLDPOINT_IDS", "HOLDPOINT_HEARTBEAT", "HOLDPOINT_UPSTREAM", "HOLDPOINT_LISTEN", "HOLDPOINT_A", "HOLDPOINT_B"}
+	want := []string{"HOLDPOINT_CLIENT", "HOLDPOINT_HEARTBEAT", "HOLDPOINT_UPSTREAM", "HOLDPOINT_LISTEN", "HOLDPOINT_A", "HOLDPOINT_B"}
 	if !slices.Equal(names, want) {
 		t.Errorf("errors about %q, want %q\n%v", names, want, err)
 	}

@@ -26,8 +26,9 @@ type martian struct {
 }
 
 type martianOptions struct {
-	Word  string       `env:"WORD" doc:"word by which Martians ask"`
+	Word  string       `env:"WORD" means:"nothing" doc:"word by which Martians ask"`
 	Moons int          `env:"MOONS" envDefault:"2" doc:"moons in sight"`
+	No    kit.JSON     `env:"NO" envDefault:"false" means:"no" doc:"JSON for a no"`
 	asked *atomic.Bool // by auto
 }
 
@@ -72,6 +73,7 @@ func TestOneLineIsADialect(t *testing.T) {
 			{[]string{"HOLDPOINT_DIALECT=martian"}, "HOLDPOINT_MARTIAN_WORD is not set, and dialect martian needs it: word by which Martians ask"},
 			{[]string{"HOLDPOINT_MARTIAN_MOONS=many"}, `HOLDPOINT_MARTIAN_MOONS "many": want a whole number`},
 			{[]string{"HOLDPOINT_MARTIAN_MOONS=3"}, `HOLDPOINT_MARTIAN_MOONS "3": want at most 2`},
+			{[]string{"HOLDPOINT_MARTIAN_NO=true"}, `HOLDPOINT_MARTIAN_NO "true": it could be taken for an approval; want for example false`},
 			{[]string{"HOLDPOINT_MARTIAN_MOON=1"}, "did you mean HOLDPOINT_MARTIAN_MOONS?"},
 			{[]string{"HOLDPOINT_DIALECT=venusian"}, "langgraph, martian, phrases"},
 		} {

@@ -45,7 +45,18 @@ var removed = map[string]string{
 	prefix + "CONFIRM_PHRASES": "it is HOLDPOINT_PHRASES_ASK now",
 	prefix + "CONFIRM_YES":     "it is HOLDPOINT_PHRASES_YES now",
 	prefix + "CONFIRM_NO":      "it is HOLDPOINT_PHRASES_NO now",
+
+	prefix + "IDS":                     "ids are always made unique, leave it out",
+	prefix + "LANGGRAPH_NS_IDS":        "several questions without ids are refused, leave it out",
+	prefix + "AWS_STRANDS_ANSWERS":     "the rules are in a file now, HOLDPOINT_AWS_STRANDS_RULES_FILE (docs/strands.md#rules)",
+	prefix + "STRANDS_ANSWERS":         strandsRules,
+	prefix + "STRANDS_SCHEMAS":         strandsRules,
+	prefix + "STRANDS_REASONS":         strandsRules,
+	prefix + "STRANDS_INTERRUPTS":      strandsRules,
+	prefix + "STRANDS_METADATA_REASON": "the reason is in metadata.strands.reason always, leave it out",
 }
+
+const strandsRules = "the rules are in a file now, HOLDPOINT_STRANDS_RULES_FILE (docs/strands.md#rules)"
 
 // unknownName is the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {

@@ -37,8 +37,6 @@
 //   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and
 //     then RUN_ERROR (both), RUN_ERROR alone (error), or the outcome alone (reask). Values: both,
 //     error, reask
-//   - HOLDPOINT_IDS (mint): mint makes interrupt ids unique. keep leaves the backend's own ids, and
-//     is only for backends that never repeat one. Values: mint, keep
 //   - HOLDPOINT_STORE (memory://): where pauses are kept. memory:// loses them on a restart
 //   - HOLDPOINT_STORE_ENTRIES (100000): how many threads the memory store holds. It never evicts
 //     open pauses
@@ -70,12 +68,10 @@
 //     nothing that the workflow could take for a yes
 //   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
 //     a tool review. It must be nothing that a graph could take for a yes
-//   - HOLDPOINT_LANGGRAPH_NS_IDS (false): compute the ids of interrupts that have a namespace only;
-//     right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones
-//   - HOLDPOINT_AWS_STRANDS_ANSWERS (none): what hooks and tools get for an answer, by the name of
-//     the interrupt: glob=profile;glob=profile. A profile is docs-string ("y" and "n"), bool or
-//     raw, and may have yes=, no=, cancel= and path= behind it. Without a rule it is docs-string
-//     for TypeScript and raw for Python
+//   - HOLDPOINT_AWS_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name what
+//     hooks and tools get for an answer. Without a rule it is text ("y" and "n") through the
+//     TypeScript adapter, and the payload through Python's. It is read at start
+//     (docs/strands.md#rules)
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
 //     cancelled answer, unless it asks for the approval of a function. It must be nothing that
 //     could be taken for a yes
@@ -96,18 +92,9 @@
 //     characters
 //   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent: globs,
 //     path;path. / always does. Without it all paths do
-//   - HOLDPOINT_STRANDS_ANSWERS (*=docs-string): how answers are handed to a Strands agent, by the
-//     interrupt's name: glob=profile;glob=profile. A profile is docs-string ("y" and "n"), bool,
-//     envelope or raw, and may have yes=, no=, cancel= and path= behind it
-//   - HOLDPOINT_STRANDS_SCHEMAS (none): responseSchema of a Strands agent's interrupts by name,
-//     glob=schema;glob=schema
-//   - HOLDPOINT_STRANDS_REASONS (none): reason of a Strands agent's interrupts by name,
-//     glob=reason;glob=reason
-//   - HOLDPOINT_STRANDS_INTERRUPTS (none): gjson path to a question, or to a list of them, in a
-//     frame of a Strands server that has frames of its own for questions, such as
-//     [@this].#(type==interrupt)
-//   - HOLDPOINT_STRANDS_METADATA_REASON (false): copy the reason that a Strands agent gave into
-//     metadata.reason, where some user interfaces look for it
+//   - HOLDPOINT_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name how answers
+//     are handed to a Strands agent, and which schema and reason a question has. It is read at
+//     start (docs/strands.md#rules)
 //   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
 //   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what
 //     the agent says. Only for agents that never ask, because such a server drops their questions

@@ -29,8 +29,6 @@ package agentframework
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"hash/maphash"
 	"slices"
 
@@ -48,15 +46,7 @@ type Options struct {
 	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know no cancel. A value
 	// that does not fit the type that the workflow asks for is not sent: the question is given up then. Approvals are
 	// denied, and newer versions are told of the cancel as it is.
-	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be nothing that the workflow could take for a yes"`
-}
-
-// Check says what is wrong with the options.
-func (o Options) Check() []error {
-	if err := o.Cancel.DeniesOnly(); len(o.Cancel) > 0 && err != nil {
-		return []error{kit.WrongOption("CANCEL", err)}
-	}
-	return nil
+	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be nothing that the workflow could take for a yes"`
 }
 
 // A Dialect implements translate.Dialect.
@@ -67,9 +57,6 @@ type Dialect struct {
 
 // New makes the dialect. No Cancel is false.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
-	if err := errors.Join(o.Check()...); err != nil {
-		return nil, fmt.Errorf("agentframework: %w", err)
-	}
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")
 	}

@@ -17,7 +17,7 @@
 //	             whatever it is sent: the documented one stops the run (fails closed), and its thread takes nothing any more.
 //	its gate     interrupt_on_call asks with a schema of its own, {"approved": boolean}, and only {"approved": true} is a yes.
 //
-// HOLDPOINT_AWS_STRANDS_ANSWERS says otherwise by the interrupt's name. A hook in TypeScript that was written for objects needs
+// HOLDPOINT_AWS_STRANDS_RULES_FILE says otherwise by the interrupt's name. A hook in TypeScript that was written for objects needs
 // raw there: one that looks for a no only, and not for a yes, would take "n" for none, and one that throws at a word approves.
 //
 // What the adapters get wrong, and what becomes of it:
@@ -43,6 +43,7 @@
 package awsstrands
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -64,13 +65,13 @@ type Dialect struct {
 
 // New makes the dialect. warn, which may be nil, is told of a pause that was lost, once.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
-	if err := o.Answers.check(); err != nil {
-		return nil, fmt.Errorf("awsstrands: ANSWERS %w", err)
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("awsstrands: %w", err)
 	}
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
-	return &Dialect{rules: strandsapi.Rules(o.Answers), warn: warn}, nil
+	return &Dialect{rules: o.Rules, warn: warn}, nil
 }
 
 // Name implements translate.Dialect.

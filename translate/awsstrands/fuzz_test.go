@@ -76,9 +76,9 @@ func FuzzAnswers(f *testing.F) {
 		for _, payload := range []string{`"y"`, `true`, `false`, `{"approved":true}`, `{"approved":false,"x":1}`, `null`, `{"approved":true,"editedArgs":{}}`, `[]`, `{"approved":false,"approved":true}`} {
 			f.Add(kind, "", entryOf("ID", payload))
 		}
-		f.Add(kind, "*=raw", entryOf("ID", `{"approved":false}`))
-		f.Add(kind, "*=bool path=a", entryOf("ID", `{"a":false}`))
-		f.Add(kind, "*=docs-string yes=1 no=0", entryOf("ID", "cancelled"))
+		f.Add(kind, `{"name":"*","answers":"raw"}`, entryOf("ID", `{"approved":false}`))
+		f.Add(kind, `{"name":"*","answers":"bool","path":"a"}`, entryOf("ID", `{"a":false}`))
+		f.Add(kind, `{"name":"*","answers":"docs-string","yes":1,"no":0}`, entryOf("ID", "cancelled"))
 	}
 	f.Fuzz(func(t *testing.T, kind int, rules, entry string) {
 		kinds := []string{tsHook, tsAll, tsTool, pyHook, pyTool, pyGate}
@@ -88,7 +88,13 @@ func FuzzAnswers(f *testing.F) {
 		p := ask(t, kinds[kind])
 		body := `{"threadId":"t1","runId":"r1","messages":` + string(p.Messages) + `,"resume":[` + strings.ReplaceAll(entry, "ID", p.Interrupts[0].ID) + `]}`
 		var o Options
-		if o.Answers.UnmarshalText([]byte(rules)) != nil || !json.Valid([]byte(body)) {
+		if rules != "" {
+			var err error
+			if o.Rules, err = strandsapi.ParseRules([]byte(`{"interrupts":[` + rules + `]}`)); err != nil || o.Check() != nil {
+				return
+			}
+		}
+		if !json.Valid([]byte(body)) {
 			return
 		}
 		in, ok, err := agui.ParseInput([]byte(body))
@@ -133,7 +139,7 @@ func FuzzAnswers(f *testing.F) {
 }
 
 func ruleFor(o Options, i agui.Interrupt) (strandsapi.Rule, bool) {
-	return strandsapi.Rules(o.Answers).For(privateOf(i).Name)
+	return o.Rules.Answer(privateOf(i).Name)
 }
 
 func isNo(payload json.RawMessage) bool {

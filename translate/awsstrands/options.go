@@ -1,39 +1,38 @@
 package awsstrands
 
 import (
+	"errors"
 	"fmt"
 
 	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // Options of the dialect, HOLDPOINT_AWS_STRANDS_*.
 type Options struct {
-	// Answers say what the hooks and tools can read. Without a rule an answer through the TypeScript adapter becomes a word, as
-	// Strands' documentation has it, and one through Python's goes as it is into the envelope that the adapter makes.
-	Answers Rules `env:"ANSWERS" doc:"what hooks and tools get for an answer, by the name of the interrupt: glob=profile;glob=profile. A profile is docs-string (\"y\" and \"n\"), bool or raw, and may have yes=, no=, cancel= and path= behind it. Without a rule it is docs-string for TypeScript and raw for Python"`
+	// Rules say what the hooks and tools can read. Without a rule an answer through the TypeScript
+	// adapter becomes a word, as Strands' documentation has it. One through Python's goes as it is into
+	// the envelope that the adapter makes.
+	Rules strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name what hooks and tools get for an answer. Without a rule it is text (\"y\" and \"n\") through the TypeScript adapter, and the payload through Python's. It is read at start (docs/strands.md#rules)"`
 }
 
-// Rules are strandsapi.Rules without the envelope, which ag_ui_strands makes itself.
-type Rules strandsapi.Rules
-
-// UnmarshalText reads the value of a variable.
-func (r *Rules) UnmarshalText(text []byte) error {
-	var list strandsapi.Rules
-	if err := list.UnmarshalText(text); err != nil {
-		return err
-	}
-	*r = Rules(list)
-	return r.check()
-}
-
-// String is the list as it is written.
-func (r Rules) String() string { return strandsapi.Rules(r).String() }
-
-func (r Rules) check() error {
-	for _, rule := range r {
-		if rule.Profile == strandsapi.Envelope {
-			return fmt.Errorf("%s=%s: ag_ui_strands makes the envelope itself, want raw", rule.Names, rule.Profile)
+// Check says what is wrong with the options: the adapters tell their questions, and ag_ui_strands makes
+// the envelope itself.
+func (o Options) Check() []error {
+	err := o.Rules.Refuse(func(r strandsapi.Rule) error {
+		switch {
+		case r.Profile == strandsapi.Envelope:
+			return fmt.Errorf("rule %q: ag_ui_strands makes the envelope itself, want raw", r.Names)
+		case r.Schema != nil || r.Reason != "":
+			return fmt.Errorf("rule %q: an adapter says schema and reason itself", r.Names)
 		}
+		return nil
+	})
+	if err == nil && o.Rules.Questions != "" {
+		err = errors.New("an adapter has no frames of its own, leave questions out")
+	}
+	if err != nil {
+		return []error{kit.WrongOption("RULES_FILE", err)}
 	}
 	return nil
 }

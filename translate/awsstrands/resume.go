@@ -95,7 +95,7 @@ func entry(came, native string, said agui.Answer) []byte {
 // answer is what an adapter is told.
 func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	kept := privateOf(i)
-	rule, ruled := d.rules.For(kept.Name)
+	rule, ruled := d.rules.Answer(kept.Name)
 	switch {
 	case kept.Own, kept.Python && !ruled:
 		return plainly(i, a, kept)
@@ -105,7 +105,7 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	}
 	payload, err := rule.Say(a, !kept.FromTool)
 	if told := (*agui.RunError)(nil); errors.As(err, &told) {
-		return a, agui.Errorf(told.Code, "%s (HOLDPOINT_AWS_STRANDS_ANSWERS says what else the hooks and tools of this backend take)", told.Message)
+		return a, agui.Errorf(told.Code, "%s (HOLDPOINT_AWS_STRANDS_RULES_FILE says what else the hooks and tools of this backend take)", told.Message)
 	}
 	a.Status, a.Payload = agui.Resolved, payload
 	return a, nil

@@ -74,52 +74,53 @@ func sent(t testing.TB, out translate.Out, err error, p agui.Pause) string {
 
 func TestAnswersByRule(t *testing.T) {
 	for _, c := range []struct{ rules, asked, payload, want string }{
-		{"myapp-*=raw", tsHook, `{"decision":"allow"}`, `{"decision":"allow"}`},
-		{"myapp-*=raw", tsHook, `{"approved":true}`, `{"approved":true}`},
-		{"myapp-*=raw", tsHook, `cancelled`, `cancelled`},
-		{"myapp-*=raw cancel=false", tsHook, `cancelled`, `false`},
-		{"myapp-*=raw", tsHook, ``, "refused"},
-		{"myapp-*=bool", tsHook, `{"approved":true}`, `true`},
-		{"myapp-*=bool", tsHook, `cancelled`, `false`},
-		{"myapp-*=bool", tsHook, `{"decision":"allow"}`, "refused"},
-		{"myapp-*=docs-string yes=APPROVE no=DENY", tsHook, `{"approved":true}`, `"APPROVE"`},
-		{"myapp-*=docs-string yes=APPROVE no=DENY", tsHook, `cancelled`, `"DENY"`},
-		{"other=raw;*=bool", tsHook, `{"approved":false}`, `false`},
-		{"ask_*=raw path=answer", tsTool, `{"answer":"prod"}`, `"prod"`},
-		{"ask_*=raw path=answer", tsTool, `{"other":"prod"}`, "refused"},
-		{"ask_*=docs-string", tsTool, `cancelled`, `"n"`},
-		{"myapp-*=docs-string", pyHook, `{"approved":true}`, `"y"`},
-		{"myapp-*=docs-string", pyHook, `cancelled`, `"n"`},
-		{"myapp-*=raw", pyHook, `cancelled`, `cancelled`},
-		{"*=docs-string", pyGate, `{"approved":true}`, `{"approved":true}`}, // the gate's answer is its own
-		{"*=docs-string", pyGate, `cancelled`, `cancelled`},
-		{"*=raw", pyGate, `{"approved":true,"editedArgs":{}}`, "refused"},
-		{"myapp-*=raw", pyHook, `{"approved":true,"editedArgs":{}}`, `{"approved":true,"editedArgs":{}}`},
+		{`{"name":"myapp-*","answers":"raw"}`, tsHook, `{"decision":"allow"}`, `{"decision":"allow"}`},
+		{`{"name":"myapp-*","answers":"raw"}`, tsHook, `{"approved":true}`, `{"approved":true}`},
+		{`{"name":"myapp-*","answers":"raw"}`, tsHook, `cancelled`, `cancelled`},
+		{`{"name":"myapp-*","answers":"raw","cancel":false}`, tsHook, `cancelled`, `false`},
+		{`{"name":"myapp-*","answers":"raw"}`, tsHook, ``, "refused"},
+		{`{"name":"myapp-*","answers":"bool"}`, tsHook, `{"approved":true}`, `true`},
+		{`{"name":"myapp-*","answers":"bool"}`, tsHook, `cancelled`, `false`},
+		{`{"name":"myapp-*","answers":"bool"}`, tsHook, `{"decision":"allow"}`, "refused"},
+		{`{"name":"myapp-*","answers":"docs-string","yes":"APPROVE","no":"DENY"}`, tsHook, `{"approved":true}`, `"APPROVE"`},
+		{`{"name":"myapp-*","answers":"docs-string","yes":"APPROVE","no":"DENY"}`, tsHook, `cancelled`, `"DENY"`},
+		{`{"name":"other","answers":"raw"},{"name":"*","answers":"bool"}`, tsHook, `{"approved":false}`, `false`},
+		{`{"name":"ask_*","answers":"raw","path":"answer"}`, tsTool, `{"answer":"prod"}`, `"prod"`},
+		{`{"name":"ask_*","answers":"raw","path":"answer"}`, tsTool, `{"other":"prod"}`, "refused"},
+		{`{"name":"ask_*","answers":"docs-string"}`, tsTool, `cancelled`, `"n"`},
+		{`{"name":"myapp-*","answers":"docs-string"}`, pyHook, `{"approved":true}`, `"y"`},
+		{`{"name":"myapp-*","answers":"docs-string"}`, pyHook, `cancelled`, `"n"`},
+		{`{"name":"myapp-*","answers":"raw"}`, pyHook, `cancelled`, `cancelled`},
+		{`{"name":"*","answers":"docs-string"}`, pyGate, `{"approved":true}`, `{"approved":true}`}, // the gate's answer is its own
+		{`{"name":"*","answers":"docs-string"}`, pyGate, `cancelled`, `cancelled`},
+		{`{"name":"*","answers":"raw"}`, pyGate, `{"approved":true,"editedArgs":{}}`, "refused"},
+		{`{"name":"myapp-*","answers":"raw"}`, pyHook, `{"approved":true,"editedArgs":{}}`, `{"approved":true,"editedArgs":{}}`},
 	} {
 		p := ask(t, c.asked)
 		out, _, err := resume(t, dialect(t, c.rules), p, parse(t, array(entryOf(p.Interrupts[0].ID, c.payload))))
 		if got := sent(t, out, err, p); got != c.want {
 			t.Errorf("%s: %s to %s became %s, want %s", c.rules, c.payload, p.Interrupts[0].Native, got, c.want)
 		}
-		if err != nil && c.payload != "" && c.asked != pyGate && !strings.Contains(err.Error(), "HOLDPOINT_AWS_STRANDS_ANSWERS") {
+		if err != nil && c.payload != "" && c.asked != pyGate && !strings.Contains(err.Error(), "HOLDPOINT_AWS_STRANDS_RULES_FILE") {
 			t.Errorf("no remedy: %v", err)
 		}
 	}
 }
 
 func TestOptions(t *testing.T) {
-	var o Options
-	if err := o.Answers.UnmarshalText([]byte("a=envelope")); err == nil || !strings.Contains(err.Error(), "a=envelope") {
-		t.Errorf("%v", err)
-	}
-	if err := o.Answers.UnmarshalText([]byte("a=b")); err == nil {
-		t.Error("a profile that there is none of")
-	}
-	if err := o.Answers.UnmarshalText([]byte("a=raw; b=bool no=false")); err != nil || o.Answers.String() != "a=raw;b=bool no=false" {
-		t.Errorf("%v %s", err, o.Answers)
-	}
-	if _, err := New(Options{Answers: Rules{{Names: "a", Profile: strandsapi.Envelope}}}, nil); err == nil {
-		t.Error("an envelope in an envelope")
+	for file, want := range map[string]string{
+		`{"interrupts":[{"name":"b","answers":"raw"},{"name":"a","answers":"envelope"}]}`: `line 1: rule "a": ag_ui_strands makes the envelope itself, want raw`,
+		`{"interrupts":[{"name":"a","schema":{}}]}`:                                       `line 1: rule "a": an adapter says schema and reason itself`,
+		`{"interrupts":[{"name":"a","answers":"raw","reason":"x"}]}`:                      `line 1: rule "a": an adapter says schema and reason itself`,
+		`{"questions":"x"}`: "an adapter has no frames of its own",
+	} {
+		list, err := strandsapi.ParseRules([]byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(Options{Rules: list}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 
@@ -183,7 +184,7 @@ func TestResume(t *testing.T) {
 	t.Run("a question that is not Strands'", func(t *testing.T) {
 		p := ask(t, `{"id":"x","reason":"r"}`)
 		for payload, want := range map[string]string{`{"approved":true}`: `{"approved":true}`, `[1]`: `[1]`, "cancelled": "cancelled"} {
-			out, _, err := resume(t, dialect(t, "*=bool"), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
+			out, _, err := resume(t, dialect(t, `{"name":"*","answers":"bool"}`), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
 			if got := sent(t, out, err, p); got != want {
 				t.Error(got)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
 
@@ -109,8 +110,11 @@ func parse(t testing.TB, more string) agui.RunInput {
 func dialect(t testing.TB, rules string) *Dialect {
 	t.Helper()
 	var o Options
-	if err := o.Answers.UnmarshalText([]byte(rules)); err != nil {
-		t.Fatal(err)
+	if rules != "" {
+		var err error
+		if o.Rules, err = strandsapi.ParseRules([]byte(`{"interrupts":[` + rules + `]}`)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d, err := New(o, nil)
 	if err != nil {

@@ -1,8 +1,10 @@
 package dialects
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"holdpoint/internal/variables"
@@ -15,7 +17,16 @@ type Entry struct {
 	Name string
 	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes.
 	Prefix string
-	// Options points to a struct of variables (package variables). It may have two methods:
+	// Options points to a struct of variables (package variables). Each that is not a switch or a number
+	// says by a tag what the answers are that it is sent as:
+	//
+	//	means:"nothing"     it is no part of an answer
+	//	means:"yes"         an approval
+	//	means:"no"          a cancel or a denial: nothing that could be taken for a yes, nor silence
+	//	means:"no or null"  the same, of backends to which null is a no
+	//	means:"answers"     all of these; its method Denials() has those of the third kind
+	//
+	// It may have two methods:
 	//
 	//	Check() []error  what is wrong with what was read; kit.WrongOption makes one
 	//	Needs() string   the name, without the prefix, of a variable that must be set and is not
@@ -57,11 +68,11 @@ func (e Entry) group() variables.Group { return variables.Group{Prefix: e.Prefix
 
 // check says what is wrong with the options.
 func (e Entry) check() []error {
+	errs := e.checkMeanings()
 	checker, ok := e.Options.(interface{ Check() []error })
 	if !ok {
-		return nil
+		return errs
 	}
-	var errs []error
 	for _, err := range checker.Check() {
 		name := ""
 		if o := (*kit.OptionError)(nil); errors.As(err, &o) {
@@ -70,6 +81,52 @@ func (e Entry) check() []error {
 		errs = append(errs, e.group().Wrong(name, err))
 	}
 	return errs
+}
+
+// checkMeanings refuses what is sent for a cancelled or a denied answer and could be taken for a yes,
+// and an option that does not say what it means. So no dialect is made without this rule.
+func (e Entry) checkMeanings() []error {
+	var errs []error
+	for f, value := range reflect.ValueOf(e.Options).Elem().Fields() {
+		if name, is := f.Tag.Lookup("env"); is {
+			if err := checkMeaning(f.Tag.Get("means"), value); err != nil {
+				errs = append(errs, e.group().Wrong(name, err))
+			}
+		}
+	}
+	return errs
+}
+
+func checkMeaning(means string, value reflect.Value) error {
+	switch option := value.Interface().(type) {
+	case kit.JSON:
+		if means == "no" || means == "no or null" && strings.TrimSpace(option.String()) != "null" {
+			return option.DeniesOnly()
+		}
+		if means == "no or null" {
+			return nil
+		}
+	case kit.Text:
+		if means == "no" {
+			return option.DeniesOnly()
+		}
+	case interface{ Denials() []json.RawMessage }:
+		if means == "answers" {
+			for _, denial := range option.Denials() {
+				if err := kit.JSON(denial).DeniesOnly(); err != nil {
+					return fmt.Errorf("%s: %w", denial, err)
+				}
+			}
+			return nil
+		}
+	}
+	switch {
+	case means == "nothing", means == "yes", means == "" && (value.Kind() == reflect.Bool || value.CanInt()):
+		return nil
+	case means == "":
+		return errors.New("its field has no tag means, which says what the answers are that it is sent as")
+	}
+	return fmt.Errorf("its field has a tag means:%q that its type, %s, does not go with", means, value.Type())
 }
 
 // lacks says what has to be set and is not.

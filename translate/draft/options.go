@@ -13,9 +13,9 @@ import (
 type Options struct {
 	// Cancel is the payload that a v1 backend gets for a cancelled answer: v1 has no status. The approval of a function
 	// has a no of its own.
-	Cancel kit.JSON `env:"CANCEL" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function. It must be nothing that could be taken for a yes"`
+	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function. It must be nothing that could be taken for a yes"`
 	// ApprovalTools are the calls by which backends ask that say no more than outcome:"interrupt".
-	ApprovalTools Names `env:"APPROVAL_TOOLS" envDefault:"pando_permission_request" doc:"tools that ask: their unanswered call is the question of a backend that ends its run in outcome \"interrupt\" and says no more. Globs, name;name"`
+	ApprovalTools Names `env:"APPROVAL_TOOLS" means:"nothing" envDefault:"pando_permission_request" doc:"tools that ask: their unanswered call is the question of a backend that ends its run in outcome \"interrupt\" and says no more. Globs, name;name"`
 }
 
 const (
@@ -37,9 +37,6 @@ func (o Options) withDefaults() Options {
 func (o Options) Check() []error {
 	o = o.withDefaults()
 	var errs []error
-	if err := o.Cancel.DeniesOnly(); err != nil {
-		errs = append(errs, kit.WrongOption("CANCEL", err))
-	}
 	if err := o.ApprovalTools.check(); err != nil {
 		errs = append(errs, kit.WrongOption("APPROVAL_TOOLS", err))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -26,6 +27,27 @@ func (e *OptionError) Error() string { return e.Name + ": " + e.Err.Error() }
 
 // Unwrap is the cause.
 func (e *OptionError) Unwrap() error { return e.Err }
+
+// Text is a text in an option of a dialect that a backend gets as words.
+type Text string
+
+// DeniesOnly is nil for a text that no reader could take for a yes, by one of its words or as a whole.
+func (t Text) DeniesOnly() error {
+	const example = "want for example \"No. Do not do it.\""
+	words := t.Words()
+	if len(words) == 0 {
+		return errors.New("it says nothing, and a model may take that for go on; " + example)
+	}
+	if slices.ContainsFunc(append(words, strings.Join(words, " ")), isYes) {
+		return errors.New("it could be taken for an approval; " + example)
+	}
+	return nil
+}
+
+// Words are those of the text, in lower case.
+func (t Text) Words() []string {
+	return strings.FieldsFunc(strings.ToLower(string(t)), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+}
 
 // JSON is a JSON value in an option of a dialect.
 type JSON json.RawMessage
@@ -102,35 +124,4 @@ func isYes(word string) bool {
 		return true
 	}
 	return false
-}
-
-// CutValues cuts the text of an option at the bytes of at, but not within a JSON string, object or array in it. The parts come
-// without white space around them, and empty ones not at all.
-func CutValues(text, at string) []string {
-	var list []string
-	part := func(s string) {
-		if s = strings.TrimSpace(s); s != "" {
-			list = append(list, s)
-		}
-	}
-	from, depth := 0, 0
-	for n := 0; n < len(text); n++ {
-		switch c := text[n]; {
-		case c == '"':
-			for n++; n < len(text) && text[n] != '"'; n++ {
-				if text[n] == '\\' {
-					n++
-				}
-			}
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		case depth <= 0 && strings.IndexByte(at, c) >= 0:
-			part(text[from:n])
-			from = n + 1
-		}
-	}
-	part(text[from:])
-	return list
 }

@@ -23,8 +23,6 @@ package langgraph
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -41,23 +39,7 @@ type Options struct {
 	// graph: an object, {"approved":false} too, is true to `if interrupt(...)`; null and false have no key to read.
 	// false fails closed in both. An object with the key __agui_cancelled__ is the adapter's own sentinel and gets the
 	// interrupt_id, for graphs that look for it. Reviews of tool calls have a decision of their own for it.
-	Cancel kit.JSON `env:"CANCEL" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, except in a tool review. It must be nothing that a graph could take for a yes"`
-	// NSIDs computes the id of an interrupt that came with its namespace only (Python before 0.6, JS 0.2). Python 0.4
-	// and 0.5 take an id map under the computed id. Older backends look the same and have no id maps: they hand the
-	// map itself, which is truthy, to every node that waits. That is why it is off.
-	NSIDs bool `env:"NS_IDS" envDefault:"false" doc:"compute the ids of interrupts that have a namespace only; right for langgraph 0.4 and 0.5 of Python, an approval by mistake for older ones"`
-}
-
-// Check says what is wrong with the options. null passes: as the answer of a question it is a value like any other, and false to
-// whoever asks no more than that.
-func (o Options) Check() []error {
-	if len(o.Cancel) == 0 || isNull(json.RawMessage(o.Cancel)) {
-		return nil
-	}
-	if err := o.Cancel.DeniesOnly(); err != nil {
-		return []error{kit.WrongOption("CANCEL", err)}
-	}
-	return nil
+	Cancel kit.JSON `env:"CANCEL" means:"no or null" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, except in a tool review. It must be nothing that a graph could take for a yes"`
 }
 
 // warning is what an operator should know of the options, "" for nothing.
@@ -71,7 +53,6 @@ func (o Options) warning() string {
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	cancel json.RawMessage
-	nsIDs  bool
 	warn   translate.Warn
 	blind  sync.Once
 }
@@ -82,16 +63,13 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
-	if err := errors.Join(o.Check()...); err != nil {
-		return nil, fmt.Errorf("langgraph: %w", err)
-	}
 	if text := o.warning(); text != "" {
 		warn(text, "variable", "HOLDPOINT_LANGGRAPH_CANCEL")
 	}
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")
 	}
-	return &Dialect{cancel: json.RawMessage(o.Cancel), nsIDs: o.NSIDs, warn: warn}, nil
+	return &Dialect{cancel: json.RawMessage(o.Cancel), warn: warn}, nil
 }
 
 // Name implements translate.Dialect.

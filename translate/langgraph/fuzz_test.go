@@ -28,7 +28,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add(strings.Join([]string{started, `{"type":"CUSTOM","name":"on_interrupt","value":"x","rawEvent":{"ns":["a"],"when":null}}`, state, messages, finished}, "\n"), true)
 	f.Add(strings.Join([]string{started, custom(idA, `"x"`), failed}, "\n"), false)
 	f.Fuzz(func(t *testing.T, stream string, nsIDs bool) {
-		d := newDialect(t, Options{NSIDs: nsIDs})
+		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, custom(idA, approval), finished)
 		plainLog, resumeLog := &log{}, &log{}
 		_, plain, err := d.Begin(translate.Request{Input: input(t, ""), Transcript: plainLog})

@@ -43,7 +43,7 @@ type native struct {
 }
 
 // readCustom reads a CUSTOM on_interrupt.
-func readCustom(event []byte, nsIDs bool) native {
+func readCustom(event []byte) native {
 	f := gjson.GetManyBytes(event, "value", "rawEvent")
 	value, raw := f[0], f[1]
 	n := native{Value: customValue(value, raw.Get("value")), Way: byScalar, meta: []byte{'{'}}
@@ -61,9 +61,6 @@ func readCustom(event []byte, nsIDs bool) native {
 			n.ID = id.Str
 			break
 		}
-	}
-	if n.ID == "" && nsIDs {
-		n.ID = idOfNamespace(raw.Get("ns"))
 	}
 	if isID(n.ID) {
 		n.Way = byID
@@ -104,23 +101,6 @@ func isID(s string) bool {
 		return false
 	}
 	return !strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
-}
-
-// idOfNamespace computes an interrupt's id as LangGraph does from 0.4 on: the xxh3-128 of the task's checkpoint
-// namespace (libs/langgraph/langgraph/types.py, Interrupt.interrupt_id).
-func idOfNamespace(ns gjson.Result) string {
-	parts := ns.Array()
-	if !ns.IsArray() || len(parts) == 0 {
-		return ""
-	}
-	names := make([]string, len(parts))
-	for i, p := range parts {
-		if p.Type != gjson.String {
-			return ""
-		}
-		names[i] = p.Str
-	}
-	return idOf(strings.Join(names, "|"))
 }
 
 // readOutcome reads the interrupts of an interrupt outcome; nil if the event has none.

@@ -132,25 +132,21 @@ func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 func TestNativeID(t *testing.T) {
 	const value = `,"value":"What?","name":"on_interrupt","type":"CUSTOM"}`
 	ns := `"ns":["ask:6c1e2d3f-0000-4000-8000-000000000000"],"resumable":true,"when":"during"`
-	const computed = "e34244134862b4af482c1fe3e7411347"
 	for name, c := range map[string]struct {
 		raw  string
-		ns   bool
 		id   string
 		way  way
 		meta string
 	}{
-		"rawEvent.id, key order of Python": {`{"value":"What?","id":"` + idA + `"}`, false, idA, byID, ""},
-		"JS 0.3: interrupt_id":             {`{"value":"What?","interrupt_id":"` + idA + `",` + ns + `}`, false, idA, byID, ns},
-		"namespace only: none":             {`{"value":"What?",` + ns + `}`, false, "", byScalar, ns},
-		"namespace only, told to compute":  {`{"value":"What?",` + ns + `}`, true, computed, byID, ns},
-		"two namespaces are joined":        {`{"ns":["a","b:1"]}`, true, "90673035ce3944bd289f6a7b3b8ddd65", byID, `"ns":["a","b:1"]`},
-		"a namespace of something else":    {`{"ns":[1]}`, true, "", byScalar, `"ns":[1]`},
-		"NodeInterrupt has no id":          {`{"value":"What?","id":"placeholder-id"}`, false, "placeholder-id", byScalar, ""},
-		"nulls are left out":               {`{"id":"` + idA + `","ns":null,"when":null}`, false, idA, byID, ""},
+		"rawEvent.id, key order of Python": {`{"value":"What?","id":"` + idA + `"}`, idA, byID, ""},
+		"JS 0.3: interrupt_id":             {`{"value":"What?","interrupt_id":"` + idA + `",` + ns + `}`, idA, byID, ns},
+		"namespace only: none":             {`{"value":"What?",` + ns + `}`, "", byScalar, ns},
+		"a namespace of something else":    {`{"ns":[1]}`, "", byScalar, `"ns":[1]`},
+		"NodeInterrupt has no id":          {`{"value":"What?","id":"placeholder-id"}`, "placeholder-id", byScalar, ""},
+		"nulls are left out":               {`{"id":"` + idA + `","ns":null,"when":null}`, idA, byID, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDialect(t, Options{NSIDs: c.ns})
+			d := newDialect(t, Options{})
 			pause := pausedBy(t, d, started, `{"rawEvent":`+c.raw+value, finished)
 			n := groups(pause, nil)[0].native
 			if pause.Interrupts[0].Native != c.id || n.Way != c.way {

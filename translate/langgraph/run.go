@@ -257,7 +257,7 @@ func (run *run) withoutStale(natives []native) []native {
 func (run *run) natives(finish agui.Event) []native {
 	var customs, outcome []native
 	for _, c := range run.customs {
-		customs = append(customs, readCustom(c, run.d.nsIDs))
+		customs = append(customs, readCustom(c))
 	}
 	if finish.Valid() && json.Valid(finish.JSON) {
 		outcome = readOutcome(finish)
@@ -341,7 +341,7 @@ func (run *run) announced(natives []native) []json.RawMessage {
 		return run.customs
 	}
 	return slices.DeleteFunc(slices.Clone(run.customs), func(c json.RawMessage) bool {
-		own := readCustom(c, run.d.nsIDs)
+		own := readCustom(c)
 		return !slices.ContainsFunc(natives, func(n native) bool { return n.ID == own.ID && equalJSON(n.Value, own.Value) })
 	})
 }

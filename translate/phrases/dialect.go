@@ -52,7 +52,7 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 		return nil, fmt.Errorf("phrases: %w", err)
 	}
 	o = o.withDefaults()
-	return &Dialect{phrases: o.Ask, yes: o.Yes, no: o.No}, nil
+	return &Dialect{phrases: o.Ask, yes: string(o.Yes), no: string(o.No)}, nil
 }
 
 // Name implements translate.Dialect.

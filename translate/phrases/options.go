@@ -3,19 +3,16 @@ package phrases
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
 
-	"holdpoint/internal/agui"
 	"holdpoint/translate/kit"
 )
 
 // Options of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
-	Ask List   `env:"ASK" doc:"phrases by which a text at the end of a run asks for a confirmation: phrase;phrase. default stands for a list of English ones. Without it nothing is looked for"`
-	Yes string `env:"YES" envDefault:"Yes, please proceed." doc:"user message that answers a confirmation with yes"`
-	No  string `env:"NO" envDefault:"No. Do not do it." doc:"user message that answers it with no, or cancels it"`
+	Ask List     `env:"ASK" means:"nothing" doc:"phrases by which a text at the end of a run asks for a confirmation: phrase;phrase. default stands for a list of English ones. Without it nothing is looked for"`
+	Yes kit.Text `env:"YES" means:"yes" envDefault:"Yes, please proceed." doc:"user message that answers a confirmation with yes"`
+	No  kit.Text `env:"NO" means:"no" envDefault:"No. Do not do it." doc:"user message that answers it with no, or cancels it"`
 }
 
 const (
@@ -54,33 +51,23 @@ func (o Options) Check() []error {
 }
 
 func (o Options) checkYes() error {
-	if o.Yes != "" && len(words(o.Yes)) == 0 {
+	if o.Yes != "" && len(o.Yes.Words()) == 0 {
 		return errors.New("want words that a model takes for a yes")
 	}
 	return nil
 }
 
-// checkNo says what is wrong with the words for no: whatever they say, it must not be a yes, nor hold one.
+// checkNo says whether the words for no hold those for yes.
 func (o Options) checkNo() error {
 	o = o.withDefaults()
-	no, yes := words(o.No), words(o.Yes)
-	if len(no) == 0 {
-		return fmt.Errorf("it says nothing, and a model may take that for go on; want for example %q", noDefault)
+	if o.No.DeniesOnly() != nil {
+		return nil // which is told for every option of this kind
 	}
-	for _, w := range append(slices.Clone(no), strings.Join(no, " ")) {
-		if kit.JSON(agui.MustMarshal(w)).DeniesOnly() != nil {
-			return fmt.Errorf("it could be taken for an approval; want for example %q", noDefault)
-		}
-	}
-	if strings.Contains(" "+strings.Join(no, " ")+" ", " "+strings.Join(yes, " ")+" ") {
+	no, yes := strings.Join(o.No.Words(), " "), strings.Join(o.Yes.Words(), " ")
+	if no != "" && yes != "" && strings.Contains(" "+no+" ", " "+yes+" ") {
 		return errors.New("it holds what means yes (HOLDPOINT_PHRASES_YES)")
 	}
 	return nil
-}
-
-// words are those of a text, in lower case.
-func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
 // A List is phrases, in lower case.

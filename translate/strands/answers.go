@@ -16,7 +16,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	list, err := kit.Answers(in, p)
 	for n := range list {
 		a := &list[n]
-		if i := p.Interrupt(a.ID); i == nil || i.Schema() == nil || a.Status != agui.Resolved || d.schemas.of(nameOf(*i)) != "" {
+		if i := p.Interrupt(a.ID); i == nil || i.Schema() == nil || a.Status != agui.Resolved || d.rules.Schema(nameOf(*i)) != nil {
 			continue
 		}
 		switch v := gjson.ParseBytes(a.Payload); v.Type {
@@ -47,7 +47,7 @@ func (d *Dialect) responses(r translate.Request) ([]byte, error) {
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
 		kept := privateOf(i)
-		rule, _ := d.answers.For(kept.Name)
+		rule, _ := d.rules.Answer(kept.Name)
 		v, err := rule.Say(a, !kept.Tool)
 		if err != nil {
 			return nil, err

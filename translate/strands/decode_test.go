@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 )
 
 // Frames of Python, as AgentCore writes them.
@@ -303,7 +304,7 @@ func TestReasoningBesideTheRest(t *testing.T) {
 
 // A server with frames of its own for questions.
 func TestLocatedQuestions(t *testing.T) {
-	d := newDialect(t, Options{Interrupts: "[@this].#(type==interrupt)"})
+	d := newDialect(t, Options{Rules: strandsapi.Rules{Questions: "[@this].#(type==interrupt)"}})
 	p := plain(t, d, stream, frames(hi, closed, `{"type":"interrupt","interrupt_id":"q1","approval_id":"q3","name":"gate","reason":null,"message":"Go?","force_stop":true}`,
 		`{"type":"other","interrupt_id":"q2"}`))
 	if p.types() != said+" RUN_FINISHED" || p.asks() != "q1 strands:gate" {
@@ -312,7 +313,7 @@ func TestLocatedQuestions(t *testing.T) {
 	if got := gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "message").Str; got != "Go?" {
 		t.Errorf("asks %q", got)
 	}
-	d = newDialect(t, Options{Interrupts: "pending"})
+	d = newDialect(t, Options{Rules: strandsapi.Rules{Questions: "pending"}})
 	p = plain(t, d, stream, frames(hi, closed, `{"pending":[{"id":"q1","reason":"A?","message":"B?"},{"id":7},{"id":"q2","message":"C?"}]}`))
 	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "message").Str != "A?" {
 		t.Errorf("asks %s", p.asks())

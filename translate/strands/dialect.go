@@ -42,11 +42,7 @@ type Dialect struct {
 	template        Body
 	headers         Headers
 	paths           Paths
-	answers         strandsapi.Rules
-	schemas         Schemas
-	reasons         Names
-	interrupts      string // gjson path, "" for none
-	metadataReason  bool
+	rules           strandsapi.Rules
 	reasoning, text bool
 }
 
@@ -57,14 +53,14 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		return nil, err
 	}
 	if text := o.warning(); text != "" && warn != nil {
-		warn(text, "variable", "HOLDPOINT_STRANDS_ANSWERS")
+		warn(text, "variable", "HOLDPOINT_STRANDS_RULES_FILE")
 	}
 	if err := o.Body.check(); err != nil {
 		return nil, err
 	}
 	return &Dialect{
-		template: o.Body, headers: o.Headers, paths: o.Paths, answers: o.Answers, schemas: o.Schemas, reasons: o.Reasons,
-		interrupts: o.Interrupts, metadataReason: o.Metadata, reasoning: o.Reasoning, text: o.Text,
+		template: o.Body, headers: o.Headers, paths: o.Paths, rules: o.Rules,
+		reasoning: o.Reasoning, text: o.Text,
 	}, nil
 }
 

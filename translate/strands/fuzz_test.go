@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
 
@@ -36,7 +37,7 @@ func FuzzStream(f *testing.F) {
 		if mediaType == stream {
 			answer = frames(strings.Split(answer, "\n")...)
 		}
-		d := newDialect(t, Options{Reasoning: more, Text: more, Metadata: more, Interrupts: map[bool]string{true: "[@this].#(type==interrupt)"}[more]})
+		d := newDialect(t, Options{Reasoning: more, Text: more, Rules: strandsapi.Rules{Questions: map[bool]string{true: "[@this].#(type==interrupt)"}[more]}})
 		checkPlayed(t, d, plain(t, d, mediaType, answer))
 		p := pyPause(t, d)
 		l := &log{}
@@ -177,15 +178,15 @@ func FuzzAnswers(f *testing.F) {
 			f.Add(payload, n)
 		}
 	}
-	all := []string{"", "*=bool", "*=envelope", "*=raw", "*=docs-string path=answer", "*=raw path=answer", "*=docs-string yes=A no=D cancel=gone", "*=envelope path=answer"}
+	all := []string{"", `{"name":"*","answers":"bool"}`, `{"name":"*","answers":"envelope"}`, `{"name":"*","answers":"raw"}`, `{"name":"*","answers":"docs-string","path":"answer"}`, `{"name":"*","answers":"raw","path":"answer"}`, `{"name":"*","answers":"docs-string","yes":"A","no":"D","cancel":"gone"}`, `{"name":"*","answers":"envelope","path":"answer"}`}
 	no := []string{`"n"`, "false", "", "", `"n"`, `{"status":"cancelled"}`, `"D"`, `{"cancelled":true}`}
 	f.Fuzz(func(t *testing.T, payload string, n byte) {
 		if !agui.ValidJSON([]byte(payload)) {
 			return
 		}
 		n %= 8
-		d := newDialect(t, Options{Answers: rules(t, all[n])})
-		rule, _ := d.answers.For("approval")
+		d := newDialect(t, Options{Rules: rules(t, all[n])})
+		rule, _ := d.rules.Answer("approval")
 		p := pyPause(t, d)
 		for _, tool := range []bool{false, true} {
 			p.Interrupts[0].Private = agui.MustMarshal(private{"approval", tool})

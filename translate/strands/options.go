@@ -10,18 +10,14 @@ import (
 
 // Options of the dialect, HOLDPOINT_STRANDS_*.
 type Options struct {
-	Body    Body    `env:"BODY" envDefault:"{\"prompt\":\"$prompt\"}" doc:"JSON of a request to a Strands server. $prompt stands for the text or the list of answers. $session, $thread, $run, $state, $forwardedProps, $messages, $context and $tools can be used too"`
-	Headers Headers `env:"HEADERS" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request: Name=value;Name=value, or none. $session is a hash of the thread's id, 64 characters"`
-	Paths   Paths   `env:"PATHS" doc:"paths of a Strands server that lead to an agent: globs, path;path. / always does. Without it all paths do"`
-	// Answers: the documented hook takes a string, and only one.
-	Answers strandsapi.Rules `env:"ANSWERS" envDefault:"*=docs-string" doc:"how answers are handed to a Strands agent, by the interrupt's name: glob=profile;glob=profile. A profile is docs-string (\"y\" and \"n\"), bool, envelope or raw, and may have yes=, no=, cancel= and path= behind it"`
-	Schemas Schemas          `env:"SCHEMAS" doc:"responseSchema of a Strands agent's interrupts by name, glob=schema;glob=schema"`
-	Reasons Names            `env:"REASONS" doc:"reason of a Strands agent's interrupts by name, glob=reason;glob=reason"`
-	// Interrupts: projects that stream frames of their own, {"type":"interrupt","interrupt_id":..}.
-	Interrupts string `env:"INTERRUPTS" doc:"gjson path to a question, or to a list of them, in a frame of a Strands server that has frames of its own for questions, such as [@this].#(type==interrupt)"`
-	Metadata   bool   `env:"METADATA_REASON" envDefault:"false" doc:"copy the reason that a Strands agent gave into metadata.reason, where some user interfaces look for it"`
-	Reasoning  bool   `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
-	Text       bool   `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says. Only for agents that never ask, because such a server drops their questions"`
+	Body    Body    `env:"BODY" means:"nothing" envDefault:"{\"prompt\":\"$prompt\"}" doc:"JSON of a request to a Strands server. $prompt stands for the text or the list of answers. $session, $thread, $run, $state, $forwardedProps, $messages, $context and $tools can be used too"`
+	Headers Headers `env:"HEADERS" means:"nothing" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request: Name=value;Name=value, or none. $session is a hash of the thread's id, 64 characters"`
+	Paths   Paths   `env:"PATHS" means:"nothing" doc:"paths of a Strands server that lead to an agent: globs, path;path. / always does. Without it all paths do"`
+	// Rules: the documented hook takes a string, and only one. Some projects stream frames of their own
+	// for questions, {"type":"interrupt","interrupt_id":..}.
+	Rules     strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name how answers are handed to a Strands agent, and which schema and reason a question has. It is read at start (docs/strands.md#rules)"`
+	Reasoning bool             `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
+	Text      bool             `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says. Only for agents that never ask, because such a server drops their questions"`
 }
 
 const (
@@ -43,8 +39,8 @@ func (o Options) withDefaults() (Options, error) {
 
 // warning is what an operator should know of the options, "" for nothing.
 func (o Options) warning() string {
-	for _, r := range o.Answers {
-		if r.Profile != strandsapi.Words {
+	for _, r := range o.Rules.List {
+		if r.Profile != "" && r.Profile != strandsapi.Words {
 			return "@strands-agents/sdk 1.19.0 runs the tool when a hook throws, and a hook written for a string throws at any other answer, a no too: " +
 				"bool, envelope and raw are right only for hooks and tools that are known to take them"
 		}

@@ -71,7 +71,7 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 		callID, tool = "", q.tool
 	}
 	reason := strandsapi.Reason(id, q.name, callID)
-	if r := d.reasons.of(q.name); r != "" && (r != toolCall || callID != "") {
+	if r := d.rules.Reason(q.name); r != "" && (r != toolCall || callID != "") {
 		reason = r
 	}
 	name := agui.Cut(q.name)
@@ -90,10 +90,10 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	if callID != "" {
 		o = kit.AppendText(o, "toolCallId", callID)
 	}
-	rule, _ := d.answers.For(q.name)
-	switch schema := d.schemas.of(q.name); {
-	case schema != "":
-		o = kit.AppendMember(o, `"responseSchema"`, schema)
+	rule, _ := d.rules.Answer(q.name)
+	switch schema := d.rules.Schema(q.name); {
+	case schema != nil:
+		o = kit.AppendMember(o, `"responseSchema"`, string(schema))
 	case id.AsksForCall() && callID != "" && rule.Decides():
 		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	}
@@ -101,7 +101,7 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	return append(o, '}')
 }
 
-// metadata is {"strands":{...}}, and the native reason beside it for the user interfaces that look for it there.
+// metadata is {"strands":{...}}, with the reason that the hook or tool gave in it.
 func (d *Dialect) metadata(q question, more bool) []byte {
 	o := []byte{'{'}
 	if q.reason != nil {
@@ -121,8 +121,5 @@ func (d *Dialect) metadata(q question, more bool) []byte {
 		o = kit.AppendMember(o, `"morePending"`, "true")
 	}
 	m := kit.AppendMember([]byte{'{'}, `"strands"`, string(append(o, '}')))
-	if d.metadataReason && q.reason != nil {
-		m = kit.AppendMember(m, `"reason"`, string(q.reason))
-	}
 	return append(m, '}')
 }

@@ -28,7 +28,7 @@ const maxNesting = 16
 //	{"type":"multiagent_node_stream","node_id":"n","event":{...}}      any of these, of a node
 //	{"type":"tool_stream",...}                                         what goes on within a tool: not of the run
 func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Event)) {
-	if run.d.interrupts != "" && run.locate(o.Get(run.d.interrupts), path) {
+	if run.d.rules.Questions != "" && run.locate(o.Get(run.d.rules.Questions), path) {
 		return
 	}
 	kind := o.Get("type")

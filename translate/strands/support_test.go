@@ -204,12 +204,15 @@ func entry(id, payload string) string {
 	return `{"interruptId":` + quoted(id) + `,"status":"resolved","payload":` + payload + `}`
 }
 
-// rules are the value of ANSWERS.
-func rules(t testing.TB, text string) strandsapi.Rules {
+// rules are those of a file that has the list.
+func rules(t testing.TB, list string) strandsapi.Rules {
 	t.Helper()
-	var list strandsapi.Rules
-	if err := list.UnmarshalText([]byte(text)); err != nil {
+	if list == "" {
+		return strandsapi.Rules{}
+	}
+	rules, err := strandsapi.ParseRules([]byte(`{"interrupts":[` + list + `]}`))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	return rules
 }

@@ -3,7 +3,6 @@ package strandsapi
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -30,105 +29,16 @@ const (
 	Raw      Profile = "raw"
 )
 
-// A Rule says what the answers to some interrupts become. The zero value is Words.
-type Rule struct {
-	Names   string // a pattern of path.Match on the interrupt's name
-	Profile Profile
-	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become; nil for the profile's own. Path is where in the
-	// payload the answer is, "" for the whole; what stands there is judged as a payload is.
-	Yes, No, Cancel json.RawMessage
-	Path            string
-}
+var profiles = []Profile{Words, Bool, Envelope, Raw}
 
-// Rules are rules in the order in which they are asked.
-type Rules []Rule
-
-// For is the rule for an interrupt's name; false if there is none.
-func (list Rules) For(name string) (Rule, bool) {
-	for _, r := range list {
-		if MatchName(r.Names, name) {
-			return r, true
-		}
-	}
-	return Rule{}, false
-}
-
-// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no path: * stands for a slash too.
-func MatchName(pattern, name string) bool {
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
-	return ok && err == nil
-}
-
-// UnmarshalText reads the value of a variable: `glob=profile key=value ...;glob=profile`, with the keys yes, no, cancel and
-// path. A value of the first three is JSON if it can be read as that, else a word.
-func (list *Rules) UnmarshalText(text []byte) error {
-	*list = nil
-	for _, one := range kit.CutValues(string(text), ";") {
-		r, err := parseRule(one)
-		if err != nil {
-			return fmt.Errorf("%q: %w", one, err)
-		}
-		*list = append(*list, r)
-	}
-	return nil
-}
-
-// String is the list as it is written.
-func (list Rules) String() string {
-	var all []string
-	for _, r := range list {
-		one := r.Names + "=" + string(r.profile())
-		for _, part := range []struct{ key, value string }{
-			{"yes", string(r.Yes)}, {"no", string(r.No)}, {"cancel", string(r.Cancel)}, {"path", r.Path},
-		} {
-			if part.value != "" {
-				one += " " + part.key + "=" + part.value
-			}
-		}
-		all = append(all, one)
-	}
-	return strings.Join(all, ";")
-}
-
-func parseRule(text string) (Rule, error) {
-	names, rest, ok := strings.Cut(text, "=")
-	parts := kit.CutValues(rest, " \t\n")
-	r := Rule{Names: strings.TrimSpace(names)}
-	if !ok || r.Names == "" || len(parts) == 0 {
-		return r, fmt.Errorf("want name=profile, for example myapp-*=bool")
-	}
-	if _, err := path.Match(r.Names, ""); err != nil {
-		return r, fmt.Errorf("%q is no pattern", r.Names)
-	}
-	r.Profile = Profile(parts[0])
-	if !slices.Contains([]Profile{Words, Bool, Envelope, Raw}, r.Profile) {
-		return r, fmt.Errorf("no profile %q, want %s, %s, %s or %s", parts[0], Words, Bool, Envelope, Raw)
-	}
-	for _, part := range parts[1:] {
-		key, value, ok := strings.Cut(part, "=")
-		into := map[string]*json.RawMessage{"yes": &r.Yes, "no": &r.No, "cancel": &r.Cancel}[key]
-		switch {
-		case !ok || value == "" || into == nil && key != "path":
-			return r, fmt.Errorf("%q: want yes=word, no=word, cancel=word or path=key", part)
-		case into == nil:
-			r.Path = value
-		case agui.ValidJSON([]byte(value)):
-			*into = json.RawMessage(value)
-		default:
-			*into = agui.MustMarshal(value)
-		}
-	}
-	return r, r.check()
-}
-
-// check refuses a no that could be a yes, to this name's hook or to any that is known, and a yes that is none.
-func (r Rule) check() error {
+// checkWords refuses a no that could be a yes, to this name's hook or to any that is known, and a yes that is none.
+func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {
 	case asIs && (r.Yes != nil || r.No != nil):
-		return fmt.Errorf("yes= and no= mean nothing to %s, which hands a payload on as it is", r.profile())
+		return fmt.Errorf("yes and no mean nothing to %s, which hands a payload on as it is", r.profile())
 	case yes != nil && (isNoWord(yes) || kit.JSON(yes).SaysNothing()):
-		return fmt.Errorf("yes=%s is a word for no, or says nothing", yes)
+		return fmt.Errorf("yes %s is a word for no, or says nothing", yes)
 	}
 	for _, v := range []struct {
 		key   string
@@ -138,13 +48,13 @@ func (r Rule) check() error {
 			continue
 		}
 		if err := kit.JSON(v.value).DeniesOnly(); err != nil {
-			return fmt.Errorf("%s=%s: %w", v.key, v.value, err)
+			return fmt.Errorf("%s %s: %w", v.key, v.value, err)
 		}
 		switch {
 		case r.profile() == Bool && string(v.value) != "false":
-			return fmt.Errorf("%s=%s: who takes true and false takes any other value for true; want false", v.key, v.value)
+			return fmt.Errorf("%s %s: who takes true and false takes any other value for true; want false", v.key, v.value)
 		case isYesWord(v.value), r.yes() != nil && sameWord(v.value, r.yes()):
-			return fmt.Errorf("%s=%s is the word for yes", v.key, v.value)
+			return fmt.Errorf("%s %s is the word for yes", v.key, v.value)
 		}
 	}
 	return nil

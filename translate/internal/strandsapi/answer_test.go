@@ -3,7 +3,6 @@ package strandsapi
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -19,45 +18,40 @@ func TestAnswer(t *testing.T) {
 		`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, ``, "cancelled", `{"approved":true,"approved":false}`,
 	}
 	for rule, want := range map[string][]string{
-		"*=docs-string": {
+		`{"name":"*","answers":"docs-string"}`: {
 			`"y"`, `"t"`, `""`, `"y"`, `"n"`, `"y"`, `"n"`, `"n"`, refused,
 			`{"approved":"yes"}`, `"n"`, `{"env":"prod"}`, `[1]`, `7`, refused, `"n"`, `"n"`,
 		},
-		"*=bool": {
+		`{"name":"*","answers":"bool"}`: {
 			`"y"`, `"t"`, `""`, `true`, `false`, `true`, `false`, `false`, refused,
 			`{"approved":"yes"}`, `false`, `{"env":"prod"}`, `[1]`, `7`, refused, `false`, `false`,
 		},
-		"*=raw": {
+		`{"name":"*","answers":"raw"}`: {
 			`"y"`, `"t"`, `""`, `true`, `false`, `{"approved":true}`, `{"approved":false}`, `{"approved":false,"why":"x"}`, `{"approved":true,"editedArgs":{}}`,
 			`{"approved":"yes"}`, `{"approved":false,"approved":true}`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"status":"cancelled"}`, `{"approved":true,"approved":false}`,
 		},
-		"*=envelope": {
+		`{"name":"*","answers":"envelope"}`: {
 			`{"response":"y"}`, `{"response":"t"}`, `{"response":""}`, `{"response":true}`, `{"response":false}`, `{"response":{"approved":true}}`,
 			`{"response":{"approved":false}}`, `{"response":{"approved":false,"why":"x"}}`, `{"response":{"approved":true,"editedArgs":{}}}`,
 			`{"response":{"approved":"yes"}}`, `{"response":{"approved":false,"approved":true}}`, `{"response":{"env":"prod"}}`, `{"response":[1]}`, `{"response":7}`,
 			`{"response":null}`, `{"cancelled":true}`, `{"response":{"approved":true,"approved":false}}`,
 		},
-		`*=docs-string yes="A" no="D" cancel={"off":1}`: {
+		`{"name":"*","answers":"docs-string","yes":"A","no":"D","cancel":{"off":1}}`: {
 			`"y"`, `"t"`, `""`, `"A"`, `"D"`, `"A"`, `"D"`, `"D"`, refused,
 			`{"approved":"yes"}`, `"D"`, `{"env":"prod"}`, `[1]`, `7`, refused, `{"off":1}`, `"D"`,
 		},
-		"*=raw path=env": {
+		`{"name":"*","answers":"raw","path":"env"}`: {
 			refused, refused, refused, refused, `{"status":"cancelled"}`, refused, `{"status":"cancelled"}`, `{"status":"cancelled"}`, refused,
 			refused, `{"status":"cancelled"}`, `"prod"`, refused, refused, refused, `{"status":"cancelled"}`, `{"status":"cancelled"}`,
 		},
-		"*=bool path=approved": {
+		`{"name":"*","answers":"bool","path":"approved"}`: {
 			refused, refused, refused, refused, `false`, `true`, `false`, `false`, refused,
 			`"yes"`, `false`, refused, refused, refused, refused, `false`, `false`,
 		},
 	} {
-		var rules Rules
-		if err := rules.UnmarshalText([]byte(rule)); err != nil {
-			t.Errorf("%s: %v", rule, err)
-			continue
-		}
-		r, ok := rules.For("x")
-		if !ok || rules.String() != rule {
-			t.Errorf("%s: %v, written %s", rule, ok, rules)
+		r, ok := parsed(t, rule).Answer("x")
+		if !ok {
+			t.Errorf("%s: no rule", rule)
 		}
 		for n, payload := range payloads {
 			a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
@@ -71,6 +65,16 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// parsed are the rules of a file that has those in its list.
+func parsed(t testing.TB, list string) Rules {
+	t.Helper()
+	rules, err := ParseRules([]byte(`{"interrupts":[` + list + `]}`))
+	if err != nil {
+		t.Fatalf("%s: %v", list, err)
+	}
+	return rules
 }
 
 func said(t testing.TB, r Rule, a agui.Answer, words bool) string {
@@ -105,12 +109,9 @@ func TestAnswerToAHook(t *testing.T) {
 
 // A hook with a word of its own for no may know no other: it would take "n" for a yes. Nor is silence an answer to a hook.
 func TestAnswerByOwnWords(t *testing.T) {
-	var rules Rules
-	if err := rules.UnmarshalText([]byte("own=docs-string yes=A no=D;wrapped=envelope")); err != nil {
-		t.Fatal(err)
-	}
-	own, _ := rules.For("own")
-	wrapped, _ := rules.For("wrapped")
+	rules := parsed(t, `{"name":"own","answers":"docs-string","yes":"A","no":"D"},{"name":"wrapped","answers":"envelope"}`)
+	own, _ := rules.Answer("own")
+	wrapped, _ := rules.Answer("wrapped")
 	for payload, want := range map[string]string{`"n"`: `"D"`, `" No"`: `"D"`, `"D"`: `"D"`, `"d"`: `"D"`, `"A"`: `"A"`, `"a"`: `"a"`, `"t"`: `"t"`, `"yes"`: `"yes"`} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(payload)}
 		if got := said(t, own, a, true); got != want {
@@ -154,51 +155,6 @@ func TestDenialBesideAPath(t *testing.T) {
 		}
 		if (Rule{Profile: profile}).Decides() != (profile == Words || profile == Bool) {
 			t.Errorf("%s decides", profile)
-		}
-	}
-}
-
-func TestRulesWithJSON(t *testing.T) {
-	var rules Rules
-	if err := rules.UnmarshalText([]byte(`a/*=raw cancel={"why":"x; y"};*=docs-string cancel="nobody said it"`)); err != nil {
-		t.Fatal(err)
-	}
-	r, _ := rules.For("a/b/c")
-	if len(rules) != 2 || string(r.Cancelled()) != `{"why":"x; y"}` || string(rules[1].Cancelled()) != `"nobody said it"` {
-		t.Errorf("%s", rules)
-	}
-	if r, ok := rules.For("any/name:x"); !ok || r.Profile != Words {
-		t.Errorf("%+v %v", r, ok)
-	}
-}
-
-func TestRules(t *testing.T) {
-	var rules Rules
-	if err := rules.UnmarshalText([]byte(" strands:*=bool ; myapp-*=docs-string yes=\"ok\" no=false;;*=raw")); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]Profile{"strands:human-in-the-loop": Bool, "myapp-approval": Words, "x": Raw, "": Raw} {
-		if r, ok := rules.For(name); !ok || r.Profile != want {
-			t.Errorf("%q: %+v", name, r)
-		}
-	}
-	if got := rules.String(); got != `strands:*=bool;myapp-*=docs-string yes="ok" no=false;*=raw` {
-		t.Error(got)
-	}
-	if _, ok := (Rules{}).For("x"); ok {
-		t.Error("no rules, and one was found")
-	}
-	for text, want := range map[string]string{
-		"bool": "want name=profile", "=bool": "want name=profile", "a=": "want name=profile", "a=y": `no profile "y"`, "[=bool": "no pattern",
-		"a=bool yes": "want yes=word", "a=bool off=1": "want yes=word", "a=bool no=": "want yes=word",
-		"a=bool no=true": "approval", "a=docs-string no=yes": "approval", "a=bool cancel=null": "says nothing", `a=raw cancel={"approved":true}`: "approval",
-		"a=docs-string no=y": "approval", "a=docs-string yes=n": "word for no", "a=docs-string yes=A cancel=A": "word for yes",
-		"a=docs-string yes=go no=GO": "word for yes", "a=docs-string no=Trust": "approval", "a=docs-string no=t": "word for yes", "a=docs-string yes=null": "says nothing", `a=docs-string yes=""`: "says nothing",
-		"a=docs-string yes=false": "word for no", "a=docs-string yes={}": "says nothing", "a=bool no=n": "any other value for true", `a=bool cancel={"a":1}`: "any other value for true",
-		"a=raw yes=y": "mean nothing to raw", "a=envelope no=n": "mean nothing to envelope", `a=envelope cancel={"ok":{"a":1}}`: "approval",
-	} {
-		if err := new(Rules).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -1,0 +1,122 @@
+package dialects
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+	"holdpoint/translate/standard"
+)
+
+// A careless is the options of a dialect whose author wrote tags and nothing else.
+type careless struct {
+	Cancel kit.JSON `env:"CANCEL" envDefault:"false" means:"no" doc:"JSON for a cancelled answer"`
+	No     kit.Text `env:"NO" envDefault:"No." means:"no" doc:"words for a denied answer"`
+	On     bool     `env:"ON" doc:"a switch"`
+}
+
+func newCareless(careless, translate.Warn) (*standard.Dialect, error) {
+	return new(standard.Dialect), nil
+}
+
+// TestNoOptionOfANoTakesAYes: what a cancelled or denied answer is sent as is nothing that could be a yes, in every option that
+// says it, and in one of a dialect that somebody adds and that does nothing for it.
+func TestNoOptionOfANoTakesAYes(t *testing.T) {
+	yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`, `{}`}
+	words := []string{"yes", "No, I mean yes", "OK", " ", "approved"}
+	tried := map[string]int{}
+	for _, e := range With(ready(t), "careless", newCareless) {
+		for f := range reflect.TypeOf(e.Options).Elem().Fields() {
+			name, means := e.Prefix+f.Tag.Get("env"), f.Tag.Get("means")
+			if means == "" || means == "nothing" || means == "yes" {
+				continue
+			}
+			tried[means]++
+			values := yes
+			if f.Type == reflect.TypeFor[kit.Text]() {
+				values = words
+			}
+			for _, value := range values {
+				set := value
+				if means == "answers" {
+					set = filepath.Join(t.TempDir(), "rules.json")
+					rules := `{"interrupts":[{"name":"*","answers":"docs-string","cancel":` + value + `}]}`
+					if err := os.WriteFile(set, []byte(rules), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				errs := e.group().Read(map[string]string{name: set})
+				if errs = append(errs, e.check()...); len(errs) == 0 || !strings.HasPrefix(errs[0].Error(), name+" ") {
+					t.Errorf("%s=%s: %v", name, value, errs)
+				}
+				if _, err := e.New(nil); err == nil && means != "answers" {
+					t.Errorf("%s=%s is taken", name, value)
+				}
+			}
+		}
+	}
+	if tried["no"] < 5 || tried["no or null"] == 0 || tried["answers"] == 0 {
+		t.Errorf("tried %v", tried)
+	}
+}
+
+// hints are what the name or the text of an option has that is sent for a cancelled or denied answer.
+var hints = regexp.MustCompile(`(?i)\bcancel|\bdenied|\bdeny|\breject|(^|_)NO$`)
+
+// TestEveryOptionSaysWhatItMeans: no dialect is made of an option that does not, so a new one cannot miss the rule.
+func TestEveryOptionSaysWhatItMeans(t *testing.T) {
+	for _, e := range All() {
+		if errs := e.checkMeanings(); len(errs) > 0 {
+			t.Errorf("%s: %v", e.Name, errs)
+		}
+		for f := range reflect.TypeOf(e.Options).Elem().Fields() {
+			name, means := f.Tag.Get("env"), f.Tag.Get("means")
+			hinted := hints.MatchString(name) || hints.MatchString(f.Tag.Get("doc"))
+			if hinted && (means == "nothing" || means == "yes") {
+				t.Errorf("%s%s seems to be sent for a no, and says that it means %q", e.Prefix, name, means)
+			}
+		}
+	}
+	for name, list := range map[string]List{
+		"a text": With(nil, "x", func(struct {
+			Word string `env:"WORD" doc:"a word"`
+		}, translate.Warn) (*standard.Dialect, error) {
+			return nil, nil
+		}),
+		"JSON": With(nil, "x", func(struct {
+			Word kit.JSON `env:"WORD" doc:"a word"`
+		}, translate.Warn) (*standard.Dialect, error) {
+			return nil, nil
+		}),
+		"a list": With(nil, "x", func(struct {
+			Word []string `env:"WORD" doc:"words"`
+		}, translate.Warn) (*standard.Dialect, error) {
+			return nil, nil
+		}),
+		"unproven": With(nil, "x", func(struct {
+			Word string `env:"WORD" means:"no" doc:"a word"`
+		}, translate.Warn) (*standard.Dialect, error) {
+			return nil, nil
+		}),
+		"unknown": With(nil, "x", func(struct {
+			Word kit.JSON `env:"WORD" means:"maybe" doc:"a word"`
+		}, translate.Warn) (*standard.Dialect, error) {
+			return nil, nil
+		}),
+		"no rules": With(nil, "x", func(struct {
+			Word json.RawMessage `env:"WORD" means:"answers" doc:"a word"`
+		}, translate.Warn) (*standard.Dialect, error) {
+			return nil, nil
+		}),
+	} {
+		if _, err := list.New("x", nil); err == nil || !strings.Contains(err.Error(), "HOLDPOINT_X_WORD") || !strings.Contains(err.Error(), "tag means") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

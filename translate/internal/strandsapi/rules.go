@@ -1,0 +1,313 @@
+package strandsapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+)
+
+// A Rule says how the questions of some names are handled. The zero value of Profile is Words.
+type Rule struct {
+	Names   string // a pattern of path.Match on the interrupt's name
+	Profile Profile
+	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become, nil for the
+	// profile's own. Path is where in the payload the answer is, "" for the whole. What stands there
+	// is judged as a payload is.
+	Yes, No, Cancel json.RawMessage
+	Path            string
+	// Schema and Reason are told to the client in place of what Holdpoint makes; nil and "" for that.
+	Schema json.RawMessage
+	Reason string
+
+	line int // of the file
+}
+
+// Rules are what an operator's file says: rules by the names of interrupts, in the order in which
+// they are asked.
+//
+//	{
+//	  "questions": "gjson path in a frame to its questions",
+//	  "interrupts": [
+//	    {"name": "deploy-*", "answers": "bool"},
+//	    {"name": "review", "answers": "docs-string", "yes": "APPROVE", "no": "REJECT"}
+//	  ]
+//	}
+//
+// A rule has a name and at least one of answers, schema and reason. For each of these the first rule
+// counts that has it and whose name matches.
+type Rules struct {
+	Questions string
+	List      []Rule
+	file      string
+}
+
+// Answer is the rule for the answers to an interrupt of that name; false if there is none.
+func (r Rules) Answer(name string) (Rule, bool) {
+	return r.first(name, func(r Rule) bool { return r.Profile != "" })
+}
+
+// Schema is the schema for an interrupt of that name, nil if no rule has one.
+func (r Rules) Schema(name string) json.RawMessage {
+	rule, _ := r.first(name, func(r Rule) bool { return r.Schema != nil })
+	return rule.Schema
+}
+
+// Reason is the reason for an interrupt of that name, "" if no rule has one.
+func (r Rules) Reason(name string) string {
+	rule, _ := r.first(name, func(r Rule) bool { return r.Reason != "" })
+	return rule.Reason
+}
+
+func (r Rules) first(name string, has func(Rule) bool) (Rule, bool) {
+	for _, one := range r.List {
+		if has(one) && MatchName(one.Names, name) {
+			return one, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Denials are all values that are sent for a denied or a cancelled answer.
+func (r Rules) Denials() []json.RawMessage {
+	var list []json.RawMessage
+	for _, one := range r.List {
+		for _, v := range []json.RawMessage{one.no(), one.Cancelled()} {
+			if v != nil {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
+// Refuse is an error with its place in the file if some rule is wrong by what says returns.
+func (r Rules) Refuse(says func(Rule) error) error {
+	for _, one := range r.List {
+		if err := says(one); err != nil {
+			return place(one.line, err)
+		}
+	}
+	return nil
+}
+
+// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no path: * stands for a slash too.
+func MatchName(pattern, name string) bool {
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+	return ok && err == nil
+}
+
+// UnmarshalText reads the value of a variable: the name of a file.
+func (r *Rules) UnmarshalText(file []byte) error {
+	text, err := os.ReadFile(string(file))
+	if err != nil {
+		if agui.ValidJSON(file) || bytes.ContainsRune(file, '=') {
+			return errors.New("want the name of a file, not the rules themselves")
+		}
+		return err // it holds the name
+	}
+	read, err := ParseRules(text)
+	if err != nil {
+		return err
+	}
+	read.file = string(file)
+	*r = read
+	return nil
+}
+
+// String is the file's name, and how much it says.
+func (r Rules) String() string {
+	switch {
+	case r.file == "":
+		return ""
+	case len(r.List) == 1:
+		return r.file + " (1 rule)"
+	}
+	return fmt.Sprintf("%s (%d rules)", r.file, len(r.List))
+}
+
+// ParseRules reads the text of a file. Its errors begin with the line.
+func ParseRules(text []byte) (Rules, error) {
+	f := &rulesFile{text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))}
+	if err := json.Unmarshal(f.text, new(any)); err != nil {
+		at := len(f.text)
+		if s := (*json.SyntaxError)(nil); errors.As(err, &s) {
+			at = int(s.Offset)
+		}
+		return Rules{}, place(f.line(at), fmt.Errorf("want JSON: %w", err))
+	}
+	var rules Rules
+	err := f.object(f.text, 0, "questions or interrupts", func(key string, v value) error {
+		switch key {
+		case "questions":
+			return v.text(&rules.Questions)
+		case "interrupts":
+			return f.list(v, &rules)
+		}
+		return errUnknown
+	})
+	if err == nil && rules.List == nil && rules.Questions == "" {
+		err = place(1, errors.New("it says nothing, want interrupts: a list of rules"))
+	}
+	return rules, err
+}
+
+func place(line int, err error) error { return fmt.Errorf("line %d: %w", line, err) }
+
+var errUnknown = errors.New("no such member")
+
+// A rulesFile is read by tokens, so that what is wrong has its line, and what stands twice is seen.
+type rulesFile struct{ text []byte }
+
+func (f *rulesFile) line(at int) int {
+	return 1 + bytes.Count(f.text[:min(at, len(f.text))], []byte{'\n'})
+}
+
+// A value stands at a place in the file.
+type value struct {
+	raw json.RawMessage
+	at  int
+}
+
+func (v value) text(into *string) error {
+	if json.Unmarshal(v.raw, into) != nil || v.raw[0] != '"' || *into == "" {
+		return fmt.Errorf("%s is no text, or an empty one", brief(v.raw))
+	}
+	return nil
+}
+
+func brief(raw []byte) string {
+	if len(raw) > 60 {
+		return string(raw[:60]) + "…"
+	}
+	return string(raw)
+}
+
+// object gives the members of an object at a place in the file. what are those that it may have.
+func (f *rulesFile) object(raw []byte, at int, what string, member func(key string, v value) error) error {
+	first := at + len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return place(f.line(first), fmt.Errorf("want an object with %s", what))
+	}
+	seen := map[string]int{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		key, line := token.(string), f.line(at+int(dec.InputOffset()))
+		if seen[key] > 0 {
+			return place(line, fmt.Errorf("%q stands in line %d already", key, seen[key]))
+		}
+		seen[key] = line
+		var v value
+		if err := dec.Decode(&v.raw); err != nil {
+			return err
+		}
+		v.at = at + int(dec.InputOffset()) - len(v.raw)
+		switch err := member(key, v); {
+		case errors.Is(err, errUnknown):
+			return place(line, fmt.Errorf("%q is not known, want %s", key, what))
+		case err != nil && !strings.HasPrefix(err.Error(), "line "):
+			return place(line, fmt.Errorf("%s: %w", key, err))
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// list reads the rules.
+func (f *rulesFile) list(list value, into *Rules) error {
+	dec := json.NewDecoder(bytes.NewReader(list.raw))
+	if open, err := dec.Token(); err != nil || open != json.Delim('[') {
+		return errors.New("want a list of rules")
+	}
+	lines := map[string]int{}
+	for dec.More() {
+		var v value
+		if err := dec.Decode(&v.raw); err != nil {
+			return err
+		}
+		v.at = list.at + int(dec.InputOffset()) - len(v.raw)
+		r, err := f.rule(v)
+		if err != nil {
+			return err
+		}
+		if lines[r.Names] > 0 {
+			return place(r.line, fmt.Errorf("a rule for %q stands in line %d already", r.Names, lines[r.Names]))
+		}
+		lines[r.Names] = r.line
+		into.List = append(into.List, r)
+	}
+	return nil
+}
+
+const members = "name, answers, yes, no, cancel, path, schema or reason"
+
+func (f *rulesFile) rule(v value) (Rule, error) {
+	r := Rule{line: f.line(v.at)}
+	err := f.object(v.raw, v.at, members, func(key string, v value) error {
+		switch key {
+		case "name":
+			return v.text(&r.Names)
+		case "answers":
+			var profile string
+			if err := v.text(&profile); err != nil || !slices.Contains(profiles, Profile(profile)) {
+				return fmt.Errorf("no profile %s, want %s, %s, %s or %s", brief(v.raw), Words, Bool, Envelope, Raw)
+			}
+			r.Profile = Profile(profile)
+		case "yes":
+			r.Yes = v.raw
+		case "no":
+			r.No = v.raw
+		case "cancel":
+			r.Cancel = v.raw
+		case "path":
+			return v.text(&r.Path)
+		case "schema":
+			if r.Schema = v.raw; !agui.ValidJSON(v.raw) || v.raw[0] != '{' {
+				return errors.New("want a JSON Schema that is an object")
+			}
+		case "reason":
+			return v.text(&r.Reason)
+		default:
+			return errUnknown
+		}
+		return nil
+	})
+	if err == nil {
+		if err = r.check(); err != nil {
+			err = place(r.line, err)
+		}
+	}
+	return r, err
+}
+
+// check says what is wrong with a rule.
+func (r Rule) check() error {
+	speaks := r.Yes != nil || r.No != nil || r.Cancel != nil || r.Path != ""
+	switch _, err := path.Match(r.Names, ""); {
+	case r.Names == "":
+		return errors.New("a rule has no name, want for example myapp-*")
+	case err != nil:
+		return fmt.Errorf("%q is no pattern", r.Names)
+	case speaks && r.Profile == "":
+		return fmt.Errorf("rule %q: yes, no, cancel and path want answers beside them", r.Names)
+	case r.Profile == "" && r.Schema == nil && r.Reason == "":
+		return fmt.Errorf("rule %q says nothing, want answers, schema or reason", r.Names)
+	case r.Profile == "":
+		return nil
+	}
+	if err := r.checkWords(); err != nil {
+		return fmt.Errorf("rule %q: %w", r.Names, err)
+	}
+	return nil
+}
