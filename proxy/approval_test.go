@@ -89,7 +89,7 @@ func TestAnswerInAMessage(t *testing.T) {
 			}
 		})
 		g.dialect.reads = readsApprovals
-		g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 			if r.Pause.ID == "" {
 				return translate.Out{}, nil
 			}
@@ -196,7 +196,7 @@ func TestAnswerInAMessage(t *testing.T) {
 			}
 			return nil // what is open is answered by resume
 		}
-		g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 			if r.Pause.ID != "" {
 				return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no word for a cancel")
 			}
@@ -233,7 +233,7 @@ func TestAnswerInAMessage(t *testing.T) {
 	t.Run("beside a new message it stays out of it", func(t *testing.T) {
 		g, _ := ask(t, finished)
 		var beside []agui.Message
-		g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 			beside = r.New
 			return translate.Out{}, nil
 		}
@@ -254,8 +254,8 @@ func TestAnnouncedInPlace(t *testing.T) {
 		func(o *Options) { o.Client = ClientNative })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
-		return translate.Result{Finish: finish, Announced: true, Pause: agui.Pause{
-			Dialect: "fake", NativeFinish: finish.JSON, Native: []json.RawMessage{json.RawMessage(call), json.RawMessage(more)},
+		return translate.Result{Finish: finish, Asked: translate.Asked{
+			Shown: true, OwnFinish: finish.JSON, Own: []json.RawMessage{json.RawMessage(call), json.RawMessage(more)},
 			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
 		}}, nil
 	}
@@ -272,8 +272,8 @@ func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
-		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Pause: agui.Pause{
-			Dialect: "fake", Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
+		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Asked: translate.Asked{
+			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
 		}}, nil
 	}
 	g.do(withMessages(oldUser))

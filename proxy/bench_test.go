@@ -19,7 +19,7 @@ func BenchmarkPassedFrame(b *testing.B) {
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
 	r := loneRun(b.Context(), h, "/", &agui.RunInput{})
 	r.transcript = transcript.New(defaultTranscriptBytes, nil, nil)
-	_, translation, err := (&fakeDialect{}).Begin(translate.Request{})
+	_, translation, err := (&fakeDialect{}).Begin(&translate.Request{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	for b.Loop() {
 		r := loneRun(b.Context(), h, "/", &in)
 		r.transcript = transcript.New(defaultTranscriptBytes, in.Messages, in.State)
-		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
+		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
 		if err != nil {
 			b.Fatal(err)
 		}

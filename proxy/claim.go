@@ -60,19 +60,9 @@ func (c *claim) renew(ctx context.Context, token string) bool {
 	return !errors.Is(err, store.ErrStale)
 }
 
-// fate is what became of the answers that were sent, as far as the backend says.
-type fate int
-
-const (
-	fateTold      fate = iota // as the end of the run says
-	fateUntouched             // it did nothing
-	fateLost                  // it does not know the question any more
-	fateInDoubt               // it does not tell
-)
-
 // end ends the claim: with the result, or by giving the pause back. It does nothing where there is
 // none.
-func (c *claim) end(result store.Result, became fate) error {
+func (c *claim) end(result store.Result, became translate.Fate) error {
 	switch {
 	case c.token == "":
 		return nil
@@ -96,14 +86,14 @@ func (c *claim) abandon() error {
 
 // givesBack says whether the pause is open again after such an end: no exchange with the answers has
 // gone out and the run failed, or the only one that did says that nothing was done.
-func (c *claim) givesBack(result store.Result, became fate) bool {
+func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
 	switch {
-	case became == fateLost, became == fateInDoubt, c.none:
+	case became == translate.Lost, became == translate.InDoubt, c.none:
 		return false
 	case !c.sent():
 		return agui.PeekType(result.Finish) == agui.RunErrored
 	}
-	return became == fateUntouched && c.onlyHere()
+	return became == translate.Untouched && c.onlyHere()
 }
 
 // finish ends the claim with a result. next is the pause that the run ended in, nil if it did not ask.

@@ -337,7 +337,7 @@ func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 // A prepDialect makes a preparatory call before the one that carries the answers.
 type prepDialect struct{ *fakeDialect }
 
-func (d prepDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d prepDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return d.fakeDialect.Begin(r)
 	}
@@ -409,7 +409,7 @@ func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 					}
 					return translate.Result{Next: &translate.Exchange{Out: second}}, nil
 				case n == 2 && e.Event.Type == agui.RunErrored:
-					return translate.Result{Nothing: true, Finish: e.Event}, nil
+					return translate.Result{Fate: translate.Untouched, Finish: e.Event}, nil
 				}
 				return translate.Result{}, nil
 			}

@@ -126,7 +126,7 @@ func (w *world) dialect() *fakeDialect {
 }
 
 // takesNew makes the fake a dialect whose resume carries new messages along, as an outcome backend's does.
-func takesNew(r translate.Request) (translate.Out, error) {
+func takesNew(r *translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
 		out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers, "new": len(r.New), "messages": agui.MessageList(r.Input.Messages)})

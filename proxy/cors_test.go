@@ -181,7 +181,7 @@ func owns() []ownAnswer {
 				if e.Status == 0 {
 					return translate.Result{}, nil
 				}
-				return translate.Result{Lost: true}, nil
+				return translate.Result{Fate: translate.Lost}, nil
 			}
 		}, last: func(_ *rig, b *corsBackend) {
 			b.change(func(b *corsBackend) { b.status, b.answers = 500, nil })

@@ -171,7 +171,7 @@ func (r *run) beginLater() error {
 	r.laterRuns++
 	r.known, r.taken = nil, true
 	r.fresh = nil
-	_, translation, err := r.h.opts.Dialect.Begin(translate.Request{
+	_, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
 		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func TestExchangeAfterNoneIsSent(t *testing.T) {
 	}
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
-	g.dialect.begin = func(translate.Request) (translate.Out, error) { return translate.Out{None: true}, nil }
+	g.dialect.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{None: true}, nil }
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		if e.None {
 			return translate.Result{Next: &translate.Exchange{Out: translate.Out{TakesNew: true}}}, nil
@@ -176,7 +176,7 @@ func TestEndedPauses(t *testing.T) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
 	})
 	var seen string
-	g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+	g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 		seen = "after"
 		for _, p := range r.Ended {
 			seen += " " + p.Interrupts[0].Native
@@ -291,7 +291,7 @@ type stepsDialect struct {
 	first bool
 }
 
-func (d stepsDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d stepsDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	out, run, err := d.fakeDialect.Begin(r)
 	out.Resumes = out.Resumes && d.first
 	return out, run, err
@@ -301,7 +301,7 @@ func (d stepsDialect) Begin(r translate.Request) (translate.Out, translate.Run, 
 func TestExchangesEnd(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.do(input("t", "r1", ""))
-	g.dialect.begin = func(translate.Request) (translate.Out, error) { return translate.Out{None: true}, nil }
+	g.dialect.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{None: true}, nil }
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		return translate.Result{Next: &translate.Exchange{Out: translate.Out{None: true}}}, nil
 	}

@@ -35,7 +35,7 @@ const (
 // a real backend. Tests put what they need into its fields.
 type fakeDialect struct {
 	reads func(in agui.RunInput, p agui.Pause) []agui.Answer // beside the resume array
-	begin func(r translate.Request) (translate.Out, error)
+	begin func(r *translate.Request) (translate.Out, error)
 	event func(ev agui.Event, emit func(agui.Event)) error
 	end   func(n int, e translate.End) (translate.Result, error) // n: which exchange of the run, from 1
 	bug   func(method string) error                              // called first by Answers, Begin and End; it may panic
@@ -61,11 +61,7 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 	return list, nil
 }
 
-func (*fakeDialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict {
-	return translate.No
-}
-
-func (d *fakeDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *fakeDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	var out translate.Out
 	if d.bug != nil {
 		if err := d.bug("Begin"); err != nil {
@@ -111,16 +107,16 @@ func (r *fakeRun) End(e translate.End) (translate.Result, error) {
 		if res.Next != nil {
 			res.Next.Run = &fakeRun{d: r.d, n: r.n + 1}
 		}
-		if err != nil || res.Next != nil || res.Lost || res.Nothing || res.Finish.Type != agui.Unknown {
+		if err != nil || res.Next != nil || res.Fate == translate.Lost || res.Fate == translate.Untouched || res.Finish.Type != agui.Unknown {
 			return res, err
 		}
 	}
 	res := translate.Result{Finish: e.Event.Clone()}
 	if e.Event.Type == agui.RunFinished && e.Event.Get("outcome.type").Str == "interrupt" {
-		res.Pause.Dialect = "fake"
-		res.Pause.NativeFinish = res.Finish.JSON
+		res.Spoke = "fake"
+		res.Asked.OwnFinish = res.Finish.JSON
 		for _, i := range e.Event.Get("outcome.interrupts").Array() {
-			res.Pause.Interrupts = append(res.Pause.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: agui.DeleteKey([]byte(i.Raw), "id")})
+			res.Asked.Interrupts = append(res.Asked.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: agui.DeleteKey([]byte(i.Raw), "id")})
 		}
 		res.Finish = res.Finish.With(agui.DeleteKey(res.Finish.JSON, "outcome"))
 	}

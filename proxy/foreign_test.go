@@ -30,7 +30,7 @@ func (*foreignDialect) Route(path string) (string, bool) {
 	return "/agent", path == "/" || path == "/run"
 }
 
-func (d *foreignDialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *foreignDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	out, inner, err := d.fakeDialect.Begin(r)
 	out.Path, out.Header = "/native", map[string][]string{"X-Session-id": {"s1"}}
 	if out.Body == nil {
@@ -79,7 +79,7 @@ func (r *foreignRun) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: agui.NewEvent([]byte(finished))}
 	switch {
 	case r.asked:
-		res.Pause = agui.Pause{Dialect: "fake", Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"reason":"confirmation"}`)}}}
+		res.Asked = translate.Asked{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"reason":"confirmation"}`)}}}
 		if r.d.untaken {
 			res.Untaken = r.messages[len(r.messages)-1:]
 		}
@@ -267,7 +267,7 @@ func TestForeignPlacesShareARecord(t *testing.T) {
 func TestForeignUntaken(t *testing.T) {
 	d := &foreignDialect{untaken: true}
 	var fresh []agui.Message
-	d.begin = func(r translate.Request) (translate.Out, error) {
+	d.begin = func(r *translate.Request) (translate.Out, error) {
 		if r.Pause.ID != "" {
 			fresh = r.New
 		}
@@ -292,7 +292,7 @@ func TestForeignUntaken(t *testing.T) {
 // the thread takes no other run.
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
-	d.begin = func(translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
+	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
 	var g *rig
 	g = newForeignRig(t, d, func(w http.ResponseWriter, r *http.Request, _ int) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -326,7 +326,7 @@ func TestReadOn(t *testing.T) {
 // A run that goes on without its client may ask just when another one was judged: that one does not go beside the question.
 func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	d := &foreignDialect{}
-	d.begin = func(translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
+	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
 	goOn := make(chan struct{})
 	g := newForeignRig(t, d, func(w http.ResponseWriter, _ *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -384,7 +384,7 @@ func TestFailedPausesAreTold(t *testing.T) {
 	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
 		d := &foreignDialect{}
 		var ended []agui.Pause
-		d.begin = func(r translate.Request) (translate.Out, error) {
+		d.begin = func(r *translate.Request) (translate.Out, error) {
 			ended = r.Ended
 			return translate.Out{}, nil
 		}
@@ -426,7 +426,7 @@ func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}
 		var ended []agui.Pause
-		d.begin = func(r translate.Request) (translate.Out, error) {
+		d.begin = func(r *translate.Request) (translate.Out, error) {
 			ended = r.Ended
 			return translate.Out{}, nil
 		}

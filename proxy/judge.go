@@ -144,6 +144,14 @@ func (r *run) namedPause(named *agui.Pause) {
 	}
 }
 
+// dialect is the one that the backend of the exchange at hand speaks.
+func (r *run) dialect() string {
+	if _, finds := r.h.opts.Dialect.(translate.Finder); finds {
+		return r.speaks
+	}
+	return r.h.opts.Dialect.Name()
+}
+
 // spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was started anew; "" if neither
 // is known.
 func (r *run) spoken() string {

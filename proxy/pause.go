@@ -37,7 +37,7 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 		more = r.appendSnapshots(append(more, r.transcript.Unclosed()...), kept)
 	}
 	var announce []agui.Event
-	if !res.Announced {
+	if !res.Asked.Shown {
 		announce = r.announcement(told)
 	}
 	return r.tellPause(told, announce, more)
@@ -45,15 +45,15 @@ func (r *run) concludePause(res translate.Result) []agui.Event {
 
 // tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.
 func (r *run) tooMuch(res *translate.Result) *agui.RunError {
-	p := &res.Pause
+	p := &res.Asked
 	if len(p.Interrupts) > kit.MaxQuestions {
 		return agui.Errorf(agui.PauseTooLarge, "the run asks %d questions at once, more than %d", len(p.Interrupts), kit.MaxQuestions)
 	}
-	size := len(res.Finish.JSON) + len(p.Private) + len(p.NativeFinish)
+	size := len(res.Finish.JSON) + len(p.Private) + len(p.OwnFinish)
 	for _, i := range p.Interrupts {
 		size += len(i.Object) + len(i.Private)
 	}
-	for _, ev := range p.Native {
+	for _, ev := range p.Own {
 		size += len(ev)
 	}
 	if limit := pauseFrames * r.h.opts.MaxFrameBytes; size > limit {
@@ -83,7 +83,7 @@ func (r *run) refusePause(told *agui.RunError) agui.Event {
 
 // mint gives the interrupts the ids that the client sees.
 func (r *run) mint(res translate.Result) *agui.Pause {
-	p := res.Pause
+	p := res.Asked.Pause(r.dialect())
 	p.ID = random128()
 	p.From = r.h.clientHash(r.req)
 	r.noteCalls(p.Interrupts)

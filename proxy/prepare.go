@@ -116,7 +116,7 @@ func (r *run) begin(resumed *agui.Pause) bool {
 
 func (r *run) askBegin(request *translate.Request) (err error) {
 	defer caught("Begin", &err)
-	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(*request)
+	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(request)
 	r.takes(&r.exchange.Out)
 	return err
 }
@@ -138,6 +138,7 @@ func (r *run) request(resumed *agui.Pause) *translate.Request {
 	} else {
 		request.Pause.Dialect = r.spoken()
 	}
+	r.speaks = request.Pause.Dialect
 	return request
 }
 

@@ -243,7 +243,7 @@ func TestDoubtOfTheDialect(t *testing.T) {
 	})
 	g.do(input("t", "r1", ""))
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
-		return translate.Result{Finish: e.Event.Clone(), Doubt: true}, nil
+		return translate.Result{Finish: e.Event.Clone(), Fate: translate.InDoubt}, nil
 	}
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_ERROR:RESUME_IN_DOUBT")
 	g.dialect.end = nil
@@ -469,7 +469,7 @@ func TestOpenItemsAreClosedBeforeAPause(t *testing.T) {
 func TestRefusedBeforeTheClaim(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
-	g.dialect.begin = func(r translate.Request) (translate.Out, error) {
+	g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 		return translate.Out{}, agui.Errorf(agui.InvalidPayload, "cannot be said")
 	}
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INVALID_PAYLOAD")

@@ -49,7 +49,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		r := loneRun(t.Context(), h, "/agent", &in)
 		r.show = r.showFor()
 		r.transcript = transcript.New(h.opts.TranscriptBytes, in.Messages, in.State)
-		_, translation, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript, Show: r.show})
+		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript, Show: r.show})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,6 +42,7 @@ type run struct {
 
 	exchange  translate.Exchange // the one at hand
 	laterRuns int                // runs of this stream after the first
+	speaks    string             // the dialect of the exchange at hand, as far as a Finder knows it
 
 	out  *stream.Writer // to the client
 	body *body          // what it is to get, nil if the answer passes as it is

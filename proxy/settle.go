@@ -41,7 +41,7 @@ func (r *run) endStatus(end translate.End) (events []agui.Event, next bool) {
 		res, broken = translate.Result{}, r.translationError(err)
 	}
 	events, next = r.conclude(res, end, broken)
-	said := err != nil || res.Lost || res.Doubt || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0
+	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown || len(res.Asked.Interrupts) > 0
 	if next || said || r.code == agui.StoreUnavailable {
 		return events, next
 	}
@@ -69,12 +69,15 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		res, end = translate.Result{Before: res.Before}, translate.End{}
 		broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", n)
 	}
+	if res.Spoke != "" {
+		r.speaks = res.Spoke
+	}
 	if res.Next != nil {
 		r.exchange = *res.Next
 		r.takes(&res.Next.Out)
 		return res.Before, true
 	}
-	if len(res.Pause.Interrupts) > 0 {
+	if len(res.Asked.Interrupts) > 0 {
 		if len(res.Untaken) > 0 {
 			r.fresh, r.taken = res.Untaken, false
 		}
@@ -89,10 +92,10 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 	}
 	result, became := store.Result{How: store.Finished}, fateOf(&res, &end)
 	switch {
-	case became == fateLost:
+	case became == translate.Lost:
 		result.How = store.Lost
 		finish = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event()
-	case became == fateInDoubt:
+	case became == translate.InDoubt:
 		result.How = store.Doubtful
 		finish = agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event()
 	case finish.Type == agui.Unknown:
@@ -111,7 +114,7 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		switch err := r.claim.end(result, became); {
 		case err != nil:
 			finish = storeDown().Refusal.Event()
-		case became == fateInDoubt && !r.life.detached.Load():
+		case became == translate.InDoubt && !r.life.detached.Load():
 			r.toldDoubt()
 		}
 	}
@@ -120,16 +123,11 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 }
 
 // fateOf is what the end of an exchange says of the answers.
-func fateOf(res *translate.Result, end *translate.End) fate {
-	switch {
-	case res.Lost:
-		return fateLost
-	case res.Doubt:
-		return fateInDoubt
-	case res.Nothing, refuses(end.Status):
-		return fateUntouched
+func fateOf(res *translate.Result, end *translate.End) translate.Fate {
+	if res.Fate == translate.Finished && refuses(end.Status) {
+		return translate.Untouched
 	}
-	return fateTold
+	return res.Fate
 }
 
 // note remembers for the log how the run ended.

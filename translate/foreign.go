@@ -2,8 +2,8 @@ package translate
 
 import "holdpoint/internal/agui"
 
-// A Foreign is a Dialect whose backend does not speak AG-UI. It is always named, for auto reads AG-UI only: its Sign says
-// No, its Begin always says what to send, and every Run of its is a Decoder.
+// A Foreign is a Dialect whose backend does not speak AG-UI. It is always named, for auto reads AG-UI only. Its
+// Begin always says what to send, and every Run of its is a Decoder.
 type Foreign interface {
 	Dialect
 	// Route says which of the agent's places path is: a route under which the records of its threads are kept, the same for

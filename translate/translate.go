@@ -22,21 +22,37 @@ type Dialect interface {
 	// id (or "" if it names none) for admit to refuse. No answers in the request: nil. An error is an *agui.RunError.
 	// It need not check that answers cover the pause; admit does.
 	Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
-	// Sign says whether ev, the event at hand or the terminal one, is this dialect's. Pure; only auto asks. held is
-	// the tool call that waits for a verdict (its ID is "" if none does), with the arguments so far. Asked is for events
-	// of tool calls that the request does not declare itself, for an END of a call that never began, and for CUSTOM events,
-	// MESSAGES_SNAPSHOT and the terminal event, beside each held call and once without.
-	Sign(ev agui.Event, held agui.Call, t agui.Transcript) Verdict
 	// Begin is called for every run that is admitted. It returns what to send and the translation of what comes back.
-	// An error, an *agui.RunError, refuses the run before the claim; nothing was sent then.
-	Begin(r Request) (Out, Run, error)
+	// An error, an *agui.RunError, refuses the run before the claim; nothing was sent then. Nobody writes into r: who wants
+	// it otherwise copies it (Request.With, Request.Plain).
+	Begin(r *Request) (Out, Run, error)
 }
 
-// A Verdict is a dialect's word on an event, see Dialect.Sign.
+// A Signer is a Dialect that recognises its backend in a stream that nobody has claimed yet. Only auto asks, and only in
+// runs without answers.
+//
+// A claim at the terminal event is late: the Run that Begin then makes has seen RUN_STARTED and nothing else, and learns of
+// the stream from the transcript (Call.Fresh) and from End. Who has to see all of it is an Early.
+type Signer interface {
+	// Sign says whether the event is this dialect's. Pure. It is asked about CUSTOM events, MESSAGES_SNAPSHOT and the
+	// terminal event. r is the request; its Transcript has the stream so far.
+	Sign(ev agui.Event, r *Request) bool
+}
+
+// A CallSigner is a Dialect that recognises its backend by a tool call that the request does not declare. auto holds the
+// events of the call until every CallSigner has said No, or one says Mine.
+type CallSigner interface {
+	// SignCall is asked about the call's own events; behind an END at which it said Hold, about the next event; and about
+	// the terminal event, beside every call that is held. Pure. c is the call as far as it came, ev included. Its ID is ""
+	// at an END whose call never began.
+	SignCall(ev agui.Event, c agui.Call, r *Request) Verdict
+}
+
+// A Verdict is the word of a CallSigner.
 type Verdict int
 
-// No: not mine. Hold: wait for the end of this tool call; at its END, for the event that directly follows; at that one, for the end of
-// the run, and all that comes until then waits too. Mine: the stream is this dialect's from here on.
+// No: not mine. Hold: wait for the end of this tool call; at its END, for the event that directly follows; at that one, for
+// the end of the run, and all that comes until then waits too. Mine: the stream is this dialect's from here on.
 const (
 	No Verdict = iota
 	Hold
@@ -81,6 +97,20 @@ type Request struct {
 	Passed func(call string) bool
 }
 
+// Plain is a copy of the request as that of a run without answers.
+func (r *Request) Plain() *Request {
+	plain := *r
+	plain.Pause, plain.Answers, plain.New = agui.Pause{}, nil, nil
+	return &plain
+}
+
+// With is a copy of the request with another input and other messages beside the answers.
+func (r *Request) With(in agui.RunInput, messages []agui.Message) *Request {
+	other := *r
+	other.Input, other.New = in, messages
+	return &other
+}
+
 // Out is a request to the backend. The zero value sends the client's request as it came.
 type Out struct {
 	Method  string              // "": the client's
@@ -115,7 +145,7 @@ type Restorer interface {
 	Restored(ev agui.Event) agui.Event
 }
 
-// A Finder is a Dialect that finds out which dialect a backend speaks, and says so in Result.Spoke and Pause.Dialect. What
+// A Finder is a Dialect that finds out which dialect a backend speaks, and says so in Result.Spoke. What
 // a backend speaks behind a Dialect that is none is known from the start.
 type Finder interface {
 	Dialect
@@ -142,7 +172,7 @@ type Taker interface {
 type Early interface {
 	// Early is the Run of an ordinary run that nobody has claimed, a Passer. It is shown all that passes but CUSTOM events, emits each as
 	// it came, and goes on in the place of Begin's if the dialect claims the stream; else its End is not called.
-	Early(r Request) Run
+	Early(r *Request) Run
 }
 
 // A FieldReader is a Dialect that finds answers in fields of a request only. One that is none may find them in messages too, and
@@ -204,26 +234,56 @@ type Result struct {
 	// Finish is the terminal event; for a pause RUN_FINISHED without outcome, which proxy writes with the ids that it
 	// mints. Zero: proxy ends the run by what it saw (RUN_ERROR where no terminal event came).
 	Finish agui.Event
-	// Pause has Interrupts and Private, if it paused, and all it holds is proxy's from then on; and Native and NativeFinish, which a dialect whose own form is not
-	// on_interrupt sets only for a client that is to be shown it (ShowNative).
-	Pause agui.Pause
-	Lost  bool // the backend does not know the pause any more: BACKEND_LOST_INTERRUPT
-	// Doubt: the stream does not tell whether what was approved was carried out. The run ends in RESUME_IN_DOUBT.
-	Doubt bool
-	// Spoke is the dialect that the stream was seen to speak though it did not pause: its route is known by that from then on.
+	// Asked is the pause, if it has Interrupts.
+	Asked Asked
+	// Fate is what became of the answers, where the run did not pause. Next, else the pause, else Fate decides.
+	Fate Fate
+	// Spoke is the dialect that a Finder has found in the stream: that of the pause if it paused, and of the route from
+	// then on. "" where there is nothing new to say.
 	Spoke string
-	// Announced says that Pause.Native was emitted in its place already; it is told again only to who asks again.
-	Announced bool
 	// Untaken are messages of a run without answers that the backend did not take, since it was waiting already: they are
-	// new input still when they come with the answers to Pause.
+	// new input still when they come with the answers.
 	Untaken []agui.Message
-	// Nothing says that the run error in Finish means that the backend did nothing: the claim is released.
-	Nothing bool
 	Next    *Exchange // one more in the same client run and claim; this end and the next RUN_STARTED are not told
 }
 
 // Warn tells an operator something.
 type Warn func(msg string, args ...any)
+
+// Asked is a pause as a dialect gives it. proxy makes the ids, saves it and tells it; all it holds is proxy's from then on.
+type Asked struct {
+	Interrupts []agui.Interrupt
+	Private    json.RawMessage // comes back as Request.Pause.Private
+	// Sticky says that the backend keeps the first answer to a question, and replays it whenever the question comes back.
+	Sticky bool
+	// Own are the events by which the backend itself announced the pause, and OwnFinish is its own terminal event. proxy
+	// tells them where the client is shown the backend's form, and to one that asks again. A dialect whose form is not
+	// on_interrupt sets them for such a client only (ShowNative).
+	Own       []json.RawMessage
+	OwnFinish json.RawMessage
+	// Shown says that Own went out in its place already.
+	Shown bool
+}
+
+// Pause is the pause as it goes into the record of a dialect, before proxy has given it ids.
+func (a Asked) Pause(dialect string) agui.Pause {
+	return agui.Pause{
+		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, Native: a.Own, NativeFinish: a.OwnFinish,
+	}
+}
+
+// Fate is what became of the answers that were sent. It says nothing of a run without answers.
+type Fate int
+
+// Finished: the run ended as Finish says. Untouched: the run error in Finish certainly means that the backend did nothing,
+// and the claim is given back. Lost: the backend does not know the question any more (BACKEND_LOST_INTERRUPT). InDoubt: the
+// stream does not tell whether what was approved was carried out (RESUME_IN_DOUBT).
+const (
+	Finished Fate = iota
+	Untouched
+	Lost
+	InDoubt
+)
 
 // An Exchange is one request to the backend and the translation of its answer.
 type Exchange struct {

@@ -19,6 +19,8 @@ import (
 	"holdpoint/translate/standard"
 )
 
+var _ translate.Signer = (*martian)(nil)
+
 // A martian is a dialect as somebody may write one: the type of a folder of its own.
 type martian struct {
 	*standard.Dialect
@@ -55,9 +57,9 @@ func newMartian(o martianOptions, warn translate.Warn) (*martian, error) {
 
 func (*martian) Name() string { return "martian" }
 
-func (m *martian) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict {
+func (m *martian) Sign(agui.Event, *translate.Request) bool {
 	m.options.asked.Store(true)
-	return translate.No
+	return false
 }
 
 // TestOneLineIsADialect: a dialect is a folder and a line of the list. Configuration, check, -h,

@@ -49,6 +49,13 @@ type Options struct {
 	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be nothing that the workflow could take for a yes"`
 }
 
+var (
+	_ translate.Signer     = (*Dialect)(nil)
+	_ translate.CallSigner = (*Dialect)(nil)
+	_ translate.Taker      = (*Dialect)(nil)
+	_ translate.Disarmer   = (*Dialect)(nil)
+)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	cancel json.RawMessage
@@ -66,38 +73,39 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect: the CUSTOM events of approvals and of workflows (of whose plain runs 1.0.0rc7 to
-// 1.0.1 tell the end of a text behind the end of the run); the synthetic calls by their arguments, also in a snapshot; an
-// END without START, which one of those CUSTOM events has to follow; the list in RUN_FINISHED.interrupt and an outcome with
-// metadata of the framework's own.
-func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
-	if isBare(held) && held.Ended && ev.Type != agui.CallEnd {
-		return signBehindBare(ev, held)
-	}
-	if held.ID != "" && (ev.Type == agui.Custom || ev.Type.Terminal()) {
-		return translate.No // the same was asked without a call
-	}
+// Sign implements translate.Signer: the CUSTOM events of approvals and of workflows (of whose plain runs 1.0.0rc7 to 1.0.1
+// tell the end of a text behind the end of the run); the synthetic calls in a snapshot; the list in RUN_FINISHED.interrupt,
+// an outcome with metadata of the framework's own, and one of the .NET host's.
+func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
-		if _, ok := readCustom(ev); ok || isStatus(ev) {
-			return translate.Mine
-		}
+		_, asks := readCustom(ev)
+		return asks || isStatus(ev)
+	case agui.MessagesSnapshot:
+		return signSnapshot(ev)
+	case agui.RunFinished:
+		return speaksOutcome(ev) || len(listed(ev)) > 0 || aguiserver.Signs(ev)
+	}
+	return false
+}
+
+// SignCall implements translate.CallSigner: the synthetic calls by their arguments; an END without START, which a CUSTOM
+// event that asks has to follow; and what the .NET host says beside a call.
+func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
+	if isBare(c) && c.Ended && ev.Type != agui.CallEnd {
+		return signBehindBare(ev, c)
+	}
+	switch ev.Type {
 	case agui.CallStart:
-		if mayAsk(agui.View(ev.JSON).Get("toolCallName").Str) && ev.Valid() {
+		if mayAsk(c.Name) && ev.Valid() {
 			return translate.Hold
 		}
 	case agui.CallArgs, agui.CallEnd:
-		if v := signHeld(ev, held); v != translate.No {
+		if v := signArgs(ev, c); v != translate.No {
 			return v
 		}
-	case agui.MessagesSnapshot:
-		if signSnapshot(ev) {
-			return translate.Mine
-		}
-	case agui.RunFinished:
-		if speaksOutcome(ev) || len(listed(ev)) > 0 {
-			return translate.Mine
-		}
+	default:
+		return translate.No
 	}
 	if aguiserver.Signs(ev) {
 		return translate.Mine
@@ -105,17 +113,17 @@ func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate
 	return translate.No
 }
 
-func signHeld(ev agui.Event, held agui.Call) translate.Verdict {
+func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	switch {
-	case held.ID == "" && ev.Type == agui.CallEnd && ev.Valid():
+	case c.ID == "" && ev.Type == agui.CallEnd && ev.Valid():
 		return translate.Hold // its START never came
-	case !mayAsk(held.Name):
+	case !mayAsk(c.Name):
 		return translate.No
-	case !held.Ended:
+	case !c.Ended:
 		return translate.Hold
 	}
-	switch _, ok := readCall(held); {
-	case ok && isBare(held):
+	switch _, ok := readCall(c); {
+	case ok && isBare(c):
 		return translate.Hold
 	case ok:
 		return translate.Mine
@@ -162,23 +170,21 @@ func speaksOutcome(finish agui.Event) bool {
 
 // Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the family would take for an
 // answer: no version minds keys that it does not know (RAN).
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":
-		came := r.Input.Raw
-		r.Input = harmless(r.Input)
-		out := aguiserver.Plain(r)
-		if out.Body == nil && !bytes.Equal(came, r.Input.Raw) {
-			out.Body = r.Input.Raw
+		plain := r.With(harmless(r.Input), nil)
+		out := aguiserver.Plain(plain)
+		if out.Body == nil && !bytes.Equal(r.Input.Raw, plain.Input.Raw) {
+			out.Body = plain.Input.Raw
 		}
-		return out, d.plainRun(r), nil
+		return out, d.plainRun(plain), nil
 	case aguiserver.Made(r.Pause):
 		return aguiserver.Resume(r)
 	}
 	return d.resume(r)
 }
 
-func (d *Dialect) plainRun(r translate.Request) *run {
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return newRun(d, r)
+func (d *Dialect) plainRun(r *translate.Request) *run {
+	return newRun(d, r.Plain())
 }

@@ -123,11 +123,11 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	case agui.RunErrored:
 		res := a.failed(e.Event)
 		switch {
-		case res.Lost:
+		case res.Fate == translate.Lost:
 			run.tellOpen(gone, emit)
-		case res.Doubt:
+		case res.Fate == translate.InDoubt:
 			run.tellOpen(doubtful, emit)
-		case !res.Nothing && res.Next == nil && res.Finish.Type == agui.RunErrored:
+		case res.Fate != translate.Untouched && res.Next == nil && res.Finish.Type == agui.RunErrored:
 			run.tellOpen(unknown, emit)
 		}
 		return res
@@ -140,8 +140,10 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 		a.release(emit)
 		run.tellUnasked(e.Event, emit)
 		// Where one call of several was run, to ask for all of it again would run that one twice.
-		lost := a.kept.Registry && !a.resulted
-		return translate.Result{Lost: lost, Doubt: !lost}
+		if a.kept.Registry && !a.resulted {
+			return translate.Result{Fate: translate.Lost}
+		}
+		return translate.Result{Fate: translate.InDoubt}
 	}
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
@@ -150,7 +152,7 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 		return a.again(left, e.Event)
 	}
 	res := a.goOn(e.Event)
-	if res.Doubt {
+	if res.Fate == translate.InDoubt {
 		run.tellOpen(doubtful, emit)
 	}
 	return res
@@ -160,7 +162,7 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 // call whose result did not come is in doubt: all versions with the outcome tell it (RAN).
 func (a *answered) goOn(finish agui.Event) translate.Result {
 	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.untold) {
-		return translate.Result{Doubt: true}
+		return translate.Result{Fate: translate.InDoubt}
 	}
 	if len(a.stages) > 0 {
 		next, err := a.next()
@@ -332,14 +334,16 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 		if len(a.resumption.replies) > len(a.replies) {
 			return res // an exchange before this one has done something
 		}
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case code == "RESUME_CANCELLED":
 		return a.cancelled(ev)
 	}
 	switch code {
 	case "RESUME_INVALID", "RESUME_INVALID_RESPONSE", "RESUME_MISSING_INTERRUPT", "RESUME_REQUIRED", "TOOL_UNAVAILABLE", "INVOCATION_DISABLED":
 		// The question is given back, unless there is nothing but its cancel that could be said.
-		res.Nothing = slices.ContainsFunc(a.replies, func(r reply) bool { return r.answer.Status != agui.Cancelled })
+		if slices.ContainsFunc(a.replies, func(r reply) bool { return r.answer.Status != agui.Cancelled }) {
+			res.Fate = translate.Untouched
+		}
 	}
 	return res
 }

@@ -35,7 +35,7 @@ func TestDeniedCallGetsItsResult(t *testing.T) {
 			if got.types() != c.want || !strings.Contains(got.text(), `"messageId":"result-a~r1","toolCallId":"a","content":"`+rejected+`"`) {
 				t.Errorf("told %s\n%s", got.types(), got.text())
 			}
-			if got.result.Lost {
+			if got.result.Fate == translate.Lost {
 				t.Error("lost")
 			}
 		})
@@ -80,7 +80,7 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 			p, l := pausedBy(t, c.pause...)
 			answers := []string{"true", "true"}[:len(p.Interrupts)]
 			got := resumed(t, p, l, entries(p, answers...), c.stream...)
-			if got.result.Lost != (c.want == "lost") || got.result.Doubt != (c.want == "doubt") || got.result.Next != nil || len(got.result.Pause.Interrupts) > 0 {
+			if (got.result.Fate == translate.Lost) != (c.want == "lost") || (got.result.Fate == translate.InDoubt) != (c.want == "doubt") || got.result.Next != nil || len(got.result.Asked.Interrupts) > 0 {
 				t.Errorf("%+v", got.result)
 			}
 			told := got.text()
@@ -98,15 +98,15 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 	t.Run("told in the snapshot only", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 		got := resumed(t, p, l, entries(p, "true"), started, textOpen, textEnds, snapshotOf(user, said("a"), toolMessage("holdpoint-x", "a", "deleted")), finished)
-		if got.result.Lost || got.types() != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" || !strings.Contains(got.text(), `"toolCallId":"a","content":"deleted"`) {
+		if got.result.Fate == translate.Lost || got.types() != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" || !strings.Contains(got.text(), `"toolCallId":"a","content":"deleted"`) {
 			t.Errorf("%+v\n%s", got.result, got.text())
 		}
 	})
 	t.Run("known to keep what it asks since it asked before", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 		next := resumed(t, p, l, entries(p, "true"), append([]string{started, result("a", "done")}, again[1:]...)...)
-		p = minted(next.result.Pause)
-		if got := resumed(t, p, l, entries(p, "true"), text...); !got.result.Lost {
+		p = minted(next.result.Asked.Pause(Name))
+		if got := resumed(t, p, l, entries(p, "true"), text...); got.result.Fate != translate.Lost {
 			t.Errorf("%+v", got.result)
 		}
 	})
@@ -150,7 +150,7 @@ func TestErrorsOfAResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, c.pause...)
 			res := resumed(t, p, l, entries(p, c.resume), c.stream...).result
-			if got := (want{res.Lost, res.Nothing, res.Finish.Type}); got != c.want || res.Next != nil {
+			if got := (want{res.Fate == translate.Lost, res.Fate == translate.Untouched, res.Finish.Type}); got != c.want || res.Next != nil {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
@@ -176,7 +176,7 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	told := `{"id":"result-a~r1","role":"tool","content":"` + gone + `","toolCallId":"a"}`
-	if all := got.all(); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || !got.result.Lost ||
+	if all := got.all(); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || got.result.Fate != translate.Lost ||
 		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[3].JSON) != snapshotOf(user, said("a"), told, u2) {
 		t.Errorf("told %s", got.text())
 	}
@@ -219,7 +219,7 @@ func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
 	stream := asking(withOutcome(schemaOld, "d"), "", "d")
 	got := play(t, run, l, append([]string{started, result("b", "gone b")}, stream[1:]...)...)
 	var ids []string
-	for _, i := range got.result.Pause.Interrupts {
+	for _, i := range got.result.Asked.Interrupts {
 		ids = append(ids, i.Native)
 		if a, ok := askOf(i); !ok || a.Call != i.Native {
 			t.Errorf("kept %+v", a)
@@ -229,7 +229,7 @@ func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
 		t.Fatalf("asks %q", ids)
 	}
 	// No answer of before counts for it any more.
-	again := minted(got.result.Pause)
+	again := minted(got.result.Asked.Pause(Name))
 	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); code(err) != agui.PartialResume {
 		t.Errorf("%v", err)
 	}
@@ -255,7 +255,7 @@ func TestLeftBehindEndings(t *testing.T) {
 				t.Fatalf("%+v", got.result)
 			}
 			last := play(t, got.result.Next.Run, l, c.second...)
-			if last.result.Next != nil || last.result.Lost || last.result.Finish.Type != c.want || last.result.Doubt != (c.want == agui.Unknown) {
+			if last.result.Next != nil || last.result.Fate == translate.Lost || last.result.Finish.Type != c.want || (last.result.Fate == translate.InDoubt) != (c.want == agui.Unknown) {
 				t.Errorf("%+v", last.result)
 			}
 		})
@@ -267,7 +267,7 @@ func TestLeftBehindEndings(t *testing.T) {
 		if got.result.Next == nil {
 			t.Fatalf("%+v", got.result)
 		}
-		if last := play(t, got.result.Next.Run, l, stream...); last.result.Next != nil || last.result.Doubt || last.result.Finish.Type != agui.RunFinished {
+		if last := play(t, got.result.Next.Run, l, stream...); last.result.Next != nil || last.result.Fate == translate.InDoubt || last.result.Finish.Type != agui.RunFinished {
 			t.Errorf("%+v", last.result)
 		}
 	})
@@ -286,7 +286,7 @@ func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	_, run := answering(t, p, l, input(t, entries(p, yes, no)))
 	next := play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")).result.Next
 	got := play(t, next.Run, l, started, callEnds("b"), asks("af-b", "b"), withOutcome(schemaNew, "af-b"))
-	list := got.result.Pause.Interrupts
+	list := got.result.Asked.Interrupts
 	if len(list) != 2 || list[0].Native != "af-b" || list[1].Native != "af-a" {
 		t.Errorf("%+v", list)
 	}
@@ -327,14 +327,14 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 			if sent(res.Next.Out, "resume").Exists() {
 				t.Errorf("body %s", res.Next.Out.Body)
 			}
-			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).result; len(paused.Pause.Interrupts) != 1 || paused.Next != nil {
+			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).result; len(paused.Asked.Pause(Name).Interrupts) != 1 || paused.Next != nil {
 				t.Errorf("%+v", paused)
 			}
 			// A pause comes first: the messages come again with its answer.
 			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
 			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
 			stream := asking(finish("b"), "", "b")
-			if res := play(t, run, l, append([]string{started, result("a", "done")}, stream[1:]...)...).result; res.Next != nil || len(res.Pause.Interrupts) != 1 {
+			if res := play(t, run, l, append([]string{started, result("a", "done")}, stream[1:]...)...).result; res.Next != nil || len(res.Asked.Interrupts) != 1 {
 				t.Errorf("%+v", res)
 			}
 		})

@@ -55,7 +55,7 @@ func FuzzApproved(f *testing.F) {
 		in = in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), carried))
 		fresh := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
 		in = kit.WithoutApprovals(in, kit.Approvals(in.Raw)) // as proxy does
-		out, run, err := d.Begin(translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: kit.WithoutApprovals(in.WithMessages(fresh), kit.Approvals(in.WithMessages(fresh).Raw)).Messages})
+		out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: kit.WithoutApprovals(in.WithMessages(fresh), kit.Approvals(in.WithMessages(fresh).Raw)).Messages})
 		if err != nil {
 			return
 		}

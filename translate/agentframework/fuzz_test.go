@@ -108,11 +108,11 @@ func checkPlayed(t *testing.T, p played) {
 	if p.result.Next != nil && !json.Valid(p.result.Next.Out.Body) {
 		t.Fatalf("next body %s", p.result.Next.Out.Body)
 	}
-	pause := p.result.Pause
+	pause := p.result.Asked.Pause(Name)
 	if len(pause.Interrupts) == 0 {
 		return
 	}
-	if p.result.Lost || p.result.Doubt || p.result.Next != nil || p.result.Finish.Get("outcome").Exists() || p.result.Finish.Get("interrupt").Exists() {
+	if p.result.Fate == translate.Lost || p.result.Fate == translate.InDoubt || p.result.Next != nil || p.result.Finish.Get("outcome").Exists() || p.result.Finish.Get("interrupt").Exists() {
 		t.Fatalf("a pause beside another end: %+v", p.result)
 	}
 	if _, err := json.Marshal(pause); err != nil {

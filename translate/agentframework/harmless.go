@@ -31,7 +31,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 }
 
 // newMessages is the run that brings the messages beside the answers.
-func newMessages(r translate.Request) translate.Out {
+func newMessages(r *translate.Request) translate.Out {
 	out := kit.NewMessages(r)
 	in := r.Input
 	in.Raw = out.Body

@@ -78,7 +78,7 @@ func speaks(t agui.Type) bool {
 
 // sortedBeside emits what the run has still to tell, and such snapshots around it; only that if there is nothing to sort, or
 // the client's messages are not known.
-func sortedBeside(r translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
+func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
 	first, last := parted(r, beside)
 	told, ok := folded(tell)
 	ok = ok && len(last) > 0
@@ -95,12 +95,12 @@ func sortedBeside(r translate.Request, beside []agui.Message, tell []agui.Event,
 
 // untaken says whether messages stand before results for good: those beside the answers of a run that failed.
 func (a *answered) untaken(res translate.Result) bool {
-	failed := res.Lost || res.Doubt || res.Finish.Type == agui.RunErrored && !res.Nothing
+	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched
 	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
 }
 
 // sortedAtEnd is what a run has still to tell, with such snapshots around it.
-func sortedAtEnd(r translate.Request, tell []agui.Event) (list []agui.Event) {
+func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
 		list, tell = tell[:1:1], tell[1:]
 	}
@@ -165,7 +165,7 @@ func folded(events []agui.Event) (list []agui.Message, ok bool) {
 	return list, true
 }
 
-func parted(r translate.Request, beside []agui.Message) (first, last []agui.Message) {
+func parted(r *translate.Request, beside []agui.Message) (first, last []agui.Message) {
 	if r.Transcript == nil || len(beside) == 0 {
 		return nil, nil
 	}

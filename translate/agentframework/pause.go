@@ -140,10 +140,10 @@ func readOutcome(i gjson.Result) ask {
 
 // paused is the result of a run that asks.
 func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) translate.Result {
-	p := agui.Pause{Dialect: Name, Interrupts: open, Private: agui.MustMarshal(k)}
+	asked := translate.Asked{Interrupts: open, Private: agui.MustMarshal(k), Shown: run.native}
 	if run.native {
-		p.Native, p.NativeFinish = run.taken, slices.Clone(finish.JSON)
+		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
 	}
 	finish = kit.WithoutOutcome(finish)
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Pause: p, Announced: run.native}
+	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked}
 }

@@ -32,7 +32,7 @@ type stage struct {
 // A resumption is a resumed run of the client, over all its exchanges.
 type resumption struct {
 	d    *Dialect
-	r    translate.Request
+	r    *translate.Request
 	kept kept
 	base []agui.Message // what the backend gets of the conversation
 	id   string         // of the message that is sent to answer, and never kept
@@ -53,7 +53,7 @@ type resumption struct {
 type told struct{ id, content string }
 
 // resume begins the run that carries the answers.
-func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	k, ok := keptOf(r.Pause)
 	if !ok {
 		return translate.Out{}, nil, kit.Unreadable()
@@ -86,7 +86,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, translate.Run, err
 	return first.Out, first.Run, nil
 }
 
-func shownCalls(r translate.Request) map[string]bool {
+func shownCalls(r *translate.Request) map[string]bool {
 	shown := map[string]bool{}
 	if r.Transcript != nil {
 		for _, c := range r.Transcript.Calls() {

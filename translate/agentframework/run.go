@@ -14,7 +14,7 @@ import (
 // A run translates one exchange: it takes out of the stream by what the framework asks, and repairs what clients fail on.
 type run struct {
 	d *Dialect
-	r translate.Request
+	r *translate.Request
 	// native: the client is shown all as it comes, and what is taken out here is only read.
 	native bool
 
@@ -45,7 +45,7 @@ type run struct {
 	calls map[uint64]struct{}
 }
 
-func newRun(d *Dialect, r translate.Request) *run {
+func newRun(d *Dialect, r *translate.Request) *run {
 	return &run{d: d, r: r, native: r.Show == translate.ShowNative, askAt: map[string]int{}, gone: map[string]bool{},
 		calls: map[uint64]struct{}{}}
 }
@@ -238,7 +238,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if run.answered != nil && res.Next == nil {
 		run.answered.release(keep)
 	}
-	if len(res.Pause.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
+	if len(res.Asked.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
 		// A resumed workflow of 1.0.0rc7 to 1.0.1 ends its text behind the end of the run (RAN).
 		for _, id := range run.texts.ids {
 			say(textEnd(string(id)))
@@ -253,8 +253,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	if e.Event.Type == agui.RunFinished {
-		if p, clean, ok := run.dotnet.Paused(run.r, e.Event); ok {
-			return translate.Result{Finish: clean, Pause: p}
+		if asked, clean, ok := run.dotnet.Paused(run.r, e.Event); ok {
+			return translate.Result{Finish: clean, Asked: asked}
 		}
 	}
 	if run.answered != nil {
@@ -263,8 +263,8 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunFinished {
 		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
-			if p, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
-				return translate.Result{Finish: clean, Pause: p}
+			if asked, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
+				return translate.Result{Finish: clean, Asked: asked}
 			}
 		}
 		if list, k := run.open(e.Event); len(list) > 0 {

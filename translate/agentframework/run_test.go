@@ -58,7 +58,7 @@ func TestPauseRun(t *testing.T) {
 	if strings.Contains(p.text(), "confirm") || p.result.Finish.Get("interrupt").Exists() {
 		t.Errorf("residue in %s\n%s", p.text(), p.result.Finish.JSON)
 	}
-	i := p.result.Pause.Interrupts[0]
+	i := p.result.Asked.Interrupts[0]
 	wantObject := `{"reason":"tool_call","message":"Approve running rm?","toolCallId":"a","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"a","name":"rm","arguments":{"path":"a"}}}}}`
 	if i.Native != "a" || string(i.Object) != wantObject {
@@ -120,12 +120,12 @@ func TestWorkflow(t *testing.T) {
 		if got := p.types(); got != "RUN_STARTED" {
 			t.Errorf("%s: told %s", kind, got)
 		}
-		i := p.result.Pause.Interrupts[0]
+		i := p.result.Asked.Interrupts[0]
 		if string(i.Schema()) != want || i.Reason() != "input_required" || i.ToolCallID() != "" || gjson.GetBytes(i.Object, "message").Str != "Which?" {
 			t.Errorf("%s: %s", kind, i.Object)
 		}
-		if len(p.result.Pause.Interrupts) != 1 || len(l.calls) != 0 {
-			t.Errorf("%s: %d interrupts, %d calls", kind, len(p.result.Pause.Interrupts), len(l.calls))
+		if len(p.result.Asked.Interrupts) != 1 || len(l.calls) != 0 {
+			t.Errorf("%s: %d interrupts, %d calls", kind, len(p.result.Asked.Interrupts), len(l.calls))
 		}
 	}
 	p, _ := pausedBy(t, append(append([]string{started}, requests("q", "str", `"Which one?"`)...), finished)...)
@@ -154,8 +154,8 @@ func TestWhatOnlyLooksLikeIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := playPlain(t, c.more, append(append([]string{started}, c.stream...), finished)...)
-			if len(p.result.Pause.Interrupts) > 0 {
-				t.Fatalf("a pause: %s", p.result.Pause.Interrupts[0].Object)
+			if len(p.result.Asked.Interrupts) > 0 {
+				t.Fatalf("a pause: %s", p.result.Asked.Interrupts[0].Object)
 			}
 			got := strings.Split(p.text(), "\n")
 			if len(got) != len(c.stream)+1 {
@@ -183,12 +183,12 @@ func TestConfirmChangesUnderAnotherName(t *testing.T) {
 	second := confirms("c", "a")
 	second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
 	p, _ := playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, second, []string{finished})...)
-	if len(p.result.Pause.Interrupts) != 1 || strings.Contains(p.text(), "ask_user") {
+	if len(p.result.Asked.Interrupts) != 1 || strings.Contains(p.text(), "ask_user") {
 		t.Errorf("told\n%s", p.text())
 	}
 	other := toolCall("b", "search", `{"query":"x"}`)
 	p, _ = playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, other, []string{finished})...)
-	if len(p.result.Pause.Interrupts) != 1 || !strings.Contains(p.text(), "search") {
+	if len(p.result.Asked.Interrupts) != 1 || !strings.Contains(p.text(), "search") {
 		t.Errorf("told\n%s", p.text())
 	}
 }
@@ -207,7 +207,7 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 			if len(l.calls) != 1 || l.calls[0].Name != "rm" || l.calls[0].Args != `{"path":"a"}` {
 				t.Errorf("calls %+v", l.calls)
 			}
-			if i := p.result.Pause.Interrupts; len(i) != 1 || i[0].Native != "i" || i[0].ToolCallID() != "a" {
+			if i := p.result.Asked.Interrupts; len(i) != 1 || i[0].Native != "i" || i[0].ToolCallID() != "a" {
 				t.Errorf("interrupts %+v", i)
 			}
 		})
@@ -219,12 +219,12 @@ func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	l := &log{}
 	l.message(user)
 	l.message(said("a"))
-	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := play(t, run, l, started, callEnds("a"), asks("a", "a"), withOutcome(schemaNew, "a"))
-	if p.types() != "RUN_STARTED" || len(p.result.Pause.Interrupts) != 1 || p.result.Pause.Interrupts[0].ToolCallID() != "a" {
+	if p.types() != "RUN_STARTED" || len(p.result.Asked.Interrupts) != 1 || p.result.Asked.Interrupts[0].ToolCallID() != "a" {
 		t.Errorf("told %s", p.text())
 	}
 }
@@ -234,7 +234,7 @@ func TestStreamThatIsClaimedInTheMiddle(t *testing.T) {
 	stream := asking(withList("a", "b"), "", "a", "b")
 	l := &log{}
 	l.message(user)
-	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func TestSnapshotHasTheClientsIDs(t *testing.T) {
 	for _, m := range []string{user, said("a"), toolMessage("mine", "a", "done"), said("b"), toolMessage("one", "b", "1"), again, toolMessage("two", "b", "2")} {
 		l.message(m)
 	}
-	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestSnapshotHasTheClientsIDs(t *testing.T) {
 func TestNative(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	l := &log{}
-	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,26 +317,40 @@ func TestNative(t *testing.T) {
 			t.Errorf("touched or moved: %s", ev.JSON)
 		}
 	}
-	pause := p.result.Pause
-	if !p.result.Announced || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
+	pause := p.result.Asked.Pause(Name)
+	if !p.result.Asked.Shown || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
 		t.Errorf("%+v", pause)
 	}
 	if k, _ := keptOf(pause); len(k.Siblings) > 0 {
 		t.Errorf("what only asks was taken for calls that wait: %q", k.Siblings)
 	}
 	for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowBoth} {
-		_, run, _ := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: &log{}, Show: show})
-		if p := play(t, run, &log{}, stream...); p.result.Announced || p.result.Pause.Native != nil || p.result.Pause.NativeFinish != nil {
-			t.Errorf("shown the framework's own form: %+v", p.result.Pause)
+		_, run, _ := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &log{}, Show: show})
+		if p := play(t, run, &log{}, stream...); p.result.Asked.Shown || p.result.Asked.Own != nil || p.result.Asked.OwnFinish != nil {
+			t.Errorf("shown the framework's own form: %+v", p.result.Asked)
 		}
 	}
 }
 
 func TestPlainRunGoesAsItCame(t *testing.T) {
-	out, _, err := newDialect(t).Begin(translate.Request{Input: input(t, `"protocolVersion":"1.0"`), Transcript: &log{}})
+	out, _, err := newDialect(t).Begin(&translate.Request{Input: input(t, `"protocolVersion":"1.0"`), Transcript: &log{}})
 	if err != nil || out.Body != nil || out.Resumes {
 		t.Errorf("%+v %v", out, err)
 	}
+}
+
+// verdict is what auto gets to hear of an event, beside a call that is held, if one is.
+func verdict(d *Dialect, ev agui.Event, held agui.Call) translate.Verdict {
+	switch ev.Type {
+	case agui.CallStart:
+		held = agui.Call{ID: ev.Get("toolCallId").Str, Name: ev.Get("toolCallName").Str}
+	case agui.CallArgs, agui.CallEnd:
+	default:
+		if held.ID == "" {
+			return map[bool]translate.Verdict{true: translate.Mine}[d.Sign(ev, &translate.Request{})]
+		}
+	}
+	return d.SignCall(ev, held, &translate.Request{})
 }
 
 func TestSign(t *testing.T) {
@@ -390,7 +404,7 @@ func TestSign(t *testing.T) {
 		"an approval that cannot be read": {`{"type":"CUSTOM","name":"function_approval_request","value":7}`, agui.Call{}, translate.No},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := newDialect(t).Sign(agui.NewEvent([]byte(c.event)), c.held, nil); got != c.want {
+			if got := verdict(newDialect(t), agui.NewEvent([]byte(c.event)), c.held); got != c.want {
 				t.Errorf("verdict %v, want %v", got, c.want)
 			}
 		})
@@ -406,7 +420,7 @@ func TestNew(t *testing.T) {
 
 // Texts that a run leaves open are ended in the order in which they began, and only those.
 func TestOpenTextsAreEnded(t *testing.T) {
-	_, one, err := newDialect(t).Begin(translate.Request{Input: input(t, ""), Transcript: &log{}})
+	_, one, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &log{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func playPlain(t testing.TB, more string, stream ...string) (played, *log) {
 	t.Helper()
 	l := &log{}
 	l.message(user)
-	_, run, err := newDialect(t).Begin(translate.Request{Input: input(t, more), Transcript: l})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, more), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,10 +165,10 @@ func playPlain(t testing.TB, more string, stream ...string) (played, *log) {
 func pausedBy(t testing.TB, stream ...string) (agui.Pause, *log) {
 	t.Helper()
 	p, l := playPlain(t, "", stream...)
-	if len(p.result.Pause.Interrupts) == 0 {
+	if len(p.result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", p.text())
 	}
-	return minted(p.result.Pause), l
+	return minted(p.result.Asked.Pause(Name)), l
 }
 
 func minted(p agui.Pause) agui.Pause {
@@ -233,9 +233,9 @@ func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *log, in agui.RunInput
 	if answers, err = admitted(p, answers); err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers}
+	r := &translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers}
 	for _, c := range change {
-		c(&r)
+		c(r)
 	}
 	out, run, err := d.Begin(r)
 	if err == nil && !json.Valid(out.Body) {

@@ -65,7 +65,7 @@ func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 // play gives a stream to a run and returns what the client gets, the terminal event apart.
 func play(t testing.TB, d translate.Dialect, p agui.Pause, stream ...string) (shown []agui.Event, res translate.Result, err error) {
 	t.Helper()
-	_, run, err := d.Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}, Pause: p})
+	_, run, err := d.Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}, Pause: p})
 	if err != nil {
 		return nil, res, err
 	}
@@ -125,8 +125,8 @@ func TestFinding(t *testing.T) {
 			if got := jsons(shown); !slices.Equal(got, c.shown) {
 				t.Errorf("shown\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.shown, "\n"))
 			}
-			if res.Pause.Dialect != c.dialect || (len(res.Pause.Interrupts) > 0) != (c.dialect != "") {
-				t.Errorf("found %+v, want %q", res.Pause, c.dialect)
+			if asks := len(res.Asked.Interrupts) > 0; asks != (c.dialect != "") || asks && res.Spoke != c.dialect {
+				t.Errorf("found %+v, want %q", res.Asked, c.dialect)
 			}
 			if last := c.stream[len(c.stream)-1]; c.dialect == "" && agui.PeekType([]byte(last)).Terminal() && string(res.Finish.JSON) != last {
 				t.Errorf("finish %s", res.Finish.JSON)
@@ -160,7 +160,7 @@ func TestWarnsOnceOfEachKind(t *testing.T) {
 func TestBegin(t *testing.T) {
 	d := both(t, nil)
 	begin := func(more string, p agui.Pause, answers ...agui.Answer) (translate.Out, error) {
-		out, run, err := d.Begin(translate.Request{Input: parse(t, more), Transcript: noTranscript{}, Pause: p, Answers: answers})
+		out, run, err := d.Begin(&translate.Request{Input: parse(t, more), Transcript: noTranscript{}, Pause: p, Answers: answers})
 		if (run == nil) == (err == nil) {
 			t.Errorf("run %v, error %v", run, err)
 		}
@@ -231,7 +231,7 @@ func TestAnswers(t *testing.T) {
 
 // What nobody looks into costs nothing.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
-	_, run, err := both(t, nil).Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
+	_, run, err := both(t, nil).Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func FuzzAnswers(f *testing.F) {
 			if pause.ID == "" || len(answers) != 1 || answers[0].ID != "a" {
 				continue
 			}
-			out, _, err := d.Begin(translate.Request{Input: in, Transcript: noTranscript{}, Pause: pause, Answers: answers})
+			out, _, err := d.Begin(&translate.Request{Input: in, Transcript: noTranscript{}, Pause: pause, Answers: answers})
 			if err != nil && !refused(err) || err == nil && (!json.Valid(out.Body) || !out.Resumes) {
 				t.Fatalf("%s %v", out.Body, err)
 			}

@@ -18,7 +18,7 @@ func TestManyHeldCalls(t *testing.T) {
 		"one huge": {1, 9 << 20, 0},
 	} {
 		d := auto.New([]translate.Dialect{&stub{name: "s", when: "never"}}, auto.Options{})
-		_, run, err := d.Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
+		_, run, err := d.Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,9 +50,6 @@ func New(list []translate.Dialect, o Options) *Dialect {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect. Nobody asks auto.
-func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
-
 // Finds implements translate.Finder.
 func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
 
@@ -157,7 +154,7 @@ func (d *Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui
 
 // Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as
 // the dialect of the route would send it, if that is known, and its stream is looked at all the same.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	known := d.byName(r.Pause.Dialect)
 	switch {
 	case r.Pause.ID != "" && known == nil:
@@ -167,7 +164,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	case known == nil:
 		var out translate.Out
 		if in := d.Disarmed(r.Input, r.Passed); len(in.Raw) != len(r.Input.Raw) {
-			r.Input, out.Body = in, in.Raw
+			r, out.Body = r.With(in, r.New), in.Raw
 		}
 		return out, d.begin(r), nil
 	}
@@ -177,7 +174,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	return out, found, err
 }
 
-func (d *Dialect) begin(r translate.Request) *run {
+func (d *Dialect) begin(r *translate.Request) *run {
 	found := &run{d: d, r: r}
 	for _, one := range d.list {
 		if e, ok := one.(translate.Early); ok {

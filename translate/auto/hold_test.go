@@ -24,7 +24,7 @@ type stub struct {
 
 func (s *stub) Name() string                                             { return s.name }
 func (s *stub) Answers(agui.RunInput, agui.Pause) ([]agui.Answer, error) { return nil, nil }
-func (s *stub) Begin(translate.Request) (translate.Out, translate.Run, error) {
+func (s *stub) Begin(*translate.Request) (translate.Out, translate.Run, error) {
 	return translate.Out{Body: []byte("dropped")}, s, s.err
 }
 
@@ -40,22 +40,19 @@ func (s *stub) End(e translate.End) (translate.Result, error) {
 	s.fed = append(s.fed, string(e.Event.JSON))
 	return translate.Result{
 		Before: []agui.Event{agui.NewEvent([]byte(`{"type":"CUSTOM","name":"last"}`))}, Finish: e.Event,
-		Pause: agui.Pause{Interrupts: []agui.Interrupt{{Native: "n"}}},
+		Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n"}}},
 	}, nil
 }
 
-func (s *stub) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
-	args := held.Args
+func (s *stub) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch {
-	case ev.Type == s.when && strings.Contains(args, "yes"):
+	case ev.Type == s.when && strings.Contains(c.Args, "yes"):
 		return translate.Mine
-	case ev.Type == agui.CallStart && held.ID == "" && ev.Get("toolCallName").Str == "maybe",
-		ev.Type == agui.CallChunk && held.ID == "" && ev.Get("toolCallName").Str == "maybe",
-		ev.Type == agui.CallEnd && held.ID == "" && ev.Get("toolCallId").Str == "orphan":
-		return translate.Hold
-	case strings.Contains(args, "no"):
+	case strings.Contains(c.Args, "no"):
 		return translate.No
-	case held.ID != "" && ev.Get("toolCallId").Str == held.ID:
+	case ev.Type == agui.CallEnd && c.ID == "" && ev.Get("toolCallId").Str == "orphan":
+		return translate.Hold
+	case c.Name == "maybe" && (ev.Get("toolCallId").Str == c.ID || ev.Type == agui.CallChunk):
 		return translate.Hold
 	}
 	return translate.No
@@ -222,8 +219,8 @@ func TestHolding(t *testing.T) {
 			if !slices.Equal(second.fed, c.fed) || first.fed != nil {
 				t.Errorf("fed\n%s, want\n%s", strings.Join(second.fed, "\n"), strings.Join(c.fed, "\n"))
 			}
-			if c.fed != nil && res.Pause.Dialect != "second" {
-				t.Errorf("dialect %q", res.Pause.Dialect)
+			if c.fed != nil && res.Spoke != "second" {
+				t.Errorf("dialect %q", res.Spoke)
 			}
 		})
 	}
@@ -271,7 +268,7 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := auto.New([]translate.Dialect{af, new(standard.Dialect)}, auto.Options{})
-			_, run, err := d.Begin(translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
+			_, run, err := d.Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,8 +288,8 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 				t.Errorf("told %d before the end: %q", got, shown)
 			}
 			res, err := run.End(end)
-			if err != nil || res.Pause.Dialect != c.dialect {
-				t.Fatalf("found %q %v", res.Pause.Dialect, err)
+			if err != nil || res.Spoke != c.dialect {
+				t.Fatalf("found %q %v", res.Spoke, err)
 			}
 			for _, ev := range res.Before {
 				shown = append(shown, string(ev.JSON))

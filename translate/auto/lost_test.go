@@ -53,7 +53,7 @@ func TestLostInterruptIsLogged(t *testing.T) {
 				if c.more == "" {
 					c.more = `"state":{}`
 				}
-				r := translate.Request{Input: parse(t, c.more), Transcript: called{calls: []agui.Call{{ID: "A", Name: "delete_files", Ended: true}}}, Pause: agui.Pause{Dialect: c.route}}
+				r := &translate.Request{Input: parse(t, c.more), Transcript: called{calls: []agui.Call{{ID: "A", Name: "delete_files", Ended: true}}}, Pause: agui.Pause{Dialect: c.route}}
 				_, run, err := d.Begin(r)
 				if err != nil {
 					t.Fatal(err)
@@ -66,7 +66,7 @@ func TestLostInterruptIsLogged(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if res, err := run.End(end); err != nil || res.Finish.Edited != (len(res.Pause.Interrupts) > 0) {
+				if res, err := run.End(end); err != nil || res.Finish.Edited != (len(res.Asked.Interrupts) > 0) {
 					t.Fatalf("%+v %v", res, err)
 				}
 			}

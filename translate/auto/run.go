@@ -26,7 +26,7 @@ const (
 // A run passes a stream on until a dialect claims it.
 type run struct {
 	d *Dialect
-	r translate.Request
+	r *translate.Request
 
 	sent  translate.Restorer // of what went out; nil if nothing is to be restored
 	found translate.Run      // nil until somebody claimed the stream
@@ -99,14 +99,14 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if who := kit.Announced(ev); who == kit.Mastra || who == kit.CrewAI {
 			run.foreign = who
 		}
-		if v, one := run.ask(ev); v == translate.Mine {
+		if one := run.ask(ev); one != nil {
 			return run.take(one, ev, emit)
 		}
 		if run.lone != nil {
 			run.release(run.lone, emit)
 		}
 	case agui.MessagesSnapshot:
-		if v, one := run.ask(ev); v == translate.Mine {
+		if one := run.ask(ev); one != nil {
 			return run.take(one, ev, emit)
 		}
 		if run.sent != nil {
@@ -160,7 +160,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	}
 	v, one := translate.No, translate.Dialect(nil)
 	if !run.declared(ev) {
-		v, one = run.askOf(ev, agui.Call{})
+		v, one = run.askOf(ev, begun(ev))
 	}
 	switch {
 	case v == translate.Mine:
@@ -216,21 +216,48 @@ func (run *run) hash(ev agui.Event) uint64 {
 	return maphash.String(run.d.seed, agui.View(ev.JSON).Get("toolCallId").Str)
 }
 
-// ask asks about an event that is of no call, beside each call that is held.
-func (run *run) ask(ev agui.Event) (translate.Verdict, translate.Dialect) {
-	for _, h := range run.held {
-		if v, one := run.askOf(ev, h.call); v == translate.Mine {
-			return v, one
-		}
+// begun is the call that an event begins, as far as that tells it. It is valid as long as the event is.
+func begun(ev agui.Event) agui.Call {
+	if ev.Type == agui.CallEnd {
+		return agui.Call{Ended: true} // it never began
 	}
-	return run.askOf(ev, agui.Call{})
+	view := agui.View(ev.JSON)
+	c := agui.Call{ID: view.Get("toolCallId").Str, Name: view.Get("toolCallName").Str}
+	if ev.Type == agui.CallChunk && c.Name != "" {
+		c.Args = view.Get("delta").Str
+	}
+	return c
 }
 
-// askOf asks the dialects in order: the first "mine", else "hold" if one of them wants to wait.
+// ask asks who the event at hand is of: beside each call that is held, then alone. nil: nobody.
+func (run *run) ask(ev agui.Event) translate.Dialect {
+	for _, h := range run.held {
+		if v, one := run.askOf(ev, h.call); v == translate.Mine {
+			return one
+		}
+	}
+	return run.signer(ev)
+}
+
+// signer is the first dialect that says that the event is its own.
+func (run *run) signer(ev agui.Event) translate.Dialect {
+	for _, one := range run.d.list {
+		if signer, ok := one.(translate.Signer); ok && signer.Sign(ev, run.r) {
+			return one
+		}
+	}
+	return nil
+}
+
+// askOf asks about a call, the dialects in their order: the first "mine", else "hold" if one of them wants to wait.
 func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, translate.Dialect) {
 	verdict := translate.No
 	for _, one := range run.d.list {
-		switch one.Sign(ev, call, run.r.Transcript) {
+		signer, ok := one.(translate.CallSigner)
+		if !ok {
+			continue
+		}
+		switch signer.SignCall(ev, call, run.r) {
 		case translate.Mine:
 			return translate.Mine, one
 		case translate.Hold:
@@ -282,10 +309,10 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err error) {
 	h := run.last
 	v, one := run.askOf(ev, h.call)
-	if v != translate.Mine && ev.Type == agui.Custom {
-		v, one = run.askOf(ev, agui.Call{})
+	if one == nil && ev.Type == agui.Custom {
+		one = run.signer(ev)
 	}
-	if v == translate.Mine {
+	if one != nil {
 		return true, run.take(one, ev, emit)
 	}
 	answered := ev.Type == agui.CallResult && ev.Get("toolCallId").Str == h.call.ID
@@ -409,7 +436,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		run.release(run.last, func(ev agui.Event) { before = append(before, ev) })
 	}
 	if run.found == nil && e.Event.Type.Terminal() {
-		if v, one := run.ask(e.Event); v == translate.Mine {
+		if one := run.ask(e.Event); one != nil {
 			held, err := run.takeEnd(one)
 			if before = append(before, held...); err != nil {
 				return translate.Result{}, err
@@ -423,8 +450,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	res, err := run.found.End(e)
 	res.Before = append(before, res.Before...)
-	if len(res.Pause.Interrupts) > 0 {
-		res.Pause.Dialect = run.name
+	if len(res.Asked.Interrupts) > 0 || res.Next != nil {
+		res.Spoke = run.name
 		return res, err
 	}
 	if run.foreign == kit.Mastra {

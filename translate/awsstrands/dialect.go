@@ -56,6 +56,8 @@ import (
 // Name of the dialect.
 const Name = "aws-strands"
 
+var _ translate.Signer = (*Dialect)(nil)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	rules strandsapi.Rules
@@ -80,31 +82,31 @@ func (*Dialect) Name() string { return Name }
 // FieldsOnly implements translate.FieldReader.
 func (*Dialect) FieldsOnly(string) bool { return true }
 
-// Sign implements translate.Dialect: an interrupt outcome in which every interrupt is Strands', by metadata.strandsName or by
+// Sign implements translate.Signer: an interrupt outcome in which every interrupt is Strands', by metadata.strandsName or by
 // an id of its making. An id tool:<x>:<y> could be anybody's, so x has to be a call that was seen.
-func (*Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate.Verdict {
-	if held.ID != "" || ev.Type != agui.RunFinished {
-		return translate.No // the same was asked without a call
+func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
+	if ev.Type != agui.RunFinished {
+		return false
 	}
-	verdict := translate.No
+	mine := false
 	var seen map[string]agui.Call
 	for i := range kit.Interrupts(ev) {
-		verdict = translate.Mine
+		mine = true
 		id, ok := strandsapi.ParseID(text(i, "id"))
 		if text(i.Get("metadata"), "strandsName") != "" {
 			continue
 		}
 		if ok && !id.Python && id.Kind == strandsapi.FromTool {
 			if seen == nil {
-				seen = calls(t)
+				seen = calls(r.Transcript)
 			}
 			ok = seen[id.ToolUseID].ID != ""
 		}
 		if !ok {
-			return translate.No
+			return false
 		}
 	}
-	return verdict
+	return mine
 }
 
 // calls are those that the client has seen, by their ids.
@@ -123,7 +125,7 @@ func calls(t agui.Transcript) map[string]agui.Call {
 
 // Begin implements translate.Dialect. A plain run goes as it came, but for calls that an ended pause has left without a result
 // and for the protocolVersion, which is younger than the adapters.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
 		in := withoutHeld(r.Input, r.Ended, agui.Pause{})
@@ -140,7 +142,6 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	return out, &run{d: d, r: r, cuts: gone}, nil
 }
 
-func (d *Dialect) plainRun(r translate.Request, gone []cut) *run {
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return &run{d: d, r: r, cuts: gone}
+func (d *Dialect) plainRun(r *translate.Request, gone []cut) *run {
+	return &run{d: d, r: r.Plain(), cuts: gone}
 }

@@ -36,22 +36,22 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string) {
 		l := &log{}
 		d := dialect(t, "")
-		_, run, err := d.Begin(translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
+		_, run, err := d.Begin(&translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(stream, "\n")
 		for _, line := range lines {
-			d.Sign(agui.NewEvent([]byte(line)), agui.Call{}, l)
+			d.Sign(agui.NewEvent([]byte(line)), &translate.Request{Transcript: l})
 		}
 		res := play(t, run, l, lines...)
-		if len(res.Pause.Interrupts) == 0 {
+		if len(res.Asked.Interrupts) == 0 {
 			return
 		}
-		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !json.Valid(res.Pause.Private) {
+		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !json.Valid(res.Asked.Private) {
 			t.Fatalf("%+v", res)
 		}
-		for _, i := range res.Pause.Interrupts {
+		for _, i := range res.Asked.Interrupts {
 			v := gjson.ParseBytes(i.Object)
 			if !json.Valid(i.Object) || v.Get("reason").Type != gjson.String || !json.Valid(i.Private) {
 				t.Fatalf("object %s", i.Object)
@@ -157,18 +157,18 @@ func TestManyQuestions(t *testing.T) {
 	}
 	d := dialect(t, "")
 	ev := agui.NewEvent([]byte(outcome(list...)))
-	if d.Sign(ev, agui.Call{}, l) != translate.Mine {
+	if !d.Sign(ev, &translate.Request{Transcript: l}) {
 		t.Fatal("not claimed")
 	}
-	_, run, err := d.Begin(translate.Request{Input: parse(t, ``), Transcript: l})
+	_, run, err := d.Begin(&translate.Request{Input: parse(t, ``), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	res, err := run.End(translate.End{Event: ev})
-	if err != nil || len(res.Pause.Interrupts) != n || res.Pause.Interrupts[n-1].ToolCallID() != fmt.Sprint("c", n-1) {
-		t.Fatalf("%d interrupts, %v", len(res.Pause.Interrupts), err)
+	if err != nil || len(res.Asked.Interrupts) != n || res.Asked.Interrupts[n-1].ToolCallID() != fmt.Sprint("c", n-1) {
+		t.Fatalf("%d interrupts, %v", len(res.Asked.Interrupts), err)
 	}
-	p := res.Pause
+	p := res.Asked.Pause(Name)
 	p.ID = "p"
 	entries := make([]string, n)
 	for k := range p.Interrupts {
@@ -180,7 +180,7 @@ func TestManyQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := d.Begin(translate.Request{Input: in, Pause: p, Answers: answers, Transcript: l})
+	out, _, err := d.Begin(&translate.Request{Input: in, Pause: p, Answers: answers, Transcript: l})
 	if err != nil || len(gjson.GetBytes(out.Body, "resume").Array()) != n {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestInterrupts(t *testing.T) {
 // What the backend says of the end beside the outcome stays.
 func TestFinishOfAPause(t *testing.T) {
 	l := &log{}
-	_, run, err := dialect(t, "").Begin(translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
+	_, run, err := dialect(t, "").Begin(&translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,42 +119,39 @@ func TestFinishOfAPause(t *testing.T) {
 	if got := string(res.Finish.JSON); got != `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","usage":[1]}` || !res.Finish.Edited {
 		t.Errorf("finish %s", got)
 	}
-	if p := res.Pause; len(p.Interrupts) != 2 || string(p.NativeFinish) != outcome(tsHook, tsAll) || p.Native != nil || string(p.Private) != `{"held":["A"]}` {
+	if p := res.Asked.Pause(Name); len(p.Interrupts) != 2 || string(p.NativeFinish) != outcome(tsHook, tsAll) || p.Native != nil || string(p.Private) != `{"held":["A"]}` {
 		t.Errorf("%+v", p)
 	}
 }
 
 func TestSign(t *testing.T) {
 	seen := &log{calls: []agui.Call{{ID: "A"}}}
-	for event, want := range map[string]translate.Verdict{
-		outcome(tsHook): translate.Mine, outcome(tsTool): translate.Mine, outcome(tsAll): translate.Mine,
-		outcome(pyHook): translate.Mine, outcome(pyTool): translate.Mine, outcome(pyGate): translate.Mine,
-		outcome(tsHook, tsTool):                                          translate.Mine,
-		outcome(`{"id":"tool:A:x","reason":"r"}`):                        translate.Mine, // not published yet: without strandsName
-		outcome(`{"id":"tool:Z:x","reason":"r"}`):                        translate.No,
-		outcome(`{"id":"hook:beforeTools:x","reason":"r"}`):              translate.Mine,
-		outcome(`{"id":"multiagent-hook:beforeNodeCall:n:x"}`):           translate.Mine,
-		outcome(`{"id":"middleware:agentStream:x"}`):                     translate.Mine,
-		outcome(`{"id":"v1:before_tools:x"}`):                            translate.No,
-		outcome(`{"id":"hook:x"}`):                                       translate.No,
-		outcome(`{"id":"x","metadata":{"strandsName":7}}`):               translate.No,
-		outcome(`{"id":"x","metadata":{"reason":"r","tool_name":"rm"}}`): translate.No,
-		outcome(tsHook, `{"id":"x"}`):                                    translate.No,
-		outcome():                                                        translate.No,
-		finished:                                                         translate.No,
-		success:                                                          translate.No,
-		spoken:                                                           translate.No,
-		`{"type":"RUN_FINISHED","outcome":"interrupt"}`:                  translate.No,
-		`{"type":"RUN_FINISHED","type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[` + tsHook + `]}}`: translate.No,
+	for event, want := range map[string]bool{
+		outcome(tsHook): true, outcome(tsTool): true, outcome(tsAll): true,
+		outcome(pyHook): true, outcome(pyTool): true, outcome(pyGate): true,
+		outcome(tsHook, tsTool):                                          true,
+		outcome(`{"id":"tool:A:x","reason":"r"}`):                        true, // not published yet: without strandsName
+		outcome(`{"id":"tool:Z:x","reason":"r"}`):                        false,
+		outcome(`{"id":"hook:beforeTools:x","reason":"r"}`):              true,
+		outcome(`{"id":"multiagent-hook:beforeNodeCall:n:x"}`):           true,
+		outcome(`{"id":"middleware:agentStream:x"}`):                     true,
+		outcome(`{"id":"v1:before_tools:x"}`):                            false,
+		outcome(`{"id":"hook:x"}`):                                       false,
+		outcome(`{"id":"x","metadata":{"strandsName":7}}`):               false,
+		outcome(`{"id":"x","metadata":{"reason":"r","tool_name":"rm"}}`): false,
+		outcome(tsHook, `{"id":"x"}`):                                    false,
+		outcome():                                                        false,
+		finished:                                                         false,
+		success:                                                          false,
+		spoken:                                                           false,
+		`{"type":"RUN_FINISHED","outcome":"interrupt"}`:                  false,
+		`{"type":"RUN_FINISHED","type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[` + tsHook + `]}}`: false,
 	} {
-		if got := dialect(t, "").Sign(agui.NewEvent([]byte(event)), agui.Call{}, seen); got != want {
+		if got := dialect(t, "").Sign(agui.NewEvent([]byte(event)), &translate.Request{Transcript: seen}); got != want {
 			t.Errorf("%s: %v", event, got)
 		}
 	}
-	if dialect(t, "").Sign(agui.NewEvent([]byte(outcome(tsHook))), agui.Call{ID: "A"}, seen) != translate.No {
-		t.Error("asked beside a call")
-	}
-	if dialect(t, "").Sign(agui.NewEvent([]byte(outcome(tsHook))), agui.Call{}, nil) != translate.Mine {
+	if !dialect(t, "").Sign(agui.NewEvent([]byte(outcome(tsHook))), &translate.Request{}) {
 		t.Error("asked without a transcript")
 	}
 }

@@ -17,7 +17,7 @@ import (
 // request before the results of the calls that it holds, and a message between a call and its result is one that models
 // refuse. The history is the record's where the client sends less: Python goes on with it, and TypeScript's snapshot would
 // delete what it leaves out.
-func (d *Dialect) resume(r translate.Request) (translate.Out, []cut, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, []cut, error) {
 	list, err := d.entries(r)
 	if err != nil {
 		return translate.Out{}, nil, err
@@ -34,7 +34,7 @@ func (d *Dialect) resume(r translate.Request) (translate.Out, []cut, error) {
 }
 
 // next is an ordinary run that brings the messages beside the answers.
-func (d *Dialect) next(r translate.Request) *translate.Exchange {
+func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
 	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
@@ -43,7 +43,7 @@ func (d *Dialect) next(r translate.Request) *translate.Exchange {
 }
 
 // entries are the resume array. Two questions with one id are one to the adapters: they take one answer only.
-func (d *Dialect) entries(r translate.Request) (json.RawMessage, error) {
+func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent, came := map[string]string{}, entriesOf(r.Input)
 	for n, a := range r.Answers {

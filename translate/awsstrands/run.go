@@ -14,7 +14,7 @@ import (
 // A run translates one exchange. All that is Strands' stands in the terminal event.
 type run struct {
 	d    *Dialect
-	r    translate.Request
+	r    *translate.Request
 	lost strandsapi.Lost
 	cuts []cut // what the client has, and the backend was not sent
 	// worked says that the backend did more than to begin: a run that is refused ends before.
@@ -60,7 +60,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			return run.paused(list, e.Event), nil
 		}
 		if resumes && !run.worked && run.askedByPython() {
-			return translate.Result{Doubt: true}, nil
+			return translate.Result{Fate: translate.InDoubt}, nil
 		}
 		if len(run.r.New) > 0 {
 			res.Next = run.d.next(run.r)
@@ -78,7 +78,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // paused is the result of a run that asks.
 func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
-	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
+	p := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}
 	seen := calls(run.r.Transcript)
 	old := run.cutCalls()
 	for _, native := range list {
@@ -94,7 +94,7 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	}
 	slices.Sort(kept.Held)
 	p.Private = agui.MustMarshal(kept)
-	return translate.Result{Finish: kit.WithoutOutcome(finish), Pause: p}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: p}
 }
 
 // askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a resume so whose hook failed
@@ -112,7 +112,7 @@ func (run *run) refused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
 	if code == agui.BackendLostInterrupt { // a Holdpoint behind this one says it of its own backend
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	}
 	if run.worked {
 		return res
@@ -120,11 +120,11 @@ func (run *run) refused(ev agui.Event) translate.Result {
 	switch code {
 	case "UNKNOWN_INTERRUPT", // TypeScript up to 0.2.3
 		agui.UnknownInterruptID, "INTERRUPT_RESUME_ERROR", agui.InterruptExpired: // Python
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case agui.PartialResume, agui.InvalidPayload, agui.ThreadBusy, agui.PendingInterrupts,
 		"INTERRUPT_SESSION_REQUIRED", "INTERRUPT_SESSION_CAPABILITY_ERROR", "INTERRUPT_RECONCILIATION_ERROR",
 		"SESSION_MANAGER_ERROR", "SESSION_MANAGER_INVALID_TYPE":
-		res.Nothing = true
+		res.Fate = translate.Untouched
 	}
 	return res
 }

@@ -40,15 +40,15 @@ func TestErrorOfAResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			res := play(t, run, &log{}, c.stream...)
-			if res.Lost != c.lost || res.Nothing != c.nothing || (res.Finish.Type == "") != c.lost || res.Next != nil {
+			if (res.Fate == translate.Lost) != c.lost || (res.Fate == translate.Untouched) != c.nothing || (res.Finish.Type == "") != c.lost || res.Next != nil {
 				t.Errorf("%+v", res)
 			}
 		})
 	}
 	t.Run("of a run without answers", func(t *testing.T) {
 		for _, c := range []string{"PENDING_INTERRUPTS", "UNKNOWN_INTERRUPT_ID", "THREAD_BUSY"} {
-			_, run, _ := dialect(t, "").Begin(translate.Request{Input: parse(t, ``), Transcript: &log{}})
-			if res := play(t, run, &log{}, started, failed(c)); res.Lost || res.Nothing || string(res.Finish.JSON) != failed(c) {
+			_, run, _ := dialect(t, "").Begin(&translate.Request{Input: parse(t, ``), Transcript: &log{}})
+			if res := play(t, run, &log{}, started, failed(c)); res.Fate == translate.Lost || res.Fate == translate.Untouched || string(res.Finish.JSON) != failed(c) {
 				t.Errorf("%+v", res)
 			}
 		}
@@ -76,7 +76,7 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res := play(t, run, &log{}, c.stream...); res.Doubt != c.doubt || c.doubt != (res.Finish.Type == "") {
+			if res := play(t, run, &log{}, c.stream...); (res.Fate == translate.InDoubt) != c.doubt || c.doubt != (res.Finish.Type == "") {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -109,7 +109,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res := play(t, run, &log{}, started, outcome(tsAll)); res.Next != nil || len(res.Pause.Interrupts) != 1 {
+		if res := play(t, run, &log{}, started, outcome(tsAll)); res.Next != nil || len(res.Asked.Interrupts) != 1 {
 			t.Errorf("%+v", res)
 		}
 	})
@@ -125,17 +125,17 @@ func TestPlainRun(t *testing.T) {
 		if len(ended) == 1 && ended[0].Dialect == Name {
 			in = in.WithMessages(nil) // nothing of what it held
 		}
-		out, run, err := dialect(t, "").Begin(translate.Request{Input: in, Ended: ended, Transcript: logOf(in)})
+		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: ended, Transcript: logOf(in)})
 		if err != nil || out.Body != nil || out.Resumes || out.ReadOn {
 			t.Errorf("%+v %v", out, err)
 		}
 		for _, end := range []string{finished, success, failed("X"), `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[]}}`} {
-			if res := play(t, run, &log{}, started, spoken, end); string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Pause.Interrupts) > 0 {
+			if res := play(t, run, &log{}, started, spoken, end); string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Asked.Interrupts) > 0 {
 				t.Errorf("%+v", res)
 			}
 		}
 	}
-	out, _, err := dialect(t, "").Begin(translate.Request{Input: parse(t, `"messages":[]`)})
+	out, _, err := dialect(t, "").Begin(&translate.Request{Input: parse(t, `"messages":[]`)})
 	if err != nil || string(out.Body) != `{"threadId":"t1","runId":"r1","messages":[]}` {
 		t.Errorf("%s %v", out.Body, err)
 	}
@@ -161,7 +161,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parse(t, `"messages":[`+c.messages+`]`)
-			out, run, err := dialect(t, "").Begin(translate.Request{Input: in, Ended: []agui.Pause{ended}, Transcript: logOf(in)})
+			out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []agui.Pause{ended}, Transcript: logOf(in)})
 			sent := gjson.GetBytes(out.Body, "messages").Raw
 			if err != nil || sent != "["+c.want+"]" {
 				t.Fatalf("%v\ngot  %s\nwant [%s]", err, sent, c.want)
@@ -207,7 +207,7 @@ func TestLostInterruptIsLogged(t *testing.T) {
 		p := ask(t, tsAll)
 		in := parse(t, array(entryOf(p.Interrupts[0].ID, `false`)))
 		l := logOf(in)
-		_, run, _ := d.Begin(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}, Transcript: l})
+		_, run, _ := d.Begin(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}, Transcript: l})
 		play(t, run, l, append(callOf("C", "free"), state, finished)...)
 	})
 	for name, c := range map[string]struct {
@@ -236,8 +236,8 @@ func TestLostInterruptIsLogged(t *testing.T) {
 			in := parse(t, c.more)
 			for range 2 {
 				l := logOf(in)
-				_, run, _ := d.Begin(translate.Request{Input: in, Transcript: l})
-				if res := play(t, run, l, c.stream...); string(res.Finish.JSON) != c.stream[len(c.stream)-1] || len(res.Pause.Interrupts) > 0 {
+				_, run, _ := d.Begin(&translate.Request{Input: in, Transcript: l})
+				if res := play(t, run, l, c.stream...); string(res.Finish.JSON) != c.stream[len(c.stream)-1] || len(res.Asked.Interrupts) > 0 {
 					t.Fatalf("%+v", res)
 				}
 			}

@@ -156,12 +156,12 @@ func ask(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"}]`)
 	l := logOf(in)
-	_, run, err := dialect(t, "").Begin(translate.Request{Input: in, Transcript: l})
+	_, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stream := slices.Concat([]string{started, state}, callOf("A", "delete_files"), callOf("B", "list_files"), []string{state, outcome(interrupts...)})
-	p := play(t, run, l, stream...).Pause
+	p := play(t, run, l, stream...).Asked.Pause(Name)
 	p.ID = "0123456789abcdef0123456789abcdef"
 	for n := range p.Interrupts { // as proxy does
 		i := &p.Interrupts[n]
@@ -196,7 +196,7 @@ func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...a
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := translate.Request{Input: in, Pause: p, Transcript: logOf(in), Ended: ended}
+	r := &translate.Request{Input: in, Pause: p, Transcript: logOf(in), Ended: ended}
 	for _, i := range p.Interrupts {
 		at := slices.IndexFunc(answers, func(a agui.Answer) bool { return a.ID == i.ID })
 		if at < 0 {

@@ -35,7 +35,7 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	request := translate.Request{Input: in, Came: in.Messages, Transcript: noTranscript{}}
+	request := &translate.Request{Input: in, Came: in.Messages, Transcript: noTranscript{}}
 	text := strings.Repeat("x", 135)
 	for _, name := range All().Names() {
 		list := All()
@@ -60,7 +60,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-func benchmarkEvents(b *testing.B, d translate.Dialect, request translate.Request, body []string) {
+func benchmarkEvents(b *testing.B, d translate.Dialect, request *translate.Request, body []string) {
 	events := []agui.Event{agui.NewEvent([]byte(started))}
 	for _, one := range body {
 		events = append(events, agui.NewEvent([]byte(one)))
@@ -80,14 +80,14 @@ func benchmarkEvents(b *testing.B, d translate.Dialect, request translate.Reques
 			}
 		}
 		res, err := run.End(translate.End{Event: agui.NewEvent([]byte(finished))})
-		if err != nil || shown+len(res.Before) != len(events) || len(res.Pause.Interrupts) > 0 {
+		if err != nil || shown+len(res.Before) != len(events) || len(res.Asked.Interrupts) > 0 {
 			b.Fatalf("%d of %d events, %+v, %v", shown+len(res.Before), len(events), res, err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
 }
 
-func benchmarkPieces(b *testing.B, d translate.Dialect, request translate.Request, p translate.Piece) {
+func benchmarkPieces(b *testing.B, d translate.Dialect, request *translate.Request, p translate.Piece) {
 	const pieces = 1000
 	b.ReportAllocs()
 	for b.Loop() {

@@ -89,10 +89,11 @@ func TestOrder(t *testing.T) {
 		t.Errorf("%s is asked last", names[len(names)-1])
 	}
 	for n, name := range names {
-		verdict := made(t, list, name).Sign(agui.NewEvent([]byte(outcome)), agui.Call{}, noTranscript{})
-		if behind := n > slices.Index(names, standard.Name); behind && verdict != translate.No {
+		signer, _ := made(t, list, name).(translate.Signer)
+		mine := signer != nil && signer.Sign(agui.NewEvent([]byte(outcome)), &translate.Request{Transcript: noTranscript{}})
+		if behind := n > slices.Index(names, standard.Name); behind && mine {
 			t.Errorf("%s is asked behind %s, and takes an outcome", name, standard.Name)
-		} else if name == standard.Name && verdict != translate.Mine {
+		} else if name == standard.Name && !mine {
 			t.Errorf("%s does not take every outcome", name)
 		}
 	}
@@ -169,7 +170,7 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 		if isForeign(d) {
 			continue // it makes its events
 		}
-		_, run, err := d.Begin(translate.Request{Input: parse(t, `{"threadId":"t","runId":"r","tools":[{"name":"x"}]}`), Transcript: noTranscript{}})
+		_, run, err := d.Begin(&translate.Request{Input: parse(t, `{"threadId":"t","runId":"r","tools":[{"name":"x"}]}`), Transcript: noTranscript{}})
 		if err != nil {
 			t.Fatal(err)
 		}

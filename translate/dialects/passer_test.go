@@ -33,10 +33,10 @@ func TestPassesIsTrue(t *testing.T) {
 				}
 				p.edits = rapid.Bool().Draw(rt, "edits")
 				res, _ := p.exchanges(p.request(nil, agui.Pause{}))
-				if len(res.Pause.Interrupts) > 0 {
+				if len(res.Asked.Interrupts) > 0 {
 					p.edits = true
 					list, _ := p.sides[0].seen.Messages()
-					p.exchanges(p.request(list, minted(res.Pause, list)))
+					p.exchanges(p.request(list, minted(res.Asked.Pause(name), list)))
 				}
 			})
 		})
@@ -52,7 +52,7 @@ func TestWhatPasses(t *testing.T) {
 		if isForeign(d) {
 			continue
 		}
-		_, run, err := d.Begin(translate.Request{Input: parse(t, `{"threadId":"t","runId":"r"}`), Transcript: noTranscript{}})
+		_, run, err := d.Begin(&translate.Request{Input: parse(t, `{"threadId":"t","runId":"r"}`), Transcript: noTranscript{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func (s *side) emit(ev agui.Event) {
 }
 
 // exchanges plays a request to its end. false: the dialect refused it.
-func (p *pair) exchanges(r translate.Request) (res translate.Result, went bool) {
+func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool) {
 	for n := range p.sides {
 		s := &p.sides[n]
 		s.seen = newShown(r.Input, s.seen)
@@ -242,8 +242,8 @@ func (p *pair) same(results [2]translate.Result) {
 }
 
 // request draws a run of a thread with the messages; a resume if there is a pause.
-func (p *pair) request(messages []json.RawMessage, pause agui.Pause) translate.Request {
-	r := translate.Request{Pause: pause, Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(p.rt, "show")}
+func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.Request {
+	r := &translate.Request{Pause: pause, Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(p.rt, "show")}
 	body := map[string]any{"threadId": "t", "runId": "r", "messages": messages, "tools": []any{}}
 	if rapid.Bool().Draw(p.rt, "tools") {
 		body["tools"] = []any{map[string]any{"name": "search"}}

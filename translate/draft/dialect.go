@@ -40,6 +40,11 @@ import (
 // Name of the dialect.
 const Name = "draft"
 
+var (
+	_ translate.Signer  = (*Dialect)(nil)
+	_ translate.Decider = (*Dialect)(nil)
+)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	cancel json.RawMessage
@@ -63,25 +68,19 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect: an end with a string outcome, with an interrupt object or with interrupts at the
+// Sign implements translate.Signer: an end with a string outcome, with an interrupt object or with interrupts at the
 // root. Beside an outcome object these are only to be taken out, as is a null outcome, at which the schema of 1.0.0 fails.
-func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
-	if held.ID != "" {
-		return translate.No // the same was asked without a call
-	}
+func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if ev.Type != agui.RunFinished || !ev.Valid() {
-		return translate.No
+		return false
 	}
 	e := readEnd(ev, agui.View(ev.JSON))
-	if e.outcome.Type == gjson.String || isNull(e.outcome) || e.interrupt.IsObject() || e.interrupts.IsArray() {
-		return translate.Mine
-	}
-	return translate.No
+	return e.outcome.Type == gjson.String || isNull(e.outcome) || e.interrupt.IsObject() || e.interrupts.IsArray()
 }
 
 // Begin implements translate.Dialect. A draft backend never gets protocolVersion, which is younger, nor an array without
 // an answer, which a typed v1 server cannot read.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return plainOut(r), d.plainRun(r), nil
 	}
@@ -89,11 +88,11 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r.New = notAbout(r.New, told) // the backend would take it for one more answer
-	return out, &run{d: d, r: r, told: told}, nil
+	beside := notAbout(r.New, told) // the backend would take the others for one more answer
+	return out, &run{d: d, r: r.With(r.Input, beside), told: told}, nil
 }
 
-func plainOut(r translate.Request) translate.Out {
+func plainOut(r *translate.Request) translate.Out {
 	body := agui.DeleteKey(agui.DeleteKey(withoutAbandoned(r).Raw, "protocolVersion"), "resume")
 	if len(body) == len(r.Input.Raw) {
 		return translate.Out{}
@@ -101,9 +100,8 @@ func plainOut(r translate.Request) translate.Out {
 	return translate.Out{Body: body}
 }
 
-func (d *Dialect) plainRun(r translate.Request) *run {
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	return &run{d: d, r: r}
+func (d *Dialect) plainRun(r *translate.Request) *run {
+	return &run{d: d, r: r.Plain()}
 }
 
 func isNull(v gjson.Result) bool { return v.Exists() && v.Type == gjson.Null }

@@ -44,10 +44,10 @@ func TestEndsThatAskNothing(t *testing.T) {
 				c.want = c.given
 			}
 			res := plain(t, started, c.given)
-			if got := string(res.Finish.JSON); got != c.want || res.Finish.Edited != (c.want != c.given) || len(res.Pause.Interrupts) > 0 {
+			if got := string(res.Finish.JSON); got != c.want || res.Finish.Edited != (c.want != c.given) || len(res.Asked.Interrupts) > 0 {
 				t.Errorf("told\n%s (edited: %v), want\n%s", got, res.Finish.Edited, c.want)
 			}
-			native := plainFor(t, translate.Request{Input: input(t, ""), Show: translate.ShowNative}, started, c.given)
+			native := plainFor(t, &translate.Request{Input: input(t, ""), Show: translate.ShowNative}, started, c.given)
 			if string(native.Finish.JSON) != c.given || native.Finish.Edited {
 				t.Errorf("in native form: %s", native.Finish.JSON)
 			}
@@ -56,12 +56,12 @@ func TestEndsThatAskNothing(t *testing.T) {
 }
 
 func TestAnEndThatIsNone(t *testing.T) {
-	_, run, err := newDialect(t, Options{}).Begin(translate.Request{Input: input(t, "")})
+	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, "")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []translate.End{{Cut: true}, {Status: 422, Body: []byte("{}")}, {}} {
-		if res, err := run.End(e); err != nil || res.Finish.Type != agui.Unknown || len(res.Pause.Interrupts) > 0 || res.Lost || res.Nothing {
+		if res, err := run.End(e); err != nil || res.Finish.Type != agui.Unknown || len(res.Asked.Interrupts) > 0 || res.Fate == translate.Lost || res.Fate == translate.Untouched {
 			t.Errorf("%+v: %+v %v", e, res, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestWarning(t *testing.T) {
 
 func begin(t *testing.T, d *Dialect) translate.Run {
 	t.Helper()
-	_, run, err := d.Begin(translate.Request{Input: input(t, "")})
+	_, run, err := d.Begin(&translate.Request{Input: input(t, "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,27 +98,27 @@ func begin(t *testing.T, d *Dialect) translate.Run {
 }
 
 func TestSign(t *testing.T) {
-	for event, want := range map[string]translate.Verdict{
-		ended(`"outcome":"success"`):                                   translate.Mine,
-		ended(`"outcome":"no word of ours"`):                           translate.Mine,
-		ended(`"outcome":null`):                                        translate.Mine, // nobody else is asked for it, and it only goes
-		ended(`"interrupt":{}`):                                        translate.Mine,
-		ended(`"interrupts":[]`):                                       translate.Mine,
-		ended(`"outcome":{"type":"success"},"interrupt":{"id":"a"}`):   translate.Mine,
-		ended(`"outcome":{"type":"interrupt"},"interrupts":[]`):        translate.Mine,
-		ended(`"outcome":{"type":"interrupt","interrupts":[{}]}`):      translate.No, // agui's
-		ended(`"outcome":{"type":"success"},"interrupt":[{"id":"a"}]`): translate.No, // agent-framework's
-		ended(`"interrupt":[{"id":"a","value":{}}]`):                   translate.No,
-		ended(`"interrupt":null,"result":null`):                        translate.No, // harmless to every client: bytes stay
-		ended(`"outcome":7`):                                           translate.No,
-		ended(`"result":{"outcome":"interrupt"}`):                      translate.No,
-		finished: translate.No,
-		errored:  translate.No,
-		`{"type":"CUSTOM","name":"x","outcome":"success"}`:       translate.No,
-		`{"type":"RUN_FINISHED","type":"X","outcome":"success"}`: translate.No,
-		`{"type":"RUN_FINISHED","outcome":"success"`:             translate.No,
+	for event, want := range map[string]bool{
+		ended(`"outcome":"success"`):                                   true,
+		ended(`"outcome":"no word of ours"`):                           true,
+		ended(`"outcome":null`):                                        true, // nobody else is asked for it, and it only goes
+		ended(`"interrupt":{}`):                                        true,
+		ended(`"interrupts":[]`):                                       true,
+		ended(`"outcome":{"type":"success"},"interrupt":{"id":"a"}`):   true,
+		ended(`"outcome":{"type":"interrupt"},"interrupts":[]`):        true,
+		ended(`"outcome":{"type":"interrupt","interrupts":[{}]}`):      false, // agui's
+		ended(`"outcome":{"type":"success"},"interrupt":[{"id":"a"}]`): false, // agent-framework's
+		ended(`"interrupt":[{"id":"a","value":{}}]`):                   false,
+		ended(`"interrupt":null,"result":null`):                        false, // harmless to every client: bytes stay
+		ended(`"outcome":7`):                                           false,
+		ended(`"result":{"outcome":"interrupt"}`):                      false,
+		finished: false,
+		errored:  false,
+		`{"type":"CUSTOM","name":"x","outcome":"success"}`:       false,
+		`{"type":"RUN_FINISHED","type":"X","outcome":"success"}`: false,
+		`{"type":"RUN_FINISHED","outcome":"success"`:             false,
 	} {
-		if got := newDialect(t, Options{}).Sign(agui.NewEvent([]byte(event)), agui.Call{}, nil); got != want {
+		if got := newDialect(t, Options{}).Sign(agui.NewEvent([]byte(event)), &translate.Request{}); got != want {
 			t.Errorf("%s: %v", event, got)
 		}
 	}

@@ -35,7 +35,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string, native bool) {
 		d := newDialect(t, Options{})
 		l := &log{}
-		r := translate.Request{Input: input(t, ""), Transcript: l}
+		r := &translate.Request{Input: input(t, ""), Transcript: l}
 		if native {
 			r.Show = translate.ShowNative
 		}
@@ -46,16 +46,16 @@ func FuzzEvents(f *testing.F) {
 		lines := strings.Split(stream, "\n")
 		res := play(t, run, l, lines...)
 		checkFinish(t, res, native)
-		if len(res.Pause.Interrupts) == 0 {
+		if len(res.Asked.Interrupts) == 0 {
 			return
 		}
-		if _, err := json.Marshal(res.Pause); err != nil {
+		if _, err := json.Marshal(res.Asked); err != nil {
 			t.Fatalf("the pause cannot be stored: %v", err)
 		}
-		for _, i := range res.Pause.Interrupts {
+		for _, i := range res.Asked.Interrupts {
 			checkInterrupt(t, i.Object)
 		}
-		p := minted(res.Pause)
+		p := minted(res.Asked.Pause(Name))
 		for _, payload := range []string{"", `{"approved":true}`} {
 			var entries []string
 			for _, i := range p.Interrupts {
@@ -173,11 +173,11 @@ func FuzzAnswers(f *testing.F) {
 		}
 		d := newDialect(t, Options{})
 		l := &log{}
-		_, run, err := d.Begin(translate.Request{Input: input(t, ""), Transcript: l})
+		_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := play(t, run, l, slices.Concat(openCall, []string{end})...).Pause
+		p := play(t, run, l, slices.Concat(openCall, []string{end})...).Asked.Pause(Name)
 		if len(p.Interrupts) == 0 {
 			return
 		}

@@ -83,15 +83,15 @@ func TestOneInterrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, end := range []string{v1(c.given), ended(`"interrupt":` + c.given), ended(`"outcome":null,"interrupts":null,"interrupt":` + c.given), ended(`"outcome":"whatever","interrupts":[],"interrupt":` + c.given)} {
 				res := plain(t, slices.Concat([]string{started}, stream, []string{end})...)
-				if len(res.Pause.Interrupts) != 1 {
+				if len(res.Asked.Interrupts) != 1 {
 					t.Fatalf("%s: %+v", end, res)
 				}
-				i := res.Pause.Interrupts[0]
+				i := res.Asked.Interrupts[0]
 				if string(i.Object) != c.want || i.Native != c.native || string(i.Private) != c.private {
 					t.Errorf("%s\nnative %q private %s\n%s, want\n%s", end, i.Native, i.Private, i.Object, c.want)
 				}
-				if string(res.Finish.JSON) != finished || string(res.Pause.Private) != `{"form":"object"}` || res.Pause.NativeFinish != nil || res.Pause.Dialect != "draft" {
-					t.Errorf("finish %s, pause %+v", res.Finish.JSON, res.Pause)
+				if string(res.Finish.JSON) != finished || string(res.Asked.Private) != `{"form":"object"}` || res.Asked.OwnFinish != nil {
+					t.Errorf("finish %s, pause %+v", res.Finish.JSON, res.Asked)
 				}
 			}
 		})
@@ -104,7 +104,7 @@ func TestResultBesideAnInterrupt(t *testing.T) {
 		`null`:      {`{"reason":"input_required"}`, ended(`"result":null,"own":2`)},
 	} {
 		res := plain(t, ended(`"outcome":"interrupt","result":`+given+`,"interrupt":{"id":"a"},"own":2`))
-		if got := string(res.Pause.Interrupts[0].Object); got != c.want || string(res.Finish.JSON) != c.finish {
+		if got := string(res.Asked.Interrupts[0].Object); got != c.want || string(res.Finish.JSON) != c.finish {
 			t.Errorf("%s\n%s", got, res.Finish.JSON)
 		}
 	}
@@ -142,11 +142,11 @@ func TestListOfInterrupts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			res := plain(t, started, ended(c.given))
 			var got []string
-			for _, i := range res.Pause.Interrupts {
+			for _, i := range res.Asked.Interrupts {
 				got = append(got, i.Native+" "+string(i.Object))
 			}
-			if strings.Join(got, "; ") != c.want || string(res.Finish.JSON) != c.finish || string(res.Pause.Private) != `{"form":"`+c.form+`"}` {
-				t.Errorf("%s, want\n%s\nfinish %s private %s", strings.Join(got, "; "), c.want, res.Finish.JSON, res.Pause.Private)
+			if strings.Join(got, "; ") != c.want || string(res.Finish.JSON) != c.finish || string(res.Asked.Private) != `{"form":"`+c.form+`"}` {
+				t.Errorf("%s, want\n%s\nfinish %s private %s", strings.Join(got, "; "), c.want, res.Finish.JSON, res.Asked.Private)
 			}
 		})
 	}
@@ -174,9 +174,9 @@ func TestQuestionsInToolCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, end := range []string{ended(`"outcome":"interrupt"`), ended(`"interrupts":[]`)} {
 				stream := slices.Concat([]string{started}, c.stream, []string{end})
-				res := plainFor(t, translate.Request{Input: inputWith(t, c.messages, c.tools)}, stream...)
+				res := plainFor(t, &translate.Request{Input: inputWith(t, c.messages, c.tools)}, stream...)
 				var got []string
-				for _, i := range res.Pause.Interrupts {
+				for _, i := range res.Asked.Interrupts {
 					var o struct{ Reason, Message, ToolCallID string }
 					if err := json.Unmarshal(i.Object, &o); err != nil || i.Native != o.ToolCallID || o.Reason != "tool_call" || string(i.Schema()) != kit.ApprovalSchema {
 						t.Errorf("%s %v", i.Object, err)
@@ -194,7 +194,7 @@ func TestQuestionsInToolCalls(t *testing.T) {
 	}
 	t.Run("an interrupt in the end counts before calls", func(t *testing.T) {
 		res := plain(t, slices.Concat(asks("c1", `{}`), []string{v1(`{"id":"a"}`)})...)
-		if got := res.Pause.Interrupts; len(got) != 1 || got[0].Native != "a" {
+		if got := res.Asked.Interrupts; len(got) != 1 || got[0].Native != "a" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -203,23 +203,23 @@ func TestQuestionsInToolCalls(t *testing.T) {
 // A client that is shown the backend's own form gets the end as it came, and the calls again if it asks again.
 func TestPauseInNativeForm(t *testing.T) {
 	native := func(stream ...string) translate.Result {
-		return plainFor(t, translate.Request{Input: input(t, ""), Show: translate.ShowNative}, stream...)
+		return plainFor(t, &translate.Request{Input: input(t, ""), Show: translate.ShowNative}, stream...)
 	}
 	end := v1(`{"id":"a"}`)
-	if res := native(started, end); string(res.Pause.NativeFinish) != end || res.Pause.Native != nil || res.Announced || len(res.Pause.Interrupts) != 1 {
+	if res := native(started, end); string(res.Asked.OwnFinish) != end || res.Asked.Own != nil || res.Asked.Shown || len(res.Asked.Interrupts) != 1 {
 		t.Errorf("%+v", res)
 	}
 	asks := call("c1", "pando_permission_request", `{"x":1}`)
 	res := native(append(slices.Clone(asks), ended(`"outcome":"interrupt"`))...)
-	if !res.Announced || fmt.Sprintf("%s", res.Pause.Native) != fmt.Sprintf("%s", asks) || string(res.Pause.NativeFinish) != ended(`"outcome":"interrupt"`) {
-		t.Errorf("%s, %s", res.Pause.Native, res.Pause.NativeFinish)
+	if !res.Asked.Shown || fmt.Sprintf("%s", res.Asked.Own) != fmt.Sprintf("%s", asks) || string(res.Asked.OwnFinish) != ended(`"outcome":"interrupt"`) {
+		t.Errorf("%s, %s", res.Asked.Own, res.Asked.OwnFinish)
 	}
 }
 
 // What is kept of an event outlives it.
 func TestAPauseOwnsItsBytes(t *testing.T) {
 	end := []byte(v1(`{"id":"a","payload":{"prompt":"p"}}`))
-	_, run, err := newDialect(t, Options{}).Begin(translate.Request{Input: input(t, ""), Show: translate.ShowNative})
+	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Show: translate.ShowNative})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,9 +227,9 @@ func TestAPauseOwnsItsBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := fmt.Sprintf("%s %s %s", res.Pause.Interrupts[0].Object, res.Pause.NativeFinish, res.Finish.JSON)
+	before := fmt.Sprintf("%s %s %s", res.Asked.Interrupts[0].Object, res.Asked.OwnFinish, res.Finish.JSON)
 	clear(end)
-	if after := fmt.Sprintf("%s %s %s", res.Pause.Interrupts[0].Object, res.Pause.NativeFinish, res.Finish.JSON); after != before {
+	if after := fmt.Sprintf("%s %s %s", res.Asked.Interrupts[0].Object, res.Asked.OwnFinish, res.Finish.JSON); after != before {
 		t.Errorf("%s became %s", before, after)
 	}
 }

@@ -15,11 +15,11 @@ import (
 // TakesNew: a resume of the drafts is a key of an ordinary RunAgentInput, which has the whole history in its messages as in
 // every run, and no other place for new ones. A typed server reads both; one that looks at resume alone finds them in the
 // history of the next run. The call that a tool message answers, though, has to be the last but for that.
-func (d *Dialect) resume(r translate.Request) (translate.Out, []agui.Message, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, []agui.Message, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	r.Input = withoutAbandoned(r)
+	r = r.With(withoutAbandoned(r), r.New)
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byMessage:
@@ -67,7 +67,7 @@ func privateOf(i agui.Interrupt) private {
 }
 
 // object is v1's resume. There is no status in it: a denial is in the payload, and so is a cancel.
-func (d *Dialect) object(r translate.Request) (json.RawMessage, error) {
+func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	i, a := r.Pause.Interrupts[0], r.Answers[0]
 	payload := a.Payload
 	if a.Status == agui.Cancelled {
@@ -99,7 +99,7 @@ func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.Ra
 
 // array is v1.5's resume. Metadata of an entry is younger. Answers to interrupts that the backend cannot tell apart go
 // only where they are equal.
-func array(r translate.Request) (json.RawMessage, error) {
+func array(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent := map[string]string{}
 	for n, a := range r.Answers {

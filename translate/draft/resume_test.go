@@ -24,7 +24,7 @@ func TestPlainRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, run, err := newDialect(t, Options{}).Begin(translate.Request{Input: in})
+			out, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: in})
 			if err != nil || run == nil || string(out.Body) != c.want || out.Resumes || out.TakesNew || out.None {
 				t.Errorf("%s %+v %v", out.Body, out, err)
 			}
@@ -87,7 +87,7 @@ func TestResume(t *testing.T) {
 			if res := play(t, run, &log{}, started, ended(`"outcome":"success"`)); string(res.Finish.JSON) != ended(`"outcome":{"type":"success"}`) || res.Next != nil {
 				t.Errorf("%+v", res)
 			}
-			if res := play(t, run, &log{}, v1(`{}`)); len(res.Pause.Interrupts) != 1 {
+			if res := play(t, run, &log{}, v1(`{}`)); len(res.Asked.Interrupts) != 1 {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -95,11 +95,11 @@ func TestResume(t *testing.T) {
 	t.Run("what was kept is not what is answered", func(t *testing.T) {
 		broken := one
 		broken.Interrupts = append(slices.Clone(one.Interrupts), two.Interrupts[1])
-		_, _, err := newDialect(t, Options{}).Begin(translate.Request{Input: input(t, ""), Pause: broken, Answers: make([]agui.Answer, 2)})
+		_, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Pause: broken, Answers: make([]agui.Answer, 2)})
 		if code(err) != agui.StoreUnavailable {
 			t.Error(err)
 		}
-		if _, _, err := newDialect(t, Options{}).Begin(translate.Request{Input: input(t, ""), Pause: one}); code(err) != agui.StoreUnavailable {
+		if _, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Pause: one}); code(err) != agui.StoreUnavailable {
 			t.Error(err)
 		}
 	})
@@ -270,17 +270,17 @@ func TestAbandonedCalls(t *testing.T) {
 	earlier := []agui.Pause{asked, bound}
 	history := user("u1") + "," + assistant("m1", "c1", "c2") + "," + user("u2")
 	for name, c := range map[string]struct {
-		r              translate.Request
+		r              *translate.Request
 		messages, want string
 	}{
-		"goes": {translate.Request{Ended: earlier}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2")},
+		"goes": {&translate.Request{Ended: earlier}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2")},
 		"goes beside an answer": {
-			translate.Request{Ended: earlier[:1], Pause: bound, Answers: []agui.Answer{{Status: agui.Cancelled}}}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2"),
+			&translate.Request{Ended: earlier[:1], Pause: bound, Answers: []agui.Answer{{Status: agui.Cancelled}}}, history, user("u1") + "," + assistant("m1", "c2") + "," + user("u2"),
 		},
-		"stays with a result":           {translate.Request{Ended: earlier}, assistant("m1", "c1") + "," + toolMessage("t", "c1", "x"), assistant("m1", "c1") + "," + toolMessage("t", "c1", "x")},
-		"stays in native form":          {translate.Request{Ended: earlier, Show: translate.ShowNative}, history, history},
-		"stays where nothing was asked": {translate.Request{}, history, history},
-		"stays where it is asked again": {translate.Request{Ended: earlier, Pause: asked, Answers: []agui.Answer{{Status: agui.Cancelled}}}, assistant("m1", "c1"), assistant("m1", "c1") + "," + toolMessage("c1~r1", "c1", `{"approved":false}`)},
+		"stays with a result":           {&translate.Request{Ended: earlier}, assistant("m1", "c1") + "," + toolMessage("t", "c1", "x"), assistant("m1", "c1") + "," + toolMessage("t", "c1", "x")},
+		"stays in native form":          {&translate.Request{Ended: earlier, Show: translate.ShowNative}, history, history},
+		"stays where nothing was asked": {&translate.Request{}, history, history},
+		"stays where it is asked again": {&translate.Request{Ended: earlier, Pause: asked, Answers: []agui.Answer{{Status: agui.Cancelled}}}, assistant("m1", "c1"), assistant("m1", "c1") + "," + toolMessage("c1~r1", "c1", `{"approved":false}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.r.Input = inputWith(t, c.messages, "")

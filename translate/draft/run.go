@@ -28,7 +28,7 @@ func formOf(p agui.Pause) form {
 // A run translates one exchange. All that is a draft's stands in the terminal event.
 type run struct {
 	d    *Dialect
-	r    translate.Request
+	r    *translate.Request
 	told []agui.Message // on a resume by tool messages: those
 }
 
@@ -79,7 +79,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // paused is the result of a run that asks in its terminal event.
 func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
-	p := agui.Pause{Dialect: Name, Private: agui.MustMarshal(pausePrivate{how})}
+	asked := translate.Asked{Private: agui.MustMarshal(pausePrivate{how})}
 	calls := run.calls()
 	var gone []string
 	result := gjson.Result{}
@@ -87,16 +87,16 @@ func (run *run) paused(end end, natives []gjson.Result, how form) translate.Resu
 		result, gone = end.result, []string{"result"}
 	}
 	for _, native := range natives {
-		p.Interrupts = append(p.Interrupts, interrupt(native, how, result, calls))
+		asked.Interrupts = append(asked.Interrupts, interrupt(native, how, result, calls))
 	}
-	return run.result(end, p, gone...)
+	return run.result(end, asked, gone...)
 }
 
-func (run *run) result(end end, p agui.Pause, gone ...string) translate.Result {
+func (run *run) result(end end, asked translate.Asked, gone ...string) translate.Result {
 	if run.r.Show == translate.ShowNative {
-		p.NativeFinish = slices.Clone(end.ev.JSON)
+		asked.OwnFinish = slices.Clone(end.ev.JSON)
 	}
-	return translate.Result{Pause: p, Finish: end.rewritten("", gone...)}
+	return translate.Result{Asked: asked, Finish: end.rewritten("", gone...)}
 }
 
 func (run *run) calls() []agui.Call {

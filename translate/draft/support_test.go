@@ -135,10 +135,10 @@ func newDialect(t testing.TB, o Options) *Dialect {
 // plain plays a stream to a run without answers, for a client that is shown the outcome.
 func plain(t testing.TB, stream ...string) translate.Result {
 	t.Helper()
-	return plainFor(t, translate.Request{Input: input(t, "")}, stream...)
+	return plainFor(t, &translate.Request{Input: input(t, "")}, stream...)
 }
 
-func plainFor(t testing.TB, r translate.Request, stream ...string) translate.Result {
+func plainFor(t testing.TB, r *translate.Request, stream ...string) translate.Result {
 	t.Helper()
 	l := logOf(r.Input.Messages...)
 	r.Transcript = l
@@ -152,7 +152,7 @@ func plainFor(t testing.TB, r translate.Request, stream ...string) translate.Res
 // pausedBy is the pause that a stream ends in, with ids as proxy mints them: <native>~r1, ~r2, ...
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
-	p := plain(t, stream...).Pause
+	p := plain(t, stream...).Asked.Pause(Name)
 	if len(p.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", stream)
 	}
@@ -194,7 +194,7 @@ func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, edit func(
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := translate.Request{Input: in, Pause: p, Transcript: logOf(in.Messages...)}
+	r := &translate.Request{Input: in, Pause: p, Transcript: logOf(in.Messages...)}
 	for _, a := range answers {
 		if p.Interrupt(a.ID) == nil {
 			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
@@ -212,7 +212,7 @@ func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, edit func(
 		r.Answers = append(r.Answers, answers[at])
 	}
 	if edit != nil {
-		edit(&r)
+		edit(r)
 	}
 	return d.Begin(r)
 }

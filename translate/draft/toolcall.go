@@ -57,8 +57,8 @@ func (run *run) callsBefore() map[string]bool {
 // pausedBy is the result of a run that asks by tool calls. A client that is shown the backend's own form has had them; it
 // needs them again only where it asks again.
 func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
-	p := agui.Pause{Dialect: Name, Private: agui.MustMarshal(pausePrivate{byMessage})}
 	native := run.r.Show == translate.ShowNative
+	p := translate.Asked{Private: agui.MustMarshal(pausePrivate{byMessage}), Shown: native}
 	for _, c := range asked {
 		message := question(kit.ParseText(gjson.Result{Type: gjson.String, Str: c.Args}))
 		if message == "" || message == c.Args {
@@ -69,12 +69,10 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}')})
 		if native {
-			p.Native = append(p.Native, frames(c)...)
+			p.Own = append(p.Own, frames(c)...)
 		}
 	}
-	res := run.result(end, p)
-	res.Announced = native
-	return res
+	return run.result(end, p)
 }
 
 // frames are the events of a call.
@@ -96,7 +94,7 @@ func frames(c agui.Call) []json.RawMessage {
 // withoutAbandoned is the input without the calls that asked in an earlier pause and have no result: that pause ended in
 // doubt or in an error, and a model refuses a history with such a call. A client that is shown the backend's own form has
 // one that is its own business.
-func withoutAbandoned(r translate.Request) agui.RunInput {
+func withoutAbandoned(r *translate.Request) agui.RunInput {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
 		for _, i := range p.Interrupts {
@@ -113,7 +111,7 @@ func withoutAbandoned(r translate.Request) agui.RunInput {
 }
 
 // toolMessages are the answers to a pause that was asked by calls: a message for each, in the pause's order.
-func toolMessages(r translate.Request) []agui.Message {
+func toolMessages(r *translate.Request) []agui.Message {
 	list := make([]agui.Message, len(r.Answers))
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
@@ -150,7 +148,7 @@ func approves(payload json.RawMessage) bool {
 
 // history is what the backend needs for its calls to be answered: the client's messages without new ones and without
 // tool messages for those calls, which may be CopilotKit's; the record's where the client's do not have the calls.
-func history(r translate.Request, told []agui.Message) []agui.Message {
+func history(r *translate.Request, told []agui.Message) []agui.Message {
 	list := kit.WithoutMessages(r.Input.Messages, r.New)
 	if !holdsCalls(list, told) {
 		if known, ok := kit.KnownMessages(r); ok {

@@ -29,7 +29,7 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 
 // MessagesBefore is the conversation that a resume goes on with: the request's messages without those beside the answers,
 // or the record's where the client sends fewer (messages: [] is legal); recorded says that it is those.
-func MessagesBefore(r translate.Request) (list []agui.Message, recorded bool) {
+func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	old := WithoutMessages(r.Input.Messages, r.New)
 	var kept []agui.Message
 	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
@@ -58,7 +58,7 @@ func conversation(list []agui.Message) int {
 
 // KnownMessages are all messages that the client has been shown, without those beside the answers, which did not go to
 // the backend yet; false if they are not all known.
-func KnownMessages(r translate.Request) ([]agui.Message, bool) {
+func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	if r.Transcript == nil {
 		return nil, false
 	}
@@ -103,12 +103,12 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 
 // NewMessages is the second exchange of a resume that could not carry the messages beside the answers: an ordinary run
 // that brings them, behind all that the client has been shown.
-func NewMessages(r translate.Request) translate.Out {
+func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
 // WithNewMessages are the messages of that exchange; the list is the caller's own.
-func WithNewMessages(r translate.Request) []agui.Message {
+func WithNewMessages(r *translate.Request) []agui.Message {
 	if messages, ok := KnownMessages(r); ok {
 		return append(messages, r.New...)
 	}

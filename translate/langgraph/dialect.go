@@ -78,35 +78,30 @@ func (*Dialect) Name() string { return Name }
 // FieldsOnly implements translate.FieldReader.
 func (*Dialect) FieldsOnly(string) bool { return true }
 
-// Sign implements translate.Dialect: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
+// Sign implements translate.Signer: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
 // metadata.langgraph, which every version of the adapters has set (READ interrupts.py of 0.0.43 and 0.0.47, RAN on both in
 // TypeScript), or a reason of LangGraph's. The form of an id says nothing: others have 32 hex digits too, and the id map
 // would be no answer to them.
-func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
-	if held.ID != "" {
-		return translate.No // the same was asked without a call
-	}
+func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
-		if kit.Announced(ev) == kit.LangGraph {
-			return translate.Mine
-		}
+		return kit.Announced(ev) == kit.LangGraph
 	case agui.RunFinished:
 		for i := range kit.Interrupts(ev) {
 			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault {
-				return translate.Mine
+				return true
 			}
 		}
 	}
-	return translate.No
+	return false
 }
 
 // Begin implements translate.Dialect.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return plainOut(r.Input.Raw), d.plainRun(&r), nil
+		return plainOut(r.Input.Raw), d.plainRun(r), nil
 	}
-	out, answered, err := d.resume(&r)
+	out, answered, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
@@ -114,12 +109,10 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 }
 
 // Early implements translate.Early: a pause is announced at the end of its run, and what shows where it was asked comes before.
-func (d *Dialect) Early(r translate.Request) translate.Run { return d.plainRun(&r) }
+func (d *Dialect) Early(r *translate.Request) translate.Run { return d.plainRun(r) }
 
 func (d *Dialect) plainRun(r *translate.Request) *run {
-	plain := &run{d: d, r: *r}
-	plain.r.Pause, plain.r.Answers, plain.r.New = agui.Pause{}, nil, nil
-	return plain
+	return &run{d: d, r: r.Plain()}
 }
 
 // plainOut is an ordinary run: as it came, but for what adapters that predate it may choke on (pydantic models that

@@ -31,7 +31,7 @@ func FuzzEvents(f *testing.F) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, custom(idA, approval), finished)
 		plainLog, resumeLog := &log{}, &log{}
-		_, plain, err := d.Begin(translate.Request{Input: input(t, ""), Transcript: plainLog})
+		_, plain, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: plainLog})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	if p.result.Next != nil && !json.Valid(p.result.Next.Out.Body) {
 		t.Fatalf("next body %s", p.result.Next.Out.Body)
 	}
-	pause := p.result.Pause
+	pause := p.result.Asked.Pause(Name)
 	if len(pause.Interrupts) == 0 {
 		return
 	}
@@ -150,10 +150,10 @@ func FuzzAnswers(f *testing.F) {
 			id = ""
 		}
 		p := playPlain(t, d, started, pyCalls, custom(id, strings.TrimSpace(value)), finished)
-		if len(p.result.Pause.Interrupts) == 0 {
+		if len(p.result.Asked.Interrupts) == 0 {
 			return // an announcement of Mastra's
 		}
-		pause := minted(p.result.Pause)
+		pause := minted(p.result.Asked.Pause(Name))
 		body := `{"threadId":"t","runId":"r","messages":[]`
 		if more != "" {
 			body += "," + more

@@ -36,8 +36,8 @@ func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 					t.Errorf("%s was touched", ev.Type)
 				}
 			}
-			pause := p.result.Pause
-			if pause.Dialect != "langgraph" || len(pause.Interrupts) != 1 || pause.Interrupts[0].Native != idA {
+			pause := p.result.Asked.Pause(Name)
+			if len(pause.Interrupts) != 1 || pause.Interrupts[0].Native != idA {
 				t.Fatalf("pause %+v", pause)
 			}
 			want := `{"reason":"langgraph:interrupt","message":"Please confirm","metadata":{"langgraph":{"raw":` + approval + `}}}`
@@ -80,7 +80,7 @@ func TestEndsThatAreNoPause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, d, c.stream...)
-			if p.err != nil || len(p.result.Pause.Interrupts) != 0 || p.result.Lost || p.result.Next != nil {
+			if p.err != nil || len(p.result.Asked.Interrupts) != 0 || p.result.Fate == translate.Lost || p.result.Next != nil {
 				t.Fatalf("%+v", p)
 			}
 			if got := string(p.result.Finish.JSON); got != c.finish || p.result.Finish.Edited {
@@ -115,7 +115,7 @@ func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, newDialect(t, Options{}), append([]string{started}, c.stream...)...)
 			var got []string
-			for _, i := range p.result.Pause.Interrupts {
+			for _, i := range p.result.Asked.Interrupts {
 				got = append(got, i.Native+" "+gjson.GetBytes(i.Object, "metadata.langgraph.raw.action").Str)
 			}
 			if strings.Join(got, ", ") != strings.Join(c.want, ", ") {
@@ -294,11 +294,11 @@ func TestOutcomeDecidesContent(t *testing.T) {
 				stream = append(stream, custom(idA, c.value))
 			}
 			p := playPlain(t, newDialect(t, Options{}), append(stream, withOutcome(c.given))...)
-			if got := objects(p.result.Pause); len(got) != 1 || got[0] != c.want {
+			if got := objects(p.result.Asked.Pause(Name)); len(got) != 1 || got[0] != c.want {
 				t.Errorf("objects\n%s, want\n%s", got, c.want)
 			}
-			if c.value == "" && p.result.Pause.Native != nil {
-				t.Errorf("native events %s where only the outcome came", p.result.Pause.Native)
+			if c.value == "" && p.result.Asked.Own != nil {
+				t.Errorf("native events %s where only the outcome came", p.result.Asked.Own)
 			}
 		})
 	}
@@ -310,11 +310,11 @@ func TestOutcomeOfASubclass(t *testing.T) {
 		return `{"id":"` + idA + `:` + n + `","reason":"tool_call","message":"m` + n + `","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
 	}
 	p := playPlain(t, newDialect(t, Options{}), started, pyCalls, custom(idA, pyHITL), withOutcome(given("0"), given("1")))
-	if got := p.result.Pause.Interrupts; len(got) != 2 || got[0].Native != idA+":0" || got[1].Native != idA+":1" {
+	if got := p.result.Asked.Interrupts; len(got) != 2 || got[0].Native != idA+":0" || got[1].Native != idA+":1" {
 		t.Fatalf("%+v", got)
 	}
 	want := `{"reason":"langgraph:tool_approval","message":"m0","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
-	if got := objects(p.result.Pause)[0]; got != want {
+	if got := objects(p.result.Asked.Pause(Name))[0]; got != want {
 		t.Errorf("object %s, want %s", got, want)
 	}
 }
@@ -322,7 +322,7 @@ func TestOutcomeOfASubclass(t *testing.T) {
 // An opaque terminal event cannot be told, but the question is.
 func TestPauseWithAnOpaqueFinish(t *testing.T) {
 	p := playPlain(t, newDialect(t, Options{}), started, custom(idA, `"x"`), `{"type":"RUN_FINISHED","type":"RUN_FINISHED"}`)
-	if len(p.result.Pause.Interrupts) != 1 || !p.result.Finish.Valid() || p.result.Finish.Get("threadId").Str != "t1" {
+	if len(p.result.Asked.Interrupts) != 1 || !p.result.Finish.Valid() || p.result.Finish.Get("threadId").Str != "t1" {
 		t.Errorf("%+v", p.result)
 	}
 }
@@ -331,28 +331,28 @@ func TestSign(t *testing.T) {
 	uuid4 := "0b5e7c1a2d3f4e5f8a9b0c1d2e3f4a5b"
 	for name, c := range map[string]struct {
 		event string
-		want  translate.Verdict
+		want  bool
 	}{
-		"CUSTOM on_interrupt":              {custom(idA, approval), translate.Mine},
-		"a text":                           {custom("", `"What?"`), translate.Mine},
-		"Mastra's":                         {custom("", `{"type":"mastra_suspend"}`), translate.No},
-		"an object":                        {`{"type":"CUSTOM","name":"on_interrupt","value":{"a":1}}`, translate.No},
-		"another name":                     {`{"type":"CUSTOM","name":"x","value":"a"}`, translate.No},
-		"two types":                        {`{"type":"CUSTOM","type":"CUSTOM","name":"on_interrupt","value":"a"}`, translate.No},
-		"metadata.langgraph":               {withOutcome(adapters("x", "1", "")), translate.Mine},
-		"the adapter's reason":             {withOutcome(`{"id":"x","reason":"langgraph:interrupt"}`), translate.Mine},
-		"an id of 32 hex digits":           {withOutcome(`{"id":"` + idA + `","reason":"r"}`), translate.No},
-		"a random UUID without its dashes": {withOutcome(`{"id":"` + uuid4 + `","reason":"r"}`), translate.No},
-		"another outcome":                  {withOutcome(`{"id":"x","reason":"r"}`), translate.No},
-		"metadata of another kind":         {withOutcome(`{"id":"x","reason":"r","metadata":{"langgraph":null}}`), translate.No},
-		"a plain end":                      {finished, translate.No},
-		"an error":                         {failed, translate.No},
-		"a tool call":                      {`{"type":"TOOL_CALL_START","toolCallId":"x","toolCallName":"confirm_changes"}`, translate.No},
+		"CUSTOM on_interrupt":              {custom(idA, approval), true},
+		"a text":                           {custom("", `"What?"`), true},
+		"Mastra's":                         {custom("", `{"type":"mastra_suspend"}`), false},
+		"an object":                        {`{"type":"CUSTOM","name":"on_interrupt","value":{"a":1}}`, false},
+		"another name":                     {`{"type":"CUSTOM","name":"x","value":"a"}`, false},
+		"two types":                        {`{"type":"CUSTOM","type":"CUSTOM","name":"on_interrupt","value":"a"}`, false},
+		"metadata.langgraph":               {withOutcome(adapters("x", "1", "")), true},
+		"the adapter's reason":             {withOutcome(`{"id":"x","reason":"langgraph:interrupt"}`), true},
+		"an id of 32 hex digits":           {withOutcome(`{"id":"` + idA + `","reason":"r"}`), false},
+		"a random UUID without its dashes": {withOutcome(`{"id":"` + uuid4 + `","reason":"r"}`), false},
+		"another outcome":                  {withOutcome(`{"id":"x","reason":"r"}`), false},
+		"metadata of another kind":         {withOutcome(`{"id":"x","reason":"r","metadata":{"langgraph":null}}`), false},
+		"a plain end":                      {finished, false},
+		"an error":                         {failed, false},
+		"a tool call":                      {`{"type":"TOOL_CALL_START","toolCallId":"x","toolCallName":"confirm_changes"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ev := agui.NewEvent([]byte(c.event))
-			if got := newDialect(t, Options{}).Sign(ev, agui.Call{}, &log{}); got != c.want {
-				t.Errorf("verdict %v, want %v", got, c.want)
+			if got := newDialect(t, Options{}).Sign(ev, &translate.Request{Transcript: &log{}}); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 	if count != len(r.Pause.Interrupts) {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	body := withMessages(r.Input, resumeMessages(*r))
+	body := withMessages(r.Input, resumeMessages(r))
 	body = agui.DeleteKey(body, "protocolVersion")
 	if slices.ContainsFunc(list, func(g group) bool { return g.Way == byArray }) {
 		for _, g := range list {
@@ -81,7 +81,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 		body = agui.SetKey(body, "resume", kit.ResumeArray(r.Input, r.Pause, r.Answers))
 		return translate.Out{Body: body, Resumes: true}, answered, nil
 	}
-	value, err := d.command(*r, list)
+	value, err := d.command(r, list)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
@@ -96,7 +96,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 
 // command is what command.resume becomes: an id map of all that is open, or the value itself where the backend gave
 // no id and nothing else is open.
-func (d *Dialect) command(r translate.Request, list []group) (json.RawMessage, error) {
+func (d *Dialect) command(r *translate.Request, list []group) (json.RawMessage, error) {
 	values := make([]json.RawMessage, len(list))
 	for i, g := range list {
 		v, err := d.value(r, g)
@@ -142,7 +142,7 @@ func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
 }
 
 // value is what interrupt() is to return.
-func (d *Dialect) value(r translate.Request, g group) (json.RawMessage, error) {
+func (d *Dialect) value(r *translate.Request, g group) (json.RawMessage, error) {
 	if g.Shape == hitl || g.Shape == inbox {
 		review, ok := parseReview(g.Shape, g.Value)
 		if !ok || len(review.asks) != len(g.answers) {

@@ -279,7 +279,7 @@ func TestPlainRun(t *testing.T) {
 		`{"threadId":"t","runId":"r","messages":[],"resume":[]}`:                       `{"threadId":"t","runId":"r","messages":[]}`,
 		`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName":"x"}}`: "",
 	} {
-		out, run, err := d.Begin(translate.Request{Input: parse(t, body), Transcript: &log{}})
+		out, run, err := d.Begin(&translate.Request{Input: parse(t, body), Transcript: &log{}})
 		if err != nil || run == nil || string(out.Body) != want || out.Resumes {
 			t.Errorf("%s became %s (%v), want %s", body, out.Body, err, want)
 		}

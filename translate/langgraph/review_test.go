@@ -57,11 +57,11 @@ func TestReviewFansOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, newDialect(t, Options{}), started, c.calls, custom(idA, c.value), finished)
-			got := objects(p.result.Pause)
+			got := objects(p.result.Asked.Pause(Name))
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("objects\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
-			for _, i := range p.result.Pause.Interrupts {
+			for _, i := range p.result.Asked.Interrupts {
 				if i.Native != idA || !json.Valid(i.Object) {
 					t.Errorf("interrupt %+v", i)
 				}
@@ -109,7 +109,7 @@ func TestReviewedCalls(t *testing.T) {
 			snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + strings.Join(c.messages, ",") + `]}`
 			p := playPlain(t, newDialect(t, Options{}), started, snapshot, custom(idA, c.request), finished)
 			var got []string
-			for _, i := range p.result.Pause.Interrupts {
+			for _, i := range p.result.Asked.Interrupts {
 				got = append(got, i.ToolCallID())
 				if want := map[bool]string{true: "tool_call", false: "langgraph:tool_approval"}[i.ToolCallID() != ""]; i.Reason() != want {
 					t.Errorf("reason %q, want %q", i.Reason(), want)

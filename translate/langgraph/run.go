@@ -18,7 +18,7 @@ const startNode = "__start__"
 // a question before it is saved, and counts what else there was.
 type run struct {
 	d *Dialect
-	r translate.Request
+	r *translate.Request
 
 	customs []json.RawMessage
 	asked   kit.Asked // by them
@@ -183,7 +183,7 @@ func (run *run) hears(ev agui.Event) {
 func (run *run) End(e translate.End) (translate.Result, error) {
 	switch {
 	case run.lost:
-		return translate.Result{Lost: true}, nil
+		return translate.Result{Fate: translate.Lost}, nil
 	case e.Event.Type == agui.RunFinished:
 	case run.again != nil:
 		return *run.again, nil // asking once more was our own idea; the question stands as it was
@@ -194,9 +194,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	natives := run.natives(e.Event)
 	switch {
 	case run.empty && !run.asking:
-		return translate.Result{Lost: true}, nil // the step that asked has not run since
+		return translate.Result{Fate: translate.Lost}, nil // the step that asked has not run since
 	case len(natives) == 0 && run.empty:
-		return translate.Result{Doubt: true}, nil
+		return translate.Result{Fate: translate.InDoubt}, nil
 	case len(natives) == 0:
 		return run.finished(e.Event), nil
 	}
@@ -204,8 +204,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	run.tangle(natives)
 	res := run.paused(natives, e.Event)
 	if out, ok := run.askAgain(natives, e.Event); ok {
-		next := run.d.plainRun(&run.r)
-		next.again, next.stale, next.before, next.beside = &res, run.answered, keptOf(res.Pause), run.r.New
+		next := run.d.plainRun(run.r)
+		next.again, next.stale, next.before, next.beside = &res, run.answered, keptOf(res.Asked.Pause(Name)), run.r.New
 		return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}, nil
 	}
 	return res, nil
@@ -273,17 +273,17 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	}
 	// Sticky: LangGraph keeps the first value that a task was resumed with and replays it (RAN 0.0.42 and 0.0.43,
 	// e2e TestDirectFirstAnswerSticks).
-	p := agui.Pause{Dialect: Name, Interrupts: publish(natives, calls), Native: run.announced(natives), Sticky: true}
-	p.Private = agui.MustMarshal(run.kept(natives))
-	p.NativeFinish = slices.Clone(finish.JSON)
+	asked := translate.Asked{Interrupts: publish(natives, calls), Own: run.announced(natives), Sticky: true}
+	asked.Private = agui.MustMarshal(run.kept(natives))
+	asked.OwnFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
 		// Opaque, so it cannot be what the client is told. What was asked is known all the same.
 		finish = agui.NewEvent(agui.MustMarshal(map[string]string{
 			"type": string(agui.RunFinished), "threadId": run.r.Input.ThreadID, "runId": run.r.Input.RunID,
 		}))
-		p.NativeFinish = finish.JSON
+		asked.OwnFinish = finish.JSON
 	}
-	return translate.Result{Finish: kit.WithoutOutcome(finish), Pause: p, Untaken: run.untaken()}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Untaken: run.untaken()}
 }
 
 // onlyAsks says whether an ordinary run showed nothing but questions: the adapters tell what is open and run nothing.
@@ -312,9 +312,8 @@ func (run *run) untaken() []agui.Message {
 // finished is the result of a run that ended without asking: the backend's own end, then what came beside the answers.
 func (run *run) finished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
-		r := run.r
-		r.New = run.beside
-		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(&r)}}
+		r := run.r.With(run.r.Input, run.beside)
+		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}}
 	}
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
@@ -324,13 +323,13 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	// waited for an answer (RAN Python 0.0.42 and 0.0.43): the thread was resumed, or taken on, behind our back.
 	chosen := gjson.GetBytes(run.r.Input.ForwardedProps, "streamMode").Exists()
 	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 && !chosen {
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	}
 	res := translate.Result{Finish: finish}
-	r := run.r
-	r.New = slices.DeleteFunc(slices.Clone(r.New), func(m agui.Message) bool { return run.told[m.ID] })
-	if len(r.New) > 0 {
-		res.Next = &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(&r)}
+	left := slices.DeleteFunc(slices.Clone(run.r.New), func(m agui.Message) bool { return run.told[m.ID] })
+	if len(left) > 0 {
+		r := run.r.With(run.r.Input, left)
+		res.Next = &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}
 	}
 	return res
 }

@@ -54,13 +54,13 @@ func TestLostInterrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, l := resumed(t, d, p, "true")
 			got := play(run, l, c.stream...)
-			if got.result.Lost != c.lost || (code(got.err) == agui.BackendLostInterrupt) != c.early {
+			if (got.result.Fate == translate.Lost) != c.lost || (code(got.err) == agui.BackendLostInterrupt) != c.early {
 				t.Fatalf("%+v", got)
 			}
 			if c.emitted != "" && got.types() != c.emitted {
 				t.Errorf("emitted %s", got.types())
 			}
-			if c.lost && (got.result.Finish.Type != "" || len(got.result.Pause.Interrupts) > 0) {
+			if c.lost && (got.result.Finish.Type != "" || len(got.result.Asked.Interrupts) > 0) {
 				t.Errorf("%+v", got.result)
 			}
 		})
@@ -68,7 +68,7 @@ func TestLostInterrupt(t *testing.T) {
 	t.Run("a client that chose its streamMode gets no steps", func(t *testing.T) {
 		in := input(t, resumeArray(entry(idA+"~r1", "true"))+`,"forwardedProps":{"streamMode":["values"]}`)
 		_, run, err := resumeWith(t, d, p, in)
-		if got := play(run, &log{}, started, state, messages, finished); err != nil || got.result.Lost {
+		if got := play(run, &log{}, started, state, messages, finished); err != nil || got.result.Fate == translate.Lost {
 			t.Errorf("%+v %v", got, err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestLostInterrupt(t *testing.T) {
 		} {
 			run, l := resumed(t, d, p, "true")
 			got := play(run, l, c.stream...)
-			if got.result.Lost != c.lost || got.err != nil {
+			if (got.result.Fate == translate.Lost) != c.lost || got.err != nil {
 				t.Errorf("%s: %+v", name, got)
 			}
 			if c.lost && strings.Contains(got.types(), "MESSAGES_SNAPSHOT") {
@@ -102,13 +102,13 @@ func TestLostInterrupt(t *testing.T) {
 		p := pausedBy(t, d, started, step("model"), step("review"), custom(idA, approval), finished)
 		run, l := resumed(t, d, p, "true")
 		again := play(run, l, started, step("review"), custom(idB, approval), finished)
-		if kept := keptOf(again.result.Pause); kept.First != "model" || !again.result.Pause.Sticky {
+		if kept := keptOf(again.result.Asked.Pause(Name)); kept.First != "model" || !again.result.Asked.Sticky {
 			t.Errorf("%+v", kept)
 		}
 	})
 	t.Run("a plain run may begin and end as it likes", func(t *testing.T) {
 		for _, stream := range [][]string{{started, startStep, finished}, {started, state, messages, finished}} {
-			if got := playPlain(t, d, stream...); got.result.Lost || got.err != nil {
+			if got := playPlain(t, d, stream...); got.result.Fate == translate.Lost || got.err != nil {
 				t.Errorf("%+v", got)
 			}
 		}
@@ -133,10 +133,10 @@ func TestPauseAfterAResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, l := resumed(t, d, p, "true")
 			got := play(run, l, c.stream...)
-			if got.err != nil || got.result.Lost || (got.result.Next != nil) != c.again {
+			if got.err != nil || got.result.Fate == translate.Lost || (got.result.Next != nil) != c.again {
 				t.Fatalf("%+v", got)
 			}
-			if !c.again && len(got.result.Pause.Interrupts) == 0 {
+			if !c.again && len(got.result.Asked.Interrupts) == 0 {
 				t.Errorf("no pause: %+v", got.result)
 			}
 		})
@@ -168,21 +168,21 @@ func TestAskedOnceMore(t *testing.T) {
 	})
 	t.Run("the other is asked then, and the one that was answered is not", func(t *testing.T) {
 		got := play(ask(t).Run, &log{}, started, a, custom(idB, `{"action":"B"}`), finished)
-		list := got.result.Pause.Interrupts
-		if len(list) != 1 || list[0].Native != idB || len(got.result.Pause.Native) != 1 || got.result.Next != nil {
+		list := got.result.Asked.Interrupts
+		if len(list) != 1 || list[0].Native != idB || len(got.result.Asked.Own) != 1 || got.result.Next != nil {
 			t.Errorf("%+v", got.result)
 		}
 	})
 	t.Run("the same again is the new pause", func(t *testing.T) {
 		got := play(ask(t).Run, &log{}, started, a, finished)
-		if len(got.result.Pause.Interrupts) != 1 || got.result.Next != nil {
+		if len(got.result.Asked.Interrupts) != 1 || got.result.Next != nil {
 			t.Errorf("%+v", got.result)
 		}
 	})
 	for name, stream := range map[string][]string{"a cut": {started}, "an error": {started, failed}, "no answer": {}} {
 		t.Run(name+" leaves the question as it was", func(t *testing.T) {
 			got := play(ask(t).Run, &log{}, stream...)
-			if len(got.result.Pause.Interrupts) != 1 || got.result.Pause.Interrupts[0].Native != idA || got.result.Finish.Type != agui.RunFinished {
+			if len(got.result.Asked.Interrupts) != 1 || got.result.Asked.Interrupts[0].Native != idA || got.result.Finish.Type != agui.RunFinished {
 				t.Errorf("%+v", got.result)
 			}
 		})
@@ -190,7 +190,7 @@ func TestAskedOnceMore(t *testing.T) {
 	t.Run("not where the messages are not known", func(t *testing.T) {
 		run, l := resumed(t, d, p, "true")
 		l.unknown = true
-		if got := play(run, l, stale...); got.result.Next != nil || len(got.result.Pause.Interrupts) != 1 {
+		if got := play(run, l, stale...); got.result.Next != nil || len(got.result.Asked.Interrupts) != 1 {
 			t.Errorf("%+v", got.result)
 		}
 	})
@@ -223,7 +223,7 @@ func TestNewMessages(t *testing.T) {
 			t.Errorf("%+v %s", out, out.Body)
 		}
 		second := play(got.result.Next.Run, &log{}, started, custom(idB, `"Next?"`), finished)
-		if len(second.result.Pause.Interrupts) != 1 || second.result.Next != nil {
+		if len(second.result.Asked.Interrupts) != 1 || second.result.Next != nil {
 			t.Errorf("%+v", second.result)
 		}
 	})
@@ -237,7 +237,7 @@ func TestNewMessages(t *testing.T) {
 	t.Run("not after another pause", func(t *testing.T) {
 		l := &log{}
 		got := play(begin(t, l), l, started, stepAsk, custom(idB, `"Next?"`), finished)
-		if got.result.Next != nil || len(got.result.Pause.Interrupts) != 1 {
+		if got.result.Next != nil || len(got.result.Asked.Interrupts) != 1 {
 			t.Errorf("%+v", got.result)
 		}
 	})
@@ -249,7 +249,7 @@ func TestNewMessages(t *testing.T) {
 	})
 	t.Run("not where the answer was lost", func(t *testing.T) {
 		l := &log{}
-		if got := play(begin(t, l), l, started, state, done, finished); got.result.Next != nil || !got.result.Lost {
+		if got := play(begin(t, l), l, started, state, done, finished); got.result.Next != nil || got.result.Fate != translate.Lost {
 			t.Errorf("%+v", got.result)
 		}
 	})
@@ -261,7 +261,7 @@ func TestStatus(t *testing.T) {
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
 	run, _ := resumed(t, d, p, "true")
 	res, err := run.End(translate.End{Status: 422, Body: []byte("Thread is already running a task...")})
-	if err != nil || res.Lost || res.Finish.Type != "" || len(res.Pause.Interrupts) > 0 || res.Next != nil {
+	if err != nil || res.Fate == translate.Lost || res.Finish.Type != "" || len(res.Asked.Interrupts) > 0 || res.Next != nil {
 		t.Errorf("%+v %v", res, err)
 	}
 }

@@ -6,7 +6,11 @@ import (
 	"holdpoint/translate"
 )
 
-var _ translate.Hinter = (*Dialect)(nil)
+var (
+	_ translate.Signer = (*Dialect)(nil)
+	_ translate.Early  = (*Dialect)(nil)
+	_ translate.Hinter = (*Dialect)(nil)
+)
 
 // Hint implements translate.Hinter: a LangGraph Server behind its adapter has a protocol of its own, whose pauses are no
 // events of AG-UI.

@@ -118,16 +118,16 @@ func newDialect(t testing.TB, o Options) *Dialect {
 func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, d, stream...)
-	if len(p.result.Pause.Interrupts) == 0 {
+	if len(p.result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	return minted(p.result.Pause)
+	return minted(p.result.Asked.Pause(Name))
 }
 
 func playPlain(t testing.TB, d *Dialect, stream ...string) played {
 	t.Helper()
 	l := &log{}
-	_, run, err := d.Begin(translate.Request{Input: input(t, ""), Transcript: l})
+	_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +195,9 @@ func resumeWith(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, change
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := translate.Request{Input: in, Transcript: &log{}, Pause: p, Answers: answers}
+	r := &translate.Request{Input: in, Transcript: &log{}, Pause: p, Answers: answers}
 	for _, c := range change {
-		c(&r)
+		c(r)
 	}
 	out, run, err := d.Begin(r)
 	if err == nil && !json.Valid(out.Body) {

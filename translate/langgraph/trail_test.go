@@ -98,7 +98,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, `"A?"`), finished)
 		run, l := resumed(t, d, p, "false")
 		got := play(run, l, started, start("a"), start("b"), end("a"), fails("b"), custom(idT1, `"B?"`), finished)
-		again := minted(got.result.Pause)
+		again := minted(got.result.Asked.Pause(Name))
 		if _, _, err := resumeWith(t, d, again, input(t, resumeArray(entry(again.Interrupts[0].ID, "true")))); code(err) != agui.ApprovalAmbiguous {
 			t.Errorf("%v", err)
 		}
@@ -140,11 +140,11 @@ func TestAskedAgainBesideCalls(t *testing.T) {
 		d := newDialect(t, Options{})
 		l := &log{}
 		l.add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[` + c.calls + `]}]}`)))
-		_, run, err := d.Begin(translate.Request{Input: input(t, ""), Transcript: l})
+		_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := minted(play(run, l, started, custom(idA, c.value), finished).result.Pause)
+		p := minted(play(run, l, started, custom(idA, c.value), finished).result.Asked.Pause(Name))
 		if _, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, `{"approved":true}`)))); code(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -214,11 +214,11 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 			p.Seen = []agui.SeenMessage{{ID: "u1", Digest: "said"}}
 			run, l := resumed(t, d, p, `{"approved":true}`)
 			got := play(run, l, c.stream...)
-			is := map[bool]string{true: "asks", false: "ends"}[len(got.result.Pause.Interrupts) > 0]
+			is := map[bool]string{true: "asks", false: "ends"}[len(got.result.Asked.Interrupts) > 0]
 			switch {
-			case got.result.Lost:
+			case got.result.Fate == translate.Lost:
 				is = "lost"
-			case got.result.Doubt:
+			case got.result.Fate == translate.InDoubt:
 				is = "doubt"
 			}
 			if is != c.want || (code(got.err) == agui.BackendLostInterrupt) != (c.want == "lost") {
@@ -238,7 +238,7 @@ func TestWordsThatWereNotTaken(t *testing.T) {
 	d := newDialect(t, Options{})
 	plain := func(messages string, stream ...string) translate.Result {
 		in := parse(t, `{"threadId":"t1","runId":"r1","messages":[`+messages+`]}`)
-		_, run, err := d.Begin(translate.Request{Input: in, Transcript: &log{}})
+		_, run, err := d.Begin(&translate.Request{Input: in, Transcript: &log{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 				}
 			}
 			l := logOf(strings.Join(shown, ","), c.calls...)
-			_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: l})
+			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,15 +64,15 @@ func TestWhatIsAQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.phrase == "" {
-				if len(res.Pause.Interrupts) > 0 || string(res.Finish.JSON) != c.end {
-					t.Errorf("%+v %s", res.Pause, res.Finish.JSON)
+				if len(res.Asked.Interrupts) > 0 || string(res.Finish.JSON) != c.end {
+					t.Errorf("%+v %s", res.Asked, res.Finish.JSON)
 				}
 				return
 			}
-			if len(res.Pause.Interrupts) != 1 || d.Sign(ev, agui.Call{}, l) != translate.Mine || res.Finish.Get("outcome").Exists() || res.Finish.Type != agui.RunFinished {
-				t.Fatalf("%+v %s", res.Pause, res.Finish.JSON)
+			if len(res.Asked.Interrupts) != 1 || !d.Sign(ev, &translate.Request{Transcript: l}) || res.Finish.Get("outcome").Exists() || res.Finish.Type != agui.RunFinished {
+				t.Fatalf("%+v %s", res.Asked, res.Finish.JSON)
 			}
-			o := gjson.ParseBytes(res.Pause.Interrupts[0].Object)
+			o := gjson.ParseBytes(res.Asked.Interrupts[0].Object)
 			if o.Get("reason").Str != "confirmation" || o.Get("message").Str == "" || o.Get("metadata.phrases.phrase").Str != c.phrase || o.Get("responseSchema.required.0").Str != "approved" {
 				t.Errorf("interrupt %s", o.Raw)
 			}
@@ -81,15 +81,15 @@ func TestWhatIsAQuestion(t *testing.T) {
 	t.Run("where the messages are not known", func(t *testing.T) {
 		l := logOf(asks + "," + asked)
 		l.unknown = true
-		if newDialect(t).Sign(event(finished), agui.Call{}, l) != translate.No {
+		if newDialect(t).Sign(event(finished), &translate.Request{Transcript: l}) {
 			t.Error("claimed")
 		}
 	})
 	t.Run("for a client that is shown the backend's own form", func(t *testing.T) {
 		in := input(t, asks, "")
-		_, run, _ := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Show: translate.ShowNative})
-		if res, _ := run.End(translate.End{Event: event(finished)}); len(res.Pause.Interrupts) > 0 {
-			t.Errorf("%+v", res.Pause)
+		_, run, _ := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Show: translate.ShowNative})
+		if res, _ := run.End(translate.End{Event: event(finished)}); len(res.Asked.Interrupts) > 0 {
+			t.Errorf("%+v", res.Asked)
 		}
 	})
 }

@@ -40,6 +40,8 @@ import (
 // Name of the dialect.
 const Name = "phrases"
 
+var _ translate.Signer = (*Dialect)(nil)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	phrases List
@@ -58,20 +60,13 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect: a plain end behind a text that asks. Whether the text is of this run is seen in End,
-// which knows the request.
-func (d *Dialect) Sign(ev agui.Event, held agui.Call, t agui.Transcript) translate.Verdict {
-	if ev.Type != agui.RunFinished || held.ID != "" || !plainEnd(ev) {
-		return translate.No
-	}
-	if d.lastText(t) == nil {
-		return translate.No
-	}
-	return translate.Mine
+// Sign implements translate.Signer: a plain end behind a text that asks. Whether the text is of this run is seen in End.
+func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
+	return ev.Type == agui.RunFinished && plainEnd(ev) && d.lastText(r.Transcript) != nil
 }
 
 // Begin implements translate.Dialect.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		if d.endsInYes(r.Input.Messages) {
 			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "the messages end in the answer to a question that is not open: it is not sent again, say something new")
@@ -98,4 +93,4 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 	return out, &run{d: d, r: r, answer: &answer}, nil
 }
 
-func (d *Dialect) plainRun(r translate.Request) translate.Run { return &run{d: d, r: r} }
+func (d *Dialect) plainRun(r *translate.Request) translate.Run { return &run{d: d, r: r} }

@@ -34,7 +34,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		d := newDialect(t)
 		var refused *agui.RunError
-		out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf("")})
+		out, _, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf("")})
 		if err != nil && !errors.As(err, &refused) || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
 		}
@@ -45,7 +45,7 @@ func FuzzAnswers(f *testing.F) {
 		if len(answers) != 1 || answers[0].ID != "a1~x" {
 			return
 		}
-		out, _, err = d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(""), Pause: pause(), Answers: answers})
+		out, _, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(""), Pause: pause(), Answers: answers})
 		if err != nil {
 			if !errors.As(err, &refused) {
 				t.Fatal(err)
@@ -67,7 +67,7 @@ func FuzzEnd(f *testing.F) {
 	f.Add(`{"type":"RUN_FINISHED","outcome":{"type":"success","pendingToolCallIds":7}}`, "do you want me to\xff")
 	f.Fuzz(func(t *testing.T, end, text string) {
 		d, in := newDialect(t), input(t, asks, "")
-		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + say("a1", "assistant", text))})
+		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + say("a1", "assistant", text))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,13 +75,13 @@ func FuzzEnd(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(res.Pause.Interrupts) == 0 {
+		if len(res.Asked.Interrupts) == 0 {
 			return
 		}
-		if _, err := json.Marshal(res.Pause); err != nil || res.Finish.Get("outcome").Exists() || !res.Finish.Valid() {
+		if _, err := json.Marshal(res.Asked); err != nil || res.Finish.Get("outcome").Exists() || !res.Finish.Valid() {
 			t.Fatalf("%v %s", err, res.Finish.JSON)
 		}
-		if m := gjson.GetBytes(res.Pause.Interrupts[0].Object, "message"); m.Type != gjson.String || len(m.Str) > maxMessage+8 {
+		if m := gjson.GetBytes(res.Asked.Interrupts[0].Object, "message"); m.Type != gjson.String || len(m.Str) > maxMessage+8 {
 			t.Fatalf("message of %d bytes", len(m.Str))
 		}
 	})

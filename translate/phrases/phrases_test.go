@@ -115,7 +115,7 @@ func TestAnswers(t *testing.T) {
 			if err != nil || len(answers) != 1 || answers[0].ID != "a1~x" {
 				t.Fatalf("%+v %v", answers, err)
 			}
-			out, _, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Pause: pause(), Answers: answers})
+			out, _, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Pause: pause(), Answers: answers})
 			if err != nil {
 				if code(err) != agui.Code(c.want) {
 					t.Error(err)
@@ -154,11 +154,11 @@ func told(list gjson.Result) string {
 func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	later := say("u2", "user", "And b.")
 	d, in := newDialect(t), input(t, asks+","+asked+","+later, resume("true"))
-	r := translate.Request{
+	r := &translate.Request{
 		Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked + "," + later), Pause: pause(),
 		Answers: []agui.Answer{{ID: "a1~x", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}}, New: in.Messages[2:],
 	}
-	begin := func(r translate.Request) (string, []agui.Event) {
+	begin := func(r *translate.Request) (string, []agui.Event) {
 		out, run, err := d.Begin(r)
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 		"the native form shown": func(r *translate.Request) { r.Show = translate.ShowNative },
 	} {
 		r := r
-		change(&r)
+		change(r)
 		if _, shown := begin(r); len(shown) != 2 {
 			t.Errorf("%s: shown %v", name, shown)
 		}
@@ -218,7 +218,7 @@ func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, in := newDialect(t), input(t, asks+","+asked+","+c.beside, resume("false"))
-			r := translate.Request{
+			r := &translate.Request{
 				Input: in, Came: in.Messages, Transcript: c.shown, Pause: pause(),
 				Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[2:],
 			}
@@ -235,7 +235,7 @@ func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 				next = told(gjson.GetBytes(res.Next.Out.Body, "messages"))
 			}
 			left := res.Finish.Get("metadata.holdpoint.code").Str == "MESSAGES_NOT_TAKEN"
-			if err != nil || next != c.next || left != c.left || (len(res.Pause.Interrupts) > 0) != c.paused || res.Next != nil && (!res.Next.Out.TakesNew || res.Next.Out.Resumes) {
+			if err != nil || next != c.next || left != c.left || (len(res.Asked.Interrupts) > 0) != c.paused || res.Next != nil && (!res.Next.Out.TakesNew || res.Next.Out.Resumes) {
 				t.Errorf("next %q, left %v, %+v (%v)", next, left, res, err)
 			}
 		})
@@ -268,14 +268,14 @@ func TestOptions(t *testing.T) {
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	in := input(t, asks, "")
 	d := newDialect(t)
-	_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks)})
+	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ev, n := event(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"shall I proceed?"}`), 0
 	emit := func(agui.Event) { n++ }
 	allocs := testing.AllocsPerRun(1000, func() {
-		if d.Sign(ev, agui.Call{}, nil) != translate.No || run.Event(ev, emit) != nil {
+		if d.Sign(ev, &translate.Request{}) || run.Event(ev, emit) != nil {
 			t.Fatal("not passed")
 		}
 	})

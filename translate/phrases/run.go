@@ -14,7 +14,7 @@ import (
 // A run translates one exchange. Nothing is looked at before its end.
 type run struct {
 	d      *Dialect
-	r      translate.Request
+	r      *translate.Request
 	answer *agui.Message // on a resume: what the answer became
 	told   bool          // the client has it
 }
@@ -73,7 +73,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if asked == nil || messages[asked.id] || run.r.Show == translate.ShowNative {
 		return run.ended(res), nil
 	}
-	res.Pause = agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{asked.interrupt()}}
+	res.Asked = translate.Asked{Interrupts: []agui.Interrupt{asked.interrupt()}}
 	if e.Event.Get("outcome").Exists() {
 		res.Finish = e.Event.With(agui.DeleteKey(e.Event.JSON, "outcome"))
 	}
@@ -103,8 +103,7 @@ func (run *run) ended(res translate.Result) translate.Result {
 	}
 	known, _ = run.d.history(known, r.Ended)
 	out := translate.Out{Body: kit.Unanswered(r.Input, append(slices.Clone(known), r.New...)), TakesNew: true}
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
-	res.Next = &translate.Exchange{Out: out, Run: run.d.plainRun(r)}
+	res.Next = &translate.Exchange{Out: out, Run: run.d.plainRun(r.Plain())}
 	return res
 }
 

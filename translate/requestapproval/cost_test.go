@@ -26,7 +26,7 @@ func exchanged() []agui.Event {
 // Nothing is allocated for a request but the id by which it is known until it has its result.
 func TestRequestAllocatesLittle(t *testing.T) {
 	events := exchanged()
-	_, run, err := new(Dialect).Begin(translate.Request{Input: input(t, "")})
+	_, run, err := new(Dialect).Begin(&translate.Request{Input: input(t, "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestRequestAllocatesLittle(t *testing.T) {
 // BenchmarkRequest is what a request_approval call costs, from its START to its RESULT.
 func BenchmarkRequest(b *testing.B) {
 	events := exchanged()
-	_, run, err := new(Dialect).Begin(translate.Request{Input: input(b, "")})
+	_, run, err := new(Dialect).Begin(&translate.Request{Input: input(b, "")})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -49,6 +49,8 @@ import (
 // Name of the dialect.
 const Name = "request-approval"
 
+var _ translate.CallSigner = (*Dialect)(nil)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct{}
 
@@ -58,35 +60,29 @@ func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Dialect: a call that is named request_approval, if its arguments are those of a request.
+// SignCall implements translate.CallSigner: a call that is named request_approval, if its arguments are those of a request.
 // Many products have a tool of that name.
-func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
-	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk && held.ID == ""
-	if begins && agui.View(ev.JSON).Get("toolCallName").Str != kit.RequestApproval || !begins && held.Name != kit.RequestApproval {
+func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
+	switch {
+	case c.Name != kit.RequestApproval:
 		return translate.No
-	}
-	if ev.Type == agui.RunFinished {
-		return mineIf(fits(held.Args) && plainEnd(ev))
-	}
-	if !ev.Valid() {
+	case ev.Type == agui.RunFinished:
+		return mineIf(fits(c.Args) && plainEnd(ev))
+	case !ev.Valid():
 		return translate.No
-	}
-	args := held.Args
-	if begins {
-		args = ev.Get("delta").Str // of a chunk
 	}
 	switch ev.Type {
 	case agui.CallEnd:
-		return mineIf(fits(args))
+		return mineIf(fits(c.Args))
 	case agui.CallChunk:
-		if whole(args, len(ev.Get("delta").Str)) {
-			return mineIf(fits(args))
+		if whole(c.Args, len(ev.Get("delta").Str)) {
+			return mineIf(fits(c.Args))
 		}
 	case agui.CallStart, agui.CallArgs:
 	default:
 		return translate.No
 	}
-	if !couldFit(args) {
+	if !couldFit(c.Args) {
 		return translate.No
 	}
 	return translate.Hold
@@ -100,7 +96,7 @@ func mineIf(mine bool) translate.Verdict {
 }
 
 // Begin implements translate.Dialect.
-func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return plainOut(r), newRun(r), nil
 	}
@@ -109,7 +105,7 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 		return translate.Out{}, nil, kit.Unreadable()
 	}
 	// A tool message on an open call is a second answer to this backend, in whatever spelling, and runs it once more.
-	r.New = without(r.New, callsAsked(asked))
+	r = r.With(r.Input, without(r.New, callsAsked(asked)))
 	body, err := resumeBody(r, asked)
 	if err != nil {
 		return translate.Out{}, nil, err
@@ -119,7 +115,7 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 
 // plainOut is an ordinary run: as it came, but for what this backend would throw at or run once more, and for keys that it
 // predates. A resume that the newest host reads itself would be a second answer beside the pair.
-func plainOut(r translate.Request) translate.Out {
+func plainOut(r *translate.Request) translate.Out {
 	in := r.Input
 	body := in.Raw
 	if list, changed := cleaned(in.Messages, in.Declares, leftOver(r)); changed {

@@ -53,7 +53,7 @@ func checkPlayed(t *testing.T, p played, native bool) {
 			t.Fatalf("edited: %s", ev.JSON)
 		}
 	}
-	pause := p.result.Pause
+	pause := p.result.Asked.Pause(Name)
 	if len(pause.Interrupts) == 0 {
 		return
 	}
@@ -134,7 +134,7 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		if out, _, err := new(Dialect).Begin(translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
+		if out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
 		} else if sent := out.Body; !in.Declares(kit.RequestApproval) {
 			if sent == nil {

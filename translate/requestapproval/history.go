@@ -102,7 +102,7 @@ func cleaned(list []agui.Message, declares func(string) bool, goes func(kit.Dang
 
 // leftOver says of a call without a result whether it stays one: a call of a declared tool is the client's to answer; of
 // the others, those of an ended pause are, and those that the conversation has left behind.
-func leftOver(r translate.Request) func(kit.DanglingCall) bool {
+func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
 		for _, i := range p.Interrupts {

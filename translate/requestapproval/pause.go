@@ -61,16 +61,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case asks && len(run.asked) > 0:
 		run.pause(&res)
 	case e.Event.Type == agui.RunFinished && len(run.r.New) > 0 && !run.native:
-		next := run.r
-		next.Pause, next.Answers, next.New = agui.Pause{}, nil, nil
-		res.Next = &translate.Exchange{Out: newMessages(run.r), Run: newRun(next)}
+		res.Next = &translate.Exchange{Out: newMessages(run.r), Run: newRun(run.r.Plain())}
 	}
 	return res, nil
 }
 
 // pause makes an interrupt of every request that is open.
 func (run *run) pause(res *translate.Result) {
-	p := agui.Pause{Dialect: Name}
+	var p translate.Asked
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
@@ -101,9 +99,9 @@ func (run *run) pause(res *translate.Result) {
 		})
 	}
 	if run.native {
-		p.Native, p.NativeFinish, res.Announced = run.shown, slices.Clone(res.Finish.JSON), true
+		p.Own, p.OwnFinish, p.Shown = run.shown, slices.Clone(res.Finish.JSON), true
 	}
-	res.Pause = p
+	res.Asked = p
 	res.Finish = kit.WithoutOutcome(res.Finish)
 }
 

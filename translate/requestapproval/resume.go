@@ -12,7 +12,7 @@ import (
 // Framework's sample makes two messages with both, and the function-invoking client throws at the repetition (the hosts
 // merge neighbouring messages with calls, so the answer stands between). All have one id, for that client rebuilds one
 // message of calls for each id, and model providers want all calls of a turn in one, before their results.
-func resumeBody(r translate.Request, asked []kept) ([]byte, error) {
+func resumeBody(r *translate.Request, asked []kept) ([]byte, error) {
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
@@ -43,7 +43,7 @@ func callsAsked(asked []kept) map[string]bool {
 // call and its result behind everything up to Microsoft.Extensions.AI 10.8.3, which no sample has reached: what a person
 // says about a call would stand before it. So they go in a run of their own, but for the backend's own client, whose
 // history is not known well enough to be written by others.
-func takesNew(r translate.Request) bool { return r.Show == translate.ShowNative }
+func takesNew(r *translate.Request) bool { return r.Show == translate.ShowNative }
 
 // pair is the request and its answer.
 func pair(parent, id string, k kept, approved bool) []agui.Message {
@@ -70,7 +70,7 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 
 // before are the messages before the answers: the client's without the new ones, or the record's where the client sends
 // fewer (messages: [] is legal).
-func before(r translate.Request) []agui.Message {
+func before(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
 		return kit.WithoutMessages(r.Input.Messages, r.New)
@@ -79,7 +79,7 @@ func before(r translate.Request) []agui.Message {
 }
 
 // newMessages is the second exchange: an ordinary run with the messages beside the answers.
-func newMessages(r translate.Request) translate.Out {
+func newMessages(r *translate.Request) translate.Out {
 	list, _ := cleaned(kit.WithNewMessages(r), r.Input.Declares, leftOver(r))
 	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

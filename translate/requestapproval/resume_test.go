@@ -139,7 +139,7 @@ func TestAnswersFromMessages(t *testing.T) {
 		t.Errorf("%v %+v", err, list)
 	}
 	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
-	repeated := minted(again.result.Pause)
+	repeated := minted(again.result.Asked.Pause(Name))
 	if list, err := new(Dialect).Answers(in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
@@ -229,11 +229,11 @@ func TestNewMessagesBesideTheAnswers(t *testing.T) {
 		t.Error("a third exchange")
 	}
 	_, run, _ = resumeWith(t, p, in, withNew(translate.ShowOutcome))
-	if r := play(run, &log{}, started, failed).result; r.Next != nil || r.Lost || r.Nothing {
+	if r := play(run, &log{}, started, failed).result; r.Next != nil || r.Fate == translate.Lost || r.Fate == translate.Untouched {
 		t.Errorf("%+v", r)
 	}
 	_, run, _ = resumeWith(t, p, in, withNew(translate.ShowOutcome))
-	if r := play(run, &log{}, stream(trio("b", argsB), finished)...).result; r.Next != nil || len(r.Pause.Interrupts) != 1 {
+	if r := play(run, &log{}, stream(trio("b", argsB), finished)...).result; r.Next != nil || len(r.Asked.Interrupts) != 1 {
 		t.Errorf("%+v", r)
 	}
 	out, run, err = resumeWith(t, p, in, withNew(translate.ShowNative))

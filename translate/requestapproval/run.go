@@ -23,7 +23,7 @@ const (
 // A run translates one exchange: it holds the frames of calls that may be requests until each of them has ended, and
 // renames those that are. A client that is shown the backend's own form gets everything as it comes.
 type run struct {
-	r      translate.Request
+	r      *translate.Request
 	native bool
 
 	held    []frame           // in the order in which they came; of a native client's calls too
@@ -52,7 +52,7 @@ type call struct {
 	bytes            []byte // of its frames
 }
 
-func newRun(r translate.Request) *run {
+func newRun(r *translate.Request) *run {
 	return &run{r: r, native: r.Show == translate.ShowNative, asked: map[string]asked{}}
 }
 

@@ -25,8 +25,8 @@ func TestRenamedInPlace(t *testing.T) {
 			t.Errorf("%s\nwant %s", ev.JSON, want)
 		}
 	}
-	pause := p.result.Pause
-	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky || p.result.Announced {
+	pause := p.result.Asked.Pause(Name)
+	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky || p.result.Asked.Shown {
 		t.Fatalf("%+v", p.result)
 	}
 	const want = `{"reason":"tool_call","message":"Approve it?","toolCallId":"a","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]},` +
@@ -46,11 +46,11 @@ func TestWhichEndsPause(t *testing.T) {
 		`{"type":"RUN_FINISHED","outcome":"interrupt"}`: false,
 	} {
 		p := playPlain(t, translate.ShowOutcome, "", stream(trio("a", argsA), finish)...)
-		if got := len(p.result.Pause.Interrupts) == 1; got != pauses {
+		if got := len(p.result.Asked.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
-		if p.result.Pause.NativeFinish != nil { // told again, without the question, to a client of a later ShowNative
-			t.Errorf("native finish %s", p.result.Pause.NativeFinish)
+		if p.result.Asked.OwnFinish != nil { // told again, without the question, to a client of a later ShowNative
+			t.Errorf("native finish %s", p.result.Asked.OwnFinish)
 		}
 		if pauses && p.result.Finish.Get("outcome").Exists() {
 			t.Errorf("finish %s", p.result.Finish.JSON)
@@ -104,7 +104,7 @@ func TestReleasedUntouched(t *testing.T) {
 					t.Fatalf("event %d of %d: want %.200s", n, len(got), s)
 				}
 			}
-			if len(got) != len(want)-1 || len(p.result.Pause.Interrupts) != 0 || string(p.result.Finish.JSON) != finished {
+			if len(got) != len(want)-1 || len(p.result.Asked.Interrupts) != 0 || string(p.result.Finish.JSON) != finished {
 				t.Errorf("%d events, %+v", len(got), p.result)
 			}
 		})
@@ -141,7 +141,7 @@ func TestSeveralCalls(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 			var asked []string
-			for _, i := range p.result.Pause.Interrupts {
+			for _, i := range p.result.Asked.Interrupts {
 				asked = append(asked, i.Native)
 				checkInterrupt(t, i.Object)
 			}
@@ -181,7 +181,7 @@ func TestNoArguments(t *testing.T) {
 		if got := p.find(t, agui.CallArgs, "a").Get("delta").Str; got != want {
 			t.Errorf("%s: %s", given, got)
 		}
-		object := p.result.Pause.Interrupts[0].Object
+		object := p.result.Asked.Interrupts[0].Object
 		if !strings.Contains(string(object), `"functionArguments":`+want+`}`) || !strings.Contains(string(object), "The agent asks to call the tool f.") {
 			t.Errorf("%s", object)
 		}
@@ -194,11 +194,11 @@ func TestDeclaredFunctionIsNotShown(t *testing.T) {
 	if got := p.types(); got != "STARTED START:a ARGS:a END:a" {
 		t.Error(got)
 	}
-	list := p.result.Pause.Interrupts
+	list := p.result.Asked.Interrupts
 	if len(list) != 2 || list[1].ToolCallID() != "" || list[1].Reason() != "confirmation" || list[0].ToolCallID() != "a" {
 		t.Errorf("%+v", list)
 	}
-	out, _, err := resumeWith(t, minted(p.result.Pause), input(t, `"tools":[{"name":"Delete"}],`+resume(entry("ficc_a~r1", `true`), entry("ficc_b~r2", ``))))
+	out, _, err := resumeWith(t, minted(p.result.Asked.Pause(Name)), input(t, `"tools":[{"name":"Delete"}],`+resume(entry("ficc_a~r1", `true`), entry("ficc_b~r2", ``))))
 	if err != nil || !strings.Contains(sent(out.Body), "(b request_approval "+argsB+")\ntool {\"approval_id\":\"ficc_b\",\"approved\":false} @b") {
 		t.Errorf("%v\n%s", err, sent(out.Body))
 	}
@@ -214,8 +214,8 @@ func TestNativeStreamIsUntouched(t *testing.T) {
 			t.Errorf("%s", ev.JSON)
 		}
 	}
-	pause := p.result.Pause
-	if len(p.emitted) != len(want)-1 || !p.result.Announced || string(pause.NativeFinish) != succeeded || len(pause.Interrupts) != 2 {
+	pause := p.result.Asked.Pause(Name)
+	if len(p.emitted) != len(want)-1 || !p.result.Asked.Shown || string(pause.NativeFinish) != succeeded || len(pause.Interrupts) != 2 {
 		t.Fatalf("%d events, %+v", len(p.emitted), p.result)
 	}
 	var got []string

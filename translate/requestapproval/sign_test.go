@@ -19,9 +19,9 @@ func TestSign(t *testing.T) {
 		held  agui.Call
 		want  translate.Verdict
 	}{
-		"a start":                      {start("a"), agui.Call{}, translate.Hold},
-		"a start of another":           {strings.Replace(start("a"), "request_approval", "x", 1), agui.Call{}, translate.No},
-		"an opaque start":              {strings.Replace(start("a"), "{", `{"type":"TOOL_CALL_START",`, 1), agui.Call{}, translate.No},
+		"a start":                      {start("a"), with(""), translate.Hold},
+		"a start of another":           {strings.Replace(start("a"), "request_approval", "x", 1), agui.Call{ID: "a", Name: "x"}, translate.No},
+		"an opaque start":              {strings.Replace(start("a"), "{", `{"type":"TOOL_CALL_START",`, 1), with(""), translate.No},
 		"no arguments yet":             {args("a", ""), with(""), translate.Hold},
 		"arguments that may become it": {args("a", `{`), with(` {`), translate.Hold},
 		"arguments that cannot":        {args("a", `[`), with(`[`), translate.No},
@@ -29,10 +29,10 @@ func TestSign(t *testing.T) {
 		"the end of something else":    {end("a"), with(`{"x":1}`), translate.No},
 		"the end of another call":      {end("a"), agui.Call{ID: "a", Name: "x", Args: argsA}, translate.No},
 		"an end without a start":       {end("a"), agui.Call{}, translate.No},
-		"a whole chunk":                {chunk(argsA), agui.Call{}, translate.Mine},
-		"a chunk of something else":    {chunk(`{"x":1}`), agui.Call{}, translate.No},
-		"the first chunk":              {chunk(`{"request":`), agui.Call{}, translate.Hold},
-		"a chunk of a string":          {chunk(`"`), agui.Call{}, translate.No},
+		"a whole chunk":                {chunk(argsA), with(argsA), translate.Mine},
+		"a chunk of something else":    {chunk(`{"x":1}`), with(`{"x":1}`), translate.No},
+		"the first chunk":              {chunk(`{"request":`), with(`{"request":`), translate.Hold},
+		"a chunk of a string":          {chunk(`"`), with(`"`), translate.No},
 		"a next chunk":                 {`{"type":"TOOL_CALL_CHUNK","delta":"x"}`, with(argsA[:30]), translate.Hold},
 		"the last chunk":               {`{"type":"TOOL_CALL_CHUNK","delta":"}}"}`, with(argsA), translate.Mine},
 		"the run's end":                {finished, with(argsA), translate.Mine},
@@ -42,7 +42,7 @@ func TestSign(t *testing.T) {
 		"an error":                     {failed, with(argsA), translate.No},
 		"a custom event beside":        {`{"type":"CUSTOM","name":"x"}`, with(argsA), translate.No},
 	} {
-		if got := new(Dialect).Sign(agui.NewEvent([]byte(c.event)), c.held, nil); got != c.want {
+		if got := new(Dialect).SignCall(agui.NewEvent([]byte(c.event)), c.held, &translate.Request{}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

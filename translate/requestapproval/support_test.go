@@ -109,7 +109,7 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	t.Helper()
 	l := &log{}
 	in := input(t, more)
-	_, run, err := new(Dialect).Begin(translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	_, run, err := new(Dialect).Begin(&translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +120,10 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, translate.ShowOutcome, "", stream...)
-	if len(p.result.Pause.Interrupts) == 0 {
+	if len(p.result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	return minted(p.result.Pause)
+	return minted(p.result.Asked.Pause(Name))
 }
 
 func minted(p agui.Pause) agui.Pause {
@@ -183,9 +183,9 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
 		}
 	}
-	r := translate.Request{Input: in, Came: in.Messages, Transcript: &log{}, Pause: p, Answers: ordered}
+	r := &translate.Request{Input: in, Came: in.Messages, Transcript: &log{}, Pause: p, Answers: ordered}
 	for _, c := range change {
-		c(&r)
+		c(r)
 	}
 	out, run, err := new(Dialect).Begin(r)
 	if err == nil && !json.Valid(out.Body) {

@@ -27,6 +27,8 @@ const Name = kit.MastraSpeaks
 // reasonDefault is the reason of an interrupt that came without one: a client fails without.
 const reasonDefault = "agui:interrupt"
 
+var _ translate.Signer = (*Dialect)(nil)
+
 // A Dialect implements translate.Dialect.
 type Dialect struct{}
 
@@ -39,27 +41,22 @@ func (*Dialect) Name() string { return Name }
 // FieldsOnly implements translate.FieldReader.
 func (*Dialect) FieldsOnly(string) bool { return true }
 
-// Sign implements translate.Dialect: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
+// Sign implements translate.Signer: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
 // (which is asked before), for the outcome may stand beside it. Without one the stream passes untouched here too.
-func (*Dialect) Sign(ev agui.Event, held agui.Call, _ agui.Transcript) translate.Verdict {
-	if held.ID != "" {
-		return translate.No // the same was asked without a call
-	}
+func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.RunFinished:
 		for range kit.Interrupts(ev) {
-			return translate.Mine
+			return true
 		}
 	case agui.Custom:
-		if kit.Announced(ev) != kit.Nobody {
-			return translate.Mine
-		}
+		return kit.Announced(ev) != kit.Nobody
 	}
-	return translate.No
+	return false
 }
 
 // Begin implements translate.Dialect. A plain run goes as it came.
-func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return translate.Out{}, &run{}, nil
 	}
@@ -85,13 +82,13 @@ func (*Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error)
 	if len(cut) > 0 {
 		body = agui.SetKey(body, "messages", agui.MessageList(kit.WithoutMessages(in.Messages, cut)))
 	}
-	r.New = later
-	return translate.Out{Body: body, Resumes: true, TakesNew: true, Left: later}, &run{resumes: true, r: r}, nil
+	out := translate.Out{Body: body, Resumes: true, TakesNew: true, Left: later}
+	return out, &run{resumes: true, left: r.With(r.Input, later)}, nil
 }
 
 // afterwards is the run that brings the messages which did not go with the answers. The state is what has become of it: the request's
 // own would undo what the resumed run has changed.
-func afterwards(r translate.Request) *translate.Exchange {
+func afterwards(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	body = agui.SetKey(body, "messages", agui.MessageList(kit.WithNewMessages(r)))
 	if state, known := r.Transcript.State(); known && state != nil {

@@ -197,7 +197,7 @@ func blank(payload json.RawMessage) bool {
 }
 
 // behind are the messages of a resume that do not go with the answers, and those of the new ones that go in an exchange of their own.
-func behind(r translate.Request) (cut, later []agui.Message) {
+func behind(r *translate.Request) (cut, later []agui.Message) {
 	how := withAll
 	for n := range r.Pause.Interrupts {
 		// Where several are asked, the narrowest decides; as far as is known they are all of one backend.

@@ -165,7 +165,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 			for _, m := range in.Messages[:2] {
 				p.Seen = append(p.Seen, agui.See(m))
 			}
-			r := translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: told{messages: in.Messages, state: `{"new":2}`}}
+			r := &translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: told{messages: in.Messages, state: `{"new":2}`}}
 			out, run, err := new(Dialect).Begin(r)
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 			if got != c.after {
 				t.Errorf("afterwards %q, want %q", got, c.after)
 			}
-			if _, res, _ := play(run, started, outcome(somebodyAsks)); res.Next != nil || len(res.Pause.Interrupts) != 1 {
+			if _, res, _ := play(run, started, outcome(somebodyAsks)); res.Next != nil || len(res.Asked.Interrupts) != 1 {
 				t.Errorf("after another question: %+v", res)
 			}
 		})

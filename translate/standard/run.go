@@ -19,8 +19,8 @@ const maxHeld = 1 << 20
 // and what follows it too, for the order is the backend's.
 type run struct {
 	resumes  bool
-	r        translate.Request // of a resume: New are the messages that did not go with the answers
-	streamed bool              // anything but RUN_STARTED was seen
+	left     *translate.Request // of a resume: New are the messages that did not go with the answers
+	streamed bool               // anything but RUN_STARTED was seen
 
 	held []agui.Event // from the first announcement on
 	size int
@@ -64,15 +64,15 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = paused(e.Event)
 			break
 		}
-		if len(run.r.New) > 0 && len(res.Pause.Interrupts) == 0 {
-			res.Next = afterwards(run.r)
+		if run.left != nil && len(run.left.New) > 0 && len(res.Asked.Interrupts) == 0 {
+			res.Next = afterwards(run.left)
 		}
 	case agui.RunErrored:
 		res = run.failed(e.Event)
 	}
 	for _, h := range run.held {
-		if len(res.Pause.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
-			res.Pause.Native = append(res.Pause.Native, h.JSON)
+		if len(res.Asked.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
+			res.Asked.Own = append(res.Asked.Own, h.JSON)
 		} else {
 			res.Before = append(res.Before, h)
 		}
@@ -88,31 +88,31 @@ func (run *run) failed(ev agui.Event) translate.Result {
 	code := agui.Code(ev.Get("code").Str)
 	switch {
 	case run.resumes && code == agui.BackendLostInterrupt:
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case !run.resumes || run.streamed:
 		return res
 	}
 	switch code {
 	case agui.UnknownInterruptID, "APPROVAL_RESUME_NOT_FOUND":
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case agui.InvalidPayload, agui.PartialResume, agui.ThreadBusy,
 		"APPROVAL_RESUME_INVALID", "APPROVAL_RESUME_INVALID_RESPONSE", "APPROVAL_RESUME_MISSING_INTERRUPT",
 		"WORKFLOW_RESUME_INVALID", "WORKFLOW_RESUME_INVALID_RESPONSE", "WORKFLOW_RESUME_MISSING_INTERRUPT":
-		res.Nothing = true
+		res.Fate = translate.Untouched
 	}
 	return res
 }
 
 func paused(finish agui.Event) translate.Result {
-	p := agui.Pause{Dialect: Name, NativeFinish: slices.Clone(finish.JSON)}
-	for i := range kit.Interrupts(agui.NewEvent(p.NativeFinish)) {
+	asked := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}
+	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
 		native, o := i.Get("id").Str, object(i)
 		if schema := profileOf(native, i).schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
 			o = agui.SetKey(o, "responseSchema", []byte(schema))
 		}
-		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: native, Object: o})
+		asked.Interrupts = append(asked.Interrupts, agui.Interrupt{Native: native, Object: o})
 	}
-	return translate.Result{Finish: kit.WithoutOutcome(finish), Pause: p}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked}
 }
 
 // object is the interrupt as the client gets it, but for the id: every value keeps its bytes.

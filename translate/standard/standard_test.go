@@ -41,7 +41,7 @@ func play(run translate.Run, stream ...string) (emitted []agui.Event, res transl
 
 func plain(t testing.TB, stream ...string) translate.Result {
 	t.Helper()
-	out, run, err := new(Dialect).Begin(translate.Request{Input: parse(t, ``)})
+	out, run, err := new(Dialect).Begin(&translate.Request{Input: parse(t, ``)})
 	if err != nil || out.Body != nil || out.Resumes {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -59,7 +59,7 @@ func plain(t testing.TB, stream ...string) translate.Result {
 
 func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
-	p := plain(t, started, outcome(interrupts...)).Pause
+	p := plain(t, started, outcome(interrupts...)).Asked.Pause(Name)
 	p.ID = "0123456789abcdef0123456789abcdef"
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
@@ -101,7 +101,7 @@ func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, transl
 		}
 		ordered = append(ordered, answers[at])
 	}
-	return new(Dialect).Begin(translate.Request{Input: in, Pause: p, Answers: ordered})
+	return new(Dialect).Begin(&translate.Request{Input: in, Pause: p, Answers: ordered})
 }
 
 func code(err error) agui.Code {
@@ -140,8 +140,8 @@ func TestPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stream := outcome(c.given)
 			res := plain(t, started, text, stream)
-			p := res.Pause
-			if len(p.Interrupts) != 1 || p.Dialect != "agui" || p.Native != nil || string(p.NativeFinish) != stream {
+			p := res.Asked.Pause(Name)
+			if len(p.Interrupts) != 1 || p.Native != nil || string(p.NativeFinish) != stream {
 				t.Fatalf("%+v", res)
 			}
 			if i := p.Interrupts[0]; string(i.Object) != c.want || i.Native != c.native {
@@ -167,7 +167,7 @@ func TestEndsThatAreNoPause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := plain(t, started, end)
-			if string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Pause.Interrupts) > 0 || res.Lost || res.Nothing {
+			if string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Asked.Interrupts) > 0 || res.Fate == translate.Lost || res.Fate == translate.Untouched {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -261,7 +261,7 @@ func TestResume(t *testing.T) {
 	t.Run("answers that admit made", func(t *testing.T) {
 		answers := []agui.Answer{{ID: "a~r1", Status: agui.Cancelled, Payload: json.RawMessage("1")}, {ID: "b~r2", Status: agui.Cancelled}}
 		in := parse(t, `"forwardedProps":{"command":{"resume":1}}`)
-		out, _, err := new(Dialect).Begin(translate.Request{Input: in, Pause: two, Answers: answers})
+		out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Pause: two, Answers: answers})
 		if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != `[{"interruptId":"a","status":"cancelled"},{"interruptId":"b","status":"cancelled"}]` || gjson.GetBytes(out.Body, "forwardedProps.command").Exists() {
 			t.Errorf("%s %v", out.Body, err)
 		}
@@ -349,7 +349,7 @@ func TestErrorOfAResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, res, _ := play(run, c.stream...)
-			if res.Lost != c.lost || res.Nothing != c.nothing || (res.Finish.Type == "") != c.lost {
+			if (res.Fate == translate.Lost) != c.lost || (res.Fate == translate.Untouched) != c.nothing || (res.Finish.Type == "") != c.lost {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -357,11 +357,11 @@ func TestErrorOfAResume(t *testing.T) {
 }
 
 func TestSign(t *testing.T) {
-	for event, want := range map[string]translate.Verdict{
-		outcome(`{"id":"a"}`): translate.Mine, outcome(): translate.No, finished: translate.No, text: translate.No,
-		`{"type":"RUN_FINISHED","outcome":"interrupt"}`: translate.No,
+	for event, want := range map[string]bool{
+		outcome(`{"id":"a"}`): true, outcome(): false, finished: false, text: false,
+		`{"type":"RUN_FINISHED","outcome":"interrupt"}`: false,
 	} {
-		if got := new(Dialect).Sign(agui.NewEvent([]byte(event)), agui.Call{}, nil); got != want {
+		if got := new(Dialect).Sign(agui.NewEvent([]byte(event)), &translate.Request{}); got != want {
 			t.Errorf("%s: %v", event, got)
 		}
 	}
@@ -373,7 +373,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add(finished)
 	f.Add(outcome(`{"id":7,"reason":"r"}`, `[]`))
 	f.Fuzz(func(t *testing.T, stream string) {
-		_, run, err := new(Dialect).Begin(translate.Request{})
+		_, run, err := new(Dialect).Begin(&translate.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, i := range res.Pause.Interrupts {
+		for _, i := range res.Asked.Interrupts {
 			v := gjson.ParseBytes(i.Object)
 			if !json.Valid(i.Object) || !v.Get("reason").Exists() {
 				t.Fatalf("object %s", i.Object)
@@ -394,7 +394,7 @@ func FuzzEvents(f *testing.F) {
 				return true
 			})
 		}
-		if len(res.Pause.Interrupts) > 0 && (!json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists()) {
+		if len(res.Asked.Interrupts) > 0 && (!json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists()) {
 			t.Fatalf("finish %s", res.Finish.JSON)
 		}
 	})

@@ -38,7 +38,7 @@ func privateOf(i agui.Interrupt) private {
 func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 
 // responses is the prompt of a resume: [{"interruptResponse":{"interruptId":..,"response":..}},..], all answers in one list.
-func (d *Dialect) responses(r translate.Request) ([]byte, error) {
+func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return nil, kit.Unreadable()
 	}

@@ -104,7 +104,7 @@ func TestPythonStreams(t *testing.T) {
 			if p.asks() != c.asks {
 				t.Errorf("asks %q, want %q", p.asks(), c.asks)
 			}
-			if p.result.Lost || p.result.Next != nil || p.result.Nothing || p.result.Doubt {
+			if p.result.Fate == translate.Lost || p.result.Next != nil || p.result.Fate == translate.Untouched || p.result.Fate == translate.InDoubt {
 				t.Errorf("%+v", p.result)
 			}
 		})
@@ -190,7 +190,7 @@ func TestMorePending(t *testing.T) {
 		"the last ones count":  {frames(fakes("c1", "c2"), fakes("c1"), tsAsk, tsPaused), false},
 	} {
 		p := plain(t, newDialect(t, Options{}), stream, c.stream)
-		got := p.result.Pause.Interrupts[0].Object
+		got := p.result.Asked.Interrupts[0].Object
 		if gjson.GetBytes(got, "metadata.strands.morePending").Bool() != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -249,7 +249,7 @@ func TestText(t *testing.T) {
 		if mediaType == "text/html" {
 			want = ""
 		}
-		run := newRun(d, translate.Request{Input: input(t, "")}, &ids{})
+		run := newRun(d, &translate.Request{Input: input(t, "")}, &ids{})
 		if framing := run.Framing(mediaType); (framing == translate.Unread) != (want == "") {
 			t.Errorf("%s: framing %v", mediaType, framing)
 		} else if p := plain(t, d, mediaType, answer); want != "" && p.types() != want {
@@ -259,7 +259,7 @@ func TestText(t *testing.T) {
 	if p := plain(t, d, stream, frames(`"{'data': 'x', 'agent': <A>}"`, `Hi`, `"[{'id': 'x'"`)+"<cut>"); p.types() != "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Hi) TEXT_MESSAGE_CONTENT([{'id': 'x')" || p.result.Finish.Type != agui.Unknown {
 		t.Errorf("%s", p.types())
 	}
-	run := newRun(newDialect(t, Options{}), translate.Request{Input: input(t, "")}, &ids{})
+	run := newRun(newDialect(t, Options{}), &translate.Request{Input: input(t, "")}, &ids{})
 	if run.Framing("text/plain") != translate.Unread {
 		t.Error("text is read where nobody said so")
 	}
@@ -310,12 +310,12 @@ func TestLocatedQuestions(t *testing.T) {
 	if p.types() != said+" RUN_FINISHED" || p.asks() != "q1 strands:gate" {
 		t.Errorf("%s asks %s", p.types(), p.asks())
 	}
-	if got := gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "message").Str; got != "Go?" {
+	if got := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "message").Str; got != "Go?" {
 		t.Errorf("asks %q", got)
 	}
 	d = newDialect(t, Options{Rules: strandsapi.Rules{Questions: "pending"}})
 	p = plain(t, d, stream, frames(hi, closed, `{"pending":[{"id":"q1","reason":"A?","message":"B?"},{"id":7},{"id":"q2","message":"C?"}]}`))
-	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "message").Str != "A?" {
+	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "message").Str != "A?" {
 		t.Errorf("asks %s", p.asks())
 	}
 }
@@ -330,7 +330,7 @@ func TestAQuestionIsToldInParts(t *testing.T) {
 	if p.asks() != payID+" tool_call c1" {
 		t.Errorf("%s asks %s", p.types(), p.asks())
 	}
-	if got := gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "metadata.strands").Raw; got != `{"id":"`+payID+`","name":"approval","source":"hook","node":"b","tool_name":"pay","tool_input":{"n": 1}}` {
+	if got := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "metadata.strands").Raw; got != `{"id":"`+payID+`","name":"approval","source":"hook","node":"b","tool_name":"pay","tool_input":{"n": 1}}` {
 		t.Errorf("%s", got)
 	}
 }
@@ -351,7 +351,7 @@ func TestNodesAtOnce(t *testing.T) {
 	if p.types() != want || p.asks() != payID+" tool_call c1" {
 		t.Errorf("%s\nasks %s", p.types(), p.asks())
 	}
-	if node := gjson.GetBytes(p.result.Pause.Interrupts[0].Object, "metadata.strands.node").Str; node != "b" {
+	if node := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "metadata.strands.node").Str; node != "b" {
 		t.Errorf("asked by %q", node)
 	}
 }

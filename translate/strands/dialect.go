@@ -37,6 +37,8 @@ import (
 // Name of the dialect.
 const Name = "strands"
 
+var _ translate.Foreign = (*Dialect)(nil)
+
 // A Dialect implements translate.Foreign.
 type Dialect struct {
 	template        Body
@@ -70,9 +72,6 @@ func (*Dialect) Name() string { return Name }
 // FieldsOnly implements translate.FieldReader.
 func (*Dialect) FieldsOnly(string) bool { return true }
 
-// Sign implements translate.Dialect: nothing in an AG-UI stream is this dialect's.
-func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
-
 // Route implements translate.Foreign. A closing slash makes no other place, nor does what follows a semicolon.
 func (d *Dialect) Route(p string) (route string, ok bool) {
 	segments := strings.Split(p, "/")
@@ -88,7 +87,7 @@ func (d *Dialect) Route(p string) (route string, ok bool) {
 }
 
 // Begin implements translate.Dialect.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		text, taken, err := newPrompt(r.Input)
 		if err != nil {
@@ -112,7 +111,7 @@ func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, erro
 // out is the request with a prompt, which is JSON. It is read to its end though the client has left: the documented TypeScript
 // server goes on, and what it then asks it tells nobody again; one that stops when it is hung up on carries out calls that wait
 // (RAN @strands-agents/sdk 1.19.0).
-func (d *Dialect) out(r translate.Request, prompt []byte) translate.Out {
+func (d *Dialect) out(r *translate.Request, prompt []byte) translate.Out {
 	session := sessionOf(r.Input.ThreadID)
 	return translate.Out{Body: d.template.with(r.Input, prompt, session), Header: d.headers.with(session), ReadOn: true}
 }

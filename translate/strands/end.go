@@ -108,7 +108,7 @@ func (run *run) paused() translate.Result {
 	res := translate.Result{
 		Before: append(closings, before...),
 		Finish: run.finish(),
-		Pause:  agui.Pause{Dialect: Name, Interrupts: run.publish(calls)},
+		Asked:  translate.Asked{Interrupts: run.publish(calls)},
 	}
 	if run.refused != nil {
 		res.Untaken = run.refused.sent
@@ -124,6 +124,14 @@ func (run *run) finish(members ...string) agui.Event {
 	return finish
 }
 
+// untouched is the fate of answers that the agent did not look at; of a run without answers there is none.
+func (run *run) untouched() translate.Fate {
+	if run.resumed == nil {
+		return translate.Finished
+	}
+	return translate.Untouched
+}
+
 // idle says whether nothing was done: no agent began, nothing was said, called or carried out. What refuses a prompt does so
 // before all that.
 func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
@@ -136,11 +144,11 @@ func (run *run) ended(e translate.End) translate.Result {
 		// An agent in the midst of its work may fail with the same words, a node of a graph for one: what was sent has been taken.
 		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && lost(text):
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case strings.Contains(text, saysWaiting) && run.listed:
 		// The list did not get there as one.
 		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (HOLDPOINT_STRANDS_BODY)")
-		res.Nothing = run.resumed != nil
+		res.Fate = run.untouched()
 		return res
 	case strings.Contains(text, saysWaiting):
 		return run.askWhat()
@@ -148,7 +156,7 @@ func (run *run) ended(e translate.End) translate.Result {
 		return refuse(strandsapi.CodeInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
 			"answer it where it was asked, or go on in another thread")
 	case busy[run.failed.kind]:
-		return translate.Result{Finish: e.Event, Nothing: run.resumed != nil}
+		return translate.Result{Finish: e.Event, Fate: run.untouched()}
 	case run.taken != nil:
 		return stuck(text)
 	}
@@ -168,7 +176,7 @@ func (run *run) status(e translate.End) translate.Result {
 	case e.Status/100 == 2 && run.resumed == nil:
 		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is, with HOLDPOINT_STRANDS_TEXT=true, if its agent never asks", e.Status)
 	case run.resumed != nil && !echoes && lost(text):
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case run.taken != nil && e.Status == 500:
 		return stuck(text)
 	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
@@ -211,7 +219,7 @@ func (run *run) askWhat() translate.Result {
 func (run *run) finished() translate.Result {
 	switch {
 	case run.forgot, run.anew && run.asksByTool():
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case run.stop == untold:
 		return run.lostInBody()
 	case run.stop == failedStatus && run.refused != nil:

@@ -50,7 +50,7 @@ func FuzzStream(f *testing.F) {
 		checkPlayed(t, d, play(t, asks, &log{}, mediaType, answer))
 		p.Failed = true
 		in := input(t, "")
-		_, run, err = d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: []agui.Pause{p}, Transcript: l})
+		_, run, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: []agui.Pause{p}, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,21 +98,21 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	if res.Finish.Type != agui.Unknown && !res.Finish.Valid() {
 		t.Fatalf("finish %s", res.Finish.JSON)
 	}
-	success := res.Finish.Type == agui.RunFinished && len(res.Pause.Interrupts) == 0
+	success := res.Finish.Type == agui.RunFinished && len(res.Asked.Interrupts) == 0
 	if success && len(open) > 0 {
 		t.Fatalf("open at the end: %v", open)
 	}
 	if res.Next != nil && !json.Valid(res.Next.Out.Body) {
 		t.Fatalf("next body %s", res.Next.Out.Body)
 	}
-	for _, i := range res.Pause.Interrupts {
+	for _, i := range res.Asked.Interrupts {
 		checkInterrupt(t, i)
 	}
-	if len(res.Pause.Interrupts) == 0 {
+	if len(res.Asked.Interrupts) == 0 {
 		return
 	}
 	// What was published can be answered, or is refused for a reason; a no to all of it is one.
-	pause := minted(res.Pause)
+	pause := minted(res.Asked.Pause(Name))
 	var entries []string
 	for _, i := range pause.Interrupts {
 		entries = append(entries, entry(i.ID, ""))
@@ -122,7 +122,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 		return // an id that is no UTF-8
 	}
 	answers, _ := d.Answers(in, pause)
-	out, _, err := d.Begin(translate.Request{Input: in, Pause: pause, Answers: answers})
+	out, _, err := d.Begin(&translate.Request{Input: in, Pause: pause, Answers: answers})
 	if err != nil {
 		if !isRunError(err) {
 			t.Fatal(err)
@@ -193,7 +193,7 @@ func FuzzAnswers(f *testing.F) {
 			for _, status := range []agui.Status{agui.Resolved, agui.Cancelled} {
 				a := agui.Answer{ID: p.Interrupts[0].ID, Status: status, Payload: kit.Payload(gjson.Parse(payload))}
 				in := input(t, "")
-				out, _, err := d.Begin(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{a}})
+				out, _, err := d.Begin(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{a}})
 				if err != nil {
 					if !isRunError(err) || status == agui.Cancelled {
 						t.Fatal(err)

@@ -26,8 +26,8 @@ func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := play(t, run, l, stream, frames(before, words)); got.result.Lost || got.result.Nothing || got.result.Next != nil || !strings.HasSuffix(got.types(), "RUN_ERROR(STRANDS_ERROR)") {
-				t.Errorf("%s, then %s: %s lost %v nothing %v", name, words, got.types(), got.result.Lost, got.result.Nothing)
+			if got := play(t, run, l, stream, frames(before, words)); got.result.Fate == translate.Lost || got.result.Fate == translate.Untouched || got.result.Next != nil || !strings.HasSuffix(got.types(), "RUN_ERROR(STRANDS_ERROR)") {
+				t.Errorf("%s, then %s: %s lost %v nothing %v", name, words, got.types(), got.result.Fate == translate.Lost, got.result.Fate == translate.Untouched)
 			}
 			if got := plain(t, d, stream, frames(before, words)); got.result.Next != nil {
 				t.Errorf("%s, then %s: the agent is asked, and gets the prompt once more", name, words)
@@ -45,11 +45,11 @@ func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res, err := run.End(translate.End{Status: status, Body: []byte(`{"detail":[{"input":[{"interruptResponse":{"response":"no interrupt found"}}]}]}`)}); err != nil || res.Lost {
-			t.Errorf("%d: lost %v %v", status, res.Lost, err)
+		if res, err := run.End(translate.End{Status: status, Body: []byte(`{"detail":[{"input":[{"interruptResponse":{"response":"no interrupt found"}}]}]}`)}); err != nil || res.Fate == translate.Lost {
+			t.Errorf("%d: lost %v %v", status, res.Fate == translate.Lost, err)
 		}
 		in := input(t, "")
-		_, run, _ = d.Begin(translate.Request{Input: in, Came: in.Messages})
+		_, run, _ = d.Begin(&translate.Request{Input: in, Came: in.Messages})
 		if res, err := run.End(translate.End{Status: status, Body: []byte(`{"detail":"must resume from interrupt"}`)}); err != nil || res.Next != nil {
 			t.Errorf("%d: the agent is asked what it waits for: %v", status, err)
 		}

@@ -20,7 +20,7 @@ type ids struct {
 	n    int
 }
 
-func newIDs(r translate.Request) *ids {
+func newIDs(r *translate.Request) *ids {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q", r.Input.ThreadID, r.Input.RunID)
 	for _, i := range r.Pause.Interrupts {

@@ -20,15 +20,15 @@ func TestTooManyQuestions(t *testing.T) {
 		list = append(list, ask(n, "1"), ask(n, "1"))
 	}
 	d := newDialect(t, Options{})
-	if p := plain(t, d, stream, frames(append(list, ends)...)); len(p.result.Pause.Interrupts) != maxQuestions {
-		t.Errorf("%d questions, %s", len(p.result.Pause.Interrupts), p.types())
+	if p := plain(t, d, stream, frames(append(list, ends)...)); len(p.result.Asked.Interrupts) != maxQuestions {
+		t.Errorf("%d questions, %s", len(p.result.Asked.Interrupts), p.types())
 	}
 	more := append(list, ask(maxQuestions, "1"), ends)
-	if p := plain(t, d, stream, frames(more...)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.result.Pause.Interrupts) != 0 {
-		t.Errorf("%d questions, %s", len(p.result.Pause.Interrupts), p.types())
+	if p := plain(t, d, stream, frames(more...)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.result.Asked.Interrupts) != 0 {
+		t.Errorf("%d questions, %s", len(p.result.Asked.Interrupts), p.types())
 	}
 	big := quoted(strings.Repeat("x", maxQuestionBytes/2))
-	if p := plain(t, d, stream, frames(ask(1, big), ask(2, big), ends)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.result.Pause.Interrupts) != 0 {
+	if p := plain(t, d, stream, frames(ask(1, big), ask(2, big), ends)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.result.Asked.Interrupts) != 0 {
 		t.Errorf("large questions: %s", p.types())
 	}
 	var reprs []string
@@ -72,7 +72,7 @@ func TestHostileStreams(t *testing.T) {
 			began := time.Now()
 			in := input(t, "")
 			d := newDialect(t, Options{})
-			r := translate.Request{Input: in, Came: in.Messages}
+			r := &translate.Request{Input: in, Came: in.Messages}
 			run := newRun(d, r, newIDs(r))
 			l := &log{}
 			play(t, run, l, stream, answer)

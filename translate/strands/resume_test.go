@@ -17,10 +17,10 @@ import (
 func pausedBy(t testing.TB, d *Dialect, data ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, d, stream, frames(data...))
-	if len(p.result.Pause.Interrupts) == 0 {
+	if len(p.result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", p.types())
 	}
-	return minted(p.result.Pause)
+	return minted(p.result.Asked.Pause(Name))
 }
 
 func pyPause(t testing.TB, d *Dialect) agui.Pause {
@@ -37,7 +37,7 @@ func TestInterrupt(t *testing.T) {
 	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
 	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
-	if got := string(p.result.Pause.Interrupts[0].Object); got != want {
+	if got := string(p.result.Asked.Interrupts[0].Object); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	if got := string(p.result.Finish.JSON); got != `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}` {
@@ -46,13 +46,13 @@ func TestInterrupt(t *testing.T) {
 
 	o.Rules = rules(t, `{"name":"app*","reason":"confirmation"},{"name":"approval","schema":{"type":"string"}}`)
 	p = plain(t, newDialect(t, o), stream, frames(calls, argument, closed, asksPay, endsAsk))
-	i := p.result.Pause.Interrupts[0]
+	i := p.result.Asked.Interrupts[0]
 	if i.Reason() != "confirmation" || string(i.Schema()) != `{"type":"string"}` {
 		t.Errorf("configured: %s", i.Object)
 	}
 	// Where an answer goes as it is, Holdpoint does not know its shape.
 	p = plain(t, newDialect(t, Options{Rules: rules(t, `{"name":"*","answers":"raw"}`)}), stream, frames(calls, argument, closed, asksPay, endsAsk))
-	if s := p.result.Pause.Interrupts[0].Schema(); s != nil {
+	if s := p.result.Asked.Interrupts[0].Schema(); s != nil {
 		t.Errorf("a schema for raw answers: %s", s)
 	}
 }
@@ -151,8 +151,8 @@ func TestResumedRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := play(t, run, l, stream, c.stream)
-			if got.types() != c.want || got.result.Lost != c.lost || got.result.Nothing != c.nothing || got.result.Next != nil || got.err != nil {
-				t.Errorf("%s lost %v nothing %v, want %s", got.types(), got.result.Lost, got.result.Nothing, c.want)
+			if got.types() != c.want || (got.result.Fate == translate.Lost) != c.lost || (got.result.Fate == translate.Untouched) != c.nothing || got.result.Next != nil || got.err != nil {
+				t.Errorf("%s lost %v nothing %v, want %s", got.types(), got.result.Fate == translate.Lost, got.result.Fate == translate.Untouched, c.want)
 			}
 		})
 	}
@@ -167,8 +167,8 @@ func TestAResumeThatBeginsWithTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := play(t, run, l, stream, frames(tsBegan, tsModel, tsHi, tsClosed, tsEnded)); got.result.Lost || got.types() != said+" RUN_FINISHED" {
-		t.Errorf("%s lost %v", got.types(), got.result.Lost)
+	if got := play(t, run, l, stream, frames(tsBegan, tsModel, tsHi, tsClosed, tsEnded)); got.result.Fate == translate.Lost || got.types() != said+" RUN_FINISHED" {
+		t.Errorf("%s lost %v", got.types(), got.result.Fate == translate.Lost)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestStatuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, "")
-			_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages})
+			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages})
 			if c.resumes {
 				_, run, err = resume(t, d, p, &log{}, nil, entry(p.Interrupts[0].ID, `true`))
 			}
@@ -204,7 +204,7 @@ func TestStatuses(t *testing.T) {
 			res, err := run.End(translate.End{Status: c.status, Body: []byte(c.body)})
 			got := res.Finish.Get("code").Str
 			switch {
-			case res.Lost:
+			case res.Fate == translate.Lost:
 				got = "lost"
 			case res.Next != nil:
 				got = "next"
@@ -253,7 +253,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Options{})
 	in := input(t, "")
 	after := func(ended ...agui.Pause) played {
-		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Ended: ended})
+		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: ended})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,11 +278,11 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	}
 	other := strings.ReplaceAll(asksPay, payID, "v1:new")
 	got := play(t, ask(), &log{}, stream, frames(asksPay, other, `{"result": {"stop_reason": "interrupt"}}`))
-	if len(got.result.Pause.Interrupts) != 2 || len(got.result.Untaken) != 1 {
+	if len(got.result.Asked.Interrupts) != 2 || len(got.result.Untaken) != 1 {
 		t.Fatalf("%+v", got.result)
 	}
 	for n, want := range []bool{true, false} {
-		if i := got.result.Pause.Interrupts[n]; strings.Contains(gjson.GetBytes(i.Object, "message").Str, "answered before") != want {
+		if i := got.result.Asked.Interrupts[n]; strings.Contains(gjson.GetBytes(i.Object, "message").Str, "answered before") != want {
 			t.Errorf("%s", i.Object)
 		}
 	}
@@ -314,7 +314,7 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 		if known {
 			l.calls = []agui.Call{{ID: "c1", Name: "pay"}}
 		}
-		_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: l})
+		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +354,7 @@ func TestNewMessages(t *testing.T) {
 	if last := play(t, got.result.Next.Run, &log{}, stream, frames(hi, closed, endsWell)); last.result.Next != nil || last.types() != said+" RUN_FINISHED" {
 		t.Errorf("%s", last.types())
 	}
-	if got := after(t, frames(asksPay, endsAsk), one); got.result.Next != nil || len(got.result.Pause.Interrupts) != 1 {
+	if got := after(t, frames(asksPay, endsAsk), one); got.result.Next != nil || len(got.result.Asked.Interrupts) != 1 {
 		t.Errorf("it paused again: %+v", got.result)
 	}
 	picture := message(`{"id":"u4","role":"user","content":[{"type":"image","source":{}}]}`)
@@ -368,10 +368,10 @@ func TestIDs(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pyPause(t, d)
 	in := input(t, "")
-	first := newIDs(translate.Request{Input: in, Came: in.Messages}).next()
-	again := newIDs(translate.Request{Input: in, Came: in.Messages}).next()
-	resumed := newIDs(translate.Request{Input: in, Came: in.Messages, Pause: p}).next()
-	later := newIDs(translate.Request{Input: in, Came: append(in.Messages, agui.Message{ID: "u2"})}).next()
+	first := newIDs(&translate.Request{Input: in, Came: in.Messages}).next()
+	again := newIDs(&translate.Request{Input: in, Came: in.Messages}).next()
+	resumed := newIDs(&translate.Request{Input: in, Came: in.Messages, Pause: p}).next()
+	later := newIDs(&translate.Request{Input: in, Came: append(in.Messages, agui.Message{ID: "u2"})}).next()
 	if first != again || first == resumed || first == later || resumed == later {
 		t.Errorf("%s %s %s %s", first, again, resumed, later)
 	}
@@ -379,7 +379,7 @@ func TestIDs(t *testing.T) {
 
 func TestDialect(t *testing.T) {
 	d := newDialect(t, Options{})
-	if d.Name() != Name || d.Sign(agui.NewEvent([]byte(asksPay)), agui.Call{}, nil) != translate.No {
+	if d.Name() != Name {
 		t.Error("it is always named")
 	}
 	var _ translate.Foreign = d
@@ -399,7 +399,7 @@ func TestDialect(t *testing.T) {
 		"nothing to answer": {Pause: agui.Pause{ID: "p"}},
 	} {
 		r.Input = input(t, "")
-		if _, _, err := d.Begin(r); err == nil || !strings.HasPrefix(err.Error(), string(agui.StoreUnavailable)) {
+		if _, _, err := d.Begin(&r); err == nil || !strings.HasPrefix(err.Error(), string(agui.StoreUnavailable)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

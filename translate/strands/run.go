@@ -18,7 +18,7 @@ const (
 // A run translates one exchange.
 type run struct {
 	d   *Dialect
-	r   translate.Request
+	r   *translate.Request
 	ids *ids
 	// resumed is the pause whose answers the exchange carried, nil if it carried none. listed says that its prompt was a list.
 	resumed *agui.Pause
@@ -68,7 +68,7 @@ const (
 	fromData
 )
 
-func newRun(d *Dialect, r translate.Request, ids *ids) *run {
+func newRun(d *Dialect, r *translate.Request, ids *ids) *run {
 	return &run{d: d, r: r, ids: ids, lanes: map[string]*lane{}, answered: map[string]bool{}}
 }
 

@@ -129,7 +129,7 @@ func (p played) short(ev agui.Event) string {
 // asks are the ids of the interrupts, with their reasons and calls.
 func (p played) asks() string {
 	var list []string
-	for _, i := range p.result.Pause.Interrupts {
+	for _, i := range p.result.Asked.Interrupts {
 		s := i.Native + " " + i.Reason()
 		if id := i.ToolCallID(); id != "" {
 			s += " " + id
@@ -162,7 +162,7 @@ func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 	t.Helper()
 	l := &log{}
 	in := input(t, "")
-	_, run, err := d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: l})
+	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,9 +190,9 @@ func resume(t testing.TB, d *Dialect, p agui.Pause, l *log, change func(*transla
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := translate.Request{Input: in, Came: in.Messages, Transcript: l, Pause: p, Answers: answers}
+	r := &translate.Request{Input: in, Came: in.Messages, Transcript: l, Pause: p, Answers: answers}
 	if change != nil {
-		change(&r)
+		change(r)
 	}
 	return d.Begin(r)
 }

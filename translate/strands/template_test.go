@@ -48,7 +48,7 @@ func TestHeaders(t *testing.T) {
 	if err := h.UnmarshalText([]byte("none")); err != nil || h == nil || len(h.with("S")) != 0 || h.String() != "none" {
 		t.Errorf("none: %v %v", h, err)
 	}
-	if out, _, err := newDialect(t, Options{Headers: h}).Begin(translate.Request{Input: input(t, "")}); err != nil || len(out.Header) != 0 {
+	if out, _, err := newDialect(t, Options{Headers: h}).Begin(&translate.Request{Input: input(t, "")}); err != nil || len(out.Header) != 0 {
 		t.Errorf("none: %v %v", out.Header, err)
 	}
 	for _, text := range []string{"X-A", "=x", "a b=x", "X-A=$thread", "X-A=$", "X-A=é", "X-A=\x01", "Content-Length=1", "host=x", "Transfer-Encoding=chunked"} {
@@ -115,7 +115,7 @@ func TestPrompt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, _, err := newDialect(t, Options{}).Begin(translate.Request{Input: in})
+			out, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: in})
 			want, refused := strings.CutPrefix(c.want, "!")
 			switch {
 			case refused && (err == nil || !strings.Contains(err.Error(), string(agui.MessagesNotTaken)+": "+want)):

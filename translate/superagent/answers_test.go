@@ -124,7 +124,7 @@ func TestWhatIsSentForARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, `"messages":[`+c.messages+`],"protocolVersion":"1.0","state":{"a":1}`)
-			out, _, err := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages})
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages})
 			if c.want == "" {
 				if code(err) != agui.MessagesNotTaken {
 					t.Errorf("%s %v", out.Body, err)
@@ -162,7 +162,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := input(t, "")
-	if out, _, err := d.Begin(translate.Request{Input: in}); err != nil || out.Path != "/x/api/v2/chat/stream" {
+	if out, _, err := d.Begin(&translate.Request{Input: in}); err != nil || out.Path != "/x/api/v2/chat/stream" {
 		t.Errorf("%+v %v", out, err)
 	}
 }

@@ -48,6 +48,8 @@ const (
 	resumePath = "/chat/resume"
 )
 
+var _ translate.Foreign = (*Dialect)(nil)
+
 // A Dialect implements translate.Foreign.
 type Dialect struct {
 	agent, prefix string
@@ -71,9 +73,6 @@ func (*Dialect) Name() string { return Name }
 // FieldsOnly implements translate.FieldReader.
 func (*Dialect) FieldsOnly(string) bool { return true }
 
-// Sign implements translate.Dialect. Nothing of AG-UI is this dialect's.
-func (*Dialect) Sign(agui.Event, agui.Call, agui.Transcript) translate.Verdict { return translate.No }
-
 // Route implements translate.Foreign: runs are for the root, and the server's own endpoints for runs are the same place. A
 // native resume would answer past the record, under whatever version of the API: servers have several beside each other.
 func (*Dialect) Route(path string) (string, bool) {
@@ -82,7 +81,7 @@ func (*Dialect) Route(path string) (string, bool) {
 }
 
 // Begin implements translate.Dialect.
-func (d *Dialect) Begin(r translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		message, err := lastSaid(r.Input.Messages)
 		if err != nil {

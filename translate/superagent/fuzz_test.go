@@ -26,7 +26,7 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream string, resumes bool) {
 		in := input(t, "")
-		_, run, err := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+		_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
 		if resumes {
 			_, run, err = resumeWith(t, pausedBy(t, "\x00INTERRUPT:"+state), input(t, resume(entry("true"))))
 		}
@@ -35,14 +35,14 @@ func FuzzStream(f *testing.F) {
 		}
 		p := play(t, run, frames(strings.Split(stream, "\x01")...))
 		checkOrder(t, p)
-		if len(p.result.Pause.Interrupts) == 0 {
+		if len(p.result.Asked.Interrupts) == 0 {
 			return
 		}
-		if _, err := json.Marshal(p.result.Pause); err != nil {
+		if _, err := json.Marshal(p.result.Asked); err != nil {
 			t.Fatalf("the pause cannot be stored: %v", err)
 		}
-		checkInterrupt(t, p.result.Pause.Interrupts[0].Object)
-		pause := minted(p.result.Pause)
+		checkInterrupt(t, p.result.Asked.Interrupts[0].Object)
+		pause := minted(p.result.Asked.Pause(Name))
 		kept, _ := keptOf(pause)
 		for payload, word := range map[string]string{"true": "true", "false": "false", "": "false", "{}": "", "null": ""} {
 			out, _, err := resumeWith(t, pause, input(t, resume(entry(payload))))
@@ -108,7 +108,7 @@ func checkOrder(t *testing.T, p played) {
 			end(ev, agui.CallStart, id)
 		}
 	}
-	if len(open) > 0 && (len(p.result.Pause.Interrupts) > 0 || p.result.Finish.Type == agui.RunFinished) {
+	if len(open) > 0 && (len(p.result.Asked.Interrupts) > 0 || p.result.Finish.Type == agui.RunFinished) {
 		t.Fatalf("%v is open at the end", open)
 	}
 }
@@ -153,7 +153,7 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		p := playPlain(t, "\x00INTERRUPT:"+state).result.Pause
+		p := playPlain(t, "\x00INTERRUPT:"+state).result.Asked.Pause(Name)
 		if len(p.Interrupts) == 0 {
 			return
 		}

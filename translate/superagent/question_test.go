@@ -72,7 +72,7 @@ func TestNativeIDWithoutACheckpoint(t *testing.T) {
 func TestLongQuestion(t *testing.T) {
 	long := strings.Repeat("ü", 100<<10)
 	p := playPlain(t, "\x00INTERRUPT:"+string(agui.SetString([]byte(state), "reason", long)))
-	o := gjson.ParseBytes(p.result.Pause.Interrupts[0].Object)
+	o := gjson.ParseBytes(p.result.Asked.Interrupts[0].Object)
 	if m := o.Get("message").Str; len(m) > maxMessage+len("…") || !strings.HasSuffix(m, "ü…") {
 		t.Errorf("a message of %d bytes ends in %q", len(m), m[len(m)-8:])
 	}

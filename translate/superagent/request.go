@@ -12,7 +12,7 @@ import (
 )
 
 // chat is the request for a run. A2UI says more than plain tokens; a server that does not know the header ignores it.
-func (d *Dialect) chat(r translate.Request, message string) translate.Out {
+func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   d.prefix + streamPath,
 		Header: map[string][]string{"X-A2ui": {"true"}},
@@ -26,7 +26,7 @@ func (d *Dialect) chat(r translate.Request, message string) translate.Out {
 }
 
 // answer is the request that answers. input is a JSON object with at least one member.
-func (d *Dialect) answer(r translate.Request, input json.RawMessage) translate.Out {
+func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.Out {
 	return translate.Out{
 		Path:    d.prefix + resumePath,
 		Resumes: true,

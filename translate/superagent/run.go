@@ -12,7 +12,7 @@ import (
 // A run translates one exchange.
 type run struct {
 	d         *Dialect
-	r         translate.Request
+	r         *translate.Request
 	out       *writer
 	resumes   bool // it answers
 	cancelled bool // with a cancel
@@ -23,7 +23,7 @@ type run struct {
 	failure string
 }
 
-func (d *Dialect) newRun(r translate.Request) *run { return &run{d: d, r: r, out: newWriter(r)} }
+func (d *Dialect) newRun(r *translate.Request) *run { return &run{d: d, r: r, out: newWriter(r)} }
 
 // Framing implements translate.Decoder.
 func (*run) Framing(mediaType string) translate.Framing {
@@ -188,8 +188,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // paused is the result of a run that asks. The server holds the answer of its model back, so that the question would stand
 // nowhere in the conversation.
 func (run *run) paused() translate.Result {
-	p := agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
-	res := translate.Result{Pause: p, Finish: run.finished()}
+	asked := translate.Asked{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
+	res := translate.Result{Asked: asked, Finish: run.finished()}
 	before := func(ev agui.Event) { res.Before = append(res.Before, ev) }
 	run.out.close(before)
 	if run.failure != "" { // what came before the question was a model's
@@ -210,7 +210,7 @@ func (run *run) refused(status int) translate.Result {
 	case status == 409 && run.cancelled: // nothing waits, which is what a cancel wants
 		return run.ended(run.finished())
 	case status == 409, status == 404 && run.cancelled: // a cancel that nobody takes must not be asked for again and again
-		return translate.Result{Lost: true}
+		return translate.Result{Fate: translate.Lost}
 	case status == 404:
 		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus,
 			"the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID, _PREFIX), or the agent asks without interrupts enabled").Event()}
@@ -228,15 +228,14 @@ func (run *run) ended(finish agui.Event) translate.Result {
 	if message == "" {
 		return translate.Result{Finish: run.finished()}
 	}
-	out, r := run.d.chat(run.r, message), run.r
+	out := run.d.chat(run.r, message)
 	out.TakesNew = true
-	r.Pause, r.Answers, r.New = agui.Pause{}, nil, nil
 	run.out.said = nil
-	return translate.Result{Next: &translate.Exchange{Out: out, Run: run.next(r)}}
+	return translate.Result{Next: &translate.Exchange{Out: out, Run: run.next(run.r.Plain())}}
 }
 
 // next is the run behind this one in the client's run: its ids go on.
-func (run *run) next(r translate.Request) translate.Run {
+func (run *run) next(r *translate.Request) translate.Run {
 	behind := *run
 	behind.r, behind.resumes, behind.cancelled, behind.failure = r, false, false, ""
 	return &behind

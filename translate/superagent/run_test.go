@@ -76,7 +76,7 @@ func TestStreams(t *testing.T) {
 // Ids of calls that the thread has seen are not used again: a client would add to the call that it has.
 func TestCallIDsThatRepeat(t *testing.T) {
 	in := input(t, `"messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},{"id":"m1","role":"tool","toolCallId":"c1","content":"x"},`+hello+`]`)
-	_, run, err := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestCallIDsThatRepeat(t *testing.T) {
 
 // Of two runs of a thread with one runId (CopilotKit's resume), no message has an id of the other's.
 func TestMessageIDs(t *testing.T) {
-	id := func(r translate.Request) string {
+	id := func(r *translate.Request) string {
 		_, run, err := newDialect(t).Begin(r)
 		if err != nil {
 			t.Fatal(err)
@@ -110,14 +110,14 @@ func TestMessageIDs(t *testing.T) {
 		return play(t, run, frames("x", "[DONE]")).events[0].Get("messageId").Str
 	}
 	in := input(t, "")
-	first := id(translate.Request{Input: in, Came: in.Messages})
-	if again := id(translate.Request{Input: in, Came: in.Messages}); again != first {
+	first := id(&translate.Request{Input: in, Came: in.Messages})
+	if again := id(&translate.Request{Input: in, Came: in.Messages}); again != first {
 		t.Error("the same request has other ids")
 	}
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
-	resumed := id(translate.Request{Input: in, Came: in.Messages, Pause: p, Transcript: &log{}, Answers: []agui.Answer{{ID: "n~1", Status: agui.Cancelled}}})
+	resumed := id(&translate.Request{Input: in, Came: in.Messages, Pause: p, Transcript: &log{}, Answers: []agui.Answer{{ID: "n~1", Status: agui.Cancelled}}})
 	longer := input(t, `"messages":[{"id":"u0","role":"user","content":"x"},`+hello+`]`)
-	later := id(translate.Request{Input: longer, Came: longer.Messages})
+	later := id(&translate.Request{Input: longer, Came: longer.Messages})
 	if resumed == first || later == first || later == resumed {
 		t.Errorf("ids %s, %s, %s", first, resumed, later)
 	}
@@ -154,8 +154,8 @@ func TestEndsOfAResume(t *testing.T) {
 	}
 	t.Run("404 to a run passes", func(t *testing.T) {
 		in := input(t, "")
-		_, run, _ := newDialect(t).Begin(translate.Request{Input: in})
-		if res, err := run.End(translate.End{Status: 404}); err != nil || res.Finish.Type != agui.Unknown || res.Lost {
+		_, run, _ := newDialect(t).Begin(&translate.Request{Input: in})
+		if res, err := run.End(translate.End{Status: 404}); err != nil || res.Finish.Type != agui.Unknown || res.Fate == translate.Lost {
 			t.Errorf("%+v %v", res, err)
 		}
 	})
@@ -215,7 +215,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 		_, run, _ := resumeWith(t, p, input(t, resume(entry("true"))), image, said1(`"and b"`))
 		next := play(t, run, frames("[DONE]")).result.Next
 		res := play(t, next.Run, frames("\x00INTERRUPT:"+state)).result
-		if len(res.Pause.Interrupts) != 1 || !strings.Contains(string(res.Finish.JSON), "MESSAGES_NOT_TAKEN") {
+		if len(res.Asked.Interrupts) != 1 || !strings.Contains(string(res.Finish.JSON), "MESSAGES_NOT_TAKEN") {
 			t.Errorf("%+v", res)
 		}
 	})

@@ -116,7 +116,7 @@ func play(t testing.TB, run translate.Run, pieces []translate.Piece) played {
 func playPlain(t testing.TB, list ...string) played {
 	t.Helper()
 	in := input(t, "")
-	_, run, err := newDialect(t).Begin(translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +158,9 @@ func (p played) story() string {
 		}
 	}
 	switch res := p.result; {
-	case len(res.Pause.Interrupts) > 0:
+	case len(res.Asked.Interrupts) > 0:
 		b.WriteString(" asks")
-	case res.Lost:
+	case res.Fate == translate.Lost:
 		b.WriteString(" lost")
 	case res.Finish.Type == agui.RunErrored:
 		b.WriteString(" failed: " + res.Finish.Get("message").Str + " " + res.Finish.Get("code").Str)
@@ -175,7 +175,7 @@ func (p played) story() string {
 // pausedBy is the pause of a plain run with the stream, with the id n~1.
 func pausedBy(t testing.TB, list ...string) agui.Pause {
 	t.Helper()
-	p := playPlain(t, list...).result.Pause
+	p := playPlain(t, list...).result.Asked.Pause(Name)
 	if len(p.Interrupts) != 1 {
 		t.Fatalf("no pause of %q", list)
 	}
@@ -200,7 +200,7 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, fresh ...agui.Mess
 	if len(answers) != 1 || answers[0].ID != "n~1" {
 		return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "%+v", answers)
 	}
-	return d.Begin(translate.Request{Input: in, Came: in.Messages, Transcript: &log{}, Pause: p, Answers: answers, New: fresh})
+	return d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}, Pause: p, Answers: answers, New: fresh})
 }
 
 func code(err error) agui.Code {

@@ -34,7 +34,7 @@ type writer struct {
 }
 
 // newWriter is one for a run. A runId is no id: CopilotKit resumes with the interrupted run's.
-func newWriter(r translate.Request) *writer {
+func newWriter(r *translate.Request) *writer {
 	from := []string{r.Input.ThreadID, r.Input.RunID}
 	for _, i := range r.Pause.Interrupts {
 		from = append(from, i.ID)

@@ -62,7 +62,7 @@ func (l *Lost) Passes(t agui.Type) bool {
 // version of the adapter sends it, and calls of this run without a result, none of a tool that the request declares: for such a
 // one a run ends too, and takes the calls beside it along. Only where more calls were made than answered is anything looked
 // into. Or the run failed since the thread waits: the text is Strands' own, and newer adapters never let it come so far.
-func (l *Lost) Likely(r translate.Request, finish agui.Event) bool {
+func (l *Lost) Likely(r *translate.Request, finish agui.Event) bool {
 	if finish.Type == agui.RunErrored {
 		return finish.Get("code").Str == string(CodeError) && strings.Contains(finish.Get("message").Str, "must resume from interrupt")
 	}

@@ -30,9 +30,6 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// dialect is what the records of the host's pauses are of.
-const dialect = "agent-framework"
-
 const (
 	requestType  = "toolApprovalRequest"
 	messageStart = "Approval required for tool call: "

@@ -28,7 +28,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string) {
 		in := inputOf(t, `"messages":[],"tools":[{"name":"mine"}]`)
 		log := &log{}
-		run := &run{r: translate.Request{Input: in, Transcript: log}}
+		run := &run{r: &translate.Request{Input: in, Transcript: log}}
 		var end translate.End
 		for line := range strings.SplitSeq(stream, "\n") {
 			ev := agui.NewEvent([]byte(line))
@@ -51,19 +51,19 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(res.Pause.Interrupts) == 0 {
+		if len(res.Asked.Interrupts) == 0 {
 			if string(res.Finish.JSON) != string(end.Event.JSON) {
 				t.Fatalf("the end became %s", res.Finish.JSON)
 			}
 			return
 		}
-		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !Made(res.Pause) {
-			t.Fatalf("end %s, private %s", res.Finish.JSON, res.Pause.Private)
+		if !json.Valid(res.Finish.JSON) || res.Finish.Get("outcome").Exists() || !Made(res.Asked.Pause("agent-framework")) {
+			t.Fatalf("end %s, private %s", res.Finish.JSON, res.Asked.Private)
 		}
-		if _, err := json.Marshal(res.Pause); err != nil {
+		if _, err := json.Marshal(res.Asked); err != nil {
 			t.Fatalf("the pause cannot be stored: %v", err)
 		}
-		for _, i := range res.Pause.Interrupts {
+		for _, i := range res.Asked.Interrupts {
 			if !json.Valid(i.Object) || !gjson.GetBytes(i.Object, "reason").Exists() {
 				t.Fatalf("interrupt %s", i.Object)
 			}
@@ -78,7 +78,7 @@ func FuzzEvents(f *testing.F) {
 				t.Fatalf("bound to a call that was not seen, or to none: %s of %+v", i.Object, log.calls)
 			}
 		}
-		checkAnswers(t, minted(res.Pause), in)
+		checkAnswers(t, minted(res.Asked.Pause("agent-framework")), in)
 	})
 }
 
@@ -89,7 +89,7 @@ func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	for _, i := range p.Interrupts {
 		answers = append(answers, agui.Answer{ID: i.ID, Status: agui.Cancelled})
 	}
-	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: answers})
+	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 	if err != nil {
 		if codeOf(err) == "" {
 			t.Fatal(err)
@@ -132,8 +132,8 @@ func FuzzAnswers(f *testing.F) {
 		if cancelled {
 			answers[0].Status = agui.Cancelled
 		}
-		Plain(translate.Request{Input: in, Ended: []agui.Pause{p}})
-		out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: answers})
+		Plain(&translate.Request{Input: in, Ended: []agui.Pause{p}})
+		out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 		if err != nil {
 			if codeOf(err) != agui.InvalidPayload {
 				t.Fatal(err)

@@ -55,10 +55,10 @@ type privateForm struct {
 
 // Paused is the pause with which the host ended a run, and its terminal event without the outcome; false if it asked for no
 // approval. To the interrupts of the outcome come the approvals that it kept back because tools were declared.
-func (s *Stream) Paused(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
+func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
 	list := kit.Outcome(finish)
 	if len(list) == 0 && !succeeded(finish) {
-		return agui.Pause{}, agui.Event{}, false
+		return translate.Asked{}, agui.Event{}, false
 	}
 	calls := shownCalls(r)
 	var open []agui.Interrupt
@@ -85,10 +85,10 @@ func (s *Stream) Paused(r translate.Request, finish agui.Event) (agui.Pause, agu
 		}
 	}
 	if len(told) == 0 && !slices.ContainsFunc(list, looksLikeOurs) {
-		return agui.Pause{}, agui.Event{}, false
+		return translate.Asked{}, agui.Event{}, false
 	}
-	p, clean := pauseOf(open, kept, finish)
-	return p, clean, true
+	asked, clean := pauseOf(open, kept, finish)
+	return asked, clean, true
 }
 
 // succeeded says whether the run ended without a word of a question.
@@ -98,25 +98,25 @@ func succeeded(finish agui.Event) bool {
 }
 
 // Inputs is the pause of any other interrupt outcome: the host's generic interrupts have no sign of their own.
-func Inputs(r translate.Request, finish agui.Event) (agui.Pause, agui.Event, bool) {
+func Inputs(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := shownCalls(r)
 	for _, i := range kit.Outcome(finish) {
 		open = append(open, inputInterrupt(i, calls))
 	}
 	if len(open) == 0 {
-		return agui.Pause{}, agui.Event{}, false
+		return translate.Asked{}, agui.Event{}, false
 	}
-	p, clean := pauseOf(open, keptPause{}, finish)
-	return p, clean, true
+	asked, clean := pauseOf(open, keptPause{}, finish)
+	return asked, clean, true
 }
 
-func pauseOf(interrupts []agui.Interrupt, kept keptPause, finish agui.Event) (agui.Pause, agui.Event) {
-	p := agui.Pause{Dialect: dialect, Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), NativeFinish: slices.Clone(finish.JSON)}
-	return p, kit.WithoutOutcome(finish)
+func pauseOf(interrupts []agui.Interrupt, kept keptPause, finish agui.Event) (translate.Asked, agui.Event) {
+	asked := translate.Asked{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), OwnFinish: slices.Clone(finish.JSON)}
+	return asked, kit.WithoutOutcome(finish)
 }
 
-func shownCalls(r translate.Request) []agui.Call {
+func shownCalls(r *translate.Request) []agui.Call {
 	if r.Transcript == nil {
 		return nil
 	}

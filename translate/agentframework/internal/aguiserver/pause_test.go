@@ -94,7 +94,7 @@ func inputOf(t testing.TB, more string) agui.RunInput {
 }
 
 // ends plays a stream, the last event of which ends the run, to a run of the host's.
-func ends(t testing.TB, r translate.Request, stream ...string) translate.Result {
+func ends(t testing.TB, r *translate.Request, stream ...string) translate.Result {
 	t.Helper()
 	log := &log{}
 	r.Transcript = log
@@ -246,9 +246,9 @@ func TestPauses(t *testing.T) {
 			if c.tools != "" {
 				in = inputOf(t, `"messages":[],"tools":[{"name":`+c.tools+`}]`)
 			}
-			res := ends(t, translate.Request{Input: in}, append(c.stream, c.end)...)
+			res := ends(t, &translate.Request{Input: in}, append(c.stream, c.end)...)
 			var got []string
-			for _, i := range res.Pause.Interrupts {
+			for _, i := range res.Asked.Interrupts {
 				_, approval := callOf(i)
 				got = append(got, strings.TrimSpace(i.Native+map[bool]string{true: "!"}[approval]+" "+i.Reason()+" "+i.ToolCallID()))
 				if i.Native == "ficc_call_1" && i.Reason() == "tool_call" && approval && string(agui.Canonical(i.Object)) != string(agui.Canonical([]byte(bound))) {
@@ -264,11 +264,11 @@ func TestPauses(t *testing.T) {
 				}
 				return
 			}
-			if !Made(res.Pause) || res.Finish.Get("outcome").Exists() || !strings.Contains(string(res.Pause.NativeFinish), `"RUN_FINISHED"`) {
-				t.Errorf("pause %s, end %s", res.Pause.Private, res.Finish.JSON)
+			if !Made(res.Asked.Pause("agent-framework")) || res.Finish.Get("outcome").Exists() || !strings.Contains(string(res.Asked.OwnFinish), `"RUN_FINISHED"`) {
+				t.Errorf("pause %s, end %s", res.Asked.Private, res.Finish.JSON)
 			}
 			var free []string
-			for _, s := range keptOf(res.Pause).Siblings {
+			for _, s := range keptOf(res.Asked.Pause("agent-framework")).Siblings {
 				free = append(free, s.ID)
 			}
 			if strings.Join(free, " ") != c.free {
@@ -282,9 +282,9 @@ func TestPauses(t *testing.T) {
 func TestCallThatWasNotSeen(t *testing.T) {
 	const exact = `{"n":1.0,"a":12345678901234567890}`
 	told := strings.Replace(interruptFor("call_1", "rm"), `"id"`, `"metadata":"x","id"`, 1)
-	res := ends(t, translate.Request{}, append(append(shows("call_1", "rm", `{}`), asksFor("call_1", "rm", exact)...), interrupting(told))...)
+	res := ends(t, &translate.Request{}, append(append(shows("call_1", "rm", `{}`), asksFor("call_1", "rm", exact)...), interrupting(told))...)
 	const want = `{"callId":"call_1","name":"rm","arguments":{"n":1.0,"a":12345678901234567890}}`
-	if got := gjson.GetBytes(res.Pause.Interrupts[0].Object, "metadata.agent_framework.toolCall").Raw; got != want {
+	if got := gjson.GetBytes(res.Asked.Interrupts[0].Object, "metadata.agent_framework.toolCall").Raw; got != want {
 		t.Errorf("metadata %s, want %s", got, want)
 	}
 }
@@ -303,9 +303,9 @@ func TestOpaqueResultLeavesTheQuestion(t *testing.T) {
 		`{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"call_1","content":"done"}`:              0,
 		`{"type":"TOOL_CALL_RESULT","type":"RAW","messageId":"m","toolCallId":"call_1","content":"done"}`: 1,
 	} {
-		res := ends(t, translate.Request{}, append(asksFor("call_1", "delete_file", filesArgs), result, endWith(success))...)
-		if len(res.Pause.Interrupts) != open {
-			t.Errorf("%s: %d questions, want %d", result, len(res.Pause.Interrupts), open)
+		res := ends(t, &translate.Request{}, append(asksFor("call_1", "delete_file", filesArgs), result, endWith(success))...)
+		if len(res.Asked.Interrupts) != open {
+			t.Errorf("%s: %d questions, want %d", result, len(res.Asked.Interrupts), open)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func callOf(i agui.Interrupt) (c askedCall, ok bool) {
 
 // Resume begins the resume of a pause of the host's. New messages go in the same request, before the calls that were
 // asked about: the host puts those behind all that it is sent, and what a front end's own tools brought has to be there.
-func Resume(r translate.Request) (translate.Out, translate.Run, error) {
+func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	list, err := entries(r)
 	if err != nil {
 		return translate.Out{}, nil, err
@@ -66,7 +66,7 @@ type entry struct {
 // entries are the answers as the host wants them. It never looks at the status, takes an answer without toolCall for
 // one that nobody asked for, and one with it for an approval, whatever was asked; the call that it runs is the one in the
 // answer. So all of an approval's payload but the yes or no is ours, and no other payload may look like one.
-func entries(r translate.Request) ([]entry, error) {
+func entries(r *translate.Request) ([]entry, error) {
 	given := kit.GivenEntries(r.Input)
 	var list []entry
 	for n, i := range r.Pause.Interrupts {
@@ -151,7 +151,7 @@ func metadataOf(given gjson.Result) json.RawMessage {
 // resume failed or nobody knows, is taken out: where a front end's tools are declared and one of them has brought a result, the
 // host approves and runs what is left without one (ProcessContinuation); else its provider refuses the history. Where the
 // record has forgotten what was asked, it is a call of the backend's that a user has talked over.
-func Plain(r translate.Request) translate.Out {
+func Plain(r *translate.Request) translate.Out {
 	known := slices.ContainsFunc(r.Ended, Made)
 	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
 		return translate.Out{}
@@ -209,7 +209,7 @@ func continues(in agui.RunInput) bool {
 // A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an error may have come
 // before or behind the tool.
 type run struct {
-	r translate.Request
+	r *translate.Request
 	s Stream
 }
 
@@ -228,12 +228,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type != agui.RunFinished {
 		return translate.Result{Finish: e.Event}, nil
 	}
-	p, clean, ok := run.s.Paused(run.r, e.Event)
+	asked, clean, ok := run.s.Paused(run.r, e.Event)
 	if !ok {
-		p, clean, ok = Inputs(run.r, e.Event)
+		asked, clean, ok = Inputs(run.r, e.Event)
 	}
 	if !ok {
 		return translate.Result{Finish: e.Event}, nil
 	}
-	return translate.Result{Finish: clean, Pause: p}, nil
+	return translate.Result{Finish: clean, Asked: asked}, nil
 }

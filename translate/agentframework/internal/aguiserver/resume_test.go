@@ -15,8 +15,8 @@ const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003
 // asksTwo is a pause of the host's about a call, and about a free question.
 func asksTwo(t testing.TB) agui.Pause {
 	t.Helper()
-	res := ends(t, translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
-	return minted(res.Pause)
+	res := ends(t, &translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
+	return minted(res.Asked.Pause("agent-framework"))
 }
 
 func answersFor(p agui.Pause, first, second agui.Answer) []agui.Answer {
@@ -60,7 +60,7 @@ func TestEntries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := asksTwo(t)
-			out, run, err := Resume(translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
+			out, run, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
 			if c.want == "" {
 				if codeOf(err) != agui.InvalidPayload {
 					t.Errorf("%v; sent %s", err, out.Body)
@@ -81,7 +81,7 @@ func TestEntries(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	p := asksTwo(t)
 	in := inputOf(t, messagesOf(userMessage)+`,"resume":[{"interruptId":"call_9~r2","status":"cancelled","metadata":"x"},{"interruptId":"ficc_call_1~r1","status":"cancelled","metadata":{"k":[1.0]},"more":1}]`)
-	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: answersFor(p, agui.Answer{Status: agui.Cancelled}, agui.Answer{Status: agui.Cancelled})})
+	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answersFor(p, agui.Answer{Status: agui.Cancelled}, agui.Answer{Status: agui.Cancelled})})
 	const want = `{"interruptId":"call_9","status":"cancelled"}`
 	if got := gjson.GetBytes(out.Body, "resume").Array(); err != nil || len(got) != 2 || got[0].Get("metadata").Raw != `{"k":[1.0]}` || got[0].Get("more").Exists() || got[1].Raw != want {
 		t.Errorf("%v: %s", err, got)
@@ -91,9 +91,9 @@ func TestMetadata(t *testing.T) {
 func TestSiblingsAreApproved(t *testing.T) {
 	contents := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
 	in := inputOf(t, `"messages":[],"tools":[{"name":"x"}]`)
-	res := ends(t, translate.Request{Input: in}, append(append(shows("call_1", "rm", filesArgs, contents...), shows("call_2", "ls", "null", contents...)...), endWith(success))...)
-	p := minted(res.Pause)
-	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}})
+	res := ends(t, &translate.Request{Input: in}, append(append(shows("call_1", "rm", filesArgs, contents...), shows("call_2", "ls", "null", contents...)...), endWith(success))...)
+	p := minted(res.Asked.Pause("agent-framework"))
+	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +107,12 @@ func TestSiblingsAreApproved(t *testing.T) {
 // Two entries with one id, and an empty one, end the host's request with HTTP 500.
 func TestIDsThatCannotGoBack(t *testing.T) {
 	for _, list := range [][]string{{questionFor, questionFor}, {`{"id":"","reason":"x"}`}, {`{"reason":"x"}`}} {
-		p := minted(ends(t, translate.Request{}, interrupting(list...)).Pause)
+		p := minted(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
 		answers := make([]agui.Answer, len(p.Interrupts))
 		for n, i := range p.Interrupts {
 			answers[n] = agui.Answer{ID: i.ID, Status: agui.Cancelled}
 		}
-		if out, _, err := Resume(translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answers}); codeOf(err) != agui.InvalidPayload {
+		if out, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answers}); codeOf(err) != agui.InvalidPayload {
 			t.Errorf("%s: %v; sent %s", list, err, out.Body)
 		}
 	}
@@ -155,7 +155,7 @@ func TestMessagesOfAResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := asksTwo(t)
-			r := translate.Request{Input: inputOf(t, c.sent), Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})}
+			r := &translate.Request{Input: inputOf(t, c.sent), Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})}
 			r.Transcript = &log{messages: []json.RawMessage{json.RawMessage(`{"id":"u0","role":"user","content":"Known."}`)}}
 			out, _, err := Resume(r)
 			if err != nil {
@@ -172,7 +172,7 @@ func TestMessagesOfAResume(t *testing.T) {
 func TestCommandDoesNotGoOn(t *testing.T) {
 	p := asksTwo(t)
 	in := inputOf(t, messagesOf(userMessage)+`,"forwardedProps":{"a":1,"command":{"resume":{"approved":true}}}`)
-	out, _, err := Resume(translate.Request{Input: in, Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})})
+	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})})
 	if err != nil || gjson.GetBytes(out.Body, "forwardedProps").Raw != `{"a":1}` {
 		t.Errorf("%v: %s", err, out.Body)
 	}
@@ -197,7 +197,7 @@ func TestPlain(t *testing.T) {
 		"nothing is known, and no continuation":              {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := Plain(translate.Request{Input: inputOf(t, c.sent), Ended: c.ended})
+			out := Plain(&translate.Request{Input: inputOf(t, c.sent), Ended: c.ended})
 			want := ""
 			if c.want != "" {
 				want = `{"threadId":"t1","runId":"r1",` + c.want + `}`
@@ -218,8 +218,8 @@ func TestErrors(t *testing.T) {
 		"a clean end": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, err := (&run{}).End(end)
-			if err != nil || res.Nothing || res.Lost || res.Next != nil || len(res.Pause.Interrupts) > 0 || string(res.Finish.JSON) != string(end.Event.JSON) {
+			res, err := (&run{r: &translate.Request{}}).End(end)
+			if err != nil || res.Fate == translate.Untouched || res.Fate == translate.Lost || res.Next != nil || len(res.Asked.Interrupts) > 0 || string(res.Finish.JSON) != string(end.Event.JSON) {
 				t.Errorf("%v %+v", err, res)
 			}
 		})
