@@ -449,7 +449,7 @@ func (b *body) emit(ev agui.Event) {
 		b.started = true
 		ev = b.r.withRunIDs(ev)
 	case agui.MessagesSnapshot:
-		ev = b.r.withUntaken(ev)
+		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
 	case agui.CallResult:
 		ev = b.r.withResultID(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:

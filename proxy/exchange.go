@@ -171,12 +171,12 @@ func (r *run) beginLater() error {
 	r.laterRuns++
 	r.known, r.taken = nil, true
 	r.fresh = nil
-	_, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
+	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
 		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
 	})
 	if err != nil {
 		return err
 	}
-	r.exchange = translate.Exchange{Run: translation}
+	r.exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
 	return nil
 }

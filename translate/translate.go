@@ -126,6 +126,18 @@ type Out struct {
 	// is: the backend pauses all the same, and what it asks must be kept; or it takes a hang-up badly.
 	ReadOn bool
 	None   bool // nothing is sent: RUN_STARTED and Run.End follow at once
+	// Withheld are messages of the client's that Body lacks, in the client's order. A backend that sends its history back
+	// lacks them too, and a client deletes what a snapshot leaves out: proxy puts them back into the snapshots.
+	Withheld []Withheld
+}
+
+// A Withheld is a message that a client has and the backend was not sent, or not with all its calls.
+type Withheld struct {
+	Message agui.Message // as the client has it
+	Calls   []string     // those of its calls that were not sent
+	Whole   bool         // nothing of it was sent
+	// Before are the ids of the messages before it. That of an earlier Withheld is the beginning of it.
+	Before []string
 }
 
 // A Run translates one exchange. Its methods are called from one goroutine, Event in order, End once and always.
@@ -136,13 +148,6 @@ type Run interface {
 	Event(ev agui.Event, emit func(agui.Event)) error
 	// End is called with how the exchange ended. An error is told as RUN_ERROR.
 	End(e End) (Result, error)
-}
-
-// A Restorer is a Run whose dialect kept a part of the history from a backend that sends it back. auto asks it of a stream that
-// nobody has claimed yet.
-type Restorer interface {
-	// Restored is a MESSAGES_SNAPSHOT with that part: a client deletes what a snapshot leaves out.
-	Restored(ev agui.Event) agui.Event
 }
 
 // A Finder is a Dialect that finds out which dialect a backend speaks, and says so in Result.Spoke. What

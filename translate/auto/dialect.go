@@ -168,10 +168,8 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		}
 		return out, d.begin(r), nil
 	}
-	out, one, err := known.Begin(r)
-	found := d.begin(r)
-	found.sent, _ = one.(translate.Restorer)
-	return out, found, err
+	out, _, err := known.Begin(r)
+	return out, d.begin(r), err
 }
 
 func (d *Dialect) begin(r *translate.Request) *run {

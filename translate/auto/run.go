@@ -28,8 +28,7 @@ type run struct {
 	d *Dialect
 	r *translate.Request
 
-	sent  translate.Restorer // of what went out; nil if nothing is to be restored
-	found translate.Run      // nil until somebody claimed the stream
+	found translate.Run // nil until somebody claimed the stream
 	name  string
 
 	// How the stream began, for the dialect that will claim it: RUN_STARTED, or all of it for one that is an Early.
@@ -108,9 +107,6 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.MessagesSnapshot:
 		if one := run.ask(ev); one != nil {
 			return run.take(one, ev, emit)
-		}
-		if run.sent != nil {
-			ev = run.sent.Restored(ev)
 		}
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		return run.call(ev, emit)
@@ -319,9 +315,6 @@ func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err er
 	if run.waits = v == translate.Hold || run.waits && !answered; !run.waits {
 		run.release(h, emit)
 		return false, nil
-	}
-	if ev.Type == agui.MessagesSnapshot && run.sent != nil {
-		ev = run.sent.Restored(ev)
 	}
 	run.add(h, ev)
 	if run.size > maxHeld {

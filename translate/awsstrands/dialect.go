@@ -133,15 +133,16 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		if len(body) < len(r.Input.Raw) {
 			out.Body = body
 		}
-		return out, d.plainRun(r, cuts(r.Input.Messages, in.Messages)), nil
+		out.Withheld = cuts(r.Input.Messages, in.Messages)
+		return out, d.plainRun(r, out.Withheld), nil
 	}
-	out, gone, err := d.resume(r)
+	out, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, &run{d: d, r: r, cuts: gone}, nil
+	return out, &run{d: d, r: r, cuts: out.Withheld}, nil
 }
 
-func (d *Dialect) plainRun(r *translate.Request, gone []cut) *run {
+func (d *Dialect) plainRun(r *translate.Request, gone []translate.Withheld) *run {
 	return &run{d: d, r: r.Plain(), cuts: gone}
 }

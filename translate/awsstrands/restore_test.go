@@ -27,40 +27,23 @@ func said(list ...string) []agui.Message {
 	return messages
 }
 
-// What was cut comes back behind the nearest message before it, in the client's order.
-func TestRestored(t *testing.T) {
-	for name, c := range map[string]struct{ all, sent, snapshot, want string }{
-		"nothing was cut":               {"u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2"},
-		"one":                           {"u1 a1:A u2", "u1 u2", "u1 u2", "u1 a1:A u2"},
-		"the first":                     {"a1:A u2", "u2", "u2", "a1:A u2"},
-		"two, one behind the other":     {"u1 a1:A a2:B u2", "u1 u2", "u1 u2", "u1 a1:A a2:B u2"},
-		"two in two places":             {"u1 a1:A u2 a2:B", "u1 u2", "u1 u2 a3:C", "u1 a1:A u2 a2:B a3:C"},
-		"some calls of one":             {"u1 a1:A,B u2", "u1 a1:A u2", "u1 a1:A u2", "u1 a1:A,B u2"},
-		"it is there all the same":      {"u1 a1:A u2", "u1 u2", "u1 a1:A u2", "u1 a1:A u2"},
-		"what stood before it is gone":  {"u1 u2 a1:A", "u1 u2", "u1 x", "u1 a1:A x"},
-		"all that stood before is gone": {"u1 a1:A", "u1", "x", "a1:A x"},
-		"another order":                 {"u1 u2 a1:A", "u1 u2", "u2 u1", "u2 a1:A u1"},
-		"no ids before it":              {" a1:A u2", " u2", "u2 ", "a1:A u2 "},
-		"an empty snapshot":             {"u1 a1:A,B", "u1 a1:A", "", ""},
+// TestCuts: what did not go is known by its message, its calls and its place.
+func TestCuts(t *testing.T) {
+	for name, c := range map[string]struct{ all, sent, want string }{
+		"nothing":           {"u1 a1:A u2", "u1 a1:A u2", ""},
+		"one":               {"u1 a1:A u2", "u1 u2", "a1[A] whole behind u1"},
+		"the first":         {"a1:A u2", "u2", "a1[A] whole behind "},
+		"two in two places": {"u1 a1:A u2 a2:B", "u1 u2", "a1[A] whole behind u1; a2[B] whole behind u1,a1,u2"},
+		"some calls of one": {"u1 a1:A,B u2", "u1 a1:A u2", "a1[B] behind u1"},
 	} {
-		list := func(s string) []agui.Message {
-			if s == "" {
-				return nil
-			}
-			return said(strings.Split(s, " ")...)
-		}
-		run := &run{cuts: cuts(list(c.all), list(c.sent))}
-		ev := run.Restored(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":` + string(agui.MessageList(list(c.snapshot))) + `}`)))
+		list := func(s string) []agui.Message { return said(strings.Split(s, " ")...) }
 		var got []string
-		for _, m := range ev.Get("messages").Array() {
-			one := m.Get("id").Str
-			for n, call := range m.Get("toolCalls").Array() {
-				one += map[bool]string{true: ":", false: ","}[n == 0] + call.Get("id").Str
-			}
-			got = append(got, one)
+		for _, w := range cuts(list(c.all), list(c.sent)) {
+			one := w.Message.ID + "[" + strings.Join(w.Calls, ",") + "]" + map[bool]string{true: " whole"}[w.Whole]
+			got = append(got, one+" behind "+strings.Join(w.Before, ","))
 		}
-		if strings.Join(got, " ") != c.want || !ev.Get("messages").IsArray() {
-			t.Errorf("%s: %q, want %q: %s", name, strings.Join(got, " "), c.want, ev.JSON)
+		if all := strings.Join(got, "; "); all != c.want {
+			t.Errorf("%s: %s, want %s", name, all, c.want)
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 // request before the results of the calls that it holds, and a message between a call and its result is one that models
 // refuse. The history is the record's where the client sends less: Python goes on with it, and TypeScript's snapshot would
 // delete what it leaves out.
-func (d *Dialect) resume(r *translate.Request) (translate.Out, []cut, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 	list, err := d.entries(r)
 	if err != nil {
-		return translate.Out{}, nil, err
+		return translate.Out{}, err
 	}
 	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
@@ -30,7 +30,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []cut, error) {
 	whole := in.Messages
 	in = withoutHeld(in, r.Ended, r.Pause)
 	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
-	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true}, cuts(whole, in.Messages), nil
+	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages)}, nil
 }
 
 // next is an ordinary run that brings the messages beside the answers.
@@ -38,8 +38,8 @@ func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
 	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
-	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true}
-	return &translate.Exchange{Out: out, Run: d.plainRun(r, cuts(whole, in.Messages))}
+	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: cuts(whole, in.Messages)}
+	return &translate.Exchange{Out: out, Run: d.plainRun(r, out.Withheld)}
 }
 
 // entries are the resume array. Two questions with one id are one to the adapters: they take one answer only.

@@ -16,7 +16,7 @@ type run struct {
 	d    *Dialect
 	r    *translate.Request
 	lost strandsapi.Lost
-	cuts []cut // what the client has, and the backend was not sent
+	cuts []translate.Withheld // what the client has, and the backend was not sent
 	// worked says that the backend did more than to begin: a run that is refused ends before.
 	worked bool
 }
@@ -29,9 +29,6 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	default:
 		run.worked = true
 	}
-	if ev.Type == agui.MessagesSnapshot {
-		ev = run.Restored(ev)
-	}
 	emit(ev)
 	return nil
 }
@@ -42,10 +39,8 @@ func (run *run) Passes(t agui.Type) bool {
 		return false
 	}
 	switch t {
-	case agui.RunStarted, agui.StateSnapshot:
+	case agui.RunStarted, agui.StateSnapshot, agui.MessagesSnapshot:
 		return true
-	case agui.MessagesSnapshot:
-		return len(run.cuts) == 0
 	}
 	return run.worked
 }

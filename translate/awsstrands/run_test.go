@@ -1,7 +1,6 @@
 package awsstrands
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -161,25 +160,14 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parse(t, `"messages":[`+c.messages+`]`)
-			out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []agui.Pause{ended}, Transcript: logOf(in)})
+			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []agui.Pause{ended}, Transcript: logOf(in)})
 			sent := gjson.GetBytes(out.Body, "messages").Raw
 			if err != nil || sent != "["+c.want+"]" {
 				t.Fatalf("%v\ngot  %s\nwant [%s]", err, sent, c.want)
 			}
-			// The adapter sends it back, and the client keeps what it has.
-			const reply = `{"id":"a9","role":"assistant","content":"ok"}`
-			list, want := append(gjson.Parse(sent).Array(), gjson.Parse(reply)), "["+c.messages+","+reply+"]"
-			raw := make([]json.RawMessage, len(list))
-			for n, m := range list {
-				raw[n] = json.RawMessage(m.Raw)
-			}
-			echo := agui.NewEvent(agui.MustMarshal(map[string]any{"type": "MESSAGES_SNAPSHOT", "messages": raw}))
-			if err := run.Event(echo, func(ev agui.Event) {
-				if got := ev.Get("messages").Raw; got != want {
-					t.Errorf("the client gets\n%s\nwant\n%s", got, want)
-				}
-			}); err != nil {
-				t.Fatal(err)
+			lacks := len(sent) < len(`[`+c.messages+`]`)
+			if got := len(out.Withheld) > 0; got != lacks {
+				t.Errorf("withheld %v, want %v", got, lacks)
 			}
 		})
 	}
