@@ -18,7 +18,7 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race fuzz golden lint fmt cover image e2e bench bench-quick ablation micro update
+.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image e2e bench bench-quick ablation micro update
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ demo: ## a pause and its answer in this terminal; needs nothing but Go
 
 run-demo: demo ## the same
 
-test: tools modules lint race e2e bench-quick ## everything; installs what it needs into ignored folders
+test: tools modules lint race poison e2e bench-quick ## everything; installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
@@ -64,6 +64,11 @@ race: ## the same tests under the race detector, and without it those that say n
 ifneq ($(RACE),)
 	$(GO) test -count=1 -run '^(TestScaling|TestStreamThatWaitsHasASmallStack)$$' ./proxy
 endif
+
+poison: ## the tests of streams, with bytes overwritten as soon as nobody may read them (internal/poison)
+	$(GO) vet -tags poison ./internal/... ./proxy/... ./translate/...
+	$(GO) test -tags poison -count=1 ./internal/sse ./proxy/internal/... ./translate/requestapproval
+	$(GO) test -tags poison -count=1 -run 'Golden|Stream|Resume|Pause|Foreign|Row|Claim|Exchange' ./proxy
 
 # golang/go#75804: up to Go 1.26 the end of the time can be reported as a failure. A real one names its input.
 # Without the limit most of so short a run goes into making inputs smaller that only reach new code. A failing input is

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/poison"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
@@ -347,6 +348,7 @@ func (b *body) frame(f sse.Frame) {
 		b.event(ev)
 	}
 	b.out.Current = nil
+	poison.Bytes(b.lf)
 }
 
 // tooDeepToHold says whether an event that is not looked into is one by which a client may learn of a question: it would read it,

@@ -3,6 +3,7 @@ package proxy
 import (
 	"sync"
 
+	"holdpoint/internal/poison"
 	"holdpoint/internal/without"
 )
 
@@ -21,4 +22,7 @@ func (b *copyBuffers) Get() []byte {
 }
 
 // Put implements httputil.BufferPool.
-func (b *copyBuffers) Put(buffer []byte) { b.pool.Put((*[copyBufferBytes]byte)(buffer)) }
+func (b *copyBuffers) Put(buffer []byte) {
+	poison.Bytes(buffer)
+	b.pool.Put((*[copyBufferBytes]byte)(buffer))
+}

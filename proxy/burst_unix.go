@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"holdpoint/internal/poison"
 	"holdpoint/internal/without"
 )
 
@@ -121,6 +122,7 @@ func (c *burstConn) tryRead(fd uintptr) bool {
 func (c *burstConn) hand(p []byte) int {
 	n := copy(p, c.buf[c.at:c.end])
 	if c.at += n; c.at == c.end {
+		poison.Bytes(c.buf)
 		bursts.Put((*[burstBytes]byte)(c.buf))
 		c.buf = nil
 	}

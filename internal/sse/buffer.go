@@ -3,6 +3,7 @@ package sse
 import (
 	"sync"
 
+	"holdpoint/internal/poison"
 	"holdpoint/internal/without"
 )
 
@@ -52,7 +53,11 @@ func borrow(n int) *buffer {
 
 // giveBack takes a buffer that nobody looks into any more. It may be nil.
 func giveBack(b *buffer) {
-	if b != nil && b.pool != nil {
+	if b == nil {
+		return
+	}
+	poison.Bytes(b.b)
+	if b.pool != nil {
 		b.pool.Put(b)
 	}
 }

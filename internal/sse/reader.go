@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"holdpoint/internal/poison"
 )
 
 const (
@@ -177,6 +179,7 @@ func (r *Reader) take() Frame {
 
 // fill reads once, and what is there already with it. Called when all of the buffer is searched and holds no whole frame.
 func (r *Reader) fill() {
+	poison.Bytes(r.buf[:r.start])
 	if r.more != nil && r.drained && r.more.More() == 0 {
 		if r.start == r.end {
 			r.release() // it may last an hour
@@ -220,6 +223,7 @@ func (r *Reader) makeRoom(size int) {
 		giveBack(old)
 	} else if r.start > 0 {
 		copy(r.buf, pending)
+		poison.Bytes(r.buf[len(pending):r.end])
 	}
 	r.line, r.scan, r.end = r.line-r.start, r.scan-r.start, len(pending)
 	r.start = 0

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/poison"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -198,6 +199,7 @@ func (run *run) let(c *call) []frame {
 
 // free lets the memory of a call be used again.
 func (run *run) free(c *call) {
+	poison.Bytes(c.bytes)
 	if cap(c.args)+cap(c.bytes) <= maxSpare {
 		run.spare = c
 	}
@@ -283,6 +285,7 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 		run.out = f.appendRenamed(run.out[:0], name, args)
 		f.ev.JSON, f.ev.Edited = run.out, true
 		emit(f.ev)
+		poison.Bytes(run.out)
 	}
 	if cap(run.out) > maxSpare {
 		run.out = nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/poison"
 	"holdpoint/internal/sse"
 	"holdpoint/internal/without"
 )
@@ -154,6 +155,10 @@ func (o *Output) Take() (made, row []byte) {
 
 // Clear forgets what was written. What is made is given back: streams live for hours, and most of the time nothing is.
 func (o *Output) Clear() {
+	poison.Bytes(o.made)
+	if poison.On && o.from < o.to {
+		poison.Bytes(o.Frames.Slice(o.from, o.to))
+	}
 	o.from, o.to, o.late, o.end = 0, 0, 0, 0
 	if o.borrowed != nil {
 		if cap(o.made) <= keptMade {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"holdpoint/internal/poison"
 	"holdpoint/internal/sse"
 	"holdpoint/translate"
 )
@@ -50,6 +51,7 @@ func (f *framePieces) Next() (p translate.Piece, comments []byte, err error) {
 	if err != nil && (len(frame.Raw) == 0 || !errors.Is(err, io.EOF)) {
 		return p, nil, err
 	}
+	poison.Bytes(f.comments)
 	f.comments = frame.AppendComments(f.comments[:0])
 	if data, ok := frame.Data(nil); ok {
 		p = translate.Piece{Name: frame.Name(), Data: data}
@@ -64,6 +66,7 @@ type linePieces struct {
 	r    *bufio.Reader
 	max  int
 	long []byte // of a line that the buffer does not hold
+	last []byte // the piece that was given
 	err  error
 }
 
@@ -71,6 +74,8 @@ func (l *linePieces) Next() (p translate.Piece, comments []byte, err error) {
 	if l.err != nil {
 		return p, nil, l.err
 	}
+	poison.Bytes(l.last)
+	l.last = nil
 	line, err := l.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = l.readLong(line)
@@ -85,7 +90,7 @@ func (l *linePieces) Next() (p translate.Piece, comments []byte, err error) {
 	}
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if len(bytes.TrimSpace(line)) > 0 {
-		p.Data = line
+		p.Data, l.last = line, line
 	}
 	return p, nil, nil
 }
@@ -122,6 +127,7 @@ func (t *textPieces) Next() (p translate.Piece, comments []byte, err error) {
 	if t.err != nil {
 		return p, nil, t.err
 	}
+	poison.Bytes(t.buf[:t.over])
 	copy(t.buf, t.buf[t.over:t.over+t.held])
 	n, err := t.src.Read(t.buf[t.held:])
 	text := t.buf[:t.held+n]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/poison"
 	"holdpoint/internal/without"
 )
 
@@ -75,6 +76,7 @@ func (d *delta) learn(ev agui.Event) (text []byte, ok bool) {
 	} else if d.misses < maxMisses {
 		d.misses++
 	}
+	poison.Bytes(d.frame)
 	*d = delta{frame: d.frame[:0], typ: ev.Type, misses: d.misses, wait: 1<<d.misses - 1}
 	at := 0
 	m := agui.MembersOf(ev.JSON)

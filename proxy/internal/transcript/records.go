@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"holdpoint/internal/poison"
 	"holdpoint/internal/without"
 )
 
@@ -128,6 +129,7 @@ func (r *records) count(c byte) (n int) {
 // drop forgets them all.
 func (r *records) drop() {
 	for _, s := range r.slabs {
+		poison.Bytes(s.b)
 		if s.size >= 0 {
 			s.b = s.b[:0]
 			slabs[s.size].Put(s)
