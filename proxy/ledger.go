@@ -36,7 +36,7 @@ func (l *ledger) step() (context.Context, context.CancelFunc) {
 	if l.out != nil {
 		l.out.Alive()
 	}
-	return withPatience(l.ctx, storeTimeout)
+	return context.WithTimeout(context.WithoutCancel(l.ctx), storeTimeout)
 }
 
 // twice does a step once more if its reply was lost. known are the store's own answers, which are no
