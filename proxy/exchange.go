@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
@@ -156,11 +157,13 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 // bound gives up the exchange if its answer's header, or what stands in place of a stream, does not come within the idle
 // time. It returns what ends the watch.
 func (r *run) bound() (done func()) {
-	r.h.silent.add(r)
-	return r.answered
+	limit := r.h.opts.IdleTimeout
+	if limit == 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(limit, func() { r.life.cancel(errIdle) })
+	return func() { timer.Stop() }
 }
-
-func (r *run) answered() { r.h.silent.remove(r) }
 
 // reached notes that the backend has the exchange at hand, or a part of it.
 func (r *run) reached() { r.claim.connected.Store(true) }

@@ -47,9 +47,7 @@ type Handler struct {
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see newTransports
 
-	bodies   overdue[*http.ResponseController] // that are being read
 	bodyRoom bodyRoom
-	silent   overdue[*run]                    // whose backend has not answered yet
 	routes   *lru.Cache[string, string]       // path → dialect that it was seen to speak; clients choose paths
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
 	warned   sync.Map                         // what is logged once
@@ -102,8 +100,6 @@ func New(opts Options) (*Handler, error) {
 		o.NewID = randomID
 	}
 	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
-	h.bodies.limit, h.bodies.tell = bodyTimeout, cutBody
-	h.silent.limit, h.silent.tell = o.IdleTimeout, func(r *run) { r.life.cancel(errIdle) }
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {

@@ -122,16 +122,18 @@ func (h *Handler) takenOutsideRun(object []byte, path string) error {
 // slow gives the body of a request bodyTimeout; done is called when it was read.
 func (h *Handler) slow(w http.ResponseWriter) (done func()) {
 	control := http.NewResponseController(w)
-	h.bodies.add(control)
+	cut := make(chan struct{})
+	timer := time.AfterFunc(bodyTimeout, func() {
+		defer close(cut)
+		_ = control.SetReadDeadline(time.Now()) // it fails where there is no connection, as in tests
+	})
 	return func() {
-		if h.bodies.remove(control) {
+		if !timer.Stop() {
+			<-cut
 			_ = control.SetReadDeadline(time.Time{}) // or it would end the next request on the same connection
 		}
 	}
 }
-
-// cutBody ends a read that takes too long. It fails where there is no connection, as in tests.
-func cutBody(control *http.ResponseController) { _ = control.SetReadDeadline(time.Now()) }
 
 // readBody reads the body if it may be a run's, or a form's that could be one: all of it, or nil and the body as it was. object
 // says that it begins as a JSON object, or may.
