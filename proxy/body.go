@@ -71,13 +71,11 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.watch == nil {
-		b.watch = newWatch(b.r.h.opts.IdleTimeout, b.idled)
+		b.watch = &watch{limit: b.r.h.opts.IdleTimeout, told: b.idled}
 	}
 	src := b.watch.over(up, b.r.conn)
-	if b.r.conn != nil {
-		b.r.conn.beforeWait(b.waits)
-	} else {
-		b.watch.arm()
+	if b.r.conn != nil && b.r.out != nil {
+		b.r.conn.beforeWait(b.r.out.Release) // the header goes then, if its frames have not come
 	}
 	if framing != translate.Unread {
 		b.pieces = stream.NewPieces(src, framing, b.r.h.opts.MaxFrameBytes)
@@ -85,14 +83,6 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	}
 	b.frames = sse.NewReader(src, b.r.h.opts.MaxFrameBytes)
 	b.out.Frames = b.frames
-}
-
-// waits is called when the stream is waited for the first time, if it ever is.
-func (b *body) waits() {
-	b.watch.arm()
-	if b.r.out != nil {
-		b.r.out.Release()
-	}
 }
 
 // idled ends a silent stream. On a claimed run only the client's: the action may still be running.
@@ -501,9 +491,6 @@ func (b *body) answered(a answer) {
 
 // close gives the upstream back.
 func (b *body) close() {
-	if b.watch != nil {
-		b.watch.stop()
-	}
 	if b.up != nil {
 		b.up.Close()
 	}

@@ -12,13 +12,12 @@ import (
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		w := newWatch(time.Minute, func() { told.Add(1) })
+		w := &watch{limit: time.Minute, told: func() { told.Add(1) }}
 		read := func(d time.Duration) {
 			src := w.over(readerFunc(func([]byte) (int, error) {
 				time.Sleep(d)
 				return 0, errors.New("end")
 			}), nil)
-			w.arm()
 			src.Read(nil)
 		}
 		for _, step := range []struct {
@@ -36,7 +35,6 @@ func TestWatch(t *testing.T) {
 				t.Errorf("after a read of %v and a pause of %v: told %d times, want %d", step.read, step.pause, n, step.want)
 			}
 		}
-		w.stop()
 		time.Sleep(time.Hour)
 		if n := told.Load(); n != 1 {
 			t.Errorf("told %d times after the end", n)
