@@ -14,9 +14,6 @@ import (
 	"holdpoint/internal/without"
 )
 
-// copyBytes is how much of what passed is copied behind what was made, so that both go out in one write.
-const copyBytes = 32 << 10
-
 // An Output is what goes to the client in one write: what Holdpoint made, and behind it a row of frames that passed
 // untouched, which stay where the reader has them. Most writes are a row and nothing else.
 //
@@ -145,10 +142,6 @@ func (o *Output) Take() (made, row []byte) {
 	o.close()
 	if o.from < o.to {
 		row = o.Frames.Slice(o.from, o.to)
-	}
-	if len(o.made) > 0 && len(row) > 0 && len(row) <= copyBytes {
-		o.Settle()
-		row = nil
 	}
 	return o.made, row
 }
