@@ -11,7 +11,7 @@ import (
 )
 
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A verdict of contract.Wait
-// means that the record has changed. Its parts are apart for the reason that judge's are.
+// means that the record has changed.
 func (r *run) prepare() {
 	if r.verdict.Ends == store.Withdrawn && !r.giveUp() {
 		return

@@ -101,8 +101,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *ru
 	return r
 }
 
-// serve judges the run and does what the judgement says. Its frame stays for the stream's life, as that of all who call it:
-// what needs much of the stack is called from here and has returned by then, or each waiting stream would hold it.
+// serve judges the run and does what the judgement says.
 func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat)
 	defer out.Close()
@@ -115,8 +114,6 @@ func (r *run) serve(w http.ResponseWriter) {
 }
 
 // turnAway refuses a run that comes while the proxy drains.
-//
-//go:noinline
 func (r *run) turnAway(out *stream.Writer) {
 	r.refuse(out, contract.Ruling{Refusal: fault(r.life.ctx, errDraining)})
 }

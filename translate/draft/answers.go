@@ -44,8 +44,6 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 }
 
 // withTold are the answers of a request and those of its messages.
-//
-//go:noinline
 func withTold(list, told []agui.Answer) ([]agui.Answer, error) {
 	places := make(map[string]int, len(list))
 	for n := len(list) - 1; n >= 0; n-- {
