@@ -56,6 +56,7 @@ func costings() []costing {
 		{"blast-usual", false, blast(order{script: "text", cycles: usualFrames / 500, per: 1}, half/usualFrames)},
 		{"mixed-calls", false, blast(order{script: "approvals", cycles: half / 200, per: 1}, 1)},
 		{"mixed-raw", false, blast(order{script: "raw", cycles: 15, per: 1}, 1)},
+		{"mixed-crlf", false, blast(order{script: "crlf", cycles: half / 500, per: 1}, 1)},
 		{"first-byte", false, (*bench).shortly},
 		{"cycles-1", false, (*bench).cycling},
 		{"idle-1000", true, idle(noBurst)},

@@ -33,6 +33,7 @@ func scenarios() []scenario {
 		{"mixed-calls", "2 % of the frames rewritten: tool calls under request-approval", (*bench).mixedCalls},
 		{"mixed-custom", "2 % CUSTOM events under langgraph", (*bench).mixedCustom},
 		{"mixed-raw", "LangGraph's RAW events, 1 KB to 1.5 MB", (*bench).mixedRaw},
+		{"mixed-crlf", "small frames with CRLF, which Holdpoint sends on with LF", (*bench).mixedCRLF},
 		{"paced", "1,000 frames a second: added delay and CPU", (*bench).pacing},
 		{"first-byte", "the first byte of short runs, one after the other", func(b *bench) error { return b.firstByte(0) }},
 		{"first-byte-history", "the same with 100 messages of 1 KB before each", func(b *bench) error { return b.firstByte(100) }},

@@ -176,6 +176,12 @@ func (b *bench) mixedRaw() error {
 	return b.mixed("raw", "langgraph", "LangGraph's stream with its RAW events (1 KB to 1.5 MB)", 30)
 }
 
+// mixedCRLF has no goal: each byte is copied, which the others need not do.
+func (b *bench) mixedCRLF() error {
+	_, err := b.full(load{title: "Mixed: frames with CRLF", order: order{script: "crlf", cycles: blastFrames / 500, per: 1}, rounds: 5, kinds: proxies(false)})
+	return err
+}
+
 // mixed is what is not text alone, by auto and with the dialect named. The ratios of the blast must hold within a tenth.
 func (b *bench) mixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)

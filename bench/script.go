@@ -16,6 +16,7 @@ type script struct {
 	block  []frame // sent cycles times, with the number of the cycle in place of each mark
 	cycles int
 	tail   []frame
+	crlf   bool // the origin ends lines so; Holdpoint ends them with LF
 	// paused judges what Holdpoint sends in place of tail, where the run ends in a pause.
 	paused func(rest []byte) error
 }
@@ -62,7 +63,7 @@ func (s script) parts(f form) []part {
 				}
 				event = string(again)
 			}
-			b = appendFrame(b, event)
+			b = appendEnding(b, event, s.lineEnd(f))
 		}
 		return newPart(b, len(list), times)
 	}
@@ -78,7 +79,7 @@ func (s script) chunks(per int) []part {
 	encode := func(list []frame, times int) part {
 		var b, chunk []byte
 		for n, fr := range list {
-			chunk = appendFrame(chunk, fr.event)
+			chunk = appendEnding(chunk, fr.event, s.lineEnd(asSent))
 			if (n+1)%per == 0 || n == len(list)-1 {
 				b = fmt.Appendf(b, "%x\r\n%s\r\n", len(chunk), chunk)
 				chunk = chunk[:0]
@@ -113,10 +114,21 @@ func (p part) number(n int) {
 	}
 }
 
-func appendFrame(dst []byte, event string) []byte {
+// lineEnd is what ends a line of the stream in a form of it.
+func (s script) lineEnd(f form) string {
+	if s.crlf && f == asSent {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func appendFrame(dst []byte, event string) []byte { return appendEnding(dst, event, "\n") }
+
+func appendEnding(dst []byte, event, lineEnd string) []byte {
 	dst = append(dst, "data: "...)
 	dst = append(dst, event...)
-	return append(dst, "\n\n"...)
+	dst = append(dst, lineEnd...)
+	return append(dst, lineEnd...)
 }
 
 // reencode decodes an event and encodes it: what a proxy does that does not keep bytes.

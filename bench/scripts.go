@@ -10,6 +10,7 @@ import (
 var scripts = map[string]func(o order) script{
 	"text":      plainText,
 	"short":     short,
+	"crlf":      crlf,
 	"approvals": approvals,
 	"customs":   customs,
 	"raw":       rawHeavy,
@@ -36,6 +37,13 @@ func around(o order, block []frame) script {
 // plainText is one message in small pieces.
 func plainText(o order) script {
 	return around(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
+}
+
+// crlf is the same with other line ends, as sse-starlette sends them.
+func crlf(o order) script {
+	s := plainText(o)
+	s.crlf = true
+	return s
 }
 
 // short is a whole run of a few frames.

@@ -10,6 +10,8 @@ package without
 const (
 	Bursts     = false // connections to the backend have net/http's buffer, of 32 KiB
 	Hold       = false // the header of a stream goes out before its first frames have come
+	Gaps       = false // the row before an event that was made is copied
+	MadePool   = false // what is made goes into new memory
 	RowInPlace = false // frames that pass are copied before they are written
 	Rows       = false // each piece of a text is looked at as an event
 	Joined     = false // each piece of a text is kept as an event, and there are no rows

@@ -75,7 +75,7 @@ func (o *Output) close() {
 
 // gap is the room behind the row, up to the frame at hand.
 func (o *Output) gap() []byte {
-	if o.from == o.to || len(o.Current) == 0 {
+	if o.from == o.to || len(o.Current) == 0 || without.Gaps {
 		return nil
 	}
 	hand := o.Frames.Pos() - len(o.Current)
@@ -131,7 +131,7 @@ func (o *Output) append(b []byte) {
 }
 
 func (o *Output) borrow() {
-	if o.borrowed == nil {
+	if o.borrowed == nil && !without.MadePool {
 		o.borrowed = mades.Get().(*[]byte)
 		o.made = (*o.borrowed)[:0]
 	}
@@ -153,13 +153,11 @@ func (o *Output) Clear() {
 		poison.Bytes(o.Frames.Slice(o.from, o.to))
 	}
 	o.from, o.to, o.late, o.end = 0, 0, 0, 0
-	if o.borrowed != nil {
-		if cap(o.made) <= keptMade {
-			*o.borrowed = o.made[:0]
-			mades.Put(o.borrowed)
-		}
-		o.made, o.borrowed = nil, nil
+	if o.borrowed != nil && cap(o.made) <= keptMade {
+		*o.borrowed = o.made[:0]
+		mades.Put(o.borrowed)
 	}
+	o.made, o.borrowed = nil, nil
 }
 
 // AppendEvent appends an event's frame: its own bytes if it is untouched.
