@@ -16,10 +16,9 @@ import (
 )
 
 // A backend is a scripted LangGraph agent behind @ag-ui/langgraph 0.0.43, with its default options
-// and LangChain's middleware for human approval: a model that wants to send an email, and a step
-// that waits for approval before it is sent. Its frames are those of
-// recordings/ag-ui-langgraph-ts/0.0.43/default/hitl-toolcall, with the RAW events thinned out. It
-// keeps the state of its threads, and what it is told it really does.
+// and LangChain's middleware for human approval. Its model wants to send an email, and a step waits
+// for approval before it is sent. Its frames are those of a recorded run of that adapter, with most
+// RAW events left out. It keeps the state of its threads. What it is told, it really does.
 type backend struct {
 	mu        sync.Mutex
 	threads   map[string]*thread
@@ -103,8 +102,8 @@ type script struct {
 }
 
 // run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is
-// an id map; what is none, or names another interrupt, is ignored without a word and the question
-// comes again, as LangGraph does.
+// an id map. Anything else, or a map with another interrupt's id, is ignored, and the question
+// comes again, as with LangGraph.
 func (s *script) run() {
 	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
 	answer := s.in.Get("forwardedProps.command.resume")
@@ -130,8 +129,8 @@ func (s *script) run() {
 
 var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// inIDMap finds the value for an interrupt in an id map: an object all of whose keys are interrupt
-// ids.
+// inIDMap finds the value for an interrupt in an id map, which is an object with nothing but
+// interrupt ids as keys.
 func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
 	isMap := answer.IsObject()
 	answer.ForEach(func(k, v gjson.Result) bool {
@@ -216,7 +215,7 @@ func (s *script) goOn(value gjson.Result) {
 	s.snapshots()
 }
 
-// send is the side effect that must happen once, and only when a human said so.
+// send is the side effect. It must happen once, and only if a human said so.
 func (s *script) send(args json.RawMessage) string {
 	s.sent = append(s.sent, args)
 	if s.ran != nil {

@@ -1,9 +1,9 @@
-// Package demo shows in a terminal what Holdpoint does: a scripted backend that pauses as LangGraph
-// does, the real Holdpoint before it, and a client that reads the outcome, all in one process on
-// loopback ports.
+// Package demo shows in a terminal what Holdpoint does. One process has a scripted backend that
+// pauses as LangGraph does, the real Holdpoint in front of it, and a client that reads the outcome,
+// all on loopback ports.
 //
-// It is a demonstration and a smoke test, not the proof: it knows one backend and one question.
-// Everything that it says Holdpoint does it checks, and fails if it is not so.
+// It is a demonstration and a smoke test, not the proof: it knows one backend and one question. It
+// checks everything that it says Holdpoint does, and fails if one thing is not so.
 package demo
 
 import (
@@ -21,9 +21,10 @@ import (
 
 // Options of a demonstration.
 type Options struct {
-	// Holdpoint makes the proxy before a backend at the address upstream.
+	// Holdpoint makes the proxy in front of a backend at the address upstream.
 	Holdpoint func(upstream string) (http.Handler, error)
-	// In is where the human answers. nil: nobody is there, and all four answers are given in turn.
+	// In is where the human answers. If it is nil, nobody is there, and all four answers are given
+	// in turn.
 	In    io.Reader
 	Out   io.Writer
 	Width int  // columns of Out; 0: 120
@@ -68,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	defer stopProxy()
 	d.url = url
 
-	d.line("%s", d.paint(bold, "Holdpoint stands between an agent that pauses in its own way and a client that knows AG-UI interrupts."))
+	d.line("%s", d.paint(bold, "Holdpoint sits between an agent that pauses in its own way and a client that knows AG-UI interrupts."))
 	d.fact("backend", backendURL+"  (scripted; its frames are those of @ag-ui/langgraph 0.0.43)")
 	d.fact("Holdpoint", url+"  (HOLDPOINT_UPSTREAM="+backendURL+", nothing else)")
 	d.line("\nBetween the two columns of frames: < taken out   > put in   | rewritten. threadId and rawEvent are not shown.")
@@ -284,7 +285,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	return nil
 }
 
-// promise notes what was not as it should be.
+// promise notes what is not as it should be.
 func (d *demo) promise(kept bool, format string, args ...any) {
 	if !kept {
 		d.broken = append(d.broken, fmt.Errorf(format, args...))
@@ -309,7 +310,7 @@ func decisionIn(body []byte) string {
 	return kind
 }
 
-// sentTo is whom the emails of a thread went to.
+// sentTo says to whom the emails of a thread went.
 func sentTo(b *backend, threadID string) string {
 	var to []string
 	for _, args := range b.sent(threadID) {
