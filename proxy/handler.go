@@ -1,11 +1,11 @@
-// Package proxy is Holdpoint's HTTP side: it recognises runs, keeps the interrupt contract, and rewrites the stream
-// between a backend and its client by what a dialect says.
+// Package proxy is Holdpoint's HTTP side. It recognises runs, keeps the interrupt contract, and
+// rewrites the stream between a backend and its client by what a dialect says.
 //
-// It is the only package that knows HTTP. It does not know any backend's shapes (translate does) nor how records are
-// kept (store does). What is no run passes through httputil.ReverseProxy untouched.
+// It does not know any backend's shapes (translate does), nor how records are kept (store does). A
+// request that is not a run passes through httputil.ReverseProxy unchanged.
 //
-// Specification: AG-UI 1.0, its page on interrupts (https://docs.ag-ui.com/concepts/interrupts), and the event-stream
-// format of the HTML standard.
+// It follows AG-UI 1.0, its page on interrupts (https://docs.ag-ui.com/concepts/interrupts), and
+// the event-stream format of the HTML standard.
 package proxy
 
 import (

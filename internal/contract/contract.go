@@ -1,10 +1,10 @@
-// Package contract is the interrupt contract as functions: the same case has the same ruling, and
-// nothing happens by asking. It knows no HTTP, no store's engine and no backend; what a request
-// says it is told by those who read the request. It follows
-// https://docs.ag-ui.com/concepts/interrupts; docs/contract.md has the rules with their tests.
+// Package contract is the interrupt contract as functions. The same case has the same ruling, and
+// asking changes nothing. It knows no HTTP, no store's engine and no backend. Whoever reads a
+// request tells it what the request says. It follows https://docs.ag-ui.com/concepts/interrupts;
+// docs/contract.md has the rules with their tests.
 //
-// It stands beside proxy and not below it, for whoever takes answers at another door than a chat
-// asks it too.
+// It stands beside proxy and not below it. Whoever takes answers at another door than a chat asks
+// it too.
 package contract
 
 import (

@@ -1,8 +1,10 @@
-// Package agentframework translates Microsoft Agent Framework: the Python package agent-framework-ag-ui, every version from
-// 1.0.0b251105 on, and the .NET host on AGUI.Server (internal/aguiserver).
+// Package agentframework translates Microsoft Agent Framework: the Python package
+// agent-framework-ag-ui, every version from 1.0.0b251105 on, and the .NET host on AGUI.Server
+// (internal/aguiserver).
 //
-// Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's own events. What comes
-// with it says which row of versions the backend is of, and by what it is answered (kept.Row):
+// Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's
+// own events. What comes with that event shows the row of versions that the backend belongs to, and
+// the form of the answer (kept.Row):
 //
 //	stream                                     versions                answered by
 //	CUSTOM alone                               ..b251223               function_approvals in a user message
@@ -10,20 +12,26 @@
 //	and RUN_FINISHED.interrupt, a list         b260225..1.0.0rc7       the same
 //	and the interrupt outcome                  1.0.0rc8..              the resume array
 //
-// A predicted state is confirmed by a confirm_changes call without such a CUSTOM event, and answered in all versions by a
-// tool message on that call, the call itself not in the history; the outcome of 1.0.0rc8 and later lists it, but every
-// resume entry for it is refused. A workflow asks by CUSTOM request_info and a call of that name; 1.0.0rc7 and older take
-// the answer as a resume object.
+// A predicted state is confirmed by a confirm_changes call without such a CUSTOM event. In all
+// versions the answer is a tool message on that call, and the call itself is not in the history.
+// The outcome of 1.0.0rc8 and later lists it, but the backend refuses every resume entry for it. A
+// workflow asks by CUSTOM request_info and a call of that name. 1.0.0rc7 and older take the answer
+// as a resume object.
 //
-// What cannot be repaired: 1.0.0b251223 and older ask nothing where a predicted state waits. 1.0.0b260225 to b260311 run
-// an approved call without a trace, as 1.0.0rc7 looks when it lost the question: such a run is in doubt. A workflow of
-// 1.0.0rc7 and older that waits for a text takes the next user message for it, also after a cancel. Up to b260219 no
-// result of an approved call is told. Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it
-// names: under auto, as long as nobody knows that the route speaks this dialect, a forged one that says more than that and has
-// words behind it, or whose tool the request declares, goes through (forgotten.go, harmless).
+// What cannot be repaired:
 //
-// Facts: reference/microsoft.md of this project. RAN in a comment says that it was seen on a running backend; the
-// recordings are in e2e/agentframework.
+//   - 1.0.0b251223 and older ask nothing where a predicted state waits.
+//   - 1.0.0b260225 to b260311 run an approved call without a trace. 1.0.0rc7 looks the same when it
+//     has lost the question. Such a run is in doubt.
+//   - A workflow of 1.0.0rc7 and older that waits for a text takes the next user message for it,
+//     also after a cancel.
+//   - Up to b260219 no result of an approved call is told.
+//   - Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it names.
+//     Under auto, while nobody knows that the route speaks this dialect, two forged ones go
+//     through: one that says more than the decision and has words behind it, and one whose tool the
+//     request declares (forgotten.go, harmless).
+//
+// RAN in a comment says that it was seen on a running backend; e2e/agentframework has the backends.
 package agentframework
 
 import (

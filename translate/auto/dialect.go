@@ -1,10 +1,11 @@
-// Package auto finds out from the stream which dialect a backend speaks, so that the address of the upstream is all
-// that has to be configured.
+// Package auto finds out from the stream which dialect a backend speaks. Only the address of the
+// upstream must be configured.
 //
-// One Run asks the dialects in their order for each event that could matter, and the first that says "mine" has the
-// rest of the stream. Until then everything passes untouched, but for the frames of those tool calls of which a dialect
-// waits for the end to tell. What nobody claims goes out as it came: auto translates only what it can answer.
-// On a resume there is nothing to find: the record says who asked.
+// One Run asks the dialects in their order for each event that could matter. The first that says
+// "mine" gets the rest of the stream. Until then everything passes unchanged, except the frames of
+// a tool call if some dialect can tell only at the end of the call. What nobody claims goes out as
+// it came: auto translates only what it can answer. On a resume there is nothing to find, because
+// the record says who asked.
 package auto
 
 import (

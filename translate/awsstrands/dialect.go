@@ -1,45 +1,59 @@
-// Package awsstrands translates the AG-UI adapters of Strands Agents: @ag-ui/aws-strands 0.1.0 to 0.2.3 for TypeScript and
-// ag_ui_strands from 0.3.0 on for Python.
+// Package awsstrands translates the AG-UI adapters of Strands Agents: @ag-ui/aws-strands 0.1.0 to
+// 0.2.3 for TypeScript, and ag_ui_strands from 0.3.0 on for Python.
 //
-// They tell a pause by the interrupt outcome and take the array `resume`. The call that a question is about stands in its id
-// only, TypeScript's reason is free text or "confirmation", its message may be JSON, and what they are sent they check little
-// or not at all: 0.2.3 forgets what it asked at new input, and its thread can never go on; a part of the answers is taken; a
-// resolved entry without a payload is asked again for ever. proxy lets none of these through.
+// They tell a pause by the interrupt outcome and take the array `resume`. The call that a question
+// is about stands in its id only. TypeScript's reason is free text or "confirmation", and its
+// message may be JSON. They check little or nothing of what they are sent. 0.2.3 forgets its
+// question at new input, and its thread can never go on. It takes a part of the answers. It asks
+// for ever after a resolved entry without a payload. proxy lets none of these through.
 //
-// An answer goes through an adapter to a hook or a tool, and nothing on the wire says what that can read:
+// An answer goes through an adapter to a hook or a tool. Nothing in the stream says what that can
+// read:
 //
-//	TypeScript   the payload as it is; cancelled is {"status":"cancelled"}. The documented hook compares a word with "y" after
-//	             toLowerCase(). If a hook throws, as that one does at anything but text, SDK 1.19.0 runs the call, and those
-//	             beside it (RAN): a cancelled answer deletes the file. So a hook gets text and nothing else: "y" and "n" for
-//	             a yes and a no, "n" for a cancelled answer, text as it is; anything else is refused. A tool that asks in the
-//	             midst of its work may be answered with anything, for it fails closed, and is cancelled in the adapter's word.
-//	Python       {"response": payload} and {"cancelled": true}, made by the adapter. A hook that was not written for that fails
-//	             whatever it is sent: the documented one stops the run (fails closed), and its thread takes nothing any more.
-//	its gate     interrupt_on_call asks with a schema of its own, {"approved": boolean}, and only {"approved": true} is a yes.
+//   - TypeScript gets the payload as it is. Cancelled is {"status":"cancelled"}. The documented
+//     hook compares a word with "y" after toLowerCase(), and throws at anything but text. If a hook
+//     throws, SDK 1.19.0 runs the call, and those beside it (RAN): a cancelled answer deletes the
+//     file. So a hook gets text and nothing else: "y" for a yes, "n" for a no and for a cancelled
+//     answer, text as it is. Anything else is refused. A tool that asks in the midst of its work
+//     may be answered with anything, because it fails closed. It is cancelled in the adapter's
+//     word.
+//   - Python gets {"response": payload} and {"cancelled": true}, made by the adapter. A hook that
+//     was not written for that fails whatever it is sent. The documented one stops the run (it
+//     fails closed), and its thread takes nothing any more.
+//   - The gate of the Python adapter, interrupt_on_call, asks with a schema of its own,
+//     {"approved": boolean}. Only {"approved": true} is a yes.
 //
-// HOLDPOINT_AWS_STRANDS_RULES_FILE says otherwise by the interrupt's name. A hook in TypeScript that was written for objects needs
-// raw there: one that looks for a no only, and not for a yes, would take "n" for none, and one that throws at a word approves.
+// HOLDPOINT_AWS_STRANDS_RULES_FILE says otherwise by the interrupt's name. A hook in TypeScript
+// that was written for objects needs raw there. One that looks for a no only, and not for a yes,
+// would not take "n" for a no, and one that throws at a word approves.
 //
-// What the adapters get wrong, and what becomes of it:
+// What the adapters get wrong, and what the dialect does:
 //
-//   - Results that are not told: of a call whose result is JSON only (Python), of a batch that was denied (TypeScript). None is
-//     made up, since nobody here knows it. Left in the history, such a call is carried out anew by Python and refused by models
-//     behind TypeScript, so that it goes from the next request (history.go). The same for calls of a pause that was lost.
-//   - The result of a call that was not held comes only in the resumed run (Python). It stays there.
-//   - A hook that failed on an answer is a success to Python 0.3.0. A resume that brought nothing is told as in doubt.
-//   - Edited arguments are applied by no code of theirs, although 0.2.3 shows the capability. No schema offers them, and an
-//     approval that brings them is refused.
-//   - A new message beside the answers is not read, and would stand between a call and its result. It goes as a second exchange.
-//   - TypeScript's snapshot in a resumed run is what the request brought. It is brought the record's messages if they are more.
+//   - They do not tell some results: of a call whose result is JSON only (Python), of a batch that
+//     was denied (TypeScript). The dialect makes none up, because nobody here knows it. If such a
+//     call stays in the history, Python carries it out anew, and models behind TypeScript refuse
+//     it. So it is taken out of the next request (history.go). The same holds for calls of a pause
+//     that was lost.
+//   - The result of a call that was not held comes only in the resumed run (Python). It stays
+//     there.
+//   - A hook that failed on an answer is a success to Python 0.3.0. A resume that brought nothing
+//     is told as in doubt.
+//   - No code of theirs applies edited arguments, although 0.2.3 shows the capability. No schema
+//     offers them, and an approval that brings them is refused.
+//   - They do not read a new message beside the answers, and it would stand between a call and its
+//     result. It goes as a second exchange.
+//   - TypeScript's snapshot in a resumed run is what the request brought. The request brings the
+//     record's messages if they are more.
 //
-// What cannot be done: ag_ui_strands up to 0.2.5 ends a run that asks as if it was over, and can be told nothing; that is logged
-// once (strandsapi.Lost). So do graphs and swarms behind either adapter, without a sign. A thread can be moved by nobody
-// if 0.2.3 got new input behind our back, or was started anew with a session, if the client left in the moment in which
-// TypeScript's agent paused, or if a hook in Python failed on an answer. An agent used as a tool asks by the id of an inner call
-// that no client has seen (Python before 1.62): such a question has no toolCallId.
+// What cannot be done: ag_ui_strands up to 0.2.5 ends a run that asks as if it was over, and can be
+// told nothing. That is logged once (strandsapi.Lost). Graphs and swarms behind either adapter do
+// the same, without a sign. Nobody can move a thread again if 0.2.3 got new input behind our back,
+// if it was started anew with a session, if the client left in the moment in which TypeScript's
+// agent paused, or if a hook in Python failed on an answer. An agent that is used as a tool asks by
+// the id of an inner call that no client has seen (Python before 1.62). Such a question has no
+// toolCallId.
 //
-// Facts: the packages themselves, and reference/strands.md of this project, sections 2 to 6. RAN in a comment says that it was
-// seen on a running backend.
+// Facts: the packages themselves. RAN in a comment says that it was seen on a running backend.
 package awsstrands
 
 import (

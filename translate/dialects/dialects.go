@@ -1,6 +1,5 @@
-// Package dialects lists the dialects that Holdpoint speaks. A dialect is a folder and a line here.
-// The configuration, `holdpoint check`, `holdpoint -h`, the tables of the documents and the tests go
-// by this list.
+// Package dialects lists the dialects that Holdpoint speaks. The list is explicit and ordered: auto
+// asks them in this order.
 package dialects
 
 import (

@@ -1,5 +1,5 @@
-// Package draft translates backends that were built on AG-UI's draft page on interrupts, before there was an outcome
-// object. Their run ends in one of these, resumed by what stands below it:
+// Package draft translates backends that follow AG-UI's draft page on interrupts, from before there
+// was an outcome object. Their run ends in one of these ways. The answer stands below each:
 //
 //	v1, 2025-09 to 2026-04:   "outcome":"interrupt","interrupt":{"id"?,"reason"?,"payload"?}
 //	                          "resume":{"interruptId"?,"payload"?}
@@ -8,21 +8,24 @@
 //	a tool call and no more:  "outcome":"interrupt" after a call of a configured name (Pando)
 //	                          a tool message {"approved":b} for that call, the last of the messages
 //
-// The outcome may be left out where an interrupt is there. It is a string on every run, "success" too, of which all
-// clients from 0.0.54 on die, so the end of a run that never pauses is repaired as well.
+// If an interrupt is there, the outcome may be missing. The outcome is a string on every run, also
+// "success". All clients from 0.0.54 on fail at that, so the dialect also repairs the end of a run
+// that never pauses.
 //
-// v1 has one interrupt, no status, no schema and no expiry; nothing in any of the three holds coverage, replays or new
-// input off. What a backend of the family does with an answer is its own matter: a payload goes to it as it came. The
-// shape of an answer is published only where it is known, which is the approval of a function (functionName in the
-// payload, the .NET plan) and what a payload brings as a schema itself. Of an inputType (email, date, ...) it is not:
-// the plan's {"response":"..."} is an example, the bare text may be as right, and a schema would refuse one of them.
+// v1 has one interrupt, no status, no schema and no expiry. In none of the three does the backend
+// check coverage, replays or new input. What a backend does with an answer is its own matter: it
+// gets the payload as it came. The dialect publishes the shape of an answer only if it knows it. It
+// knows the approval of a function (functionName in the payload, the .NET plan), and a payload that
+// brings a schema itself. It does not know the shape for an inputType (email, date, ...). The
+// plan's {"response":"..."} is an example; the bare text may be as right, and a schema would refuse
+// one of them.
 //
-// What cannot be done: a backend that is resumed at an endpoint of its own (CAIPE's dynamic agents) is shown, but gets
-// the answer in a run, which it does not read. result:{"outcome":"interrupt"} is a result and says nothing of a pause.
-// The list RUN_FINISHED.interrupt:[..] is agent-framework's.
+// What cannot be done: a backend that is resumed at an endpoint of its own (CAIPE's dynamic agents)
+// gets its answer in a run, and does not read it there. result:{"outcome":"interrupt"} is a result
+// and says nothing of a pause. The list RUN_FINISHED.interrupt:[..] is agent-framework's.
 //
-// Facts: the history of ag-ui docs/drafts/interrupts.mdx (v1 2025-09-23, v1.5 2026-04-22, the outcome object from
-// 2026-04-30 on) and the public code of its producers; reference/draft.md of this project.
+// Facts: the history of ag-ui docs/drafts/interrupts.mdx (v1 2025-09-23, v1.5 2026-04-22, the
+// outcome object from 2026-04-30 on) and the public code of its producers.
 package draft
 
 import (

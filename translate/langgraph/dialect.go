@@ -1,24 +1,31 @@
-// Package langgraph translates the AG-UI adapters of LangGraph: ag-ui-langgraph for Python and @ag-ui/langgraph for
-// TypeScript, every version from 2025-06 on, with CopilotKit's layers on top of them.
+// Package langgraph translates the AG-UI adapters of LangGraph: ag-ui-langgraph for Python and
+// @ag-ui/langgraph for TypeScript, every version from 2025-06 on, with CopilotKit's layers on top
+// of them.
 //
-// They announce a pause by CUSTOM on_interrupt events, from 0.0.43 on also by the interrupt outcome where that was
-// asked for, and take the answer in forwardedProps.command.resume. The array `resume`, which 0.0.43 takes too, never
-// goes to them: with several entries it becomes a sentinel object that LangGraph does not know (ag-ui issue 2178), and
-// a cancelled entry a truthy one that the usual `if interrupt(...)` takes for a yes. Answers go as LangGraph's own id
-// map, {"<native id>": value}, which every adapter passes on untouched, in which every value keeps its type, and
-// which cannot answer a question that nobody has seen.
+// They announce a pause by CUSTOM on_interrupt events. From 0.0.43 on they also use the interrupt
+// outcome if they are told to. They take the answer in forwardedProps.command.resume. 0.0.43 also
+// takes the array `resume`, but the dialect never sends it. With several entries it becomes a
+// sentinel object that LangGraph does not know (ag-ui issue 2178). A cancelled entry becomes a true
+// value, which the usual `if interrupt(...)` takes for a yes.
 //
-// RAW events show the tasks of the graph (trail.go): whether a resumed run goes on or began anew, and whether several calls may
-// get the answer to one question, of which denials alone are handed on then.
+// Answers go as LangGraph's own id map, {"<native id>": value}. Every adapter passes the map on
+// unchanged, and every value keeps its type. It cannot answer a question that nobody has seen.
 //
-// What cannot be seen in a stream is not acted on: without RAW events an answer to a thread that the backend does not know any
-// more may look like an ordinary run from the beginning; a static breakpoint looks like the end of a run; the second of
-// two parallel questions is not there on adapters that report the first only. An answer that the node threw on is in
-// the checkpoint for good (every later one meets the same error), which is why payloads and decisions are judged
-// before anything is sent.
+// RAW events show the tasks of the graph (trail.go). They show whether a resumed run goes on or
+// began anew. They also show whether several calls may get the answer to one question; only denials
+// are then handed on.
 //
-// Facts and their sources: reference/langgraph.md of this project. RAN in a comment says that it was seen on a running
-// backend.
+// The dialect does not act on what a stream cannot show:
+//
+//   - Without RAW events, an answer to a thread that the backend has lost may look like an ordinary
+//     run from the beginning.
+//   - A static breakpoint looks like the end of a run.
+//   - Adapters that report the first question only do not send the second of two parallel ones.
+//
+// If a node fails at an answer, the answer stays in the checkpoint for good, and every later answer
+// meets the same error. So payloads and decisions are judged before anything is sent.
+//
+// RAN in a comment says that it was seen on a running backend.
 package langgraph
 
 import (

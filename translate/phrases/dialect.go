@@ -1,30 +1,38 @@
-// Package phrases makes a confirmation of a question that a backend asks in words alone: a run that ends as if all was well,
-// and whose last text holds a phrase such as "shall I proceed". The answer goes back as a user message.
+// Package phrases makes a confirmation of a question that a backend asks in words alone: its run
+// ends as if all was well, and the last text holds a phrase such as "shall I proceed". The answer
+// goes back as a user message.
 //
-// It is for AG-UI backends of any kind that have no way to pause; off unless HOLDPOINT_PHRASES_ASK is set, for it
-// guesses. auto asks it last. The default phrases are superagent's; they are found anywhere in the text, in any case.
+// It is for AG-UI backends of any kind that have no way to pause. It is off unless its phrases are
+// set, because it guesses. auto asks it last. The default phrases are superagent's. They are found
+// anywhere in the text, in any case.
 //
-// Its mistakes, both of them:
+// It makes two mistakes:
 //
-//   - "Do you want me to" is ordinary chat: "Here is the plan. Do you want me to explain step 2?" becomes a question with
-//     two buttons, and until it is answered or cancelled nothing else can be said on the thread. So does a text that quotes
-//     a phrase, or says "no confirmation required". A list of the backend's own sentences is better than the default one.
-//   - A question in other words, in another language, or in a text beside an open tool call stays ordinary chat, as it was.
-//     So does one in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES.
+//   - "Do you want me to" is ordinary chat. "Here is the plan. Do you want me to explain step 2?"
+//     becomes a question with two buttons. Until it is answered or cancelled, nothing else can be
+//     said on the thread. So does a text that quotes a phrase, or says "no confirmation required".
+//     A list of the backend's own sentences is better than the default one.
+//   - A question in other words, in another language, or in a text beside an open tool call stays
+//     ordinary chat. So does one in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES.
 //
-// A "yes" that a person types while the question is open is new input, and refused (PENDING_INTERRUPTS) like any: no words
-// are taken for an approval. The button, resume, is the answer.
+// If a person types "yes" while the question is open, that is new input and refused
+// (PENDING_INTERRUPTS) like any other. The dialect takes no words for an approval. The button,
+// resume, is the answer.
 //
-// What the backend makes of the answer is up to its model, which is told what a person would have typed: the answer to a
-// conversation, not a decision that is bound to an action. A backend that can really wait should do so.
+// What the backend makes of the answer is up to its model. The model is told what a person would
+// have typed. That is the answer in a conversation, not a decision that is bound to an action. A
+// backend that can really wait should do so.
 //
-// The message stands behind the question: in what the backend gets, and in the client's history, by a MESSAGES_SNAPSHOT at
-// the start of the resumed run, so that it is there in later runs too. It is the last thing that the backend reads: a "yes"
-// that was typed and refused, and comes beside a no, must not be. What a person says beside the answer goes in a second
-// exchange, when the backend has replied to the answer. A client adds the answer behind such messages; it is put back in
-// place for the backend (see order). A yes whose run failed or is in doubt is taken out of what
-// the backend gets, and a run whose last message is a yes is refused: the history is all that a backend without a memory goes
-// by. Under auto these three are done on routes that were seen to ask in this way.
+// The message stands behind the question: in what the backend gets, and in the client's history, by
+// a MESSAGES_SNAPSHOT at the start of the resumed run, so that later runs have it too. It is the
+// last thing that the backend reads. A "yes" that was typed, refused, and comes beside a no must
+// not be the last. What a person says beside the answer goes in a second exchange, when the backend
+// has replied to the answer. A client adds the answer behind such messages; the dialect puts it
+// back in place for the backend (see order).
+//
+// A backend without a memory goes by the history alone. So the dialect takes a yes whose run failed
+// or is in doubt out of what the backend gets, and refuses a run whose last message is a yes. Under
+// auto it does this, and puts answers in place, on routes that were seen to ask in this way.
 package phrases
 
 import (

@@ -1,43 +1,54 @@
-// Package requestapproval translates .NET backends that ask by a synthetic tool call named request_approval: the Step04
-// samples of Microsoft Agent Framework (since 2025-12) and of the AG-UI SDK (since 2026-06), and what was written after
-// them.
+// Package requestapproval translates .NET backends that ask by a synthetic tool call named
+// request_approval: the Step04 samples of Microsoft Agent Framework (since 2025-12) and of the
+// AG-UI SDK (since 2026-06), and what was written after them.
 //
 // They show no call of the function that they want to run. They show
 //
 //	request_approval {"request":{"approval_id":A,"function_name":F,"function_arguments":{..},"message":".."}}
 //
 // with the call id X, and end the run as if nothing was open. The answer is a tool message on X,
-// {"approval_id":A,"approved":true}, behind the assistant's message with that call. X and A by version:
+// {"approval_id":A,"approved":true}, behind the assistant's message with that call. X and A by
+// version:
 //
 //	A1     Agent Framework's sample on Microsoft.Extensions.AI up to 10.3   X = A = call_1
 //	A2     the same from 10.4 on, old host and new                          X = A = ficc_call_1
 //	B      the AG-UI SDK's sample                                           X = call_1, A = ficc_call_1
 //
-// The backend keeps nothing. It takes what is to be run out of the history, compares nothing, runs an old pair once more
-// if the function's result is not in the history, and throws if it is, or if some request has no answer. Hence:
+// The backend keeps nothing. It takes what is to be run out of the history and compares nothing. It
+// runs an old pair once more if the function's result is not in the history. It throws if the
+// result is there, or if some request has no answer. Hence:
 //
-//   - The call is renamed in place: a client sees F with its arguments under X, and an interrupt that is bound to it. Its
-//     history never holds a pair, so that a later run has an ordinary exchange (call X, result X) and stays as it is.
-//   - A resume, and nothing else, carries the synthetic calls again, of all that is open, with their answers: both out of
-//     the record, never out of the client's copy.
-//   - Whatever pair a history holds beside (only clients that are shown the backend's own form have any) is never an
-//     answer again: with the result it becomes the exchange that it was, without it is taken out.
-//   - A call without any result, of a tool that the request does not declare, is taken out of what goes to the backend if
-//     an ended pause of the record asked about it, or a user's message stands behind it. It is left over from a pause that
-//     never got its result (an error, doubt, a pause that was given up), it would stay for ever, and model providers refuse
-//     a history that has one. This and the former are done where this dialect is named, and under auto on routes that were
-//     seen to speak it.
+//   - The call is renamed in place. A client sees F with its arguments under X, and an interrupt
+//     that is bound to it. Its history never holds a pair, so a later run has an ordinary exchange
+//     (call X, result X) and stays as it is.
+//   - A resume, and nothing else, carries the synthetic calls again, for all that is open, with
+//     their answers. Both come out of the record, never out of the client's copy.
+//   - Only clients that are shown the backend's own form have other pairs in their history. Such a
+//     pair is never an answer again. With the result it becomes the exchange that it was. Without
+//     it, it is taken out.
+//   - A call without any result is taken out of what goes to the backend if the request does not
+//     declare its tool, and if an ended pause of the record asked about it or a user's message
+//     stands behind it. It is left over from a pause that never got its result (an error, a doubt,
+//     a pause that was given up). It would stay for ever, and model providers refuse a history that
+//     has one. This and the former are done if the dialect is named, and under auto on routes that
+//     were seen to speak it.
 //
-// What cannot be done: the server tells nobody which of several calls needed an approval; the model's client asks for all
-// of a batch, also for the tools of the front end that are in it. Such a question is put like the others, but its call is
-// not shown, for the front end would carry it out; an approval of it comes to "function not found". A reason cannot be
-// given. An error on the resume says nothing about whether the function ran, and comes again with every further answer,
-// so it ends the pause. The SDK's own sample client invents a new thread id for its resume: its answer belongs to no
-// thread that asked, and is refused; it has to keep the id. A request that declares request_approval in its tools is left
-// alone, pairs included: then the call is the client's own.
+// What cannot be done:
 //
-// Facts: source and published baselines of both samples and of Microsoft.Extensions.AI's FunctionInvokingChatClient, 10.0 to
-// 10.9, read, not run.
+//   - The server tells nobody which of several calls needed an approval. The model's client asks
+//     for all of a batch, also for the tools of the front end. Such a question is put like the
+//     others, but its call is not shown, because the front end would carry it out. An approval of
+//     it comes to "function not found".
+//   - A reason cannot be given.
+//   - An error on the resume does not say whether the function ran. It comes again with every
+//     further answer, so it ends the pause.
+//   - The SDK's own sample client invents a new thread id for its resume. Its answer belongs to no
+//     thread that asked, and is refused. The client has to keep the id.
+//   - A request that declares request_approval in its tools is left alone, pairs included. The call
+//     is then the client's own.
+//
+// Facts: source and published baselines of both samples and of Microsoft.Extensions.AI's
+// FunctionInvokingChatClient, 10.0 to 10.9, read, not run.
 package requestapproval
 
 import (

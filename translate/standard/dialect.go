@@ -1,12 +1,13 @@
-// Package standard is the dialect agui: backends that already speak the interrupt outcome and the resume array, and need
-// Holdpoint for the contract only: one set of ids that never repeat, claims, replays, refusals.
+// Package standard is the dialect agui. It is for backends that already speak the interrupt outcome
+// and the resume array. They need Holdpoint for the contract only: one set of ids that never
+// repeat, claims, replays and refusals.
 //
-// It changes what it must: the ids, null members (fatal to clients from 0.0.54 on) and a missing reason. A malformed
-// value stays as it is, so that the client reports it. What is peculiar to one backend's answers stands in profiles.go and nowhere
-// else; what Mastra's own announcement looks like is known because that one is sent beside the outcome and may be what a
-// client answers.
+// It changes what it must: the ids, null members (clients from 0.0.54 on fail at them) and a
+// missing reason. A malformed value stays as it is, so that the client reports it. profiles.go has
+// what is peculiar to one backend's answers. The dialect also knows Mastra's own announcement,
+// because Mastra sends it beside the outcome, and a client may answer it.
 //
-// Specification: AG-UI 1.0, basic/patterns/interrupt-resume, and its page on interrupts.
+// It follows AG-UI 1.0, basic/patterns/interrupt-resume, and the page on interrupts.
 package standard
 
 import (

@@ -1,25 +1,30 @@
-// Package strands translates native Strands servers, which do not speak AG-UI: Python (strands-agents from 1.13 on, RAN 1.40 and
-// 1.62) behind AgentCore's entrypoint or plain FastAPI, and TypeScript (@strands-agents/sdk, RAN 1.19.0) behind Express or
-// AgentCore; what they send as an event stream, as lines, as one JSON text, or where the operator says so as plain text.
+// Package strands translates native Strands servers, which do not speak AG-UI. In Python they are
+// strands-agents from 1.13 on (RAN 1.40 and 1.62) behind AgentCore's entrypoint or plain FastAPI.
+// In TypeScript they are @strands-agents/sdk (RAN 1.19.0) behind Express or AgentCore. They send an
+// event stream, lines, one JSON text, or plain text if the operator says so.
 //
-// Hooks, tools, nodes and middleware of an agent interrupt it: the run ends, and what is asked stands in frames of its own, or in
-// the result alone. The prompt of the next request is then the list of answers, [{"interruptResponse":{...}}], and nothing else
-// goes there until all are given. The agent keeps the conversation itself: a request carries only what is new.
+// Hooks, tools, nodes and middleware of an agent interrupt it. The run ends. The question stands in
+// frames of its own, or in the result alone. The prompt of the next request is then the list of
+// answers, [{"interruptResponse":{...}}]. Nothing else goes there until all are given. The agent
+// keeps the conversation itself, so a request carries only what is new.
 //
-// What cannot be done: a server that streams only texts, or returns only the last message, drops the questions. The TypeScript
-// SDK tells one of several calls that wait, the others one by one as the answers come; it loses what an agent asks that is used
-// as a tool; and it does not tell again what it asked: an agent that waits for what nobody here knows waits for ever. A FastAPI
-// server breaks its stream off where AgentCore sends an error, so that an agent which waits and one which failed look the same.
-// A graph of which a node was denied has failed for good in Python.
+// What cannot be done:
 //
-// An agent that is asked with an empty list what it waits for acts on the answers that it has kept of a resume which failed, so
-// after one it is asked with null for each of them. Where the record of that is gone (the memory store, a restart) nobody can
-// know.
+//   - A server that streams only texts, or returns only the last message, drops the questions.
+//   - The TypeScript SDK tells one of several calls that wait, and the others one by one as the
+//     answers come. It loses the question of an agent that is used as a tool. It does not tell
+//     again what it asked, so an agent whose question is not known here waits for ever.
+//   - A FastAPI server breaks its stream off where AgentCore sends an error. An agent that waits
+//     and one that failed look the same.
+//   - In Python a graph whose node was denied has failed for good.
 //
-// The documented hook, approval.lower() != "y", fails at what is no string. In Python that ends the run; @strands-agents/sdk
-// 1.19.0 then carries the call out, unapproved (RAN). So a hook gets a string, unless the operator says otherwise.
+// An agent can be asked with an empty list what it waits for. It then acts on the answers that it
+// has kept of a resume that failed. So after such a resume the dialect asks it with null for each
+// of them. If the record of the failure is gone (the memory store, a restart), nobody can know.
 //
-// Facts and their sources: reference/strands.md of this project.
+// The documented hook, approval.lower() != "y", fails at anything but a string. In Python that ends
+// the run. @strands-agents/sdk 1.19.0 then carries the call out, unapproved (RAN). So a hook gets a
+// string, unless the operator says otherwise.
 package strands
 
 import (

@@ -1,32 +1,43 @@
-// Package superagent translates superagent-base (github.com/Colin4k1024/superagent-base) from 0.4.0 on: an agent server
-// with an HTTP API and event streams of its own.
+// Package superagent translates superagent-base (github.com/Colin4k1024/superagent-base) from 0.4.0
+// on. It is an agent server with an HTTP API and event streams of its own.
 //
 //	POST <prefix>/chat/stream   {"agent_id","session_id","message"}      a run
 //	POST <prefix>/chat/resume   {"agent_id","session_id","input":{..}}   the answer to its question
 //
-// The wire that is documented and the real one differ, and a stream comes in one of three framings whatever was asked for
-// (a resume is always answered in the first). Both wires are read, and the framing is seen in each frame:
+// The documented stream and the real one differ. A stream comes in one of three framings, whatever
+// was asked for; a resume is always answered in the first. The dialect reads both streams, and
+// finds the framing in each frame:
 //
-//   - one of plain tokens, a frame each, [DONE] at the end. A token that begins with NUL and INTERRUPT: is the question;
-//   - A2UI, events {"type","timestamp","data"} under their types' names, `done` at the end;
-//   - A2UI without names, in which text is the bare token and `done` is [DONE].
+//   - plain tokens, a frame each, with [DONE] at the end. A token that begins with NUL and
+//     INTERRUPT: is the question;
+//   - A2UI: events {"type","timestamp","data"} under their types' names, with `done` at the end;
+//   - A2UI without names: text is the bare token, and `done` is [DONE].
 //
-// What decides most: a resume whose input is empty or missing is "User confirmed: yes, please proceed." to the server. So
-// no input without a key ever leaves, and a question that has no word for no is not answered at all when it is cancelled.
-// `{"confirm": false}` is all the no that the server has; its model is told "Confirm action: false. Please proceed."
+// The most important fact: if the input of a resume is empty or missing, the server takes it for
+// "User confirmed: yes, please proceed." So the dialect never sends an input without a key. If a
+// question that has no word for no is cancelled, the dialect sends no answer at all.
+// `{"confirm": false}` is all the "no" that the server has. Its model is told "Confirm action:
+// false. Please proceed."
 //
-// The server keeps the conversation, by session_id, which is the thread id as it is, for the server's other paths
-// (interrupt_state, abort) pass and take it too. A run takes one text: the last message, which must be the user's. The
-// rest of a RunAgentInput (older messages, state, tools, context) has no place in its request.
+// The server keeps the conversation by session_id. That is the thread id as it is, because the
+// server's other paths (interrupt_state, abort) pass and take it too. A run takes one text: the
+// last message, which must be the user's. The server's request has no place for the rest of a
+// RunAgentInput (older messages, state, tools, context).
 //
-// What cannot be done: superagent runs a new message while it asks something and forgets the question, so that only
-// Holdpoint's record holds the question; a second question after a resume is plain text, for the server does not look for
-// one there; a question of its TurnLoop agents (no checkpoint_id) is not kept by the server, which answers the resume with
-// 404 or 409; deadlines are not on the wire (HOLDPOINT_SUPERAGENT_TIMEOUT). Trailing newlines of a token are lost on the
-// wire unless the token is nothing else. A model that writes a token equal to [DONE] ends its stream.
+// What cannot be done:
 //
-// Facts: reference/superagent.md of this project: the server's source and documentation, read, and the bytes of the
-// event-stream writer that it uses (hertz 0.10.4).
+//   - superagent runs a new message while it asks something, and forgets the question. Only
+//     Holdpoint's record holds it.
+//   - A second question after a resume is plain text, because the server does not look for one
+//     there.
+//   - The server does not keep a question of its TurnLoop agents (no checkpoint_id). It answers the
+//     resume with 404 or 409.
+//   - Deadlines are not in the stream (HOLDPOINT_SUPERAGENT_TIMEOUT).
+//   - Trailing newlines of a token are lost, unless the token is nothing else. A model that writes
+//     a token equal to [DONE] ends its stream.
+//
+// Facts: the server's source and documentation, read, and the bytes of the event-stream writer that
+// it uses (hertz 0.10.4).
 package superagent
 
 import (

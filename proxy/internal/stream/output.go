@@ -1,8 +1,8 @@
-// Package stream is what goes to a client and what comes from a backend, as bytes: the frames of one
-// write, the ResponseWriter that they go through with its heartbeats and deadlines, the pieces of a
-// stream that is no AG-UI, and what compression there is on it.
+// Package stream has what goes to a client and what comes from a backend, as bytes: the frames of
+// one write, the ResponseWriter that they go through with its heartbeats and deadlines, the pieces
+// of a stream that is not AG-UI, and the compression of a stream.
 //
-// It does not know what events mean, nor runs or records.
+// It does not know what events mean. It knows no runs and no records.
 package stream
 
 import (

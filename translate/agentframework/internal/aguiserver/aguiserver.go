@@ -1,6 +1,7 @@
-// Package aguiserver is the .NET host of Microsoft Agent Framework: AGUI.Server of the AG-UI SDK (0.0.2 of 2026-07 and
-// later), alone or under Microsoft's Hosting.AGUI.AspNetCore from dotnet-1.14.0 on. The host keeps nothing between two
-// runs, speaks the outcome, and believes what it is told:
+// Package aguiserver is the .NET host of Microsoft Agent Framework: AGUI.Server of the AG-UI SDK
+// (0.0.2 of 2026-07 and later), alone or under Microsoft's Hosting.AGUI.AspNetCore from
+// dotnet-1.14.0 on. The host keeps nothing between two runs, speaks the outcome, and believes what
+// it is told:
 //
 //	TOOL_CALL_START  {"toolCallId":"call_1","toolCallName":"delete_file","rawEvent":{"contents":[{"$type":"toolApprovalRequest",
 //	                  "toolCall":{"$type":"functionCall","name":"delete_file","arguments":{..},"callId":"call_1"},
@@ -9,14 +10,16 @@
 //	                  "message":"Approval required for tool call: delete_file","responseSchema":{approved}}]}}
 //	resume           [{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId","name","arguments"}}}]
 //
-// requiresConfirmation is there since Microsoft.Extensions.AI 10.8. Where the request declares tools, a run that is no
-// continuation of one of their calls ends with the outcome success although it asks: rawEvent alone tells.
+// requiresConfirmation is there since Microsoft.Extensions.AI 10.8. If the request declares tools,
+// a run that asks can still end with the outcome success: one that is no continuation of a call of
+// such a tool does. Only rawEvent tells the question then.
 //
-// Source: ag-ui sdks/dotnet/src/AGUI.Server (RunAgentInputExtensions, ChatResponseUpdateAGUIExtensions) of 2026-08-22, and its
-// verified baselines Step09, Step10 and MixedToolInvocation; ag-ui issues 2393, 2815 and 2820.
+// Source: ag-ui sdks/dotnet/src/AGUI.Server (RunAgentInputExtensions,
+// ChatResponseUpdateAGUIExtensions) of 2026-08-22, and its verified baselines Step09, Step10 and
+// MixedToolInvocation; ag-ui issues 2393, 2815 and 2820.
 //
-// It is not a dialect of its own name, though it has a wire of its own: records and HOLDPOINT_DIALECT call it
-// agent-framework, and a plain stream tells the two hosts apart at its end only.
+// It has no dialect name of its own, although its stream differs. Records and HOLDPOINT_DIALECT
+// call it agent-framework, and a plain stream tells the two hosts apart only at its end.
 package aguiserver
 
 import (

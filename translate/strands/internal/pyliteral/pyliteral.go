@@ -1,14 +1,15 @@
-// Package pyliteral reads what Python's repr writes, as far as it can be read without running Python: the literals (str,
-// bytes, int, float, True, False, None, list, tuple, dict, set) and, around them, calls with arguments
-// (AgentResult(stop_reason='interrupt', ...)), names, and objects in angle brackets, which are taken whole and not looked into.
+// Package pyliteral reads what Python's repr writes, as far as that can be read without Python. It
+// reads the literals (str, bytes, int, float, True, False, None, list, tuple, dict, set) and,
+// around them, calls with arguments (AgentResult(stop_reason='interrupt', ...)) and names. It takes
+// objects in angle brackets whole and does not look into them.
 //
-// Nothing is built but what is asked for: a text is checked from its beginning to its end, each time in one pass, and its parts
-// are handed out as parts of the text. What stands inside a string is never taken for anything else, which is why a text that
-// an attacker has a part in (a tool's input, a reason) can be read at all. A text that does not fit is an error; nothing is
-// searched for in it.
+// It builds nothing but what is asked for. It checks a text from its beginning to its end, each
+// time in one pass, and hands parts out as parts of the text. It never takes what stands inside a
+// string for anything else. So it can read a text that an attacker has a part in (a tool's input, a
+// reason). A text that does not fit is an error. It searches for nothing in such a text.
 //
-// What it deliberately does not read: operators, comprehensions, f-strings, triple quotes, adjacent strings. repr writes none of
-// them.
+// It deliberately does not read operators, comprehensions, f-strings, triple quotes and adjacent
+// strings. repr writes none of them.
 package pyliteral
 
 import (
