@@ -238,7 +238,9 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		h.allowOwn(res.Header, r.req) // the stream is ours, and the error may not be from where the backend allows
 	}
 	if r.conn != nil && !without.Hold {
-		r.out.Hold() // until its frames have come, or are waited for
+		// Until its frames have come, or are waited for: one write less. Without it: 1.05 to 1.08 × the
+		// CPU time in first-byte.
+		r.out.Hold()
 	}
 	res.Body = http.NoBody // pump does it
 	res.StatusCode, res.Status = http.StatusOK, ""

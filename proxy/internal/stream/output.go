@@ -17,9 +17,11 @@ import (
 // An Output is what goes to the client in one write: what Holdpoint made, and behind it a row of frames that passed
 // untouched, which stay where the reader has them. Most writes are a row and nothing else.
 //
+// Without the row in its place: 1.6 × the CPU time in mixed-raw.
+//
 // An event that is made behind a row goes into it where there is room, over frames that did not pass: most of what is made
 // stands for such, and is shorter. The frames that pass behind it are moved up then, but not before the next frame is at hand,
-// for until then somebody may look at them.
+// for until then somebody may look at them. Without such gaps: 1.06 × the CPU time in mixed-calls.
 type Output struct {
 	Frames  *sse.Reader // of the row
 	Current []byte      // the frame at hand, as the reader has it; nil if it cannot pass as it is
@@ -30,7 +32,8 @@ type Output struct {
 	late, end int     // where those frames stand that are to be moved behind it
 }
 
-// mades are the buffers for what is made: they are needed for a moment each.
+// mades are the buffers for what is made: they are needed for a moment each. Without the pool: 1.8 ×
+// the CPU time in mixed-crlf.
 var mades = sync.Pool{New: func() any { return new([]byte) }}
 
 // keptMade is the largest of them that is used again.

@@ -19,6 +19,8 @@ const (
 // A delta is what the pieces of one text have in common: all of the event but the piece itself, which stands last.
 // Backends send a message as hundreds of such events, one after the other, so that most can be told by a comparison of
 // their beginning, without a look at anything else.
+//
+// Without it, and so without rows: 2.4 × the CPU time in blast-1, 1.3 in blast-usual.
 type delta struct {
 	frame  []byte // dataPrefix and the event up to its text; empty if nothing is known
 	typ    agui.Type

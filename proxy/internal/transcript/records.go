@@ -13,6 +13,9 @@ import (
 // records are events kept as they came until somebody asks what they come to. Each is its length, in four bytes, and its
 // JSON. They lie in slabs, which are borrowed and given back: no copy is made when there are more of them, and a stream of
 // which little is kept holds little.
+//
+// With one slice that grows in place of the slabs: 1.7 × the CPU time in blast-1, 2.6 in blast-usual,
+// 87 kB more for a stream in idle-said.
 type records struct {
 	slabs []*slab
 	size  int  // bytes of all
@@ -25,7 +28,8 @@ type slab struct {
 	size int // an index of slabSizes; -1: made for one record
 }
 
-// slabSizes are those of a stream's first slab, its second and all others.
+// slabSizes are those of a stream's first slab, its second and all others. Without the pools: 1.3 ×
+// the CPU time in blast-usual.
 var (
 	slabSizes = [...]int{512, 8 << 10, 64 << 10}
 	slabs     [len(slabSizes)]sync.Pool

@@ -9,6 +9,8 @@ import (
 // the text alone, without a look at each as an event, and returns how many bytes they are. It takes
 // none if passes does not admit their type, and none that is larger than max. There is no CR in
 // ahead.
+//
+// Without rows: 1.6 × the CPU time in blast-1, 1.7 in blast-20, 1.4 in blast-usual.
 func (t *Transcript) TakeRow(ahead []byte, max int, passes func(agui.Type) bool) int {
 	if without.Rows {
 		return 0
