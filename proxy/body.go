@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/poison"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
@@ -34,29 +33,22 @@ type body struct {
 	lf    []byte        // scratch for frames with other line ends
 	emits func(agui.Event)
 
-	fault     *agui.RunError // why the exchange is broken, nil if it is not or the reason is not known yet
-	end       translate.End  // how it ended, where up is nil
-	preset    []agui.Event   // what to tell, settled already
-	none      bool           // the dialect sends nothing
-	started   bool           // RUN_STARTED was told
-	terminal  agui.Type      // the last terminal event told, Unknown while a run is open
-	chunk     string         // the call that chunks without an id belong to
-	over      bool           // nothing follows what is in out
-	asked     bool           // Run.End was called for the exchange at hand
-	exchanges int            // how many were begun
-	due       bool           // the next one is to be sent, when what there is has gone out
+	phase     phase
+	end       ending      // of the exchange at hand, where up is nil
+	concluded *conclusion // what has come of it already; nil if nothing has yet
+	waiting   *savedPause // in the phase held
+	started   bool        // RUN_STARTED was told
+	terminal  agui.Type   // the last terminal event told, in the phase ended
+	chunk     string      // the call that chunks without an id belong to
+	laterRuns int         // runs of this stream after the first
 
-	watch  *watch
-	silent chan struct{} // gets a value from watch on a claimed run
-	fills  chan struct{} // asks for a fill of a claimed run; nil before the first
-	filled chan struct{} // gets a value when such a fill has ended
-	busy   bool          // such a fill is under way
-	left   bool          // the client's stream has ended, the exchange has not
+	watch *watch
+	apart apart
 }
 
 // newBody reads up, which may be nil. framing is that of a backend that does not speak AG-UI; Unread means AG-UI.
 func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
-	b := &body{r: r, silent: make(chan struct{}, 1)}
+	b := &body{r: r, apart: apart{silent: make(chan struct{}, 1)}}
 	b.emits = b.emit
 	b.read(up, framing)
 	return b
@@ -65,8 +57,7 @@ func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 // read makes up the stream to read.
 func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Settle()
-	b.up, b.frames, b.pieces, b.asked, b.none = up, nil, nil, false, false
-	b.exchanges++
+	b.up, b.frames, b.pieces = up, nil, nil
 	if up == nil {
 		return
 	}
@@ -89,7 +80,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 func (b *body) idled() {
 	if b.r.claimedNow() {
 		select {
-		case b.silent <- struct{}{}:
+		case b.apart.silent <- struct{}{}:
 		default:
 		}
 		return
@@ -101,7 +92,7 @@ func (b *body) idled() {
 // empty. They are valid until the following call. last says that they go out with the stream's end. The error is
 // io.EOF.
 func (b *body) pull() (made, row []byte, last bool, err error) {
-	if b.left {
+	if b.apart.left {
 		return nil, nil, false, io.EOF
 	}
 	b.out.Clear()
@@ -110,73 +101,34 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 	}
 	for b.out.Empty() {
 		switch {
-		case b.over:
+		case b.phase == over:
 			return nil, nil, false, io.EOF
 		case !b.r.claimedNow():
 			b.guarded()
 		case !b.fillApart():
-			b.left = true
+			b.apart.left = true
 			return stream.AppendEvent(nil, fault(b.r.life.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
 		}
 	}
 	made, row = b.out.Take()
-	return made, row, b.over, nil
-}
-
-// guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine of its own, where
-// net/http does not recover.
-func (b *body) guarded() {
-	defer func() {
-		if p := recover(); p != nil {
-			b.r.panicked(p)
-			b.out.Clear()
-			b.over = true
-			b.start()
-			b.tell([]agui.Event{b.r.giveUpClaim().Event()})
-		}
-	}()
-	b.fill()
-}
-
-// fillApart is fill in a goroutine of its own, so that the client's stream can end while the upstream of a claimed run
-// is silent. It returns false if that happened; the fill goes on then.
-func (b *body) fillApart() bool {
-	if b.fills == nil {
-		b.fills, b.filled = make(chan struct{}), make(chan struct{}, 1)
-		go func(fills <-chan struct{}, filled chan<- struct{}) {
-			for range fills {
-				b.guarded()
-				filled <- struct{}{}
-			}
-		}(b.fills, b.filled)
-	}
-	select {
-	case <-b.silent: // of a fill before this one
-	default:
-	}
-	b.busy = true
-	b.fills <- struct{}{}
-	select {
-	case <-b.filled:
-		b.busy = false
-		return true
-	case <-b.silent:
-		return false
-	}
+	return made, row, b.phase == over, nil
 }
 
 // fill gathers output: at least one frame unless the stream is over.
 func (b *body) fill() {
-	for !b.over {
-		if b.due {
+	for b.phase != over {
+		switch {
+		case b.phase == between || b.phase == held:
 			if !b.out.Empty() {
-				return // its answer may take its time
+				return // what comes next may take its time
 			}
-			b.due = false
+			if b.phase == held {
+				b.awaitAnswers()
+				return
+			}
 			b.next()
 			continue
-		}
-		if b.up == nil { // also where the next exchange of the run got no stream
+		case b.up == nil: // also where the next exchange of the run got no stream
 			b.finishUnread()
 			return
 		}
@@ -217,14 +169,12 @@ func (b *body) ready() bool {
 // finishUnread ends a stream for which there is nothing to read.
 func (b *body) finishUnread() {
 	b.start()
-	if b.preset != nil {
-		b.tell(b.preset)
-		b.over = true
+	if b.concluded != nil {
+		b.follow(*b.concluded, agui.Unknown)
 		return
 	}
-	b.end.None = b.none
-	b.end.Cut = !b.none && b.end.Status == 0
-	b.settle(b.end, b.fault)
+	b.end.Cut = !b.end.None && b.end.Status == 0
+	b.conclude(b.end)
 }
 
 // start tells a RUN_STARTED of our own if the backend gave none: a client fails a stream that begins otherwise.
@@ -245,16 +195,24 @@ func (b *body) tell(events []agui.Event) {
 	}
 }
 
-// settle ends the exchange and goes on with the next one, if there is one.
-func (b *body) settle(end translate.End, broken *agui.RunError) {
-	b.asked = true
-	events, next := b.r.settle(end, broken)
-	b.tell(events)
+// conclude ends the exchange at hand. It is the one door to the end of a stream: how that came about
+// is told by e.
+func (b *body) conclude(e ending) { b.follow(b.r.conclude(e), e.Event.Type) }
+
+// follow does what was concluded. seen is the backend's own end, Unknown if there was none.
+func (b *body) follow(c conclusion, seen agui.Type) {
+	b.tell(c.events)
 	switch {
-	case next:
-		b.due = true
-	case b.up == nil || end.Event.Type == agui.Unknown || b.pieces != nil:
-		b.over = true // behind the end of a stream that is not AG-UI there is no second run
+	case c.next:
+		b.phase.advance(between)
+	case c.pause != nil:
+		b.close()
+		b.waiting = c.pause
+		b.phase.advance(held)
+	case b.up == nil || seen == agui.Unknown || b.pieces != nil:
+		b.phase.advance(over) // behind the end of a stream that is not AG-UI there is no second run
+	default:
+		b.phase.advance(ended)
 	}
 }
 
@@ -263,8 +221,8 @@ func (b *body) ended(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
 		b.event(agui.NewEvent(bytes.Clone(data)))
-		if b.due {
-			return nil // it ended the exchange, and another one is read next
+		if b.phase == between || b.phase == held {
+			return nil // it ended the exchange, and something follows
 		}
 	}
 	return err
@@ -272,12 +230,12 @@ func (b *body) ended(rest sse.Frame, err error) error {
 
 // brokeOff is called with what ended the stream: io.EOF, or why it broke off.
 func (b *body) brokeOff(err error) {
-	if b.over {
+	if b.phase == over {
 		return
 	}
 	b.close()
-	if b.terminal != agui.Unknown {
-		b.over = true
+	if b.phase == ended {
+		b.phase.advance(over)
 		return
 	}
 	clean := errors.Is(err, io.EOF)
@@ -296,175 +254,7 @@ func (b *body) brokeOff(err error) {
 		b.r.log.Warn("the backend's stream broke off", "err", err)
 	}
 	b.start()
-	b.settle(translate.End{Cut: !clean}, broken)
-}
-
-// frame takes one frame of the upstream.
-func (b *body) frame(f sse.Frame) {
-	lf := f.Raw
-	b.out.Current = lf
-	if f.HasCR() {
-		b.lf = f.AppendLF(b.lf[:0])
-		lf, b.out.Current = b.lf, nil
-	}
-	data, ok := f.Data(nil)
-	switch {
-	case !ok && b.out.Current != nil:
-		b.out.Pass()
-	case !ok:
-		b.out.Bytes(lf)
-	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), done):
-		b.out.Bytes(sse.Frame{Raw: lf}.AppendOther(nil))
-	default:
-		ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
-		switch ev.Type {
-		case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
-			if !ev.Valid() {
-				if b.terminal == agui.Unknown && tooDeepToHold(ev) {
-					b.giveUp(agui.Errorf(agui.FrameTooLarge, "the backend sent a question or an end that is nested deeper than %d", agui.MaxDepth))
-					b.out.Current = nil
-					return
-				}
-				ev.Type = agui.Unknown // opaque: the client says what is wrong with it
-			} else if ev.Type == agui.RunFinished {
-				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
-					ev = ev.With(last) // what is judged is what the client will read
-				}
-			}
-		}
-		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
-			ev.Edited = lacksSpace(lf)
-		}
-		b.event(ev)
-	}
-	b.out.Current = nil
-	poison.Bytes(b.lf)
-}
-
-// tooDeepToHold says whether an event that is not looked into is one by which a client may learn of a question: it would read it,
-// and nobody would hold it.
-func tooDeepToHold(ev agui.Event) bool {
-	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
-}
-
-// lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client 0.0.42 and the Go SDK skip
-// such a line without a word, so the frame is made anew.
-func lacksSpace(frame []byte) bool {
-	for line := range bytes.SplitSeq(frame, []byte("\n")) {
-		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(value) > 0 && value[0] != ' ' {
-			return true
-		}
-	}
-	return false
-}
-
-// event takes one event, of whatever framing.
-func (b *body) event(ev agui.Event) {
-	if b.terminal != agui.Unknown {
-		b.afterEnd(ev)
-		return
-	}
-	if ev.Type.Terminal() {
-		b.settle(translate.End{Event: ev}, nil)
-		return
-	}
-	if err := b.r.exchange.Run.Event(ev, b.emits); err != nil {
-		b.giveUp(err)
-	}
-}
-
-// giveUp ends an exchange that could not be translated.
-func (b *body) giveUp(err error) {
-	b.close()
-	b.start()
-	b.settle(translate.End{Cut: true}, b.r.translationError(err))
-}
-
-// piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one, which may take its time.
-func (b *body) piece() error {
-	if !b.started {
-		b.start()
-		return nil
-	}
-	p, comments, err := b.pieces.Next()
-	if err != nil {
-		return err
-	}
-	b.out.Bytes(comments)
-	if p.Data == nil {
-		return nil
-	}
-	at := b.exchanges
-	live := func() bool { return b.exchanges == at && !b.asked } // what follows the end is nobody's
-	err = b.r.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
-		if live() {
-			b.event(ev)
-		}
-	})
-	if err != nil && live() {
-		b.giveUp(err)
-	}
-	return nil
-}
-
-// afterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may follow; a client fails
-// on anything else, and then forgets the end that it had.
-func (b *body) afterEnd(ev agui.Event) {
-	switch {
-	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
-		b.tell([]agui.Event{ev})
-	case ev.Type == agui.RunStarted && !b.r.claimedNow():
-		if err := b.r.beginLater(); err != nil {
-			b.r.log.Error("a further run in the same stream cannot be translated", "err", err)
-			b.stop()
-			return
-		}
-		b.terminal = agui.Unknown
-		b.event(ev)
-	default:
-		b.stop()
-	}
-}
-
-func (b *body) stop() {
-	b.close()
-	b.over = true
-}
-
-// emit gives the client an event that the translation let through.
-func (b *body) emit(ev agui.Event) {
-	switch ev.Type {
-	case agui.RunStarted:
-		if b.r.claim.exchanges > 1 && b.started && b.r.laterRuns == 0 {
-			return // the client is in its run already
-		}
-		b.started = true
-		ev = b.r.withRunIDs(ev)
-	case agui.MessagesSnapshot:
-		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
-	case agui.CallResult:
-		ev = b.r.withResultID(ev)
-	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
-		if b.r.known != nil && b.isKnownCall(ev) {
-			return
-		}
-	}
-	b.r.noteCall(ev)
-	b.r.transcript.Add(ev)
-	b.out.Event(ev)
-}
-
-// isKnownCall says whether the event begins again a call that the client knew before the resume. Clients append to the
-// call they have: its arguments would stand twice.
-func (b *body) isKnownCall(ev agui.Event) bool {
-	id := ev.Get("toolCallId").Str
-	if ev.Type == agui.CallChunk {
-		if id == "" {
-			id = b.chunk
-		}
-		b.chunk = id
-	}
-	return b.r.known[id]
+	b.conclude(ending{End: translate.End{Cut: !clean}, broken: broken})
 }
 
 // next sends the next exchange of the run and reads its stream.
@@ -473,11 +263,9 @@ func (b *body) next() {
 	if b.r.out != nil {
 		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
 	}
-	b.terminal = agui.Unknown
 	b.r.claim.begin(&b.r.exchange.Out)
 	if b.r.exchange.Out.None {
-		b.answered(answer{})
-		b.none = true
+		b.answered(answer{end: ending{End: translate.End{None: true}}})
 		return
 	}
 	b.r.send(headerOnly{}) // the client has a header already
@@ -486,7 +274,8 @@ func (b *body) next() {
 // answered takes what came of the exchange that next has sent.
 func (b *body) answered(a answer) {
 	b.read(a.stream, a.framing)
-	b.fault, b.end = a.fault, a.end
+	b.end = a.end
+	b.phase.advance(reading)
 }
 
 // close gives the upstream back.
@@ -496,52 +285,28 @@ func (b *body) close() {
 	}
 }
 
-// settled says that the run has ended: nothing is to be read, and nothing to be sent.
-func (b *body) settled() bool { return b.asked && !b.due }
-
 // Close is called at the end, or when the client has left.
 func (b *body) Close() {
-	if !b.busy && b.over {
-		b.close()
-		b.endFills()
-		return
-	}
-	if b.busy || b.r.life.lasting.Load() && !b.settled() || b.r.claimedNow() {
+	if b.apart.busy {
 		b.readAlone()
 		return
 	}
-	b.over = true
+	at := b.phase
+	switch {
+	case at == over:
+		b.close()
+		b.endFills()
+		return
+	case b.r.life.lasting.Load() && at < ended, b.r.claimedNow():
+		b.readAlone()
+		return
+	}
+	b.phase.advance(over)
 	b.r.life.cancel(context.Canceled)
 	b.close()
 	b.endFills()
-	if !b.settled() {
+	if at == reading || at == between {
 		b.r.outcome = "client left"
 		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
-	}
-}
-
-// readAlone reads a run on after its client has left, until the outcome is recorded.
-func (b *body) readAlone() {
-	b.left = true
-	b.r.life.detach(func() {
-		defer b.r.leave(nil)
-		if b.busy {
-			<-b.filled
-			b.busy = false
-		}
-		b.endFills()
-		for !b.over && !b.settled() {
-			b.out.Clear()
-			b.guarded()
-		}
-		b.close()
-	})
-}
-
-// endFills ends the goroutine that fills. None is under way.
-func (b *body) endFills() {
-	if b.fills != nil {
-		close(b.fills)
-		b.fills = nil
 	}
 }

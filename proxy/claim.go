@@ -40,6 +40,7 @@ func (c *claim) take(pauseID string, answers []agui.Answer) error {
 	}
 	c.token = token
 	c.held.Store(true)
+	c.before, c.resumes = 0, false // what other answers of the run came to is settled
 	c.lease = &renewal{}
 	c.lease.start(leaseRenew, func(ctx context.Context) bool { return c.renew(ctx, token) })
 	return nil
@@ -59,6 +60,9 @@ func (c *claim) renew(ctx context.Context, token string) bool {
 	}
 	return !errors.Is(err, store.ErrStale)
 }
+
+// failed is a fate, too: the dialect has failed at the end, and nobody knows what it would have said.
+const failed translate.Fate = -1
 
 // end ends the claim: with the result, or by giving the pause back. It does nothing where there is
 // none.
@@ -88,8 +92,10 @@ func (c *claim) abandon() error {
 // gone out and the run failed, or the only one that did says that nothing was done.
 func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
 	switch {
-	case became == translate.Lost, became == translate.InDoubt, c.none:
+	case became == translate.Lost, became == translate.InDoubt, c.none && became != failed:
 		return false
+	case became == failed:
+		return !c.sent()
 	case !c.sent():
 		return agui.PeekType(result.Finish) == agui.RunErrored
 	}

@@ -16,7 +16,7 @@ func (r *run) forward(out *stream.Writer) {
 	r.claim.begin(&r.exchange.Out)
 	if r.exchange.Out.None {
 		r.body = newBody(r, nil, translate.Unread)
-		r.body.none = true
+		r.body.end.None = true
 		r.beginStream(out)
 	} else {
 		r.out, r.ledger.out = out, out
@@ -58,30 +58,28 @@ func (r *run) open(res *http.Response) *body {
 	if res.StatusCode/100 == 2 {
 		a := r.stream(res)
 		b := newBody(r, a.stream, a.framing)
-		b.fault, b.end = a.fault, a.end
+		b.end = a.end
 		return b
 	}
 	r.reached()
 	r.conn = nil
 	head := r.head(res) // what is cut here is cut for the client too
-	events, next := r.endStatus(translate.End{Status: res.StatusCode, Body: head})
-	if next {
-		res.Body.Close()
-		b := newBody(r, nil, translate.Unread)
-		b.due = true
-		return b
-	}
-	if events == nil && !r.began {
+	c := r.conclude(ending{
+		End:    translate.End{Status: res.StatusCode, Body: head},
+		broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
+	})
+	if !c.said && !r.out.Began() { // else the header went out while the run waited
+		r.outcome, r.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
 		return nil
 	}
-	if events == nil { // the header went out while the run waited
-		events = []agui.Event{agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode).Event()}
-		r.note(events[0])
-	}
 	res.Body.Close()
 	b := newBody(r, nil, translate.Unread)
-	b.preset = events
+	if c.next {
+		b.phase.advance(between)
+	} else {
+		b.concluded = &c
+	}
 	return b
 }
 
@@ -96,8 +94,7 @@ func (r *run) head(res *http.Response) []byte {
 type answer struct {
 	stream  io.ReadCloser
 	framing translate.Framing // Unread: AG-UI
-	fault   *agui.RunError
-	end     translate.End
+	end     ending            // where stream is nil
 }
 
 // stream is what is to be read of an answer.
@@ -116,13 +113,13 @@ func (r *run) stream(res *http.Response) (a answer) {
 			return a
 		}
 		res.Body.Close()
-		a.fault = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
+		a.end.broken = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
 		return a
 	}
 	head := r.head(res)
 	res.Body.Close()
-	a.fault = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
-	a.end = translate.End{Status: res.StatusCode, Body: head}
+	a.end.broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
+	a.end.Status, a.end.Body = res.StatusCode, head
 	return a
 }
 
@@ -138,7 +135,7 @@ func (r *run) framing(header http.Header) (f translate.Framing, reads bool) {
 // unreachable is the stream for an exchange that got no answer.
 func (r *run) unreachable(ctx context.Context, err error) *body {
 	b := newBody(r, nil, translate.Unread)
-	b.fault = r.unanswered(ctx, err)
+	b.end.broken = r.unanswered(ctx, err)
 	return b
 }
 
@@ -167,19 +164,3 @@ func (r *run) bound() (done func()) {
 
 // reached notes that the backend has the exchange at hand, or a part of it.
 func (r *run) reached() { r.claim.connected.Store(true) }
-
-// beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
-func (r *run) beginLater() error {
-	r.withdraw()
-	r.laterRuns++
-	r.known, r.taken = nil, true
-	r.fresh = nil
-	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
-		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
-	})
-	if err != nil {
-		return err
-	}
-	r.exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
-	return nil
-}

@@ -37,7 +37,7 @@ func (r *run) rule() {
 func (r *run) newCase() *contract.Case {
 	return &contract.Case{
 		Input: r.in, Answers: r.answers, ReadFor: r.readFor, Unread: r.unread,
-		Settled: r.settled, Mixed: r.mixed(), Record: r.record, Valid: r.valid,
+		Settled: r.settled, Mixed: r.mixed(), Record: r.record, Carry: r.carry, Valid: r.valid,
 	}
 }
 
@@ -104,6 +104,9 @@ func (r *run) valid(schema, payload json.RawMessage) error {
 
 // showFor is what the client is to be shown of a pause.
 func (r *run) showFor() translate.Show {
+	if r.carry != "" {
+		return r.show // the request at hand is not the client's
+	}
 	switch r.h.opts.Client {
 	case ClientOutcome:
 		return translate.ShowOutcome

@@ -17,30 +17,70 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// concludePause saves a pause and tells it then: a resume can arrive before the write returns.
-func (r *run) concludePause(res translate.Result) []agui.Event {
-	if told := r.tooMuch(&res); told != nil {
-		return append(res.Before, r.refusePause(told))
+// A savedPause is a pause that stands in the record, and has not been told yet.
+type savedPause struct {
+	pause    *agui.Pause
+	announce []agui.Event              // how the backend itself announced it
+	kept     snapshot                  // of that moment
+	answers  <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
+}
+
+// concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it. A
+// run that is held open waits before the last step. A resume can arrive before the first one returns.
+func (r *run) concludePause(res *translate.Result) conclusion {
+	if len(res.Untaken) > 0 {
+		r.fresh, r.taken = res.Untaken, false
+	}
+	s, refused := r.savePause(res)
+	if refused != nil {
+		r.outcome, r.code = "error", refused.Code
+		return conclusion{events: append(res.Before, refused.Event()), said: true}
+	}
+	r.outcome, r.paused = "interrupt", s.pause
+	closing := r.closeOpen(res.Before)
+	if s.answers != nil {
+		return conclusion{events: closing, pause: s, said: true}
+	}
+	return conclusion{events: r.tellSaved(s, closing), said: true}
+}
+
+// savePause is the first step. If a pause with the same questions stands already, that one counts.
+func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
+	if told := r.tooMuch(res); told != nil {
+		return nil, r.refusePause(told)
 	}
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
 	r.h.routes.Add(strings.Clone(r.path), p.Dialect) // it may lie in the request's line
-	told, refused := r.keep(p)
+	p, refused := r.keep(p)
 	if refused != nil {
-		r.outcome, r.code = "error", refused.Code
-		return append(res.Before, refused.Event())
+		return nil, refused
 	}
-	r.outcome, r.paused = "interrupt", told
-	more := res.Before
-	if r.show != translate.ShowNative { // nothing is made for such a client
-		more = r.appendSnapshots(append(more, r.transcript.Unclosed()...), kept)
-	}
-	var announce []agui.Event
+	s := &savedPause{pause: p, kept: kept}
 	if !res.Asked.Shown {
-		announce = r.announcement(told)
+		s.announce = r.announcement(p)
 	}
-	return r.tellPause(told, announce, more)
+	if r.h.holds != nil && r.show != translate.ShowNative && r.claim.exchanges < maxExchanges {
+		s.answers = r.h.holds(p)
+	}
+	return s, nil
+}
+
+// closeOpen is the second step: what was held back, and the ends of what is open.
+func (r *run) closeOpen(before []agui.Event) []agui.Event {
+	if r.show == translate.ShowNative { // nothing is made for such a client
+		return before
+	}
+	return append(before, r.transcript.Unclosed()...)
+}
+
+// tellSaved is the last step. closing is what the second one gave, if the client does not have it yet.
+func (r *run) tellSaved(s *savedPause, closing []agui.Event) []agui.Event {
+	if r.show != translate.ShowNative {
+		closing = r.appendSnapshots(closing, s.kept)
+	}
+	return r.tellPause(s.pause, s.announce, closing)
 }
 
 // tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.
@@ -70,19 +110,18 @@ func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 const pauseFrames = 4
 
 // refusePause ends a run with an error in place of its question.
-func (r *run) refusePause(told *agui.RunError) agui.Event {
+func (r *run) refusePause(told *agui.RunError) *agui.RunError {
 	r.log.Error("pause not kept", "err", told)
 	if r.claim.token != "" {
 		if err := r.claim.finish(store.Result{How: store.Finished, Finish: told.Event().JSON}, nil); err != nil {
 			told = storeDown().Refusal
 		}
 	}
-	r.outcome, r.code = "error", told.Code
-	return told.Event()
+	return told
 }
 
 // mint gives the interrupts the ids that the client sees.
-func (r *run) mint(res translate.Result) *agui.Pause {
+func (r *run) mint(res *translate.Result) *agui.Pause {
 	p := res.Asked.Pause(r.dialect())
 	p.ID = random128()
 	p.From = r.h.clientHash(r.req)
@@ -217,10 +256,13 @@ type snapshot struct {
 	list            []json.RawMessage // all messages
 	whole, stateful bool              // they are known; so is the state
 	messages, state json.RawMessage   // what is kept of them; nil if they are not known
+
+	stateSent, anyState, messagesSent bool // see Transcript.Sent
 }
 
 func (r *run) snapshots() snapshot {
 	var s snapshot
+	s.stateSent, s.anyState, s.messagesSent = r.transcript.Sent()
 	s.list, s.whole = r.transcript.Messages()
 	if s.whole && len(s.list) > 0 {
 		kept := s.list

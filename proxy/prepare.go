@@ -77,7 +77,7 @@ func (r *run) readyResume() *agui.RunError {
 	if refused := r.asAsked(p, answers); refused != nil {
 		return refused
 	}
-	r.byArray = r.in.HasResume
+	r.byArray = r.in.HasResume && r.carry == ""
 	r.transcript = r.resumeTranscript(p)
 	r.known = map[string]bool{}
 	if r.show != translate.ShowNative { // such a client knows what to make of its backend's stream

@@ -492,7 +492,7 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})
 		var b []byte
-		for _, ev := range r.concludePause(res) {
+		for _, ev := range r.concludePause(&res).events {
 			b = stream.AppendEvent(b, ev)
 		}
 		wantTypes(t, string(b), want)

@@ -20,15 +20,15 @@ type noStore struct{ store.Store }
 
 func (noStore) Open(context.Context, store.Key, string, agui.Pause) error { return nil }
 
-// An ending is a run of which all has come but its last event.
-type ending struct {
+// An exampleEnd is a run of which all has come but its last event.
+type exampleEnd struct {
 	*run
 	last agui.Event
 	out  []byte
 }
 
 // endings are n of a stream, for an end can be told once. Its RUN_STARTED has other ids than the request.
-func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*ending {
+func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*exampleEnd {
 	t.Helper()
 	d, err := dialects.All().New(dialect, nil)
 	if err != nil {
@@ -39,7 +39,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := make([]*ending, n)
+	list := make([]*exampleEnd, n)
 	for i := range list {
 		thread := fmt.Sprint("thread-", i)
 		in, _, err := agui.ParseInput([]byte(input(thread, "run-1", `,"protocolVersion":"1.0"`)))
@@ -60,7 +60,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 			b.event(framed(one))
 		}
 		r.transcript.Unclosed() // what is kept raw is folded once, whenever somebody asks
-		list[i] = &ending{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
+		list[i] = &exampleEnd{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
 	}
 	return list
 }
@@ -69,8 +69,8 @@ func framed(event string) agui.Event {
 	return agui.Event{Type: agui.PeekType([]byte(event)), JSON: []byte(event), Frame: []byte(streamOf(event))}
 }
 
-func (e *ending) tell() {
-	events, _ := e.settle(translate.End{Event: e.last}, nil)
+func (e *exampleEnd) tell() {
+	events := e.conclude(ending{End: translate.End{Event: e.last}}).events
 	for _, ev := range events {
 		e.out = stream.AppendEvent(e.out, ev)
 	}
@@ -94,7 +94,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 		most += 2 // more escapes to the heap there
 	}
 	for _, dialect := range []string{"auto", "agui"} {
-		perEnd := func(s store.Store, stream ...string) (float64, *ending) {
+		perEnd := func(s store.Store, stream ...string) (float64, *exampleEnd) {
 			list, n := endings(t, runs+1, dialect, s, stream...), 0
 			allocs := testing.AllocsPerRun(runs, func() {
 				list[n].tell()

@@ -9,7 +9,7 @@ import (
 // without a look at each as an event. It returns false if the next frame is none. What it does with
 // them is what frame would have done: a test compares the two.
 func (b *body) row() bool {
-	if b.terminal != agui.Unknown {
+	if b.phase != reading {
 		return false
 	}
 	n := b.r.transcript.TakeRow(b.frames.Ahead(), b.r.h.opts.MaxFrameBytes, b.passes)

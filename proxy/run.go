@@ -37,12 +37,13 @@ type run struct {
 	harmless bool   // no message that came can be a part of a native approval, nor what is made of them
 	readFor  string // id of the pause that the answers were read for at first
 	judged   bool
+	carry    string // id of the pause that it is to carry, for a request of Holdpoint's own; see contract.Case
 	show     translate.Show
 	attempt
 
-	exchange  translate.Exchange // the one at hand
-	laterRuns int                // runs of this stream after the first
-	speaks    string             // the dialect of the exchange at hand, as far as a Finder knows it
+	exchange translate.Exchange  // the one at hand
+	speaks   string              // the dialect of the exchange at hand, as far as a Finder knows it
+	results  map[uint64]struct{} // messageIds of the results that came, by their hashes
 
 	out  *stream.Writer // to the client
 	body *body          // what it is to get, nil if the answer passes as it is
@@ -73,13 +74,12 @@ type attempt struct {
 	unread     *agui.RunError      // it could not read them
 	fresh      []agui.Message      // the messages beside the answers, see translate.Request.New
 	transcript *transcript.Transcript
-	known      map[string]bool     // calls that the client knew before the resume
-	byArray    bool                // the answers came in a resume array
-	taken      bool                // the messages beside the answers went to the backend, or there were none
-	old        []agui.SeenMessage  // messages by which ended pauses were answered
-	settled    []agui.SeenMessage  // those of them that the record knows as the answers
-	results    map[uint64]struct{} // messageIds of the results that came, by their hashes
-	busy       bool                // a run of the thread went on without its client when the record was read
+	known      map[string]bool    // calls that the client knew before the resume
+	byArray    bool               // the answers came in a resume array
+	taken      bool               // the messages beside the answers went to the backend, or there were none
+	old        []agui.SeenMessage // messages by which ended pauses were answered
+	settled    []agui.SeenMessage // those of them that the record knows as the answers
+	busy       bool               // a run of the thread went on without its client when the record was read
 }
 
 func newAttempt(in *agui.RunInput) attempt { return attempt{in: *in, taken: true} }
@@ -108,14 +108,16 @@ func (r *run) serve(w http.ResponseWriter) {
 	defer r.returned(out)
 	if !r.enter() {
 		r.turnAway(out)
-	} else if r.decide(out) {
+	} else if told := r.decide(out); told != nil {
+		r.tell(out, told)
+	} else {
 		r.forward(out)
 	}
 }
 
 // turnAway refuses a run that comes while the proxy drains.
 func (r *run) turnAway(out *stream.Writer) {
-	r.refuse(out, contract.Ruling{Refusal: fault(r.life.ctx, errDraining)})
+	r.tell(out, r.refusal(contract.Ruling{Refusal: fault(r.life.ctx, errDraining)}))
 }
 
 // enter begins the run's life. It fails when the proxy drains.
@@ -149,23 +151,48 @@ func (r *run) returned(out *stream.Writer) {
 	}
 }
 
-// decide judges the run until it is settled what is to be done, and does it, unless that is an exchange with the backend:
-// true.
-func (r *run) decide(out *stream.Writer) (forward bool) {
+// decide judges the run until it is settled what is to be done, and prepares it. It returns what the
+// client is told; nil if an exchange with the backend is ready to be sent. It may be called again
+// behind a pause, for another attempt in mid-run.
+func (r *run) decide(out *stream.Writer) (told []agui.Event) {
+	r.attempts(out)
+	return r.ruled()
+}
+
+// ruled does what the last attempt came to, see decide.
+func (r *run) ruled() (told []agui.Event) {
+	v := r.verdict
+	r.verdict = contract.Ruling{} // streams live for hours
+	switch v.Do {
+	case contract.Pass, contract.Resume:
+		return nil
+	case contract.TellAgain:
+		return r.again()
+	case contract.Quiet:
+		r.outcome = "nothing to answer"
+		return r.quiet()
+	case contract.Replay:
+		return r.replay(v.Replay)
+	}
+	return r.refusal(v)
+}
+
+// attempts makes one attempt after the other, until none has to wait.
+func (r *run) attempts(out *stream.Writer) {
 	for wait := newWaiter(); ; {
 		if err := r.judge(); err != nil {
 			r.notJudged(err)
-			return r.act(out)
+			return
 		}
 		if r.verdict.Do == contract.Wait {
 			if err := wait.next(r, out); err != nil {
 				r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
-				return r.act(out)
+				return
 			}
 			continue
 		}
 		if r.prepare(); r.verdict.Do != contract.Wait { // else somebody else was quicker: judge again
-			return r.act(out)
+			return
 		}
 	}
 }
@@ -180,28 +207,6 @@ func (r *run) notJudged(err error) {
 	r.log.Error("the store cannot be asked", "err", err)
 	r.verdict = storeDown()
 }
-
-// act carries the decision out; true leaves it to forward.
-func (r *run) act(out *stream.Writer) (forward bool) {
-	v := r.verdict
-	r.verdict = contract.Ruling{} // streams live for hours
-	switch v.Do {
-	case contract.Pass, contract.Resume:
-		return true
-	case contract.TellAgain:
-		r.tell(out, r.again())
-	case contract.Quiet:
-		r.outcome = "nothing to answer"
-		r.tell(out, r.quiet())
-	case contract.Replay:
-		r.tell(out, r.replay(v.Replay))
-	default:
-		r.refuse(out, v)
-	}
-	return false
-}
-
-func (r *run) refuse(out *stream.Writer, v contract.Ruling) { r.tell(out, r.refusal(v)) }
 
 func storeDown() contract.Ruling {
 	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")

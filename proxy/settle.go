@@ -12,14 +12,55 @@ import (
 	"holdpoint/translate"
 )
 
-// settle ends an exchange: it asks the translation what the end means, saves it, and gives what the client is to be
-// told; or it gives the next exchange of the same run. broken is what to tell if the backend gave no end of its own.
-func (r *run) settle(end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
-	res, err := r.exchange.Run.End(end)
+// An ending is how an exchange came to its end, by whatever way.
+type ending struct {
+	translate.End
+	broken *agui.RunError // what to tell if the backend gave no end of its own; nil: UPSTREAM_EOF
+}
+
+// A conclusion is what comes of it.
+type conclusion struct {
+	events []agui.Event // what the client is to be told now
+	next   bool         // the next exchange of the run is ready to be sent
+	pause  *savedPause  // is saved and to be told when the run has waited for answers; else nil
+	said   bool         // the dialect, or the store, has said something of this end
+}
+
+// conclude ends an exchange: it asks the translation what the end means, saves it, and says what the
+// client is to be told, or that the run goes on.
+func (r *run) conclude(e ending) conclusion {
+	res, err := r.exchange.Run.End(e.End)
+	became := fateOf(&res, &e.End)
 	if err != nil {
-		res, broken, end = translate.Result{}, r.translationError(err), translate.End{}
+		res, e.broken, e.Event = translate.Result{}, r.translationError(err), agui.Event{}
+		if became == translate.Finished {
+			became = failed
+		}
 	}
-	return r.conclude(res, end, broken)
+	for _, ev := range res.Before {
+		r.noteCall(ev)
+		r.transcript.Add(ev)
+	}
+	if res.Spoke != "" {
+		r.speaks = res.Spoke
+	}
+	switch n := r.claim.exchanges; {
+	case res.Next == nil:
+	case n < maxExchanges:
+		r.exchange = *res.Next
+		r.takes(&res.Next.Out)
+		return conclusion{events: res.Before, next: true, said: true}
+	default:
+		r.log.Error("the run wants one exchange after the other", "exchanges", n)
+		e.Event, res = agui.Event{}, translate.Result{Before: res.Before}
+		e.broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", n)
+	}
+	if len(res.Asked.Interrupts) > 0 {
+		return r.concludePause(&res)
+	}
+	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
+	finish := r.end(&res, &e, became)
+	return conclusion{events: append(res.Before, finish), said: said || r.code == agui.StoreUnavailable}
 }
 
 // translationError is what the client is told when a dialect gave up.
@@ -32,25 +73,7 @@ func (r *run) translationError(err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
 }
 
-// endStatus is settle for an answer that is no stream and no success. No events and no next exchange: it goes to the client
-// as it is.
-func (r *run) endStatus(end translate.End) (events []agui.Event, next bool) {
-	res, err := r.exchange.Run.End(end)
-	broken := agui.Errorf(agui.UpstreamStatus, "the backend answered %d", end.Status)
-	if err != nil {
-		res, broken = translate.Result{}, r.translationError(err)
-	}
-	events, next = r.conclude(res, end, broken)
-	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown || len(res.Asked.Interrupts) > 0
-	if next || said || r.code == agui.StoreUnavailable {
-		return events, next
-	}
-	r.outcome, r.code = "http status", ""
-	return nil, false
-}
-
-// refuses says whether an HTTP status means that the backend did not take the answers at all. 0: there
-// was none.
+// refuses says whether an HTTP status means that the backend did not take the answers at all.
 func refuses(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
@@ -59,38 +82,16 @@ func refuses(status int) bool {
 	return status >= 300 && status < 500
 }
 
-func (r *run) conclude(res translate.Result, end translate.End, broken *agui.RunError) (events []agui.Event, next bool) {
-	for _, ev := range res.Before {
-		r.noteCall(ev)
-		r.transcript.Add(ev)
-	}
-	if n := r.claim.exchanges; res.Next != nil && n >= maxExchanges {
-		r.log.Error("the run wants one exchange after the other", "exchanges", n)
-		res, end = translate.Result{Before: res.Before}, translate.End{}
-		broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", n)
-	}
-	if res.Spoke != "" {
-		r.speaks = res.Spoke
-	}
-	if res.Next != nil {
-		r.exchange = *res.Next
-		r.takes(&res.Next.Out)
-		return res.Before, true
-	}
-	if len(res.Asked.Interrupts) > 0 {
-		if len(res.Untaken) > 0 {
-			r.fresh, r.taken = res.Untaken, false
-		}
-		return r.concludePause(res), false
-	}
+// end ends a run that does not ask, and returns its terminal event.
+func (r *run) end(res *translate.Result, e *ending, became translate.Fate) agui.Event {
 	if res.Spoke != "" {
 		r.h.routes.Add(strings.Clone(r.path), res.Spoke)
 	}
 	finish := res.Finish
 	if finish.Type == agui.Unknown {
-		finish = end.Event
+		finish = e.Event
 	}
-	result, became := store.Result{How: store.Finished}, fateOf(&res, &end)
+	result := store.Result{How: store.Finished}
 	switch {
 	case became == translate.Lost:
 		result.How = store.Lost
@@ -99,10 +100,10 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		result.How = store.Doubtful
 		finish = agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event()
 	case finish.Type == agui.Unknown:
-		if broken == nil {
-			broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
+		if e.broken == nil {
+			e.broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
 		}
-		finish = broken.Event()
+		finish = e.broken.Event()
 		if r.exchange.Out.Resumes {
 			result.How = store.Doubtful
 		}
@@ -119,12 +120,12 @@ func (r *run) conclude(res translate.Result, end translate.End, broken *agui.Run
 		}
 	}
 	r.note(finish)
-	return append(res.Before, finish), false
+	return finish
 }
 
 // fateOf is what the end of an exchange says of the answers.
 func fateOf(res *translate.Result, end *translate.End) translate.Fate {
-	if res.Fate == translate.Finished && refuses(end.Status) {
+	if res.Fate == translate.Finished && end.Status != 0 && refuses(end.Status) {
 		return translate.Untouched
 	}
 	return res.Fate

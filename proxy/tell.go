@@ -56,7 +56,7 @@ func (r *run) withRunIDs(ev agui.Event) agui.Event {
 
 // appendIDs appends what withRunIDs has to change.
 func (r *run) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
-	if r.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
+	if r.body != nil && r.body.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return edits
 	}
 	object := agui.View(ev.JSON)
@@ -222,8 +222,7 @@ func customInterrupt(p *agui.Pause) agui.Event {
 // appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has not sent whole after
 // its last change, and only what is known whole.
 func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
-	stateSent, anyState, messagesSent := r.transcript.Sent()
-	if s.stateful && !stateSent && (anyState || agui.HasMembers(s.state)) {
+	if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
 		events = append(events, stateEvent(s.state))
 	} else if !s.stateful {
 		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
@@ -231,7 +230,7 @@ func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
 	switch {
 	case !s.whole:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
-	case messagesSent || len(s.list) == 0:
+	case s.messagesSent || len(s.list) == 0:
 	case repeatsID(s.list):
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
 	case r.taken:

@@ -328,7 +328,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		return
 	}
 	if r.body != nil {
-		r.body.answered(answer{fault: r.unanswered(req.Context(), err)})
+		r.body.answered(answer{end: ending{broken: r.unanswered(req.Context(), err)}})
 		return
 	}
 	streamHeader(w.Header())

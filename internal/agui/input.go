@@ -439,6 +439,21 @@ func (in RunInput) WithMessages(list []Message) RunInput {
 	return in
 }
 
+// WithResume is the input with a resume array of these entries.
+func (in RunInput) WithResume(entries []ResumeEntry) RunInput {
+	list := make([]json.RawMessage, len(entries))
+	for n, e := range entries {
+		list[n] = MustMarshal(struct {
+			ID      string          `json:"interruptId"`
+			Status  Status          `json:"status"`
+			Payload json.RawMessage `json:"payload,omitempty"`
+		}{e.InterruptID, e.Status, e.Payload})
+	}
+	in.HasResume, in.Resume, in.ResumeObject = true, entries, nil
+	in.Raw = SetKey(in.Raw, "resume", List(list))
+	return in
+}
+
 // WithoutResume is the input without the key resume.
 func (in RunInput) WithoutResume() RunInput {
 	in.HasResume, in.Resume, in.ResumeObject = false, nil, nil

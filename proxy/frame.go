@@ -1,0 +1,195 @@
+package proxy
+
+import (
+	"bytes"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/poison"
+	"holdpoint/internal/sse"
+	"holdpoint/translate"
+)
+
+// frame takes one frame of the upstream.
+func (b *body) frame(f sse.Frame) {
+	lf := f.Raw
+	b.out.Current = lf
+	if f.HasCR() {
+		b.lf = f.AppendLF(b.lf[:0])
+		lf, b.out.Current = b.lf, nil
+	}
+	data, ok := f.Data(nil)
+	switch {
+	case !ok && b.out.Current != nil:
+		b.out.Pass()
+	case !ok:
+		b.out.Bytes(lf)
+	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), done):
+		b.out.Bytes(sse.Frame{Raw: lf}.AppendOther(nil))
+	default:
+		ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
+		switch ev.Type {
+		case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
+			if !ev.Valid() {
+				if b.phase == reading && tooDeepToHold(ev) {
+					b.giveUp(agui.Errorf(agui.FrameTooLarge, "the backend sent a question or an end that is nested deeper than %d", agui.MaxDepth))
+					b.out.Current = nil
+					return
+				}
+				ev.Type = agui.Unknown // opaque: the client says what is wrong with it
+			} else if ev.Type == agui.RunFinished {
+				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
+					ev = ev.With(last) // what is judged is what the client will read
+				}
+			}
+		}
+		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
+			ev.Edited = lacksSpace(lf)
+		}
+		b.event(ev)
+	}
+	b.out.Current = nil
+	poison.Bytes(b.lf)
+}
+
+// tooDeepToHold says whether an event that is not looked into is one by which a client may learn of a question: it would read it,
+// and nobody would hold it.
+func tooDeepToHold(ev agui.Event) bool {
+	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
+}
+
+// lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client 0.0.42 and the Go SDK skip
+// such a line without a word, so the frame is made anew.
+func lacksSpace(frame []byte) bool {
+	for line := range bytes.SplitSeq(frame, []byte("\n")) {
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(value) > 0 && value[0] != ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// event takes one event, of whatever framing.
+func (b *body) event(ev agui.Event) {
+	switch {
+	case b.phase == ended:
+		b.afterEnd(ev)
+		return
+	case b.phase != reading:
+		return // what follows the end is nobody's
+	case ev.Type.Terminal():
+		b.conclude(ending{End: translate.End{Event: ev}})
+		return
+	}
+	if err := b.r.exchange.Run.Event(ev, b.emits); err != nil {
+		b.giveUp(err)
+	}
+}
+
+// giveUp ends an exchange that could not be translated.
+func (b *body) giveUp(err error) {
+	b.close()
+	b.start()
+	b.conclude(ending{End: translate.End{Cut: true}, broken: b.r.translationError(err)})
+}
+
+// piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one, which may take its time.
+func (b *body) piece() error {
+	if !b.started {
+		b.start()
+		return nil
+	}
+	p, comments, err := b.pieces.Next()
+	if err != nil {
+		return err
+	}
+	b.out.Bytes(comments)
+	if p.Data == nil {
+		return nil
+	}
+	err = b.r.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
+		if b.phase == reading { // what follows the end is nobody's
+			b.event(ev)
+		}
+	})
+	if err != nil && b.phase == reading {
+		b.giveUp(err)
+	}
+	return nil
+}
+
+// afterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may follow; a client fails
+// on anything else, and then forgets the end that it had.
+func (b *body) afterEnd(ev agui.Event) {
+	switch {
+	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
+		b.tell([]agui.Event{ev})
+	case ev.Type == agui.RunStarted && !b.r.claimedNow():
+		if err := b.beginLater(); err != nil {
+			b.r.log.Error("a further run in the same stream cannot be translated", "err", err)
+			b.stop()
+			return
+		}
+		b.phase.advance(reading)
+		b.event(ev)
+	default:
+		b.stop()
+	}
+}
+
+func (b *body) stop() {
+	b.close()
+	b.phase.advance(over)
+}
+
+// emit gives the client an event that the translation let through.
+func (b *body) emit(ev agui.Event) {
+	switch ev.Type {
+	case agui.RunStarted:
+		if b.r.claim.exchanges > 1 && b.started && b.laterRuns == 0 {
+			return // the client is in its run already
+		}
+		b.started = true
+		ev = b.r.withRunIDs(ev)
+	case agui.MessagesSnapshot:
+		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
+	case agui.CallResult:
+		ev = b.r.withResultID(ev)
+	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
+		if b.r.known != nil && b.isKnownCall(ev) {
+			return
+		}
+	}
+	b.r.noteCall(ev)
+	b.r.transcript.Add(ev)
+	b.out.Event(ev)
+}
+
+// isKnownCall says whether the event begins again a call that the client knew before the resume. Clients append to the
+// call they have: its arguments would stand twice.
+func (b *body) isKnownCall(ev agui.Event) bool {
+	id := ev.Get("toolCallId").Str
+	if ev.Type == agui.CallChunk {
+		if id == "" {
+			id = b.chunk
+		}
+		b.chunk = id
+	}
+	return b.r.known[id]
+}
+
+// beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
+func (b *body) beginLater() error {
+	r := b.r
+	r.withdraw()
+	b.laterRuns++
+	r.known, r.taken = nil, true
+	r.fresh = nil
+	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
+		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
+	})
+	if err != nil {
+		return err
+	}
+	r.exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
+	return nil
+}

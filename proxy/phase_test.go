@@ -1,0 +1,57 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
+	"holdpoint/translate"
+)
+
+// TestIllegalMoveEndsTheRun: a stream that would go on behind its end is a bug, and the client is told of it
+// in a stream that ends.
+func TestIllegalMoveEndsTheRun(t *testing.T) {
+	legal := 0
+	for from := reading; from <= over; from++ {
+		for to := reading; to <= over; to++ {
+			func() {
+				p := from
+				defer func() {
+					if bug := recover(); (bug == nil) != (p == to && (from != to || from >= ended)) {
+						t.Errorf("from %d to %d: %d, %v", from, to, p, bug)
+					}
+				}()
+				p.advance(to)
+				legal++
+			}()
+		}
+	}
+	if legal != 13 {
+		t.Errorf("%d moves", legal)
+	}
+
+	g := newRig(t, echo)
+	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
+	r.transcript = transcript.New(1<<10, nil, nil)
+	var b *body
+	g.dialect.event = func(ev agui.Event, emit func(agui.Event)) error {
+		b.conclude(ending{End: translate.End{Cut: true}}) // from within the exchange, and the end follows
+		b.phase.advance(between)
+		return nil
+	}
+	_, translation, _ := g.dialect.Begin(&translate.Request{})
+	r.exchange = translate.Exchange{Run: translation}
+	b = newBody(r, io.NopCloser(strings.NewReader(streamOf(started, hello, finished))), translate.Unread)
+	var got strings.Builder
+	for {
+		made, row, _, err := b.pull()
+		fmt.Fprintf(&got, "%s%s", made, row)
+		if err != nil {
+			break
+		}
+	}
+	wantTypes(t, got.String(), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+}
