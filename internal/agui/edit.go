@@ -15,6 +15,19 @@ type Edit struct {
 	Key  string // constant, of letters and underscores
 	JSON []byte
 	Text string
+	Gone bool // the key goes, with its value
+
+	messages []Message // with listed: the list of them, written where it goes
+	listed   bool
+}
+
+// size is about how many bytes the value takes.
+func (e Edit) size() int {
+	size := len(e.JSON) + len(e.Text)
+	for n := range e.messages {
+		size += len(e.messages[n].JSON) + 1
+	}
+	return size
 }
 
 // SetKeys is the object with some values replaced or added, in one copy. Every other byte stays.
@@ -24,20 +37,26 @@ func SetKeys(object []byte, edits ...Edit) []byte {
 	list := few[:0]
 	size := len(object)
 	for _, e := range edits {
-		list = append(list, edited{e, View(object).Get(e.Key)})
-		size += len(`,"":""`) + len(e.Key) + len(e.JSON) + len(e.Text)
+		old := View(object).Get(e.Key)
+		list = append(list, edited{e, old})
+		size += len(`,"":""`) + len(e.Key) + e.size() - len(old.Raw)
 	}
 	slices.SortStableFunc(list, func(a, b edited) int { return cmp.Compare(a.old.Index, b.old.Index) })
 	out, done := make([]byte, 0, size), 0
 	for _, e := range list {
-		if e.old.Exists() {
+		switch {
+		case !e.old.Exists():
+		case e.Gone:
+			from, to := extent(object, e.old)
+			out, done = append(out, object[done:max(from, done)]...), to
+		default:
 			out = e.appendTo(append(out, object[done:e.old.Index]...))
 			done = e.old.Index + len(e.old.Raw)
 		}
 	}
 	out = append(out, object[done:]...)
 	for _, e := range list {
-		if !e.old.Exists() {
+		if !e.old.Exists() && !e.Gone {
 			out = e.addTo(bytes.Trim(out, whiteSpace))
 		}
 	}
@@ -51,7 +70,10 @@ type edited struct {
 }
 
 func (e edited) appendTo(dst []byte) []byte {
-	if e.JSON != nil {
+	switch {
+	case e.listed:
+		return appendList(dst, e.messages)
+	case e.JSON != nil:
 		return append(dst, e.JSON...)
 	}
 	return AppendString(dst, e.Text)
@@ -122,6 +144,12 @@ func isOwn(object []byte, path string) bool {
 // cut is the object without a member and without one comma: the one before it, or the one behind it
 // if it is the first.
 func cut(object []byte, value gjson.Result) []byte {
+	from, to := extent(object, value)
+	return append(append(make([]byte, 0, len(object)-(to-from)), object[:from]...), object[to:]...)
+}
+
+// extent is where the member with a value stands, with the comma before it, or behind it if it is the first.
+func extent(object []byte, value gjson.Result) (from, to int) {
 	colon := bytes.LastIndexByte(object[:value.Index], ':')
 	key := object[:bytes.LastIndexByte(object[:colon], '"')]
 	before := bytes.TrimRight(key[:bytes.LastIndexByte(key, '"')], whiteSpace)
@@ -131,7 +159,7 @@ func cut(object []byte, value gjson.Result) []byte {
 	} else if rest := bytes.TrimLeft(behind, whiteSpace); rest[0] == ',' {
 		behind = rest[1:]
 	}
-	return append(append(make([]byte, 0, len(before)+len(behind)), before...), behind...)
+	return len(before), len(object) - len(behind)
 }
 
 // LastOf is the object with the last of its members of that name, as JSON.parse has it, and without

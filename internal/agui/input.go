@@ -434,8 +434,39 @@ func (in *RunInput) Declares(tool string) bool {
 
 // WithMessages is the input with another list of messages. Every other key stays byte for byte.
 func (in RunInput) WithMessages(list []Message) RunInput {
-	in.Messages = list
-	in.Raw = SetKey(in.Raw, "messages", MessageList(list))
+	return in.Rewritten(Rewrite{Messages: list, Replaced: true})
+}
+
+// A Rewrite says what of an input is another.
+type Rewrite struct {
+	Messages  []Message // in place of its messages, if Replaced
+	Replaced  bool
+	NoResume  bool // without the key resume
+	NoCommand bool // without an answer in forwardedProps.command; other keys of command stay
+}
+
+// Rewritten is the input with those changes, every other byte as it was. The body is copied once, if anything changes.
+func (in RunInput) Rewritten(w Rewrite) RunInput {
+	var few [3]Edit
+	edits := few[:0]
+	if w.Replaced {
+		in.Messages = w.Messages
+		edits = append(edits, Edit{Key: "messages", messages: w.Messages, listed: true})
+	}
+	if w.NoResume {
+		in.HasResume, in.Resume, in.ResumeObject = false, nil, nil
+		if View(in.Raw).Get("resume").Exists() {
+			edits = append(edits, Edit{Key: "resume", Gone: true})
+		}
+	}
+	if props := in.ForwardedProps; w.NoCommand && in.takeCommand() {
+		if len(props) != len(in.ForwardedProps) {
+			edits = append(edits, Edit{Key: "forwardedProps", JSON: in.ForwardedProps})
+		}
+	}
+	if len(edits) > 0 {
+		in.Raw = SetKeys(in.Raw, edits...)
+	}
 	return in
 }
 
@@ -454,40 +485,41 @@ func (in RunInput) WithResume(entries []ResumeEntry) RunInput {
 	return in
 }
 
-// WithoutResume is the input without the key resume.
-func (in RunInput) WithoutResume() RunInput {
-	in.HasResume, in.Resume, in.ResumeObject = false, nil, nil
-	in.Raw = DeleteKey(in.Raw, "resume")
-	return in
+// takeCommand takes the answer out of forwardedProps.command, if there is one.
+func (in *RunInput) takeCommand() bool {
+	if !gjson.GetBytes(in.Command, "resume").Exists() && !gjson.GetBytes(in.Command, "interruptEvent").Exists() {
+		return false
+	}
+	props := DeleteKey(DeleteKey(in.ForwardedProps, "command.resume"), "command.interruptEvent")
+	if len(gjson.GetBytes(props, "command").Map()) == 0 {
+		props = DeleteKey(props, "command")
+	}
+	in.ForwardedProps, in.Command = props, nil
+	if command := gjson.GetBytes(props, "command"); command.Exists() {
+		in.Command = json.RawMessage(command.Raw)
+	}
+	return true
 }
+
+// WithoutResume is the input without the key resume.
+func (in RunInput) WithoutResume() RunInput { return in.Rewritten(Rewrite{NoResume: true}) }
 
 // WithoutCommand is the input without an answer in forwardedProps.command. Other keys of command
 // stay.
-func (in RunInput) WithoutCommand() RunInput {
-	if !gjson.GetBytes(in.Command, "resume").Exists() && !gjson.GetBytes(in.Command, "interruptEvent").Exists() {
-		return in
-	}
-	in.Raw = DeleteKey(in.Raw, "forwardedProps.command.resume")
-	in.Raw = DeleteKey(in.Raw, "forwardedProps.command.interruptEvent")
-	if len(gjson.GetBytes(in.Raw, "forwardedProps.command").Map()) == 0 {
-		in.Raw = DeleteKey(in.Raw, "forwardedProps.command")
-	}
-	props := gjson.GetBytes(in.Raw, "forwardedProps")
-	in.ForwardedProps, in.Command = json.RawMessage(props.Raw), nil
-	if command := props.Get("command"); command.Exists() {
-		in.Command = json.RawMessage(command.Raw)
-	}
-	return in
-}
+func (in RunInput) WithoutCommand() RunInput { return in.Rewritten(Rewrite{NoCommand: true}) }
 
 // MessageList is the JSON array of the messages.
 func MessageList(list []Message) json.RawMessage {
-	b := []byte{'['}
-	for i, m := range list {
+	return appendList(nil, list)
+}
+
+func appendList(dst []byte, list []Message) []byte {
+	dst = append(dst, '[')
+	for i := range list {
 		if i > 0 {
-			b = append(b, ',')
+			dst = append(dst, ',')
 		}
-		b = append(b, m.JSON...)
+		dst = append(dst, list[i].JSON...)
 	}
-	return append(b, ']')
+	return append(dst, ']')
 }
