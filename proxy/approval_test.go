@@ -26,17 +26,8 @@ func withMessages(list ...string) string {
 }
 
 // readsApprovals is a dialect that takes the tool message on call c1 for the answer to its one question.
-func readsApprovals(in agui.RunInput, p agui.Pause) []agui.Answer {
-	if p.ID == "" {
-		return nil
-	}
-	for _, m := range in.Messages {
-		if m.ToolCallID == "c1" {
-			payload := gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
-			return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: json.RawMessage(payload), Native: true, Message: agui.See(m)}}
-		}
-	}
-	return nil
+func readsApprovals(m agui.Message, _ agui.Interrupt) string {
+	return gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
 }
 
 func TestApprovalsOfNothing(t *testing.T) {
@@ -80,7 +71,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 
 // A client that is shown the backend's own form answers in a message.
 func TestAnswerInAMessage(t *testing.T) {
-	ask := func(t *testing.T, then string) (*rig, string) {
+	ask := func(t *testing.T, then string, keys ...string) (*rig, string) {
 		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 			if n == 1 {
 				sendStream(w, streamOf(started, asks))
@@ -88,7 +79,7 @@ func TestAnswerInAMessage(t *testing.T) {
 				sendStream(w, streamOf(started, then))
 			}
 		})
-		g.dialect.reads = readsApprovals
+		g.dialect.reads, g.dialect.keys = readsApprovals, append(keys, "c1")
 		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 			if r.Pause.ID == "" {
 				return translate.Out{}, nil
@@ -138,21 +129,10 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 	t.Run("of the question before it may stand there when the next one is answered", func(t *testing.T) {
 		g, _ := ask(t, asks)
+		g.dialect.keys = []string{"c2"} // of the next question
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 		next := func(s string) string {
 			return strings.NewReplacer(`"c1"`, `"c2"`, `"a1"`, `"a2"`, `"t1"`, `"t2"`).Replace(s)
-		}
-		first := g.dialect.reads
-		g.dialect.reads = func(in agui.RunInput, p agui.Pause) []agui.Answer {
-			if p.Interrupts[0].ID == "n1~id1" {
-				return first(in, p)
-			}
-			for _, m := range in.Messages {
-				if m.ToolCallID == "c2" {
-					return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: json.RawMessage("true"), Native: true, Message: agui.See(m)}}
-				}
-			}
-			return nil
 		}
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, next(askCall), next(askYes))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+","+askCall+","+askYes+","+next(askCall)+"]" {
@@ -188,14 +168,8 @@ func TestAnswerInAMessage(t *testing.T) {
 	t.Run("nor where the next question is given up", func(t *testing.T) {
 		const realCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
 		g, _ := ask(t, asks)
+		g.dialect.keys = nil // what is open then is answered by resume
 		g.do(withMessages(oldUser, realCall, askYes))
-		first := g.dialect.reads
-		g.dialect.reads = func(in agui.RunInput, p agui.Pause) []agui.Answer {
-			if p.Ended {
-				return first(in, p)
-			}
-			return nil // what is open is answered by resume
-		}
 		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 			if r.Pause.ID != "" {
 				return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no word for a cancel")
@@ -214,16 +188,9 @@ func TestAnswerInAMessage(t *testing.T) {
 		}
 	})
 	t.Run("function_approvals do not stay either, but the words beside them", func(t *testing.T) {
-		g, _ := ask(t, finished)
+		g, _ := ask(t, finished, "u9")
 		both := `{"id":"u9","role":"user","content":"And b?","function_approvals":[{"id":"n1","call_id":"c1","approved":true}]}`
-		g.dialect.reads = func(in agui.RunInput, p agui.Pause) []agui.Answer {
-			for _, m := range in.Messages {
-				if m.ID == "u9" && p.ID != "" {
-					return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: json.RawMessage("true"), Native: true, Message: agui.See(m)}}
-				}
-			}
-			return nil
-		}
+		g.dialect.reads = func(agui.Message, agui.Interrupt) string { return "true" }
 		g.do(withMessages(oldUser, both))
 		g.do(withMessages(oldUser, both, askWords))
 		if got := gjson.GetBytes(g.calls[2], "messages").Raw; got != "["+oldUser+`,{"id":"u9","role":"user","content":"And b?"},`+askWords+"]" {

@@ -32,17 +32,17 @@ func (r *run) noteCalls(list []agui.Interrupt) {
 	}
 }
 
-// asAsked puts the calls that the pause asks about back into the messages of a resume as the record has them. A yes is refused
+// asAsked is a resume's list of messages with the calls that the pause asks about as the record has them. A yes is refused
 // where it cannot be said what it would run: the record does not know the call in full, or the messages hold it more often than
 // they did, or in a form that parsers read in more than one way. A clear no is none of these.
-func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
+func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	calls := map[string]agui.AskedCall{} // by their ids
 	approved := map[string]string{}      // the interrupt that a yes is for
 	for n, i := range p.Interrupts {
 		for _, c := range i.Calls {
 			yes := !kit.Denies(answers[n])
 			if yes && c.Unknown {
-				return agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
+				return nil, agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
 			}
 			if c.ID == "" {
 				continue
@@ -54,13 +54,13 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
 		}
 	}
 	if len(calls) == 0 {
-		return nil
+		return list, nil
 	}
 	wanted := func(id string) bool { _, is := calls[id]; return is }
-	var list []agui.Message
+	var edited []agui.Message
 	var differ []string
 	found := map[string]int{}
-	for at, m := range r.in.Messages {
+	for at, m := range list {
 		if m.Plain {
 			continue
 		}
@@ -68,7 +68,7 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
 		for _, c := range copies {
 			found[c.ID]++
 			if id := approved[c.ID]; id != "" && !c.Sure {
-				return uncertainCopy(id)
+				return nil, uncertainCopy(id)
 			}
 		}
 		copies = slices.DeleteFunc(copies, func(c agui.CallCopy) bool { return !c.Sure || calls[c.ID].Unknown })
@@ -76,20 +76,20 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer) *agui.RunError {
 		if ids == nil {
 			continue
 		}
-		if list == nil {
-			list = slices.Clone(r.in.Messages)
+		if edited == nil {
+			edited = slices.Clone(list)
 		}
-		list[at] = agui.ParseMessage(text)
+		edited[at] = agui.ParseMessage(text)
 		differ = append(differ, ids...)
 	}
 	if id := r.moreThanOnce(p, found, approved); id != "" {
-		return uncertainCopy(id)
+		return nil, uncertainCopy(id)
 	}
-	if list != nil {
-		r.in = r.in.WithMessages(list)
+	if edited != nil {
+		list = edited
 		r.log.Warn("calls in the messages are not as they were asked about: the backend gets them as they were", "calls", len(differ), "call_ids", cutAll(differ))
 	}
-	return nil
+	return list, nil
 }
 
 // moreThanOnce is the interrupt of an approved call that the messages hold more often than the client was shown it, "" if

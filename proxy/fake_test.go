@@ -3,8 +3,10 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +23,7 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 var testNow = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
@@ -34,7 +37,8 @@ const (
 // A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested without the shapes of
 // a real backend. Tests put what they need into its fields.
 type fakeDialect struct {
-	reads func(in agui.RunInput, p agui.Pause) []agui.Answer // beside the resume array
+	reads func(m agui.Message, i agui.Interrupt) (payload string) // what a message answers; "" nothing
+	keys  []string                                                // the keys of its questions, all of each
 	begin func(r *translate.Request) (translate.Out, error)
 	event func(ev agui.Event, emit func(agui.Event)) error
 	end   func(n int, e translate.End) (translate.Result, error) // n: which exchange of the run, from 1
@@ -49,16 +53,41 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 			return nil, err
 		}
 	}
-	if d.reads != nil {
-		if list := d.reads(in, p); list != nil {
-			return list, nil
-		}
-	}
 	var list []agui.Answer
 	for _, e := range in.Resume {
 		list = append(list, agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload})
 	}
 	return list, nil
+}
+
+// Replies are the native approvals, and what reads reads: settled, a pair of request_approval stays.
+func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		paired := map[int]bool{}
+		for _, one := range kit.Approvals(in) {
+			paired[one.At] = true
+			one.Dialect, one.Kept, one.Key = "fake", one.Key == kit.RequestApproval, in.Messages[one.At].ToolCallID
+			if one.Key == "" {
+				one.Key = in.Messages[one.At].ID
+			}
+			if !yield(one) {
+				return
+			}
+		}
+		for at, m := range in.Messages {
+			if m.ToolCallID != "" && !paired[at] && !yield(translate.Reply{Dialect: "fake", At: at, Key: m.ToolCallID}) {
+				return
+			}
+		}
+	}
+}
+
+func (d *fakeDialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	if d.reads == nil {
+		return agui.Answer{}, false
+	}
+	payload := d.reads(m, i)
+	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(payload)}, payload != ""
 }
 
 func (d *fakeDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -116,7 +145,7 @@ func (r *fakeRun) End(e translate.End) (translate.Result, error) {
 		res.Spoke = "fake"
 		res.Asked.OwnFinish = res.Finish.JSON
 		for _, i := range e.Event.Get("outcome.interrupts").Array() {
-			res.Asked.Interrupts = append(res.Asked.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: agui.DeleteKey([]byte(i.Raw), "id")})
+			res.Asked.Interrupts = append(res.Asked.Interrupts, agui.Interrupt{Native: i.Get("id").Str, Object: agui.DeleteKey([]byte(i.Raw), "id"), Keys: r.d.keys})
 		}
 		res.Finish = res.Finish.With(agui.DeleteKey(res.Finish.JSON, "outcome"))
 	}

@@ -20,8 +20,7 @@ func (r *run) judge() error {
 	if err := r.noteUnread(r.readAnswers()); err != nil {
 		return err
 	}
-	var err error
-	if r.old, r.settled, err = r.oldAnswers(); err != nil {
+	if err := r.readReplies(); err != nil {
 		return err
 	}
 	r.rule()
@@ -30,14 +29,16 @@ func (r *run) judge() error {
 
 func (r *run) rule() {
 	c := r.newCase()
-	c.Stray, c.Unasked = r.endsInStray(), r.unasked()
+	c.Stray, c.StrayNames = r.endsInStray()
+	c.Unasked = r.unasked()
 	r.verdict = contract.Judge(c)
 }
 
 func (r *run) newCase() *contract.Case {
+	settled, mixed := r.carriers()
 	return &contract.Case{
 		Input: r.in, Answers: r.answers, ReadFor: r.readFor, Unread: r.unread,
-		Settled: r.settled, Mixed: r.mixed(), Record: r.record, Carry: r.carry, Valid: r.valid,
+		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.carry, Valid: r.valid,
 	}
 }
 
@@ -70,10 +71,20 @@ func (r *run) readAnswers() (err error) {
 	var p agui.Pause
 	r.namedPause(&p)
 	r.answers, err = r.h.opts.Dialect.Answers(r.in, p)
-	if !r.judged {
+	if r.named = p.ID; !r.judged {
 		r.judged, r.readFor = true, p.ID
 	}
 	return err
+}
+
+// readReplies has the dialect read the messages.
+func (r *run) readReplies() (err error) {
+	defer caught("Replies", &err)
+	r.replies = r.readHistory()
+	if r.unread == nil {
+		r.answers, r.unread = r.withReplies(r.named, r.answers)
+	}
+	return nil
 }
 
 // noteUnread notes why the answers could not be read, if that is the client's fault.
@@ -136,7 +147,6 @@ func (r *run) namedPause(named *agui.Pause) {
 	case p == nil:
 	case ended:
 		*named = p.Indexed()
-		named.Ended = true
 	default:
 		*named = *p
 	}

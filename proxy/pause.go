@@ -127,6 +127,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	p.From = r.h.clientHash(r.req)
 	r.noteCalls(p.Interrupts)
 	p.Digest = digestInterrupts(p.Interrupts...)
+	r.noteStood(&p)
 	r.opened = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
 	natives := map[string]int{}
@@ -141,6 +142,9 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 			if i.Question = p.Digest; len(p.Interrupts) > 1 || len(asks.Object) != len(i.Object) {
 				i.Question = digestInterrupts(asks)
 			}
+		}
+		for k := range i.Keys {
+			i.Keys[k] = strings.Clone(i.Keys[k])
 		}
 		i.Native = strings.Clone(i.Native) // it may lie in the request's body, see agui.ParseInput, or in an event
 		i.ID = i.Native
@@ -268,7 +272,7 @@ func (r *run) snapshots() snapshot {
 		kept := s.list
 		if !r.taken {
 			untaken := r.untaken()
-			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return untaken.has(agui.ParseMessage(m)) })
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return untaken[agui.See(agui.ParseMessage(m))] })
 		}
 		s.messages = agui.List(kept)
 	}
@@ -308,8 +312,8 @@ func (r *run) seen() []agui.SeenMessage {
 }
 
 // untaken are the messages that came beside the answers and did not go to the backend.
-func (r *run) untaken() messageSet {
-	set := messageSet{}
+func (r *run) untaken() map[agui.SeenMessage]bool {
+	set := map[agui.SeenMessage]bool{}
 	for _, m := range r.fresh {
 		set[agui.See(m)] = true
 	}

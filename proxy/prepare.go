@@ -41,17 +41,7 @@ func (r *run) prepare() {
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
 func (r *run) readyPass() {
-	if r.show != translate.ShowNative { // such a client's history is the backend's own
-		dropLeftovers(&r.in)
-	}
-	r.dropStray(nil)
-	dropCarriers(&r.in, r.unsettled(r.verdict.Gone))
-	if r.verdict.Leave&contract.LeaveArray != 0 {
-		r.in = r.in.WithoutResume()
-	}
-	if r.verdict.Leave&contract.LeaveCommand != 0 {
-		r.in = r.in.WithoutCommand()
-	}
+	r.cleanPass()
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
 
@@ -71,11 +61,12 @@ func (r *run) readyToReadOn() {
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
 func (r *run) readyResume() *agui.RunError {
 	p, answers := r.record.Pause, r.verdict.Answers
-	dropRepeatedAnswers(&r.in, p)
-	r.dropStray(answers)
-	dropCarriers(&r.in, append(r.unsettled(r.verdict.Gone), answers...))
-	if refused := r.asAsked(p, answers); refused != nil {
+	list, refused := r.asAsked(p, answers, r.clean(p).of(r.in.Messages))
+	if refused != nil {
 		return refused
+	}
+	if changed(list, r.in.Messages) {
+		r.in = r.in.WithMessages(list)
 	}
 	r.byArray = r.in.HasResume && r.carry == ""
 	r.transcript = r.resumeTranscript(p)
@@ -98,9 +89,12 @@ func (r *run) readyResume() *agui.RunError {
 // cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes on.
 func (r *run) cancelUnsaid() {
 	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.Refusal.Code)
-	old, settled := r.old, r.settled
+	replies := r.replies
 	r.anew()
-	r.old, r.settled = old, settled
+	for n := range replies {
+		replies[n].taken, replies[n].repeats = false, false
+	}
+	r.replies = replies
 	r.verdict = contract.GiveUp(r.newCase())
 }
 

@@ -16,7 +16,6 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
 const (
@@ -106,7 +105,7 @@ func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agu
 // takenOutsideRun says why an object that is no run must not pass all the same: it holds a native approval, which some endpoint
 // behind Holdpoint may take, or is less than a run to us and enough of one to the backend.
 func (h *Handler) takenOutsideRun(object []byte, path string) error {
-	if len(kit.Approvals(object)) > 0 {
+	if h.decidesOutsideRun(object, path) {
 		return &requestError{http.StatusBadRequest, "the messages hold an approval, and the body is no run (RunAgentInput)"}
 	}
 	taker, ok := h.opts.Dialect.(translate.Taker)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -13,7 +12,6 @@ import (
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
 var (
@@ -31,14 +29,13 @@ type run struct {
 	came *agui.RunInput // as the client sent it
 	path string
 
-	ledger   ledger
-	claim    claim
-	record   store.Record
-	harmless bool   // no message that came can be a part of a native approval, nor what is made of them
-	readFor  string // id of the pause that the answers were read for at first
-	judged   bool
-	carry    string // id of the pause that it is to carry, for a request of Holdpoint's own; see contract.Case
-	show     translate.Show
+	ledger  ledger
+	claim   claim
+	record  store.Record
+	readFor string // id of the pause that the answers were read for at first
+	judged  bool
+	carry   string // id of the pause that it is to carry, for a request of Holdpoint's own; see contract.Case
+	show    translate.Show
 	attempt
 
 	exchange translate.Exchange  // the one at hand
@@ -74,12 +71,12 @@ type attempt struct {
 	unread     *agui.RunError      // it could not read them
 	fresh      []agui.Message      // the messages beside the answers, see translate.Request.New
 	transcript *transcript.Transcript
-	known      map[string]bool    // calls that the client knew before the resume
-	byArray    bool               // the answers came in a resume array
-	taken      bool               // the messages beside the answers went to the backend, or there were none
-	old        []agui.SeenMessage // messages by which ended pauses were answered
-	settled    []agui.SeenMessage // those of them that the record knows as the answers
-	busy       bool               // a run of the thread went on without its client when the record was read
+	known      map[string]bool // calls that the client knew before the resume
+	byArray    bool            // the answers came in a resume array
+	taken      bool            // the messages beside the answers went to the backend, or there were none
+	replies    []reply         // the decisions in its messages
+	named      string          // id of the pause that it was read for, "" if none is known
+	busy       bool            // a run of the thread went on without its client when the record was read
 }
 
 func newAttempt(in *agui.RunInput) attempt { return attempt{in: *in, taken: true} }
@@ -94,7 +91,6 @@ func (r *run) anew() {
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
 	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now()}
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
-	r.harmless = !slices.ContainsFunc(in.Messages, kit.MayApprove)
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log
 	r.life.key, r.life.log = r.ledger.key, r.log

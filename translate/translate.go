@@ -7,6 +7,7 @@ package translate
 
 import (
 	"encoding/json"
+	"iter"
 
 	"holdpoint/internal/agui"
 )
@@ -180,26 +181,44 @@ type Early interface {
 	Early(r *Request) Run
 }
 
-// A FieldReader is a Dialect that finds answers in fields of a request only. One that is none may find them in messages too, and
-// is asked at each run which of a history's messages have answered the pauses that ended.
-type FieldReader interface {
-	// FieldsOnly says that no Answer to a pause of the named dialect has a Message.
-	FieldsOnly(dialect string) bool
+// A HistoryReader is a Dialect whose backend takes decisions out of the messages of a request.
+//
+// proxy relates the replies to the record. One that names an open question (Interrupt.Keys) is its answer, unless it stood
+// there before the question was asked (Pause.Stood). One that names an ended question does not count again. Any other is
+// refused if it is the request's last word, or else taken out. So nothing reaches the backend as a decision that is not in
+// the record.
+type HistoryReader interface {
+	// Replies are the decisions that a backend of this family could find in the messages, whoever wrote them. Pure, and quick
+	// where there are none. spoken is the dialect that the route is known to speak, "" if nobody knows.
+	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
+	// AnswerIn is what a reply in the message says to a question of the dialect, whose Keys have the reply's Key: status and
+	// payload. false: it is no answer to that question, or cannot be any more (Reply.Past). Pure.
+	AnswerIn(m agui.Message, reply Reply, i agui.Interrupt) (agui.Answer, bool)
 }
 
-// A Decider is a Dialect whose backend is asked by calls of tools that an option names, and reads the answers out of tool
-// messages. A client can write both into its history: proxy hands on those only that answer what is open, or what the record
-// knows as answered so.
-type Decider interface {
-	// Decisions are the tool messages of a request that such a backend could take for a yes, in order. Pure; asked for each run.
-	Decisions(in agui.RunInput) []Decision
-}
-
-// A Decision is a tool message that could be a yes.
-type Decision struct {
-	At      int             // its place among the messages
-	Call    string          // the call that it answers; "" if that can be read in more than one way
-	Payload json.RawMessage // what it says
+// A Reply is a decision in a message.
+type Reply struct {
+	Dialect string // who read it; "" if that is none whose question it could answer
+	At      int    // of in.Messages
+	Key     string // which question it is for, as Interrupt.Keys have it, or a published id
+	// Says is what the reader wants back in AnswerIn: a message may hold very many decisions. Nobody else reads it.
+	Says json.RawMessage
+	// Asked says that it is a decision even if the record knows no such question: it has the form of one, or the history
+	// shows the call that asks. Else it may be the result of an ordinary tool, and is left alone.
+	Asked bool
+	// Names is the call that a refusal names, "" for a form of which it says that it is an approval.
+	Names string
+	// Calls are the calls of the history that ask for it. Where the decision is not handed on, they go too.
+	Calls []string
+	// Unclear says that two readers could read it in two ways: it never answers.
+	Unclear bool
+	// Past says that the backend would not look for an answer there any more: AnswerIn has the last word on it.
+	Past bool
+	// Kept says that once the record knows it as the answer the message stays in the history. Else it goes, for some version
+	// would carry it out again.
+	Kept bool
+	// Rest is the message without its decisions, if it says anything else.
+	Rest *agui.Message
 }
 
 // A Disarmer is a Dialect whose backends take a tool message for a decision, whatever was asked. The same message may be the answer

@@ -23,6 +23,9 @@ type Interrupt struct {
 	// Question is equal for the same question asked again. A dialect may set it; else proxy makes
 	// it of Native and Object.
 	Question string `json:"question,omitempty"`
+	// Keys are what a reply in a message may name to answer this question, beside ID. nil: no message
+	// answers it. Only a dialect that reads answers in messages sets them.
+	Keys []string `json:"keys,omitempty"`
 	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets
 	// them where they are not the one that Object names: a question about several calls, or a call
 	// that is not in the stream. Else proxy takes that one from the transcript. Empty: not known,
@@ -87,8 +90,6 @@ type Pause struct {
 	// whatever there was.
 	Stripped bool `json:"stripped,omitempty"`
 
-	// Ended says, where a dialect reads answers, that the pause is over.
-	Ended bool `json:"-"`
 	// Failed says of an ended pause that it was answered, and that the run with the answers ended
 	// in an error or in doubt: the backend may hold them still, and carry them out when it is asked
 	// to go on.
@@ -102,10 +103,20 @@ type Pause struct {
 	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not kept
 	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
+	// Stood are the replies that were there before the run asked: they answer nothing of this pause.
+	Stood []StoodReply `json:"stood,omitempty"`
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
 
 	index *index // nil: there is none, see Indexed
+}
+
+// A StoodReply is a reply in a message by what it names and what it says, and how often it was there. Ids of messages do not
+// tell: a tool message and the assistant's message of its call may have one id, and clients rename messages.
+type StoodReply struct {
+	Key   string `json:"key"`
+	Says  string `json:"says"` // a digest of the answer
+	Times int    `json:"times"`
 }
 
 // A SeenMessage is what is kept of a message to tell a new one from an old one.

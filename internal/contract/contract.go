@@ -28,8 +28,10 @@ type Case struct {
 	Settled []agui.SeenMessage
 	// Mixed are the messages with an answer, of Answers or Settled, that say something else too.
 	Mixed []agui.SeenMessage
-	// Stray says that the request ends in a decision of which nobody knows the question.
-	Stray bool
+	// Stray says that the request ends in a decision of which nobody knows the question. StrayNames is
+	// the call that it names, if that can be told.
+	Stray      bool
+	StrayNames string
 	// Unasked is a call, "" if there is none, that the request's last word decides on, and that
 	// nobody knows to have asked. It counts only where the request has no answers.
 	Unasked string

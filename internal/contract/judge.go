@@ -39,6 +39,8 @@ func Judge(c *Case) Ruling {
 	switch {
 	case c.Unread != nil:
 		return Ruling{Do: Refuse, Refusal: c.Unread, Reask: c.Record.Pause != nil}
+	case c.Stray && c.StrayNames != "":
+		return c.refuseUnknown(c.StrayNames)
 	case c.Stray:
 		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
 		r.Reask = c.Record.Pause != nil

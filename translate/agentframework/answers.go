@@ -11,23 +11,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume, and every form that a version of the framework takes or a
-// front end for it sends: a tool message with a decision, function_approvals, an object or a list in resume,
-// forwardedProps.resume or command.resume.
+// Answers implements translate.Dialect: the entries of resume, and every form in fields that a version of the framework takes or a
+// front end for it sends: an object or a list in resume, forwardedProps.resume or command.resume. For messages see Replies.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	given, err := formal(in, p)
 	if err != nil {
 		return nil, err
 	}
 	for n := range given {
-		given[n] = alias(&p, given[n])
+		given[n] = alias(p.Interrupt(given[n].ID), given[n])
 	}
-	if p.ID != "" && !p.Ended {
+	if p.ID != "" {
 		if err := contradiction(given); err != nil {
 			return nil, err
 		}
 	}
-	return merged(given, fromMessages(in, p))
+	return given, nil
 }
 
 // contradiction is an error if two answers to one question differ: admit takes the last, and the first may be the no. Not
@@ -66,11 +65,11 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 		return append(kit.Entries(in), own...), nil
 	}
 	for n := range own {
-		own[n] = alias(&p, own[n])
+		own[n] = alias(p.Interrupt(own[n].ID), own[n])
 	}
 	entries := kit.Entries(in)
 	for n := range entries {
-		entries[n] = alias(&p, entries[n])
+		entries[n] = alias(p.Interrupt(entries[n].ID), entries[n])
 	}
 	return kit.OneSet(entries, own)
 }
@@ -146,176 +145,6 @@ func published(p *agui.Pause, id string) string {
 	return id
 }
 
-// fromMessages are the answers in the messages: only behind the assistant's last words, for providers repeat the ids of
-// their calls and an old answer must not be one to a new question. A confirm_changes call has an id of its own, and is
-// known wherever it stands. Of an ended pause the answers are whatever was new then: proxy takes them out of later
-// requests, where they would be a second result of the call.
-func fromMessages(in agui.RunInput, p agui.Pause) []agui.Answer {
-	if len(p.Interrupts) == 0 && p.Dialect != Name {
-		return nil // nothing is asked that a message could answer
-	}
-	last := len(in.Messages)
-	for last > 0 && in.Messages[last-1].Role != "assistant" {
-		last--
-	}
-	var answers []agui.Answer
-	type said struct {
-		id   string
-		seen agui.SeenMessage
-	}
-	known := map[said]bool{}
-	t := telling{in: &in, p: &p, asked: askedBy(&p)}
-	for n, m := range in.Messages {
-		trailing := n >= last || p.Ended && !p.Knows(agui.See(m))
-		for _, a := range t.fromMessage(m, trailing, n >= last) {
-			a.Native, a.Message = true, agui.See(m)
-			if one := (said{a.ID, a.Message}); !known[one] {
-				known[one] = true
-				answers = append(answers, a)
-			}
-		}
-	}
-	return answers
-}
-
-// A telling is the reading of a request's messages.
-type telling struct {
-	in       *agui.RunInput
-	p        *agui.Pause
-	asked    asked
-	declared map[string]bool // calls of tools that the request declares; nil until somebody asks
-}
-
-// asked are the places of a pause's interrupts by what names them: their ids, and the call of confirm_changes.
-type asked struct{ ids, confirms map[string][]int }
-
-func askedBy(p *agui.Pause) asked {
-	list := asked{map[string][]int{}, map[string][]int{}}
-	for n, i := range p.Interrupts {
-		list.ids[i.ID] = append(list.ids[i.ID], n)
-		if i.Native != i.ID {
-			list.ids[i.Native] = append(list.ids[i.Native], n)
-		}
-		if ask, _ := askOf(i); ask.Confirm != "" {
-			list.confirms[ask.Confirm] = append(list.confirms[ask.Confirm], n)
-		}
-	}
-	return list
-}
-
-// inOrder are the places of several lists, each once.
-func inOrder(lists ...[]int) []int {
-	all := slices.Concat(lists...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func (t *telling) fromMessage(m agui.Message, trailing, latest bool) []agui.Answer {
-	if m.Role == "tool" {
-		a, ok := t.fromTool(m, trailing, latest)
-		if !ok {
-			return nil
-		}
-		return []agui.Answer{a}
-	}
-	if !trailing {
-		return nil
-	}
-	var answers []agui.Answer
-	for _, f := range gjson.GetBytes(m.JSON, "function_approvals").Array() {
-		if !f.Get("approved").IsBool() {
-			continue
-		}
-		var about []int
-		if call := f.Get("call_id").Str; call != "" {
-			about = t.p.About(call)
-		}
-		for _, n := range inOrder(t.asked.ids[f.Get("id").Str], about) {
-			payload := agui.SetKey([]byte(`{}`), "approved", []byte(f.Get("approved").Raw))
-			answers = append(answers, alias(t.p, agui.Answer{ID: t.p.Interrupts[n].ID, Status: agui.Resolved, Payload: payload}))
-		}
-	}
-	return answers
-}
-
-// fromTool reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
-func (t *telling) fromTool(m agui.Message, trailing, latest bool) (agui.Answer, bool) {
-	content := gjson.GetBytes(m.JSON, "content")
-	value := content
-	if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) {
-		value = gjson.Parse(content.Str)
-	}
-	about := t.asked.confirms[m.ToolCallID]
-	if trailing && m.ToolCallID != "" {
-		about = inOrder(about, t.asked.ids[m.ToolCallID], t.p.About(m.ToolCallID))
-	}
-	for _, n := range about {
-		i := &t.p.Interrupts[n]
-		asked, _ := askOf(*i)
-		switch {
-		case asked.Kind == request:
-			if gjson.GetBytes(i.Schema(), "type").Str == "string" {
-				value = content
-			}
-			return agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: kit.Payload(value)}, true
-		case isDecision(value, i.Schema()):
-			return alias(t.p, agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
-		}
-	}
-	// A yes to what nobody asked (any more): its id is one that nothing has, and admit refuses it.
-	if latest && t.p.Dialect == Name && isDecision(value, nil) && !t.declares(m.ToolCallID) && !t.p.Knows(agui.See(m)) {
-		return agui.Answer{ID: m.ToolCallID, Status: agui.Resolved, Payload: kit.Payload(value)}, true
-	}
-	return agui.Answer{}, false
-}
-
-// withoutSteps is a decision without the steps that front ends for confirm_changes send with each, where only the decision
-// is asked for.
-func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
-	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
-		return kit.Payload(value)
-	}
-	return kit.Pruned(value, "steps")
-}
-
-// declares says whether the call is of a tool that the request declares.
-func (t *telling) declares(call string) bool {
-	if t.declared == nil {
-		t.declared = map[string]bool{}
-		for _, m := range t.in.Messages {
-			for _, c := range callsOf(m) {
-				if t.in.Declares(c.Name) {
-					t.declared[c.ID] = true
-				}
-			}
-		}
-	}
-	return t.declared[call]
-}
-
-// merged is the one set of answers of a request. A message that repeats an entry of resume (CopilotKit adds one for each)
-// is part of that answer; one that says something else is a contradiction.
-func merged(given, messages []agui.Answer) ([]agui.Answer, error) {
-	if len(given) == 0 {
-		return messages, nil
-	}
-	places := make(map[string]int, len(given))
-	for n := len(given) - 1; n >= 0; n-- {
-		places[given[n].ID] = n
-	}
-	for _, m := range messages {
-		at, ok := places[m.ID]
-		if !ok {
-			continue // the contract asks for all; admit looks at those of resume
-		}
-		if given[at].Status != agui.Resolved || !sameAnswer(given[at].Payload, m.Payload) {
-			return nil, agui.Errorf(agui.ResumeConflict, "resume and a message beside it answer interrupt %q differently", agui.Cut(m.ID))
-		}
-		given[at].Message = m.Message
-	}
-	return given, nil
-}
-
 // sameAnswer says whether two payloads say the same, or at least decide the same.
 func sameAnswer(a, b json.RawMessage) bool {
 	if string(agui.Canonical(a)) == string(agui.Canonical(b)) {
@@ -328,8 +157,7 @@ func sameAnswer(a, b json.RawMessage) bool {
 
 // alias is an answer in the words of its question's schema: accepted and approved are one word, and a bare yes or no is
 // meant for it. Versions differ in the one they know: 1.0.0rc8 to 1.0.1 accepted, 1.1.0 and later both, .NET approved.
-func alias(p *agui.Pause, a agui.Answer) agui.Answer {
-	i := p.Interrupt(a.ID)
+func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i == nil || a.Status != agui.Resolved {
 		return a
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/dialecttest"
 )
 
 // answersOf reads a request with more members for a pause, and writes what was found: id status payload.
@@ -15,7 +16,7 @@ func answersOf(t *testing.T, p agui.Pause, more string, messages ...string) (str
 	if more != "" {
 		body += "," + more
 	}
-	answers, err := newDialect(t).Answers(parseInput(t, body+"}"), p)
+	answers, err := dialecttest.Answers(newDialect(t), parseInput(t, body+"}"), p)
 	var list []string
 	for _, a := range answers {
 		list = append(list, strings.Trim(a.ID+" "+string(a.Status)+" "+string(a.Payload), " "))
@@ -91,7 +92,7 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 		{"a value in command.resume", plain, `"forwardedProps":{"command":{"resume":{"approved":true}}}`, history, `a~r1 resolved {"approved":true}`},
 		{"a workflow's call", flow, "", append(history, toolMessage("x", "q", `{"x":1}`)), `q~r1 resolved {"x":1}`},
 		{"a workflow's call, which wants a text", words, "", append(history, toolMessage("x", "q", `17`)), `q~r1 resolved "17"`},
-		{"what nobody asked", plain, "", append(history, toolMessage("x", "z", `{"accepted":true}`)), `z resolved {"accepted":true}`},
+		{"what nobody asked", plain, "", append(history, toolMessage("x", "z", `{"accepted":true}`)), `z resolved`},
 		{"CopilotKit's, beside the entry", plain, entries(plain, yes), append(history, toolMessage("x", "a", `{"accepted":true}`)), `a~r1 resolved {"approved":true}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,11 +107,19 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 		}
 	})
 	t.Run("of an ended pause", func(t *testing.T) {
-		over := plain
-		over.Ended = true
-		got, _ := answersOf(t, over, "", user, said("a"), toolMessage("x", "a", `{"accepted":true}`), said("b"), toolMessage("y", "z", `done`), `{"id":"u2","role":"user","content":"more"}`)
-		if got != `a~r1 resolved {"approved":true}` {
-			t.Errorf("%s", got)
+		in := parseInput(t, `{"threadId":"t1","runId":"r2","messages":[`+strings.Join([]string{user, said("a"), toolMessage("x", "a", `{"accepted":true}`), said("b"), toolMessage("y", "z", `done`), `{"id":"u2","role":"user","content":"more"}`}, ",")+`]}`)
+		found := 0
+		for reply := range newDialect(t).Replies(in, Name) {
+			past := reply.Past
+			reply.Past = false // as proxy asks about what has ended
+			if a, ok := newDialect(t).AnswerIn(in.Messages[reply.At], reply, plain.Interrupts[0]); ok && reply.Key == "a" {
+				if found++; !past || string(a.Payload) != `{"approved":true}` {
+					t.Errorf("past %v, %s", past, a.Payload)
+				}
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d answers", found)
 		}
 	})
 	t.Run("a message that was there when it was asked", func(t *testing.T) {
@@ -131,8 +140,8 @@ func TestAnswersToNothing(t *testing.T) {
 		messages []string
 		want     string
 	}{
-		{"of a route that speaks it", agui.Pause{Dialect: Name}, "", stray, `z resolved {"accepted":true}`},
-		{"with words behind", agui.Pause{Dialect: Name}, "", append(stray, user), `z resolved {"accepted":true}`},
+		{"of a route that speaks it", agui.Pause{Dialect: Name}, "", stray, `z resolved`},
+		{"with words behind", agui.Pause{Dialect: Name}, "", append(stray, user), `z resolved`},
 		{"with an answer behind", agui.Pause{Dialect: Name}, "", append(stray, said()), ``},
 		{"of a tool of the client", agui.Pause{Dialect: Name}, `"tools":[{"name":"rm","description":"","parameters":{}}]`, stray, ``},
 		{"of another route", agui.Pause{Dialect: "langgraph"}, "", stray, ``},

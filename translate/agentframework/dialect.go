@@ -58,10 +58,11 @@ type Options struct {
 }
 
 var (
-	_ translate.Signer     = (*Dialect)(nil)
-	_ translate.CallSigner = (*Dialect)(nil)
-	_ translate.Taker      = (*Dialect)(nil)
-	_ translate.Disarmer   = (*Dialect)(nil)
+	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.CallSigner    = (*Dialect)(nil)
+	_ translate.Taker         = (*Dialect)(nil)
+	_ translate.Disarmer      = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -41,7 +42,7 @@ func FuzzApproved(f *testing.F) {
 		}
 		p, l := pausedBy(t, streams[row]...)
 		d := newDialect(t)
-		answers, err := d.Answers(in, p)
+		answers, err := dialecttest.Answers(d, in, p)
 		if err != nil {
 			return
 		}
@@ -54,8 +55,8 @@ func FuzzApproved(f *testing.F) {
 		}
 		in = in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), carried))
 		fresh := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
-		in = kit.WithoutApprovals(in, kit.Approvals(in.Raw)) // as proxy does
-		out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: kit.WithoutApprovals(in.WithMessages(fresh), kit.Approvals(in.WithMessages(fresh).Raw)).Messages})
+		in = withoutApprovals(in) // as proxy does
+		out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: withoutApprovals(in.WithMessages(fresh)).Messages})
 		if err != nil {
 			return
 		}
@@ -116,4 +117,33 @@ func approvedIn(t *testing.T, body []byte) []string {
 		}
 	}
 	return ids
+}
+
+// withoutApprovals is the input without the native approvals, as they are without an answer in the record: the messages, and
+// the calls that asked.
+func withoutApprovals(in agui.RunInput) agui.RunInput {
+	list := kit.Approvals(in)
+	if len(list) == 0 {
+		return in
+	}
+	rest, calls := map[int]*agui.Message{}, map[string]bool{}
+	for _, one := range list {
+		rest[one.At] = one.Rest
+		for _, id := range one.Calls {
+			calls[id] = true
+		}
+	}
+	var kept []agui.Message
+	for at, m := range in.Messages {
+		left, decides := rest[at]
+		switch {
+		case left != nil:
+			kept = append(kept, *left)
+		case !decides && (m.Role != "tool" || !calls[m.ToolCallID]):
+			if m, ok := kit.MessageWithoutCalls(m, calls); ok {
+				kept = append(kept, m)
+			}
+		}
+	}
+	return in.WithMessages(kept)
 }

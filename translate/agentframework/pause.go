@@ -140,7 +140,7 @@ func readOutcome(i gjson.Result) ask {
 
 // paused is the result of a run that asks.
 func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) translate.Result {
-	asked := translate.Asked{Interrupts: open, Private: agui.MustMarshal(k), Shown: run.native}
+	asked := translate.Asked{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.native}
 	if run.native {
 		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
 	}

@@ -254,6 +254,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	if e.Event.Type == agui.RunFinished {
 		if asked, clean, ok := run.dotnet.Paused(run.r, e.Event); ok {
+			asked.Interrupts = withKeys(asked.Interrupts)
 			return translate.Result{Finish: clean, Asked: asked}
 		}
 	}
@@ -264,6 +265,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	if e.Event.Type == agui.RunFinished {
 		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
 			if asked, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
+				asked.Interrupts = withKeys(asked.Interrupts)
 				return translate.Result{Finish: clean, Asked: asked}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // A log is a transcript that is good enough for tests: it folds messages, calls and results.
@@ -226,7 +227,7 @@ func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *log, in agui.RunInput
 	if len(in.Messages) == 1 && l != nil && len(l.messages) > 1 { // a client sends what it has
 		in = parseInput(t, string(agui.SetKey(in.Raw, "messages", agui.MustMarshal(l.messages))))
 	}
-	answers, err := d.Answers(in, p)
+	answers, err := dialecttest.Answers(d, in, p)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}

@@ -10,7 +10,7 @@ package auto
 
 import (
 	"hash/maphash"
-	"slices"
+	"iter"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -26,8 +26,9 @@ type Options struct {
 }
 
 var (
-	_ translate.Finder = (*Dialect)(nil)
-	_ translate.Hinter = (*Dialect)(nil)
+	_ translate.Finder        = (*Dialect)(nil)
+	_ translate.Hinter        = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -76,29 +77,17 @@ func (d *Dialect) byName(name string) translate.Dialect {
 }
 
 // Answers implements translate.Dialect: the dialect that made the pause or that the route was seen to speak reads
-// them; where neither is known, the first that finds any, and beside those whatever messages another one would read as an
-// answer: none of them is to pass unseen.
+// them; where neither is known, the first that finds any.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if one := d.byName(p.Dialect); one != nil {
 		return one.Answers(in, p)
 	}
-	var list []agui.Answer
 	for _, one := range d.list {
-		answers, err := one.Answers(in, p)
-		if list == nil {
-			if err != nil {
-				return nil, err
-			}
-			list = answers
-			continue
-		}
-		for _, a := range answers {
-			if a.Message != (agui.SeenMessage{}) && !slices.ContainsFunc(list, func(b agui.Answer) bool { return a.Message == b.Message }) {
-				list = append(list, a)
-			}
+		if list, err := one.Answers(in, p); list != nil || err != nil {
+			return list, err
 		}
 	}
-	return list, nil
+	return nil, nil
 }
 
 // Takes implements translate.Taker.
@@ -115,21 +104,28 @@ func (d *Dialect) Takes(object []byte, spoken string) string {
 	return ""
 }
 
-// FieldsOnly implements translate.FieldReader.
-func (d *Dialect) FieldsOnly(dialect string) bool {
-	one, ok := d.byName(dialect).(translate.FieldReader)
-	return ok && one.FieldsOnly(dialect)
-}
-
-// Decisions implements translate.Decider for every dialect: which one a backend speaks is not known before its first pause.
-func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
-	var list []translate.Decision
-	for _, one := range d.list {
-		if decider, ok := one.(translate.Decider); ok {
-			list = append(list, decider.Decisions(in)...)
+// Replies implements translate.HistoryReader for every dialect: which one a backend speaks is not known before its first pause.
+func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		for _, one := range d.list {
+			if reader, ok := one.(translate.HistoryReader); ok {
+				for reply := range reader.Replies(in, spoken) {
+					if !yield(reply) {
+						return
+					}
+				}
+			}
 		}
 	}
-	return list
+}
+
+// AnswerIn implements translate.HistoryReader: whoever has read the reply says what it answers.
+func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	reader, ok := d.byName(reply.Dialect).(translate.HistoryReader)
+	if !ok {
+		return agui.Answer{}, false
+	}
+	return reader.AnswerIn(m, reply, i)
 }
 
 // Undeclared implements translate.Disarmer.

@@ -59,6 +59,7 @@ package awsstrands
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -70,7 +71,10 @@ import (
 // Name of the dialect.
 const Name = "aws-strands"
 
-var _ translate.Signer = (*Dialect)(nil)
+var (
+	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
+)
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
@@ -93,8 +97,15 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// FieldsOnly implements translate.FieldReader.
-func (*Dialect) FieldsOnly(string) bool { return true }
+// Replies implements translate.HistoryReader: none of them answers here, but another backend could take it for a decision.
+func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return kit.Strays(in, spoken == Name)
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.Answer, bool) {
+	return agui.Answer{}, false
+}
 
 // Sign implements translate.Signer: an interrupt outcome in which every interrupt is Strands', by metadata.strandsName or by
 // an id of its making. An id tool:<x>:<y> could be anybody's, so x has to be a call that was seen.

@@ -218,7 +218,6 @@ func TestResume(t *testing.T) {
 // An answer to what is not open any more is read too, so that admit can compare it.
 func TestAnswersOfAnEndedPause(t *testing.T) {
 	p := ask(t, tsHook)
-	p.Ended = true
 	got, err := dialect(t, "").Answers(parse(t, array(entryOf(p.Interrupts[0].ID, `"y"`))), p)
 	if err != nil || len(got) != 1 || string(got[0].Payload) != `"y"` || !got[0].Own {
 		t.Errorf("%+v %v", got, err)

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -12,7 +13,7 @@ import (
 )
 
 // Answers implements translate.Dialect: the entries of resume and command.resume, as from any client; a resume object, as
-// from a client of the first draft; and for a pause that was asked by tool calls the tool messages at the end.
+// from a client of the first draft. Where a pause was asked by tool calls, tool messages answer it too, see Replies.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
@@ -31,30 +32,6 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 			if list, err = kit.OneSet(list, []agui.Answer{one}); err != nil {
 				return nil, err
 			}
-		}
-	}
-	told, err := d.fromMessages(in, p)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(list) == 0:
-		return told, nil
-	}
-	return withTold(list, told)
-}
-
-// withTold are the answers of a request and those of its messages.
-func withTold(list, told []agui.Answer) ([]agui.Answer, error) {
-	places := make(map[string]int, len(list))
-	for n := len(list) - 1; n >= 0; n-- {
-		places[list[n].ID] = n
-	}
-	for _, t := range told { // beside a resume they are CopilotKit's, and say the same
-		if at, ok := places[t.ID]; !ok {
-			places[t.ID] = len(list)
-			list = append(list, t)
-		} else if approves(t.Payload) != (list[at].Status == agui.Resolved && approves(list[at].Payload)) {
-			return nil, agui.Errorf(agui.ResumeConflict, "the answer and a tool message beside it say different things")
 		}
 	}
 	return list, nil
@@ -93,92 +70,58 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	return a, nil
 }
 
-// fromMessages reads the tool messages at the end of the messages that decide a call that asks. Only there, where the
-// backend looks for them: a history keeps the answers to older questions, and the results of calls that were approved. A
-// call that the pause does not ask about, or whose answer was there before it asked, is none of a question that is open:
-// admit refuses it, for the backend would not.
+// Replies implements translate.HistoryReader: the tool messages that decide a call that asks. They answer at the end of the
+// messages only, where the backend looks for them: a history keeps the answers to older questions, and the results of calls
+// that were approved. Before that a yes counts, on a call of a configured tool: nobody but the record may have said it.
 //
 // The backend reads keys in any case, and of two the last one. What only it would take for a decision answers nothing here.
-func (d *Dialect) fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	var list []agui.Answer
-	places := map[string]int{} // in it, by the ids
-	var asked map[string]bool  // what the history asks by calls of the configured tools; nil until it is needed
-	for at := len(in.Messages) - 1; at >= 0; at-- {
-		m := in.Messages[at]
-		if !kit.IsTool(agui.View(m.JSON)) {
-			break
+func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		for one := range kit.Strays(in, spoken == Name) {
+			if !yield(one) {
+				return
+			}
 		}
-		object := gjson.ParseBytes(m.JSON)
-		payload, plain, ok := decision(object)
-		if !ok {
-			continue
+		last := len(in.Messages)
+		for last > 0 && kit.IsTool(agui.View(in.Messages[last-1].JSON)) {
+			last--
 		}
-		call, one := m.ToolCallID, askedBy(&p, m.ToolCallID)
-		if one == nil || !plain {
+		var asked map[string]bool // what the history asks by calls of the configured tools; nil until it is needed
+		for at, m := range in.Messages {
+			past := at < last
+			if past && (!kit.MaySay(m.JSON, "approved", 'v') || !kit.IsTool(agui.View(m.JSON))) {
+				continue
+			}
+			object := gjson.ParseBytes(m.JSON)
+			payload, plain, ok := decision(object)
+			if !ok || past && plain && !approves(payload) {
+				continue
+			}
 			if asked == nil {
 				asked = d.asked(in)
 			}
+			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Unclear: !plain, Past: past, Kept: past}
 			ids := kit.Members(object, "toolCallId")
-			n := slices.IndexFunc(ids, func(id gjson.Result) bool { return asked[id.String()] || askedBy(&p, id.String()) != nil })
-			if n < 0 {
-				continue
+			for _, id := range ids {
+				one.Asked = one.Asked || asked[id.String()]
+				one.Calls = append(one.Calls, id.String())
 			}
-			call = ids[n].String()
-		}
-		a := agui.Answer{ID: call, Status: agui.Resolved, Payload: payload, Native: true, Message: agui.See(m)}
-		switch {
-		case !plain, one != nil && p.Knows(a.Message):
-			a.ID, a.Payload = "", nil // the call may have the id of an interrupt
-			return append(list, a), nil
-		case one == nil:
-			return append(list, a), nil
-		}
-		a.ID = one.ID
-		known, twice := places[a.ID]
-		switch {
-		case !twice:
-			places[a.ID] = len(list)
-			list = append(list, a)
-		case approves(list[known].Payload) != approves(a.Payload):
-			return nil, agui.Errorf(agui.ResumeConflict, "two tool messages answer interrupt %q in different ways", a.ID)
-		}
-	}
-	return list, nil
-}
-
-// Decisions implements translate.Decider: the yes of a tool message on a call of a configured tool, wherever it stands.
-func (d *Dialect) Decisions(in agui.RunInput) []translate.Decision {
-	var list []translate.Decision
-	var asked map[string]bool // nil until it is needed
-	for at, m := range in.Messages {
-		if !kit.MaySay(m.JSON, "approved", 'v') || !kit.IsTool(agui.View(m.JSON)) {
-			continue
-		}
-		object := gjson.ParseBytes(m.JSON)
-		payload, plain, ok := decision(object)
-		if !ok || plain && !approves(payload) {
-			continue
-		}
-		if asked == nil {
-			asked = d.asked(in)
-		}
-		if slices.ContainsFunc(kit.Members(object, "toolCallId"), func(id gjson.Result) bool { return asked[id.String()] }) {
-			one := translate.Decision{At: at, Payload: payload}
 			if plain {
-				one.Call = m.ToolCallID
+				ids, one.Names = ids[:1], m.ToolCallID
 			}
-			list = append(list, one)
+			for _, id := range ids {
+				if one.Key = id.String(); !yield(one) {
+					return
+				}
+			}
 		}
 	}
-	return list
 }
 
-// askedBy is the interrupt of a pause that was asked by calls which is about the call, nil if none is.
-func askedBy(p *agui.Pause, callID string) *agui.Interrupt {
-	if about := p.About(callID); len(about) > 0 && formOf(*p) == byMessage {
-		return &p.Interrupts[about[0]]
-	}
-	return nil
+// AnswerIn implements translate.HistoryReader.
+func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
+	payload, plain, ok := decision(gjson.ParseBytes(m.JSON))
+	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok && plain && !reply.Past
 }
 
 // asked are the ids of the history's calls of configured tools that are not the client's own.

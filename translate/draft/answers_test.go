@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestAnswers(t *testing.T) {
@@ -67,7 +68,6 @@ func lines(answers []agui.Answer) string {
 func TestAnswersInToolMessages(t *testing.T) {
 	asks := slices.Concat(call("c1", "pando_permission_request", "{}"), call("c2", "pando_permission_request", "{}"))
 	p := pausedBy(t, append(asks, ended(`"outcome":"interrupt"`))...)
-	p.Seen = []agui.SeenMessage{{ID: "t0"}}
 	other := pausedBy(t, v1(`{"id":"c1"}`))
 	other.Interrupts[0].Object = agui.SetString(other.Interrupts[0].Object, "toolCallId", "c1")
 	yes, no := `{"approved":true}`, `{"approved":false}`
@@ -77,40 +77,39 @@ func TestAnswersInToolMessages(t *testing.T) {
 		want           string
 		code           agui.Code
 	}{
-		"both":                     {p, user("u") + "," + toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", no), "", `c2~r2 resolved {"approved":false} * in t2; c1~r1 resolved {"approved":true} * in t1`, ""},
-		"one":                      {p, toolMessage("t1", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t1`, ""},
-		"another call":             {p, toolMessage("t1", "c9", yes), "", ``, ""},
-		"a result":                 {p, toolMessage("t1", "c1", "deleted") + "," + toolMessage("t2", "c2", `{"approved":"yes"}`), "", ``, ""},
-		"not at the end":           {p, toolMessage("t1", "c1", yes) + "," + user("u"), "", ``, ""},
-		"seen before the question": {p, toolMessage("t0", "c1", yes), "", ` resolved  * in t0`, ""},
-		"told as a result":         {p, toolMessage("c1~r1", "c1", yes), "", `c1~r1 resolved {"approved":true} * in c1~r1`, ""},
-		"the role in capitals":     {p, strings.Replace(toolMessage("t1", "c1", yes), `"tool"`, `"Tool"`, 1), "", ` resolved  * in t1`, ""},
-		"the call's key":           {p, strings.Replace(toolMessage("t1", "c1", yes), "toolCallId", "ToolCallID", 1), "", ` resolved  * in t1`, ""},
-		"the word in capitals":     {p, toolMessage("t1", "c1", `{"Approved":true}`), "", ` resolved  * in t1`, ""},
-		"the word twice":           {p, toolMessage("t1", "c1", `{"approved":1,"approved":true}`), "", ` resolved  * in t1`, ""},
-		"the content twice":        {p, strings.Replace(toolMessage("t1", "c1", yes), `"content"`, `"content":"x","content"`, 1), "", ` resolved  * in t1`, ""},
-		"too deep to be read":      {p, toolMessage("t1", "c1", `{"approved":true,"x":`+strings.Repeat("[", 1001)+strings.Repeat("]", 1001)+`}`), "", ` resolved  * in t1`, ""},
+		"both":                 {p, user("u") + "," + toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", no), "", `c1~r1 resolved {"approved":true} * in t1; c2~r2 resolved {"approved":false} * in t2`, ""},
+		"one":                  {p, toolMessage("t1", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t1`, ""},
+		"another call":         {p, toolMessage("t1", "c9", yes), "", ``, ""},
+		"a result":             {p, toolMessage("t1", "c1", "deleted") + "," + toolMessage("t2", "c2", `{"approved":"yes"}`), "", ``, ""},
+		"not at the end":       {p, toolMessage("t1", "c1", yes) + "," + user("u"), "", ``, ""},
+		"told as a result":     {p, toolMessage("c1~r1", "c1", yes), "", `c1~r1 resolved {"approved":true} * in c1~r1`, ""},
+		"the role in capitals": {p, strings.Replace(toolMessage("t1", "c1", yes), `"tool"`, `"Tool"`, 1), "", ` resolved  * in t1`, ""},
+		"the call's key":       {p, strings.Replace(toolMessage("t1", "c1", yes), "toolCallId", "ToolCallID", 1), "", ` resolved  * in t1`, ""},
+		"the word in capitals": {p, toolMessage("t1", "c1", `{"Approved":true}`), "", ` resolved  * in t1`, ""},
+		"the word twice":       {p, toolMessage("t1", "c1", `{"approved":1,"approved":true}`), "", ` resolved  * in t1`, ""},
+		"the content twice":    {p, strings.Replace(toolMessage("t1", "c1", yes), `"content"`, `"content":"x","content"`, 1), "", ` resolved  * in t1`, ""},
+		"too deep to be read":  {p, toolMessage("t1", "c1", `{"approved":true,"x":`+strings.Repeat("[", 1001)+strings.Repeat("]", 1001)+`}`), "", ` resolved  * in t1`, ""},
 		"of a call in another spelling": {
 			agui.Pause{}, `{"id":"m1","role":"assistant","toolCalls":[{"ID":"c1","Function":{"Name":"pando_permission_request"}}]},` + toolMessage("t1", "c1", yes), "",
-			`c1 resolved {"approved":true} * in t1`, "",
+			`c1 resolved  * in t1`, "",
 		},
 		"a result in another spelling": {agui.Pause{}, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"vote"}}]},` + toolMessage("t1", "c1", `{"Approved":true}`), "", ``, ""},
-		"twice":                        {p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t2`, ""},
+		"twice":                        {p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t1`, ""},
 		"in two ways":                  {p, toolMessage("t1", "c1", no) + "," + toolMessage("t2", "c1", yes), "", ``, agui.ResumeConflict},
 		"a pause of another form":      {other, toolMessage("t1", "c1", yes), "", ``, ""},
 		"a call that nobody made":      {agui.Pause{}, toolMessage("t1", "c1", yes), "", ``, ""},
 		"a call that no question is open for": {
-			agui.Pause{}, assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), "", `c1 resolved {"approved":true} * in t1`, "",
+			agui.Pause{}, assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), "", `c1 resolved  * in t1`, "",
 		},
 		"that of another day beside one that is": {
 			p, assistant("m1", "c9") + "," + toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c9", yes), "",
-			`c9 resolved {"approved":true} * in t2`, "",
+			`c1~r1 resolved {"approved":true} * in t1; c9 resolved  * in t2`, "",
 		},
 		"the client's own tool": {
 			agui.Pause{}, assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), `"tools":[{"name":"pando_permission_request"}]`, ``, "",
 		},
 		"beside an entry, for another call": {
-			p, assistant("m1", "c9") + "," + toolMessage("t1", "c9", yes), resumeArray(entryOf("c1~r1", yes)), `c1~r1 resolved {"approved":true}; c9 resolved {"approved":true} * in t1`, "",
+			p, assistant("m1", "c9") + "," + toolMessage("t1", "c9", yes), resumeArray(entryOf("c1~r1", yes)), `c1~r1 resolved {"approved":true}; c9 resolved  * in t1`, "",
 		},
 		"beside entries (CopilotKit)": {
 			p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", no), resumeArray(entryOf("c1~r1", yes), entryOf("c2~r2", no)),
@@ -125,7 +124,7 @@ func TestAnswersInToolMessages(t *testing.T) {
 		"a yes beside a cancel": {p, toolMessage("t1", "c1", yes), resumeArray(entryOf("c1~r1", "")), ``, agui.ResumeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := newDialect(t, Options{}).Answers(inputWith(t, c.messages, c.more), c.pause)
+			got, err := dialecttest.Answers(newDialect(t, Options{}), inputWith(t, c.messages, c.more), c.pause)
 			if lines(got) != c.want || code(err) != c.code {
 				t.Errorf("%q (%v), want %q", lines(got), err, c.want)
 			}
@@ -133,14 +132,15 @@ func TestAnswersInToolMessages(t *testing.T) {
 	}
 }
 
-// What a backend could take for a yes stands anywhere in the messages.
+// What a backend could take for a yes stands anywhere in the messages; at their end a no counts too.
 func TestDecisions(t *testing.T) {
 	yes, no := `{"approved":true}`, `{"approved":false}`
 	for name, c := range map[string]struct{ messages, more, want string }{
 		"with words behind it":       {assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes) + "," + user("u"), "", `1 c1`},
 		"at the end":                 {assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), "", `1 c1`},
 		"two":                        {assistant("m1", "c1", "c2") + "," + toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", yes), "", `1 c1; 2 c2`},
-		"a no":                       {assistant("m1", "c1") + "," + toolMessage("t1", "c1", no), "", ``},
+		"a no at the end":            {assistant("m1", "c1") + "," + toolMessage("t1", "c1", no), "", `1 c1`},
+		"a no with words behind it":  {assistant("m1", "c1") + "," + toolMessage("t1", "c1", no) + "," + user("u"), "", ``},
 		"a result":                   {assistant("m1", "c1") + "," + toolMessage("t1", "c1", "approved"), "", ``},
 		"no call":                    {toolMessage("t1", "c1", yes), "", ``},
 		"another tool's":             {strings.Replace(assistant("m1", "c1"), "pando_permission_request", "vote", 1) + "," + toolMessage("t1", "c1", yes), "", ``},
@@ -154,8 +154,10 @@ func TestDecisions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, d := range newDialect(t, Options{}).Decisions(inputWith(t, c.messages, c.more)) {
-				got = append(got, fmt.Sprintf("%d %s", d.At, d.Call))
+			for d := range newDialect(t, Options{}).Replies(inputWith(t, c.messages, c.more), "") {
+				if line := fmt.Sprintf("%d %s", d.At, d.Names); d.Asked && (len(got) == 0 || got[len(got)-1] != line) {
+					got = append(got, line)
+				}
 			}
 			if strings.Join(got, "; ") != c.want {
 				t.Errorf("%q, want %q", got, c.want)

@@ -44,8 +44,8 @@ import (
 const Name = "draft"
 
 var (
-	_ translate.Signer  = (*Dialect)(nil)
-	_ translate.Decider = (*Dialect)(nil)
+	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.

@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 const (
@@ -190,7 +191,7 @@ func inputWith(t testing.TB, messages, more string) agui.RunInput {
 // resume answers a pause as proxy would: what is unknown or partial never reaches Begin.
 func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, edit func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
-	answers, err := d.Answers(in, p)
+	answers, err := dialecttest.Answers(d, in, p)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}

@@ -67,7 +67,7 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 		o := kit.AppendText([]byte{'{'}, "reason", reasonToolCall)
 		o = kit.AppendText(kit.AppendText(o, "message", message), "toolCallId", c.ID)
 		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
-		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}')})
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}})
 		if native {
 			p.Own = append(p.Own, frames(c)...)
 		}

@@ -1,12 +1,14 @@
 package kit
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 // A native approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
@@ -21,34 +23,20 @@ const (
 	FunctionApprovals = "function_approvals"
 )
 
-// Approvals are the places of the messages in a body that are native approvals; of a body with several lists, in all of them one
-// behind the other. A call of a tool that the body declares
+// Approvals are the native approvals in a request's messages, in order, as replies of no dialect: for one whose backend asks by
+// none of these forms each is a stray. Key is the name of the form, see AsksBy. A call of a tool that the request declares
 // itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
-func Approvals(body []byte) []int { return approvals(body, func(string) bool { return true }) }
-
-// RequestApprovals are those of them that are pairs of request_approval and nothing else.
-func RequestApprovals(body []byte) []int {
-	return approvals(body, func(name string) bool { return name == RequestApproval })
-}
-
-// approvals are the places of the native approvals of which wanted says so by the name.
-func approvals(body []byte, wanted func(name string) bool) []int {
-	if !mayApprove(body) {
+func Approvals(in agui.RunInput) []translate.Reply {
+	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil
 	}
-	root := gjson.ParseBytes(body)
-	var messages []gjson.Result
-	for _, list := range Members(root, "messages") { // of two lists one backend reads the first, another the last
-		messages = append(messages, list.Array()...)
-	}
-	declared := map[string]bool{}
-	for _, t := range first(root, "tools").Array() {
-		declared[first(t, "name").Str] = true
-	}
 	asked := map[string]string{} // call id -> name
-	for _, m := range messages {
-		for _, c := range Calls(m) {
-			name := asking(c, declared)
+	for _, m := range in.Messages {
+		if m.Plain {
+			continue
+		}
+		for _, c := range Calls(agui.View(m.JSON)) {
+			name := asking(c, in.Declares)
 			if name == "" {
 				continue
 			}
@@ -59,13 +47,59 @@ func approvals(body []byte, wanted func(name string) bool) []int {
 			}
 		}
 	}
-	var list []int
-	for at, m := range messages {
-		if name := approving(m, asked); name != "" && wanted(name) {
-			list = append(list, at)
+	var list []translate.Reply
+	for at, m := range in.Messages {
+		if m.Plain && len(asked) == 0 {
+			continue
 		}
+		object := agui.View(m.JSON)
+		name := approving(object, asked)
+		if name == "" {
+			continue
+		}
+		one := translate.Reply{At: at, Key: name, Asked: true}
+		for _, id := range idsOf(object, "toolCallId", "actionExecutionId") {
+			if id != "" {
+				one.Calls = append(one.Calls, id)
+			}
+		}
+		if rest, says := withoutFunctionApprovals(m); says {
+			one.Rest = &rest
+		}
+		list = append(list, one)
 	}
 	return list
+}
+
+// Loose is what can be read of a JSON object that is no run: its messages and the names of its tools. Messages may stand in
+// several lists: of two one backend reads the first, another the last.
+func Loose(object []byte) agui.RunInput {
+	root, in := agui.View(object), agui.RunInput{Raw: object}
+	for _, list := range Members(root, "messages") {
+		for _, m := range list.Array() {
+			in.Messages = append(in.Messages, agui.ParseMessage([]byte(m.Raw)))
+		}
+	}
+	for _, t := range first(root, "tools").Array() {
+		in.Tools = append(in.Tools, first(t, "name").Str)
+	}
+	slices.Sort(in.Tools)
+	return in
+}
+
+// Strays are the native approvals for a dialect whose backend takes no decision out of messages: it has them where it is named,
+// or known; under auto others have them too.
+func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		if !named {
+			return
+		}
+		for _, one := range Approvals(in) {
+			if !yield(one) {
+				return
+			}
+		}
+	}
 }
 
 // approving is the name under which a message approves, "" if it does not. asked are the calls that ask, by their ids.
@@ -102,9 +136,9 @@ func decides(m gjson.Result) bool {
 	})
 }
 
-// MayApprove says whether a message may be a part of a native approval, and is quick where the answer is no: histories are
+// mayBePart says whether a message may be a part of a native approval, and is quick where the answer is no: histories are
 // long, and most of them is text and the results of tools.
-func MayApprove(m agui.Message) bool {
+func mayBePart(m agui.Message) bool {
 	if m.Plain {
 		return false
 	}
@@ -126,14 +160,14 @@ func mayApprove(body []byte) bool {
 
 // asking is the name under which a call asks for an approval, in one of the ways in which it may be read; "" if it asks
 // for none.
-func asking(c gjson.Result, declared map[string]bool) string {
+func asking(c gjson.Result, declares func(tool string) bool) string {
 	named := Texts(c, "function", "name")
 	args := Every(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
 	}
 	for _, name := range []string{ConfirmChanges, RequestApproval} {
-		if slices.Contains(named, name) && !declared[name] &&
+		if slices.Contains(named, name) && !declares(name) &&
 			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, ParseText(args)) }) {
 			return name
 		}
@@ -165,40 +199,8 @@ func idsOf(object gjson.Result, names ...string) []string {
 	return ids
 }
 
-// WithoutApprovals is the input without the approvals at the given places: the messages that answer, the calls that asked,
-// and the assistant's message where nothing else is in it.
-func WithoutApprovals(in agui.RunInput, gone []int) agui.RunInput {
-	if len(gone) == 0 {
-		return in
-	}
-	answers, asked := map[int]bool{}, map[string]bool{}
-	for _, at := range gone {
-		answers[at] = true
-		for _, id := range idsOf(gjson.ParseBytes(in.Messages[at].JSON), "toolCallId", "actionExecutionId") {
-			asked[id] = id != ""
-		}
-	}
-	var kept []agui.Message
-	for at, m := range in.Messages {
-		switch {
-		case answers[at]:
-			m, ok := WithoutFunctionApprovals(m)
-			if ok {
-				kept = append(kept, m)
-			}
-			continue
-		case m.Role == "tool" && asked[m.ToolCallID]:
-			continue
-		}
-		if m, ok := withoutCalls(m, asked); ok {
-			kept = append(kept, m)
-		}
-	}
-	return in.WithMessages(kept)
-}
-
-// WithoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
-func WithoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
+// withoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
+func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
 	if len(Members(object, FunctionApprovals)) == 0 || IsTool(object) {
 		return m, false

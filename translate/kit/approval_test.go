@@ -2,7 +2,6 @@ package kit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +26,16 @@ func tool(content string) string {
 
 func body(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
+}
+
+// places are those of the native approvals in a body, of a form if it is named.
+func places(body, form string) (list []int) {
+	for _, one := range Approvals(Loose([]byte(body))) {
+		if form == "" || one.Key == form {
+			list = append(list, one.At)
+		}
+	}
+	return list
 }
 
 func TestApprovals(t *testing.T) {
@@ -69,7 +78,7 @@ func TestApprovals(t *testing.T) {
 		"the words in the upper case of a value": {body("", `{"id":"u2","role":"user","content":"APPROVAL"}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s := strings.Trim(fmt.Sprint(Approvals([]byte(c.body))), "[]"); s != c.want {
+			if s := strings.Trim(fmt.Sprint(places(c.body, "")), "[]"); s != c.want {
 				t.Errorf("%q, want %q", s, c.want)
 			}
 		})
@@ -92,55 +101,14 @@ func TestRequestApprovals(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := strings.Trim(fmt.Sprint(RequestApprovals([]byte(c.body))), "[]"); got != c.want {
+			if got := strings.Trim(fmt.Sprint(places(c.body, RequestApproval)), "[]"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestWithoutApprovals(t *testing.T) {
-	answer := tool(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
-	says := strings.Replace(call("request_approval", request), `"toolCalls"`, `"content":"Let me pay.","toolCalls"`, 1)
-	other := strings.Replace(call("request_approval", request), `"toolCalls":[`, `"toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}},`, 1)
-	for name, c := range map[string]struct {
-		messages, want []string
-	}{
-		"a pair":                     {[]string{person, call("request_approval", request), answer, person}, []string{person, person}},
-		"beside words":               {[]string{says, answer}, []string{`{"id":"a1","role":"assistant","content":"Let me pay."}`}},
-		"beside another call":        {[]string{other, answer}, []string{`{"id":"a1","role":"assistant","toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}}]}`}},
-		"with the result of the run": {[]string{call("request_approval", request), answer, tool("paid")}, nil},
-		"function_approvals":         {[]string{person, `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x"}]}`}, []string{person}},
-		"function_approvals with words": {
-			[]string{`{"id":"u2","role":"user","function_approvals":[{"id":"x"}],"content":"And b?"}`},
-			[]string{`{"id":"u2","role":"user","content":"And b?"}`},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in, _, err := agui.ParseInput([]byte(body(`,"odd":1.0`, c.messages...)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := WithoutApprovals(in, Approvals(in.Raw))
-			var got []string
-			for _, m := range out.Messages {
-				got = append(got, string(m.JSON))
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("left\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-			}
-			if want := body(`,"odd":1.0`, c.want...); string(out.Raw) != want {
-				t.Errorf("body %s, want %s", out.Raw, want)
-			}
-		})
-	}
-	in, _, _ := agui.ParseInput([]byte(`{"threadId":"t", "runId":"r", "messages": [ ` + person + ` ]}`))
-	if out := WithoutApprovals(in, nil); string(out.Raw) != string(in.Raw) {
-		t.Errorf("touched: %s", out.Raw)
-	}
-}
-
-// FuzzApprovals: what is found is there, and what is taken out is gone.
+// FuzzApprovals: what is found is there.
 func FuzzApprovals(f *testing.F) {
 	f.Add(body("", person, call("request_approval", request), tool(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(body("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), tool("no")))
@@ -148,25 +116,11 @@ func FuzzApprovals(f *testing.F) {
 		if !agui.ValidJSON([]byte(s)) {
 			return
 		}
-		list := Approvals([]byte(s))
-		in, ok, err := agui.ParseInput([]byte(s))
-		if !ok || err != nil {
-			return
-		}
-		if len(list) > 0 && !slices.ContainsFunc(in.Messages, MayApprove) {
-			t.Fatalf("%d, of which none may be", len(list))
-		}
-		for _, at := range list {
-			if at < 0 || at >= len(in.Messages) {
-				t.Fatalf("message %d of %d", at, len(in.Messages))
+		in := Loose([]byte(s))
+		for _, one := range Approvals(in) {
+			if one.At < 0 || one.At >= len(in.Messages) || !one.Asked {
+				t.Fatalf("%+v of %d messages", one, len(in.Messages))
 			}
-		}
-		out := WithoutApprovals(in, list)
-		if !agui.ValidJSON(out.Raw) {
-			t.Fatalf("no JSON: %s", out.Raw)
-		}
-		if left := Approvals(out.Raw); len(list) > 0 && len(left) > 0 {
-			t.Fatalf("%d left in %s", len(left), out.Raw)
 		}
 	})
 }
@@ -198,7 +152,7 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"messages":[{"role":"assistant","toolCalls":[{` + c.call + `}]},` + c.answer + `]}`
-			if got := Approvals([]byte(body)); len(got) != c.want {
+			if got := Approvals(Loose([]byte(body))); len(got) != c.want {
 				t.Errorf("%s\nhas %+v, want %d", body, got, c.want)
 			}
 		})
@@ -215,7 +169,7 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
 	} {
 		before := processorTime(t)
-		list := Approvals([]byte(`{"messages":[` + messages + `]}`))
+		list := Approvals(Loose([]byte(`{"messages":[` + messages + `]}`)))
 		if took := processorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}

@@ -146,7 +146,7 @@ func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInp
 		}
 		if len(gone) > 0 {
 			changed = true
-			m, ok = withoutCalls(m, gone)
+			m, ok = MessageWithoutCalls(m, gone)
 		}
 		if ok {
 			kept = append(kept, m)

@@ -81,8 +81,8 @@ func first(object gjson.Result, name string) gjson.Result {
 	return gjson.Result{}
 }
 
-// withoutCalls is a message without some of its calls; false if nothing is left of it.
-func withoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
+// MessageWithoutCalls is a message without some of its calls; false if nothing is left of it.
+func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	all := Calls(gjson.ParseBytes(m.JSON))
 	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool {
 		return slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] })
@@ -117,7 +117,7 @@ func WithoutCalls(in agui.RunInput, gone map[string]bool) agui.RunInput {
 	var kept []agui.Message
 	changed := false
 	for _, m := range in.Messages {
-		left, ok := withoutCalls(m, gone)
+		left, ok := MessageWithoutCalls(m, gone)
 		changed = changed || !ok || len(left.JSON) != len(m.JSON)
 		if ok {
 			kept = append(kept, left)

@@ -30,6 +30,7 @@ package langgraph
 
 import (
 	"encoding/json"
+	"iter"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -82,8 +83,15 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// FieldsOnly implements translate.FieldReader.
-func (*Dialect) FieldsOnly(string) bool { return true }
+// Replies implements translate.HistoryReader: none of them answers here, but another backend could take it for a decision.
+func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return kit.Strays(in, spoken == Name)
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.Answer, bool) {
+	return agui.Answer{}, false
+}
 
 // Sign implements translate.Signer: a CUSTOM on_interrupt with a string value that is not Mastra's; an outcome with
 // metadata.langgraph, which every version of the adapters has set (READ interrupts.py of 0.0.43 and 0.0.47, RAN on both in

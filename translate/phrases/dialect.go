@@ -38,6 +38,7 @@ package phrases
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -48,7 +49,10 @@ import (
 // Name of the dialect.
 const Name = "phrases"
 
-var _ translate.Signer = (*Dialect)(nil)
+var (
+	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
+)
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
@@ -71,6 +75,16 @@ func (*Dialect) Name() string { return Name }
 // Sign implements translate.Signer: a plain end behind a text that asks. Whether the text is of this run is seen in End.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return ev.Type == agui.RunFinished && plainEnd(ev) && d.lastText(r.Transcript) != nil
+}
+
+// Replies implements translate.HistoryReader: none of them answers here, but another backend could take it for a decision.
+func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return kit.Strays(in, spoken == Name)
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.Answer, bool) {
+	return agui.Answer{}, false
 }
 
 // Begin implements translate.Dialect.

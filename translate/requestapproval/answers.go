@@ -2,29 +2,24 @@ package requestapproval
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume; command.resume of clients that were shown the CUSTOM event
-// that Holdpoint makes; else the backend's own form, a tool message on the call. Where there are entries no tool message
-// is read: CopilotKit adds one with the payload.
+// Answers implements translate.Dialect: the entries of resume, and command.resume of clients that were shown the CUSTOM event
+// that Holdpoint makes. The backend's own form is a tool message on the call, see Replies.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
-	if err != nil {
-		return nil, err
-	}
 	for n := range list {
 		alias(&list[n])
 	}
-	if len(list) > 0 || p.ID == "" || p.Dialect != Name {
-		return list, nil
-	}
-	return fromMessages(in, p)
+	return list, err
 }
 
 // alias reads the short forms: true and false, and accepted, agent-framework's word, where approved is missing.
@@ -40,63 +35,68 @@ func alias(a *agui.Answer) {
 	}
 }
 
-// fromMessages reads the tool messages by which the samples' own clients answer. The client's copy of the call is not
-// looked at: what is asked stands in the record.
-func fromMessages(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	asked, ok := keptOf(p)
-	if !ok {
-		return nil, nil
-	}
-	said := map[string][]agui.Message{} // by the call
-	for _, m := range in.Messages {
-		if m.Role == "tool" {
-			said[m.ToolCallID] = append(said[m.ToolCallID], m)
+// Replies implements translate.HistoryReader: the tool messages by which the samples' own clients answer, and every other
+// native approval, which is a stray here. A client's copy of the call need not be there: what is asked stands in the record.
+func (*Dialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		pairs := kit.Approvals(in)
+		for _, one := range pairs {
+			if one.Kept = one.Key == kit.RequestApproval; one.Kept {
+				one.Dialect, one.Key = Name, replyKey(in.Messages[one.At])
+			}
+			if !yield(one) {
+				return
+			}
 		}
-	}
-	var list []agui.Answer
-	places := map[string]int{} // in it, by the ids
-	for n, k := range asked {
-		for _, m := range said[k.Call] {
-			a, ok := fromMessage(m, k)
-			if !ok || k.Repeats && p.Knows(a.Message) {
+		paired := func(at int) bool {
+			_, is := slices.BinarySearchFunc(pairs, at, func(r translate.Reply, at int) int { return r.At - at })
+			return is
+		}
+		for at, m := range in.Messages {
+			if m.Role != "tool" || m.ToolCallID == "" || !kit.MaySay(m.JSON, "approved", 'v') || paired(at) {
 				continue
 			}
-			switch {
-			case a.ID == "":
-				a.ID = p.Interrupts[n].ID
-			case p.Named(a.ID) != nil: // the samples' hosts go by the call, others by approval_id
-				return nil, agui.Errorf(agui.InvalidPayload, "the tool message on call %q has the approval_id of another request", agui.Cut(k.Call))
+			key := replyKey(m)
+			if key == "" {
+				continue
 			}
-			if at, twice := places[a.ID]; !twice {
-				places[a.ID] = len(list)
-				list = append(list, a)
-			} else if string(list[at].Payload) != string(a.Payload) {
-				return nil, agui.Errorf(agui.ResumeConflict, "two tool messages answer interrupt %q, and say different things", agui.Cut(a.ID))
+			if !yield(translate.Reply{Dialect: Name, At: at, Key: key}) {
+				return
+			}
+			// On an open call it is an answer, or it is refused: the samples' hosts go by the call, others by approval_id.
+			if !yield(translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Unclear: true}) {
+				return
 			}
 		}
 	}
-	return list, nil
 }
 
-// fromMessage reads a tool message: {"approval_id":A,"approved":b}, on the call. Another approval's id comes back in the
-// answer: nobody asked for that one here.
-func fromMessage(m agui.Message, k kept) (agui.Answer, bool) {
-	if m.Role != "tool" || m.ToolCallID != k.Call {
-		return agui.Answer{}, false
+// keyOf is what an answer names.
+func keyOf(call, approval string) string { return call + "\n" + approval }
+
+// replyKey is what a tool message names, "" if it is no answer to a request.
+func replyKey(m agui.Message) string {
+	if approval, _, ok := fromMessage(m); ok {
+		return keyOf(m.ToolCallID, approval)
+	}
+	return ""
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(m agui.Message, _ translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
+	_, approved, ok := fromMessage(m)
+	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":` + approved + `}`)}, ok
+}
+
+// fromMessage reads a tool message on a call: {"approval_id":A,"approved":b}.
+func fromMessage(m agui.Message) (approval, approved string, ok bool) {
+	if m.Role != "tool" {
+		return "", "", false
 	}
 	content := kit.ParseText(gjson.GetBytes(m.JSON, "content"))
 	id, hasID := only(content, "approval_id")
-	approved, hasApproved := only(content, "approved")
-	if !hasID || !hasApproved || id.Type != gjson.String || !approved.IsBool() {
-		return agui.Answer{}, false
-	}
-	a := agui.Answer{
-		Status: agui.Resolved, Payload: json.RawMessage(`{"approved":` + approved.Raw + `}`), Native: true, Message: agui.See(m),
-	}
-	if id.Str != k.Approval {
-		a.ID = id.Str
-	}
-	return a, true
+	said, hasSaid := only(content, "approved")
+	return id.Str, said.Raw, hasID && hasSaid && id.Type == gjson.String && said.IsBool()
 }
 
 // approves says whether an answer is a yes. What says two things, or approves what was not asked, is refused.

@@ -185,8 +185,6 @@ type kept struct {
 	Args     string `json:"args"`
 	Approval string `json:"approval"`
 	Parent   string `json:"parent"` // id of the assistant's message that has the call
-	// Repeats says that a call of that id was in the client's history already: a tool message on it may be of the old one.
-	Repeats bool `json:"repeats,omitempty"`
 }
 
 // keptOf is what the interrupts of a pause keep; false where another dialect made it.

@@ -60,7 +60,10 @@ import (
 // Name of the dialect.
 const Name = "request-approval"
 
-var _ translate.CallSigner = (*Dialect)(nil)
+var (
+	_ translate.CallSigner    = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
+)
 
 // A Dialect implements translate.Dialect.
 type Dialect struct{}

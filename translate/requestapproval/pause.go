@@ -85,7 +85,7 @@ func (run *run) pause(res *translate.Result) {
 	for _, a := range open {
 		one, _ := readAsk(a.args)
 		callID := string(a.id)
-		k := kept{Call: callID, Args: string(a.args), Approval: one.approvalID, Repeats: run.repeats(callID)}
+		k := kept{Call: callID, Args: string(a.args), Approval: one.approvalID}
 		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last: as clients name the message that they make for such a call
 		native := strings.Clone(one.approvalID)
 		if ids[native] > 1 {
@@ -95,7 +95,8 @@ func (run *run) pause(res *translate.Result) {
 			callID = ""
 		}
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{
-			Native: native, Object: one.object(callID), Private: agui.MustMarshal(k), Calls: run.askedCalls(callID, &one, a.args),
+			Native: native, Object: one.object(callID), Private: agui.MustMarshal(k), Keys: []string{keyOf(k.Call, k.Approval), k.Call},
+			Calls: run.askedCalls(callID, &one, a.args),
 		})
 	}
 	if run.native {

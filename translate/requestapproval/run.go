@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/internal/poison"
 	"holdpoint/translate"
@@ -36,7 +34,6 @@ type run struct {
 	asking  kit.Asked         // by what has no answer yet
 	tooMany error             // it is more than can be asked: the run is given up
 	shown   []json.RawMessage // the native frames of what is asked
-	had     map[string]bool   // ids of calls that the client's history has; nil until one is asked about
 
 	// Memory that is used again: what is emitted is valid during the call only.
 	spare *call
@@ -241,24 +238,6 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	size := len(c.args) + len(c.bytes)
 	run.asked[string(c.id)] = asked{c, hidden, run.count, size}
 	run.tooMany = run.asking.Add(size)
-}
-
-// repeats says whether the client's history has a call of that id, or a tool message on it.
-func (run *run) repeats(id string) bool {
-	if run.had == nil {
-		run.had = map[string]bool{}
-		for _, m := range run.r.Came {
-			object := gjson.ParseBytes(m.JSON)
-			ids := kit.Texts(object, "toolCallId")
-			for _, c := range kit.Calls(object) {
-				ids = append(ids, kit.Texts(c, "id")...)
-			}
-			for _, one := range ids {
-				run.had[one] = true
-			}
-		}
-	}
-	return run.had[id]
 }
 
 // rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments

@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // A log is a transcript that is good enough for tests: calls with their messages, as a client makes them.
@@ -167,6 +168,9 @@ func parse(t testing.TB, body string) agui.RunInput {
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
 	answers, err := new(Dialect).Answers(in, p)
+	if err == nil && len(answers) == 0 { // what stands beside entries is proxy's to judge
+		answers, err = dialecttest.Answers(new(Dialect), in, p)
+	}
 	if err != nil {
 		return translate.Out{}, nil, err
 	}

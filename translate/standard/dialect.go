@@ -13,6 +13,7 @@ package standard
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -28,7 +29,10 @@ const Name = kit.MastraSpeaks
 // reasonDefault is the reason of an interrupt that came without one: a client fails without.
 const reasonDefault = "agui:interrupt"
 
-var _ translate.Signer = (*Dialect)(nil)
+var (
+	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
+)
 
 // A Dialect implements translate.Dialect.
 type Dialect struct{}
@@ -39,8 +43,15 @@ func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// FieldsOnly implements translate.FieldReader.
-func (*Dialect) FieldsOnly(string) bool { return true }
+// Replies implements translate.HistoryReader: none of them answers here, but another backend could take it for a decision.
+func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return kit.Strays(in, spoken == Name)
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.Answer, bool) {
+	return agui.Answer{}, false
+}
 
 // Sign implements translate.Signer: an interrupt outcome that is an object; and an on_interrupt that is not LangGraph's
 // (which is asked before), for the outcome may stand beside it. Without one the stream passes untouched here too.

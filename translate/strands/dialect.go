@@ -74,9 +74,6 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// FieldsOnly implements translate.FieldReader.
-func (*Dialect) FieldsOnly(string) bool { return true }
-
 // Route implements translate.Foreign. A closing slash makes no other place, nor does what follows a semicolon.
 func (d *Dialect) Route(p string) (route string, ok bool) {
 	segments := strings.Split(p, "/")

@@ -1,0 +1,159 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// asksByKey is a rig whose every run asks about call c1, in its first runs runs, and whose client may
+// answer by a tool message on that call.
+func asksByKey(t *testing.T, runs int, between ...string) *rig {
+	t.Helper()
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= runs {
+			sendStream(w, streamOf(append(append([]string{started}, between...), asks)...))
+		} else {
+			sendStream(w, streamOf(started, finished))
+		}
+	})
+	g.dialect.reads, g.dialect.keys = readsApprovals, []string{"c1"}
+	g.dialect.begin = func(r *translate.Request) (translate.Out, error) { return translate.Out{Body: r.Input.Raw}, nil }
+	return g
+}
+
+func saysOnC1(id string, approved bool) string {
+	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, id, approved)
+}
+
+// TestAReplyThatStoodThere: a yes that was there before the question is no answer to it, whatever id
+// its message has by now. One more, or one that says something else, is.
+func TestAReplyThatStoodThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		then []string // behind the first message, in the request with the answer
+		sent bool
+	}{
+		"the same message":                {[]string{saysOnC1("t1", true)}, false},
+		"the same under another id":       {[]string{saysOnC1("t2", true)}, false},
+		"and with the id of the question": {[]string{saysOnC1("a1", true)}, false},
+		"behind other words":              {[]string{newUser, saysOnC1("t1", true)}, false},
+		"one more":                        {[]string{saysOnC1("t1", true), saysOnC1("t2", true)}, true},
+		"one more under the same id":      {[]string{saysOnC1("t1", true), saysOnC1("t1", true)}, true},
+		"another answer":                  {[]string{saysOnC1("t1", false)}, true},
+		"another answer behind it":        {[]string{saysOnC1("t1", true), saysOnC1("t2", false)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := asksByKey(t, 1)
+			g.do(withMessages(oldUser, saysOnC1("t1", true), askWords))
+			got := g.do(withMessages(append([]string{oldUser}, c.then...)...))
+			if (g.called() == 2) != c.sent {
+				t.Errorf("sent: %v, want %v\n%s", g.called() == 2, c.sent, got)
+			}
+		})
+	}
+	t.Run("what the stream told before it asked", func(t *testing.T) {
+		told := `{"type":"TOOL_CALL_RESULT","messageId":"told","toolCallId":"c1","content":"{\"approved\":true}"}`
+		g := asksByKey(t, 1, told)
+		g.do(withMessages(oldUser))
+		if got := g.do(withMessages(oldUser, saysOnC1("told", true))); g.called() != 1 {
+			t.Errorf("sent: %s", got)
+		}
+		if g.do(withMessages(oldUser, saysOnC1("told", true), saysOnC1("t2", true))); g.called() != 2 {
+			t.Error("an answer of its own was not taken")
+		}
+	})
+	t.Run("the answer to the question before", func(t *testing.T) {
+		g := asksByKey(t, 2)
+		g.do(withMessages(oldUser))
+		g.do(withMessages(oldUser, saysOnC1("t1", true)))
+		if g.called() != 2 {
+			t.Fatal("the first answer was not taken")
+		}
+		for _, id := range []string{"t1", "renamed"} {
+			if got := g.do(withMessages(oldUser, saysOnC1(id, true))); g.called() != 2 {
+				t.Fatalf("sent: %s", got)
+			}
+		}
+		if g.do(withMessages(oldUser, saysOnC1("t1", true), saysOnC1("t2", true))); g.called() != 3 {
+			t.Error("an answer of its own was not taken")
+		}
+	})
+	t.Run("in a conversation that is too large to be kept", func(t *testing.T) {
+		text := fmt.Sprintf(`{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","role":"assistant","delta":%q}`, strings.Repeat("x", 20_000))
+		told := `{"type":"TOOL_CALL_RESULT","messageId":"told","toolCallId":"c1","content":"{\"approved\":true}"}`
+		g := asksByKey(t, 1, told, text)
+		g.h.opts.TranscriptBytes = 10_000
+		g.do(withMessages(oldUser))
+		if got := g.do(withMessages(oldUser, saysOnC1("told", true))); g.called() != 1 {
+			t.Errorf("sent: %s", got)
+		}
+		if got := g.do(withMessages(oldUser, saysOnC1("t2", true))); g.called() != 2 {
+			t.Errorf("an answer of its own was not taken: %s", got)
+		}
+	})
+}
+
+// TestTwoAnswersToOneQuestion: an entry and a message beside it, or two messages, that decide
+// differently are refused. Where they decide the same the entry counts, for it says more.
+func TestTwoAnswersToOneQuestion(t *testing.T) {
+	entry := func(status, payload string) string {
+		return resumeWith(`{"interruptId":"n1~id1","status":"` + status + `"` + payload + `}`)
+	}
+	for name, c := range map[string]struct {
+		more     string
+		messages []string
+		conflict bool
+		payload  string // that is sent
+	}{
+		"a yes beside a yes":           {entry("resolved", `,"payload":{"approved":true,"edited":1}`), []string{saysOnC1("t", true)}, false, `{"approved":true,"edited":1}`},
+		"a yes beside a no":            {entry("resolved", `,"payload":{"approved":false}`), []string{saysOnC1("t", true)}, true, ""},
+		"a no beside a yes":            {entry("resolved", `,"payload":{"approved":true}`), []string{saysOnC1("t", false)}, true, ""},
+		"a yes beside a cancel":        {entry("cancelled", ``), []string{saysOnC1("t", true)}, true, ""},
+		"a no beside a cancel":         {entry("cancelled", ``), []string{saysOnC1("t", false)}, false, ""},
+		"a yes beside what says less":  {entry("resolved", `,"payload":{"text":"x"}`), []string{saysOnC1("t", true)}, true, ""},
+		"a yes beside a word":          {entry("resolved", `,"payload":"x"`), []string{saysOnC1("t", true)}, true, ""},
+		"two messages that agree":      {"", []string{saysOnC1("t", true), saysOnC1("u", true)}, false, `{"approved":true}`},
+		"two messages that do not":     {"", []string{saysOnC1("t", false), saysOnC1("u", true)}, true, ""},
+		"and words between them":       {"", []string{saysOnC1("t", true), newUser, saysOnC1("u", false)}, true, ""},
+		"the last of three says other": {"", []string{saysOnC1("t", true), saysOnC1("u", true), saysOnC1("v", false)}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := asksByKey(t, 1)
+			g.dialect.reads = func(m agui.Message, _ agui.Interrupt) string { return gjson.GetBytes(m.JSON, "content").Str }
+			var sent json.RawMessage
+			g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
+				if len(r.Answers) > 0 {
+					sent = r.Answers[0].Payload
+				}
+				return translate.Out{}, nil
+			}
+			g.do(withMessages(oldUser))
+			got := g.do(strings.TrimSuffix(withMessages(append([]string{oldUser}, c.messages...)...), "}") + c.more + "}")
+			if conflict := strings.Contains(got, string(agui.ResumeConflict)); conflict != c.conflict || conflict == (g.called() == 2) {
+				t.Fatalf("conflict: %v, %d calls\n%s", conflict, g.called(), got)
+			}
+			if string(sent) != c.payload {
+				t.Errorf("sent %s, want %s", sent, c.payload)
+			}
+		})
+	}
+}
+
+// TestWhatIsReadInTwoWaysNeverAnswers: what two readers could read in two ways answers nothing, and
+// does not reach the backend.
+func TestWhatIsReadInTwoWaysNeverAnswers(t *testing.T) {
+	g := pandoRig(t)
+	g.do(withMessages(oldUser))
+	unclear := strings.Replace(pandoSays("t1", "c1", `{"approved":true}`), `"content"`, `"content":"x","content"`, 1)
+	wantTypes(t, g.do(withMessages(oldUser, unclear)), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	if g.called() != 1 {
+		t.Errorf("sent %s", g.calls[1])
+	}
+}

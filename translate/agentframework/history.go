@@ -1,0 +1,132 @@
+package agentframework
+
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Replies implements translate.HistoryReader: tool messages, function_approvals, and every other native approval. They answer
+// behind the assistant's last words only, for providers repeat the ids of their calls and an old answer must not be one to a
+// new question. A confirm_changes call has an id of its own, and is known wherever it stands, see AnswerIn.
+//
+// A tool message need not say yes or no: a workflow takes anything for the answer to its request. So each is a reply, and
+// proxy leaves alone what names no question. Where the route is known to speak this dialect, a yes or no on a call that the
+// request does not declare is one, whoever asked.
+func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		last := len(in.Messages)
+		for last > 0 && in.Messages[last-1].Role != "assistant" {
+			last--
+		}
+		native := kit.Approvals(in)
+		if spoken == Name {
+			for _, one := range native {
+				if !yield(one) {
+					return
+				}
+			}
+		}
+		var own map[string]bool // calls of tools that the request declares; nil until somebody asks
+		for at, m := range in.Messages {
+			if m.Role != "tool" || m.ToolCallID == "" {
+				continue
+			}
+			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Past: at < last}
+			if spoken == Name && !one.Past && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
+				if own == nil {
+					own = declaredCalls(in)
+				}
+				one.Asked, one.Names = !own[m.ToolCallID], m.ToolCallID
+			}
+			if !yield(one) {
+				return
+			}
+		}
+		for _, form := range native {
+			if form.Key != kit.FunctionApprovals {
+				continue
+			}
+			for _, f := range given(in.Messages[form.At]) {
+				for _, key := range []string{f.Get("id").Str, f.Get("call_id").Str} {
+					one := form
+					one.Dialect, one.Key, one.Past, one.Says = Name, key, form.At < last, json.RawMessage(f.Get("approved").Raw)
+					if key != "" && !yield(one) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// given are the function_approvals of a message.
+func given(m agui.Message) []gjson.Result {
+	return slices.DeleteFunc(gjson.GetBytes(m.JSON, kit.FunctionApprovals).Array(), func(f gjson.Result) bool {
+		return !f.Get("approved").IsBool()
+	})
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	if m.Role == "tool" {
+		return toolAnswer(m, reply, i)
+	}
+	if reply.Past {
+		return agui.Answer{}, false
+	}
+	payload := agui.SetKey([]byte(`{}`), "approved", reply.Says)
+	return alias(&i, agui.Answer{Status: agui.Resolved, Payload: payload}), true
+}
+
+// toolAnswer reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
+func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	asked, _ := askOf(i)
+	if reply.Past && (asked.Confirm == "" || asked.Confirm != reply.Key) {
+		return agui.Answer{}, false
+	}
+	content := gjson.GetBytes(m.JSON, "content")
+	value := content
+	if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) {
+		value = gjson.Parse(content.Str)
+	}
+	switch {
+	case asked.Kind == request:
+		if gjson.GetBytes(i.Schema(), "type").Str == "string" {
+			value = content
+		}
+		return agui.Answer{Status: agui.Resolved, Payload: kit.Payload(value)}, true
+	case isDecision(value, i.Schema()):
+		return alias(&i, agui.Answer{Status: agui.Resolved, Payload: withoutSteps(value, i.Schema())}), true
+	}
+	return agui.Answer{}, false
+}
+
+// withoutSteps is a decision without the steps that front ends for confirm_changes send with each, where only the decision
+// is asked for.
+func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
+	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
+		return kit.Payload(value)
+	}
+	return kit.Pruned(value, "steps")
+}
+
+// withKeys are the interrupts with what a message may name to answer them.
+func withKeys(list []agui.Interrupt) []agui.Interrupt {
+	for n := range list {
+		i := &list[n]
+		asked, _ := askOf(*i)
+		for _, key := range []string{i.Native, i.ToolCallID(), asked.Confirm} {
+			if key != "" && !slices.Contains(i.Keys, key) {
+				i.Keys = append(i.Keys, key)
+			}
+		}
+	}
+	return list
+}

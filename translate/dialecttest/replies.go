@@ -1,0 +1,60 @@
+// Package dialecttest is what the tests of dialects share. It is no part of the product.
+package dialecttest
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Answers are what a dialect reads out of a request to a pause, in its fields and behind those in its
+// messages. A decision of which the pause knows no question has the id of the call that it names, and
+// no payload. It is proxy that puts them together; this does it in short.
+func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	list, err := d.Answers(in, p)
+	reader, ok := d.(translate.HistoryReader)
+	if err != nil || !ok {
+		return list, err
+	}
+	var strays []agui.Answer
+	answered := map[int]bool{} // messages that answer
+	for reply := range reader.Replies(in, p.Dialect) {
+		a, asked := answer(reader, in.Messages[reply.At], reply, p)
+		a.Native, a.Message = true, agui.See(in.Messages[reply.At])
+		switch {
+		case a.Status == "" && !reply.Past && (reply.Asked || asked && reply.Unclear):
+			strays = append(strays, agui.Answer{ID: reply.Names, Status: agui.Resolved, Native: true, Message: a.Message})
+		case a.Status != "":
+			answered[reply.At] = true
+			at := slices.IndexFunc(list, func(b agui.Answer) bool { return a.ID == b.ID })
+			if at < 0 {
+				list = append(list, a)
+			} else if kit.Denies(a) != kit.Denies(list[at]) {
+				return nil, agui.Errorf(agui.ResumeConflict, "%q is answered twice", a.ID)
+			}
+		}
+	}
+	for at, m := range in.Messages {
+		if seen := agui.See(m); answered[at] {
+			strays = slices.DeleteFunc(strays, func(a agui.Answer) bool { return a.Message == seen })
+		}
+	}
+	return append(list, strays...), nil
+}
+
+// answer is what a reply says to the pause; asked says that it names one of its questions.
+func answer(reader translate.HistoryReader, m agui.Message, reply translate.Reply, p agui.Pause) (a agui.Answer, asked bool) {
+	for _, i := range p.Interrupts {
+		if reply.Dialect != p.Dialect || reply.Key != i.ID && !slices.Contains(i.Keys, reply.Key) {
+			continue
+		}
+		asked = true
+		if a, ok := reader.AnswerIn(m, reply, i); ok && !reply.Unclear {
+			a.ID = i.ID
+			return a, true
+		}
+	}
+	return agui.Answer{}, asked
+}
