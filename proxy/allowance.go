@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net/http"
-	"net/http/httputil"
 	"slices"
 	"strings"
 	"sync"
@@ -57,6 +56,8 @@ type allowanceKey [sha256.Size]byte
 // preflight like the browser's own, once for all who wait for it.
 type allowances struct {
 	now func() time.Time
+	// asks puts the question to the backend that a browser would put for a page of the origin.
+	asks func(ctx context.Context, req *http.Request, origin string) (*http.Response, error)
 
 	mu         sync.Mutex
 	known      *simplelru.LRU[allowanceKey, allowance]
@@ -250,7 +251,7 @@ func (a *allowances) keep(key allowanceKey, said allowance, sure bool) {
 }
 
 // of is what the backend says to the origin of a request that Holdpoint answers itself.
-func (a *allowances) of(h *Handler, req *http.Request) allowance {
+func (a *allowances) of(req *http.Request) allowance {
 	origin := originOf(req)
 	if origin == "" {
 		return allowance{}
@@ -259,7 +260,7 @@ func (a *allowances) of(h *Handler, req *http.Request) allowance {
 	if fresh || !mayAsk(req) {
 		return said
 	}
-	a.ask(h, req, origin)
+	a.ask(req, origin)
 	said, _ = a.recall(req, origin) // where nobody answered: what was said last, however long ago
 	return said
 }
@@ -283,7 +284,7 @@ func mayAsk(req *http.Request) bool {
 }
 
 // ask notes the answer to a preflight. It gives up if the backend does not answer in time.
-func (a *allowances) ask(h *Handler, req *http.Request, origin string) {
+func (a *allowances) ask(req *http.Request, origin string) {
 	key := preflightKey(req, origin)
 	answered, other := a.mine(key)
 	if other != nil {
@@ -295,9 +296,8 @@ func (a *allowances) ask(h *Handler, req *http.Request, origin string) {
 	defer a.answered(key, answered)
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	res, err := h.transport.RoundTrip(h.preflight(ctx, req, origin))
+	res, err := a.asks(ctx, req, origin)
 	if err != nil {
-		h.log.Debug("the backend did not answer a preflight", "err", err)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.unanswered.Add(key, a.now())
@@ -332,13 +332,7 @@ func (a *allowances) mine(key allowanceKey) (answered chan struct{}, other <-cha
 	return answered, nil
 }
 
-// preflight is the request by which a browser would ask whether pages of an origin may send such a
-// request at all. It has nothing of the client's but what a browser's would have. It names no
-// headers: those are judged when the browser asks for them.
-func (h *Handler) preflight(ctx context.Context, req *http.Request, origin string) *http.Request {
-	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{
-		"Accept": {"*/*"}, "Origin": {origin}, "Access-Control-Request-Method": {req.Method}, "User-Agent": {req.UserAgent()},
-	}}).WithContext(ctx)
-	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out}) // a run in req's own context would make it a run
-	return out
+// isPreflight says whether a browser asks what a page may send.
+func isPreflight(req *http.Request) bool {
+	return req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
 }

@@ -2,10 +2,7 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -104,25 +101,4 @@ func (h *bodyHold) giveBack() {
 		close(r.freed)
 		r.freed = nil
 	}
-}
-
-// clientHash tells clients apart that have shares. It is a hash of the connection's address, and
-// for IPv6 of the network, because one customer is given a network. It does not read
-// X-Forwarded-For, because its sender can write anything there. It is 0 if there are no shares or
-// no address.
-func (h *Handler) clientHash(req *http.Request) uint64 {
-	if h.opts.AddressShare == 0 {
-		return 0
-	}
-	peer, err := netip.ParseAddrPort(req.RemoteAddr)
-	if err != nil {
-		return 0
-	}
-	addr := peer.Addr().Unmap().WithZone("")
-	if addr.Is6() {
-		network, _ := addr.Prefix(64) // fails for more bits than there are only
-		addr = network.Addr()
-	}
-	sum := sha256.Sum256(addr.AsSlice())
-	return max(binary.LittleEndian.Uint64(sum[:]), 1)
 }

@@ -3,11 +3,9 @@ package proxy
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime/debug"
 
 	"holdpoint/internal/agui"
-	"holdpoint/proxy/internal/stream"
 )
 
 // A dialectBug is what a dialect's contract does not allow: an error that is no *agui.RunError, or
@@ -45,34 +43,6 @@ func (r *run) dialectFailed(method string, err error) *agui.RunError {
 	return internalError()
 }
 
-func internalError() *agui.RunError {
-	return agui.Errorf(agui.InternalError, "Holdpoint failed on this request; its log says where")
-}
-
-// recovered ends a run that has panicked. It returns what is to end the client's connection, nil
-// if the client was told.
-func (r *run) recovered(p any, out *stream.Writer) any {
-	r.panicked(p)
-	if r.life.detached.Load() {
-		return r.abort() // the run goes on without this client
-	}
-	told := r.giveUpClaim()
-	if out.Passing() || r.body != nil && r.body.started {
-		return r.abort() // nobody knows where the client's stream stands
-	}
-	r.tell(out, []agui.Event{r.startEvent(), told.Event()})
-	return nil
-}
-
-// abort is the panic that ends the client's connection, as ReverseProxy does: net/http must not
-// try to end such a stream in order. It is nil where no server is there to take it.
-func (r *run) abort() any {
-	if r.req.Context().Value(http.ServerContextKey) == nil {
-		return nil
-	}
-	return http.ErrAbortHandler
-}
-
 // panicked logs a panic.
 func (r *run) panicked(p any) {
 	r.log.Error("the run panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -82,7 +52,7 @@ func (r *run) panicked(p any) {
 // have become of it. Answers that may have been sent are in doubt, others go back.
 func (r *run) giveUpClaim() *agui.RunError {
 	told := internalError()
-	r.outcome, r.code = "error", told.Code
+	r.report.outcome, r.report.code = "error", told.Code
 	if err := r.claim.abandon(); err != nil {
 		return storeDown().Refusal
 	}

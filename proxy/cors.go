@@ -50,11 +50,6 @@ func (h headerOnly) Header() http.Header         { return http.Header(h) }
 func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
 func (h headerOnly) WriteHeader(int)             {}
 
-// isPreflight says whether a browser asks what a page may send.
-func isPreflight(req *http.Request) bool {
-	return req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
-}
-
 // allowOwn writes into the header of an answer of Holdpoint's own whether the page that asked may
 // read it. req is nil if no page asked. It may ask the backend, for at most askTimeout.
 func (h *Handler) allowOwn(header http.Header, req *http.Request) {
@@ -66,7 +61,7 @@ func (h *Handler) allowOwn(header http.Header, req *http.Request) {
 	if req == nil || header.Get("Access-Control-Allow-Origin") != "" {
 		return // the backend's, of an answer in whose place this one stands
 	}
-	said := h.allowances.of(h, req)
+	said := h.allowances.of(req)
 	if said.origin == "" {
 		return
 	}

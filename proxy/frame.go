@@ -141,42 +141,6 @@ func (b *body) stop() {
 	b.phase.advance(over)
 }
 
-// emit gives the client an event that the translation let through.
-func (b *body) emit(ev agui.Event) {
-	switch ev.Type {
-	case agui.RunStarted:
-		if b.r.claim.exchanges > 1 && b.started && b.laterRuns == 0 {
-			return // the client is in its run already
-		}
-		b.started = true
-		ev = b.r.withRunIDs(ev)
-	case agui.MessagesSnapshot:
-		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
-	case agui.CallResult:
-		ev = b.r.withResultID(ev)
-	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
-		if b.r.known != nil && b.isKnownCall(ev) {
-			return
-		}
-	}
-	b.r.noteCall(ev)
-	b.r.transcript.Add(ev)
-	b.out.Event(ev)
-}
-
-// isKnownCall says whether the event begins again a call that the client knew before the resume. Clients append to the
-// call they have: its arguments would stand twice.
-func (b *body) isKnownCall(ev agui.Event) bool {
-	id := ev.Get("toolCallId").Str
-	if ev.Type == agui.CallChunk {
-		if id == "" {
-			id = b.chunk
-		}
-		b.chunk = id
-	}
-	return b.r.known[id]
-}
-
 // beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
 func (b *body) beginLater() error {
 	r := b.r
@@ -192,4 +156,54 @@ func (b *body) beginLater() error {
 	}
 	r.exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
 	return nil
+}
+
+// row takes the frames in memory that differ from the last piece of a text in the text alone,
+// without a look at each as an event. It returns false if the next frame is none. What it does with
+// them is what frame would have done: a test compares the two.
+func (b *body) row() bool {
+	if b.phase != reading {
+		return false
+	}
+	n := b.r.transcript.TakeRow(b.frames.Ahead(), b.r.h.opts.MaxFrameBytes, b.passes)
+	if n == 0 {
+		return false
+	}
+	from := b.frames.Pos()
+	b.frames.Skip(n)
+	b.out.Passed(from)
+	return true
+}
+
+// passes says whether an event of the type goes to the client as it came, and nobody but the
+// transcript learns of it.
+func (b *body) passes(t agui.Type) bool {
+	if t == agui.CallArgs && b.r.known != nil {
+		return false // it may be of a call that the client has already
+	}
+	p, ok := b.r.exchange.Run.(translate.Passer)
+	return ok && p.Passes(t)
+}
+
+var done = []byte("[DONE]")
+
+// conclude ends the exchange at hand. It is the one door to the end of a stream: how that came about
+// is told by e.
+func (b *body) conclude(e ending) { b.follow(b.r.conclude(e), e.Event.Type) }
+
+// follow does what was concluded. seen is the backend's own end, Unknown if there was none.
+func (b *body) follow(c conclusion, seen agui.Type) {
+	b.tell(c.events)
+	switch {
+	case c.next:
+		b.phase.advance(between)
+	case c.pause != nil:
+		b.close()
+		b.waiting = c.pause
+		b.phase.advance(held)
+	case b.up == nil || seen == agui.Unknown || b.pieces != nil:
+		b.phase.advance(over) // behind the end of a stream that is not AG-UI there is no second run
+	default:
+		b.phase.advance(ended)
+	}
 }

@@ -9,22 +9,18 @@
 package proxy
 
 import (
-	"crypto/rand"
-	"encoding/base64"
-	"errors"
+	"crypto/sha256"
+	"encoding/binary"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"strings"
+	"net/netip"
 	"sync"
-	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/cors"
 
 	"holdpoint/internal/agui"
-	"holdpoint/proxy/internal/stream"
-	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -63,169 +59,6 @@ type Handler struct {
 	holds func(p *agui.Pause) <-chan []agui.ResumeEntry
 }
 
-// New checks the options and makes a Handler.
-func New(opts Options) (*Handler, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
-	h := &Handler{opts: opts, log: opts.Logger, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
-	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
-	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
-	o := &h.opts
-	h.foreign, _ = o.Dialect.(translate.Foreign)
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
-	}
-	if o.Client == "" {
-		o.Client = ClientAuto
-	}
-	if o.Refusal == "" {
-		o.Refusal = RefuseBoth
-	}
-	if o.MaxRequestBytes == 0 {
-		o.MaxRequestBytes = defaultRequestBytes
-	}
-	if o.MaxFrameBytes == 0 {
-		o.MaxFrameBytes = defaultFrameBytes
-	}
-	if o.TranscriptBytes == 0 {
-		o.TranscriptBytes = defaultTranscriptBytes
-	}
-	if o.BodyBytes == 0 {
-		o.BodyBytes = defaultBodyBytes
-	}
-	if o.AddressShare >= 100 {
-		o.AddressShare = 0
-	}
-	h.bodyRoom.limit, h.bodyRoom.share = o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.NewID == nil {
-		o.NewID = randomID
-	}
-	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
-	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
-	h.transport, h.single = o.Transport, o.Transport
-	if o.Transport == nil {
-		h.transport, h.single = newTransports(o.Upstream)
-	}
-	h.reverse = &httputil.ReverseProxy{
-		Rewrite:        h.rewrite,
-		ModifyResponse: h.modifyResponse,
-		ErrorHandler:   h.upstreamFailed,
-		Transport:      exchangeTransport{h},
-		FlushInterval:  -1,
-		BufferPool:     &copyBuffers{},
-		ErrorLog:       slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
-	}
-	return h, nil
-}
-
-// randomID is 72 random bits: the part of an interrupt id that an old answer cannot hit.
-func randomID() string {
-	var b [9]byte
-	rand.Read(b[:])
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
-// random128 is for pause ids and claim tokens, which nobody sees.
-func random128() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return hexOf(b[:])
-}
-
-// ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if h.fixed != nil && isPreflight(req) {
-		stream.ClearDeadline(w)
-		h.allowFixed(w.Header(), req)
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	switch r, passes := h.recognise(w, req); {
-	case r != nil:
-		r.serve(w)
-	case passes:
-		stream.ClearDeadline(w)
-		h.reverse.ServeHTTP(w, h.withClient(req))
-	}
-}
-
-// recognise makes a run of a request that is one. passes says that it goes on untouched; one that does neither was refused.
-func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, passes bool) {
-	if req.Method == http.MethodConnect {
-		h.badRequest(w, req, http.StatusNotImplemented, "CONNECT is not taken: behind it a client would talk to the backend itself")
-		return nil, false
-	}
-	if misleading(req.URL.EscapedPath()) {
-		// The backend would take it for another path, whose record nobody asked.
-		h.badRequest(w, req, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
-		return nil, false
-	}
-	if hint := h.hint(req.URL.Path); hint != "" {
-		h.once(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
-	}
-	route, ok := h.route(req.URL.Path)
-	if !ok {
-		return nil, true
-	}
-	in, isRun, err := h.readRun(w, req)
-	var refused *requestError
-	posted := strings.EqualFold(req.Method, http.MethodPost) // post is a POST to some backends (werkzeug's)
-	switch {
-	case isRun && err == nil && !posted, err == nil && h.foreign != nil && !posted && !asksOnly(req):
-		h.log.Info("request refused", "status", http.StatusMethodNotAllowed, "method", req.Method)
-		w.Header().Set("Allow", http.MethodPost)
-		h.badRequest(w, req, http.StatusMethodNotAllowed, "a run is taken by POST only")
-	case errors.As(err, &refused):
-		h.log.Info("request refused", "status", refused.status, "reason", refused.reason)
-		if refused.status == http.StatusServiceUnavailable {
-			w.Header().Set("Retry-After", "1")
-		}
-		h.badRequest(w, req, refused.status, refused.reason)
-	case err != nil:
-		h.log.Debug("request body not read", "err", err)
-		h.badRequest(w, req, http.StatusBadRequest, "the body could not be read")
-	case !isRun && h.foreign != nil && posted:
-		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
-		h.badRequest(w, req, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
-	case !isRun:
-		return nil, true
-	default:
-		return h.newRun(req, route, &in), false
-	}
-	return nil, false
-}
-
-// asksOnly says whether a request cannot bring anything to a backend: it has no body, and its method is none that changes a thing.
-func asksOnly(req *http.Request) bool {
-	switch req.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return !hasBody(req)
-	}
-	return false
-}
-
-// route is the path as records are kept for it. ok is false where no run can be: at a backend that does not speak AG-UI,
-// where its agent is not.
-func (h *Handler) route(path string) (route string, ok bool) {
-	route = recordPath(path)
-	if h.foreign == nil {
-		return route, true
-	}
-	return h.foreign.Route(route)
-}
-
-// hint is what the dialect has to say about requests to a path.
-func (h *Handler) hint(path string) string {
-	if hinter, ok := h.opts.Dialect.(translate.Hinter); ok {
-		return hinter.Hint(path)
-	}
-	return ""
-}
-
 func (h *Handler) once(key string, do func()) {
 	if _, done := h.warned.LoadOrStore(key, true); !done {
 		do()
@@ -241,11 +74,23 @@ func (h *Handler) routeDialect(path string) string {
 	return name
 }
 
-func (h *Handler) badRequest(w http.ResponseWriter, req *http.Request, status int, reason string) {
-	stream.ClearDeadline(w)
-	h.allowOwn(w.Header(), req)
-	body := agui.MustMarshal(map[string]string{"error": reason})
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(append(body, '\n'))
+// clientHash tells clients apart that have shares. It is a hash of the connection's address, and
+// for IPv6 of the network, because one customer is given a network. It does not read
+// X-Forwarded-For, because its sender can write anything there. It is 0 if there are no shares or
+// no address.
+func (h *Handler) clientHash(req *http.Request) uint64 {
+	if h.opts.AddressShare == 0 {
+		return 0
+	}
+	peer, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return 0
+	}
+	addr := peer.Addr().Unmap().WithZone("")
+	if addr.Is6() {
+		network, _ := addr.Prefix(64) // fails for more bits than there are only
+		addr = network.Addr()
+	}
+	sum := sha256.Sum256(addr.AsSlice())
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
 }

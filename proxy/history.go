@@ -19,17 +19,6 @@ import (
 // and clean makes of that what the backend gets. A client behind Holdpoint holds such a decision
 // only if it is shown the backend's own form (HOLDPOINT_CLIENT=native), or was told of one.
 
-// A reply is a decision in a message, and what the record knows of it.
-type reply struct {
-	translate.Reply
-	pause  *agui.Pause // whose question it answers, nil if none is known
-	answer agui.Answer // to that
-	// settled: that pause ended well, with this answer.
-	settled bool
-	// taken: it is an answer of this request; repeats: it says what an entry of its resume array says.
-	taken, repeats bool
-}
-
 // carried says whether it is in the record, now or before.
 func (d *reply) carried() bool { return d.taken || d.repeats || d.settled }
 

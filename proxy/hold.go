@@ -1,10 +1,6 @@
 package proxy
 
 import (
-	"context"
-	"net/http"
-	"net/url"
-
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/store"
@@ -36,7 +32,7 @@ func (b *body) awaitAnswers() {
 func (b *body) goOn(s *savedPause, entries []agui.ResumeEntry) {
 	r := b.r
 	in := r.came.WithoutCommand().WithResume(entries)
-	r.came, r.paused = &in, nil
+	r.came, r.report.paused = &in, nil
 	r.carries(s.pause.ID)
 	r.transcript.Drop()
 	r.attempts(r.out)
@@ -51,25 +47,3 @@ func (b *body) goOn(s *savedPause, entries []agui.ResumeEntry) {
 		b.phase.advance(between)
 	}
 }
-
-// carries makes the request one that carries a pause, and nothing else.
-func (r *run) carries(pauseID string) { r.carry, r.judged, r.readFor = pauseID, true, pauseID }
-
-// carry makes a request of Holdpoint's own that carries a pause: in, on a path as a client has it. It
-// is served to nobody, and returns when its run has ended, or goes on by itself.
-func (h *Handler) carry(ctx context.Context, path *url.URL, in agui.RunInput, pauseID string) {
-	req := (&http.Request{Method: http.MethodPost, URL: path, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
-	route, ok := h.route(path.Path)
-	if !ok {
-		return
-	}
-	r := h.newRun(req, route, &in)
-	r.carries(pauseID)
-	r.serve(nobody{headerOnly{}})
-}
-
-// nobody is the ResponseWriter of a run without a client.
-type nobody struct{ headerOnly }
-
-// FlushError implements http.Flusher, with an error, for http.ResponseController.
-func (nobody) FlushError() error { return nil }

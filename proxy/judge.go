@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -40,11 +39,6 @@ func (r *run) newCase() *contract.Case {
 		Input: r.in, Answers: r.answers, ReadFor: r.readFor, Unread: r.unread,
 		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.carry, Valid: r.valid,
 	}
-}
-
-// refuse is a ruling of proxy's own.
-func refuse(code agui.Code, format string, args ...any) contract.Ruling {
-	return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, format, args...)}
 }
 
 // load loads the record.
@@ -100,19 +94,6 @@ func (r *run) noteUnread(err error) error {
 	return nil
 }
 
-// valid judges a payload. A schema that cannot be used must not lock the question up.
-func (r *run) valid(schema, payload json.RawMessage) error {
-	if r.validator == nil {
-		r.validator = contract.NewValidator(r.life.ctx)
-	}
-	err := r.validator.Validate(schema, payload)
-	if errors.Is(err, contract.ErrSchema) {
-		r.log.Warn("payload taken unchecked", "err", err)
-		return nil
-	}
-	return err
-}
-
 // showFor is what the client is to be shown of a pause.
 func (r *run) showFor() translate.Show {
 	if r.carry != "" {
@@ -153,28 +134,6 @@ func (r *run) namedPause(named *agui.Pause) {
 	if named.Dialect == "" {
 		named.Dialect = r.spoken()
 	}
-}
-
-// dialect is the one that the backend of the exchange at hand speaks.
-func (r *run) dialect() string {
-	if _, finds := r.h.opts.Dialect.(translate.Finder); finds {
-		return r.speaks
-	}
-	return r.h.opts.Dialect.Name()
-}
-
-// spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was started anew; "" if neither
-// is known.
-func (r *run) spoken() string {
-	if name := r.h.routeDialect(r.path); name != "" {
-		return name
-	}
-	for _, result := range r.record.Results {
-		if result.Pause != nil && result.Pause.Dialect != "" {
-			return result.Pause.Dialect
-		}
-	}
-	return ""
 }
 
 func (r *run) findPause() (p *agui.Pause, ended bool) {

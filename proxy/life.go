@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -159,24 +158,6 @@ func (b *lives) quiet() {
 
 // allOver says that no run goes on and that all of them are in the log. The lock is held.
 func (b *lives) allOver() bool { return len(b.live) == 0 && b.reports.empty() }
-
-// Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
-// end; a claimed run is in doubt then. New runs are refused from that moment on.
-func (h *Handler) Drain(ctx context.Context) error {
-	ended := h.lives.allEnded()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-	}
-	h.lives.drain()
-	select {
-	case <-ended:
-		return nil
-	case <-time.After(storeTimeout):
-		return errors.New("proxy: some streams did not end")
-	}
-}
 
 // drain ends what goes on, and lets nothing begin any more.
 func (b *lives) drain() {

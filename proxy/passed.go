@@ -2,31 +2,15 @@ package proxy
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"slices"
 
 	"holdpoint/internal/agui"
-	"holdpoint/store"
 	"holdpoint/translate"
 )
 
 // Some backends ask by a call that nobody holds as a question: agno, ADK's confirm_changes in its default mode. The client's
 // answer is a tool message that an Agent Framework would take for an approval, and where nobody knows what a route speaks it
 // passes only for a call that this process saw go by so, on that thread. A pause of Agent Framework is claimed by its signs.
-
-// maxPassed bounds the calls that are remembered, of all threads; maxOpenCalls those of one run.
-const (
-	maxPassed    = 16 << 10
-	maxOpenCalls = 64
-)
-
-// A passedCall is a hash of a thread's key and the id of a call: clients choose both.
-type passedCall [16]byte
-
-func passedCallOf(key store.Key, id string) passedCall {
-	sum := sha256.Sum256(append([]byte(key), id...)) // keys have one length
-	return passedCall(sum[:16])
-}
 
 // noteCall notes a call of a stream that nobody knows, and its result. One that the request declares is the client's own.
 func (r *run) noteCall(ev agui.Event) {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -17,14 +16,6 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A savedPause is a pause that stands in the record, and has not been told yet.
-type savedPause struct {
-	pause    *agui.Pause
-	announce []agui.Event              // how the backend itself announced it
-	kept     snapshot                  // of that moment
-	answers  <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
-}
-
 // concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it. A
 // run that is held open waits before the last step. A resume can arrive before the first one returns.
 func (r *run) concludePause(res *translate.Result) conclusion {
@@ -33,10 +24,10 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 	}
 	s, refused := r.savePause(res)
 	if refused != nil {
-		r.outcome, r.code = "error", refused.Code
+		r.report.outcome, r.report.code = "error", refused.Code
 		return conclusion{events: append(res.Before, refused.Event()), said: true}
 	}
-	r.outcome, r.paused = "interrupt", s.pause
+	r.report.outcome, r.report.paused = "interrupt", s.pause
 	closing := r.closeOpen(res.Before)
 	if s.answers != nil {
 		return conclusion{events: closing, pause: s, said: true}
@@ -188,9 +179,6 @@ func digestInterrupts(list ...agui.Interrupt) string {
 	return hexOf(sum[:])
 }
 
-// hexOf writes the bytes of an id or of a digest.
-func hexOf(b []byte) string { return string(hex.AppendEncode(make([]byte, 0, 2*sha256.Size), b)) }
-
 // keep saves the pause. If one with the same questions stands already, that one is told.
 func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	var err error
@@ -242,80 +230,15 @@ func (r *run) keepError(err error) *agui.RunError {
 
 // withdraw closes the pause that this stream opened, if it is open still: the backend went on without an answer.
 func (r *run) withdraw() {
-	if r.paused == nil || r.paused.ID != r.opened {
+	if r.report.paused == nil || r.report.paused.ID != r.opened {
 		return
 	}
 	if rec, err := r.ledger.load(); err == nil && rec.State != store.Open {
 		return // it was answered meanwhile, and that has an end of its own
 	}
-	err := r.ledger.close(r.paused.ID, store.Result{How: store.Withdrawn, Seen: r.paused.Seen})
+	err := r.ledger.close(r.report.paused.ID, store.Result{How: store.Withdrawn, Seen: r.report.paused.Seen})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("pause not withdrawn", "err", err)
 	}
-	r.paused = nil
-}
-
-// A snapshot is what is known of messages and state at the end.
-type snapshot struct {
-	list            []json.RawMessage // all messages
-	whole, stateful bool              // they are known; so is the state
-	messages, state json.RawMessage   // what is kept of them; nil if they are not known
-
-	stateSent, anyState, messagesSent bool // see Transcript.Sent
-}
-
-func (r *run) snapshots() snapshot {
-	var s snapshot
-	s.stateSent, s.anyState, s.messagesSent = r.transcript.Sent()
-	s.list, s.whole = r.transcript.Messages()
-	if s.whole && len(s.list) > 0 {
-		kept := s.list
-		if !r.taken {
-			untaken := r.untaken()
-			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return untaken[agui.See(agui.ParseMessage(m))] })
-		}
-		s.messages = agui.List(kept)
-	}
-	if s.state, s.stateful = r.transcript.State(); !s.stateful {
-		s.state = nil
-	} else if sameBytes(s.state, r.in.State) {
-		s.state = slices.Clone(s.state) // it lies in the request's body, which goes
-	}
-	return s
-}
-
-// sameBytes says whether two slices are one and the same.
-func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
-
-// seen are the messages that count as known from now on: also those that were taken out of the request, for they come
-// again with the next. A message that the backend did not take comes again as a new one.
-func (r *run) seen() []agui.SeenMessage {
-	list := r.transcript.Seen()
-	known := make(map[agui.SeenMessage]bool, len(list))
-	for _, s := range list {
-		known[s] = true
-	}
-	for _, m := range r.came.Messages {
-		if s := agui.See(m); !known[s] {
-			known[s] = true
-			list = append(list, s)
-		}
-	}
-	if !r.taken {
-		untaken := r.untaken()
-		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return untaken[s] })
-	}
-	for n := range list {
-		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
-	}
-	return list
-}
-
-// untaken are the messages that came beside the answers and did not go to the backend.
-func (r *run) untaken() map[agui.SeenMessage]bool {
-	set := map[agui.SeenMessage]bool{}
-	for _, m := range r.fresh {
-		set[agui.See(m)] = true
-	}
-	return set
+	r.report.paused = nil
 }

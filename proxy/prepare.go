@@ -166,3 +166,56 @@ func (r *run) endedPauses(resumed *agui.Pause) []agui.Pause {
 	}
 	return list
 }
+
+// claimPause claims the pause for the answers, or sets another verdict.
+func (r *run) claimPause() {
+	r.claim.keeps = r.keepEnd
+	switch err := r.claim.take(r.record.Pause.ID, r.verdict.Answers); {
+	case err == nil:
+	case quicker(err):
+		r.verdict = contract.Ruling{Do: contract.Wait}
+		return
+	default:
+		r.log.Error("claim not taken by the store", "err", err)
+		r.verdict = storeDown()
+		return
+	}
+	if !r.life.outlive() {
+		_ = r.claim.release() // the client left just now; nothing was sent
+		r.verdict = givenUp()
+	}
+}
+
+func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
+
+// closeDoubt closes a doubt that is to be told, or sets another verdict: the pause ends with it, so that the thread can go on.
+func (r *run) closeDoubt() {
+	p := r.record.Pause
+	told := store.Result{How: store.Doubtful}
+	if r.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
+		told.Seen = p.Seen
+	}
+	switch err := r.ledger.close(p.ID, told); {
+	case err == nil:
+	case endedAlready(err):
+		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
+	default:
+		r.log.Error("doubt not closed by the store", "err", err)
+		r.verdict = storeDown()
+	}
+}
+
+// giveUp closes the open pause: nothing that can be said to it can be handed on. false: another verdict is set.
+func (r *run) giveUp() bool {
+	p := r.record.Pause
+	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+	switch {
+	case err == nil:
+	case endedAlready(err):
+		r.verdict = contract.Ruling{Do: contract.Wait}
+	default:
+		r.log.Error("pause not given up by the store", "err", err)
+		r.verdict = storeDown()
+	}
+	return err == nil
+}

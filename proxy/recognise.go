@@ -6,12 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
-	"path"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
@@ -26,14 +22,6 @@ const (
 	// bodyTimeout is for the body of a run: a slow one holds memory.
 	bodyTimeout = 5 * time.Minute
 )
-
-// A requestError is a request that is refused with an HTTP status before it is a run.
-type requestError struct {
-	status int
-	reason string
-}
-
-func (e *requestError) Error() string { return e.reason }
 
 // readRun reads a request as far as it takes to know whether it is a run. The body counts, and neither its method nor its
 // declared type, since many backends do not look at those either. What is no run is left in req.Body whole.
@@ -266,51 +254,11 @@ func pythonNumber(b []byte) int {
 	return 0
 }
 
-// misleading says whether an escaped path holds what some backends read as another path: a segment . or .., escaped or
-// not, or a control character (Starlette's ^/agent$ matches "/agent\n").
-func misleading(escaped string) bool {
-	if isPlain(escaped) {
-		return false
-	}
-	if plain, err := url.PathUnescape(escaped); err == nil && strings.ContainsFunc(plain, unicode.IsControl) {
-		return true
-	}
-	for segment := range strings.SplitSeq(escaped, "/") {
-		plain, err := url.PathUnescape(segment)
-		if err != nil {
-			plain = segment
-		}
-		// A decoded slash or backslash splits a segment once more at many backends.
-		for part := range strings.FieldsFuncSeq(plain, func(c rune) bool { return c == '/' || c == '\\' }) {
-			if part == "." || part == ".." {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isPlain says whether a path has neither escapes nor any sign in it of which a part could be made, as most have.
-func isPlain(path string) bool {
-	for i := range len(path) {
-		switch c := path[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '/', c == '-', c == '_':
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// recordPath is the path as it goes into a record's key. Spellings that a backend may take for the same path have one
-// record: doubled and closing slashes, percent-encoding, case.
-func recordPath(p string) string {
-	if strings.HasPrefix(p, "/") && isPlain(p) {
-		return strings.ToLower(path.Clean(p))
-	}
-	segments := strings.Split(p, "/")
-	for i, s := range segments {
-		segments[i], _, _ = strings.Cut(s, ";") // servlet containers route /chat;x as /chat
-	}
-	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
+func (h *Handler) badRequest(w http.ResponseWriter, req *http.Request, status int, reason string) {
+	stream.ClearDeadline(w)
+	h.allowOwn(w.Header(), req)
+	body := agui.MustMarshal(map[string]string{"error": reason})
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
 }

@@ -1,23 +1,21 @@
 package proxy
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
-)
-
-var (
-	errDraining = errors.New("proxy: draining")
-	errIdle     = errors.New("proxy: upstream idle")
-	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 
 // A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely several. It is used
@@ -46,19 +44,22 @@ type run struct {
 	body *body          // what it is to get, nil if the answer passes as it is
 	conn *burstConn     // that the stream at hand is read from; nil if that is not known
 
-	paused *agui.Pause // the pause that was told
-	opened string      // id of the pause that this run opened
+	opened string // id of the pause that this run opened
 
 	openCalls []passedCall // of the stream, without a result so far, see noteCall
 
-	life  life
-	began bool // the client has the header of a stream already
+	life life
 
-	// For the one line in the log.
+	report report
+}
+
+// A report is for the one line that a run leaves in the log.
+type report struct {
 	started time.Time
 	status  int
 	outcome string
 	code    agui.Code
+	paused  *agui.Pause // the pause that was told
 }
 
 // An attempt is what one judgement makes of the request. A request that waited is judged anew, and nothing of the
@@ -87,123 +88,125 @@ func (r *run) anew() {
 	r.in = *r.came
 }
 
-// newRun makes a run of a request that is one. The input is the run's from then on.
-func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
-	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), started: h.opts.Now()}
-	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
-	r.log = slog.New(runLog{r})
-	r.claim.ledger, r.claim.log = &r.ledger, r.log
-	r.life.key, r.life.log = r.ledger.key, r.log
+type runKey struct{}
+
+func runOf(ctx context.Context) *run {
+	r, _ := ctx.Value(runKey{}).(*run)
 	return r
 }
 
-// serve judges the run and does what the judgement says.
-func (r *run) serve(w http.ResponseWriter) {
-	out := stream.NewWriter(w, r.h.opts.Heartbeat)
-	defer out.Close()
-	defer r.returned(out)
-	if !r.enter() {
-		r.turnAway(out)
-	} else if told := r.decide(out); told != nil {
-		r.tell(out, told)
-	} else {
-		r.forward(out)
+// spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was started anew; "" if neither
+// is known.
+func (r *run) spoken() string {
+	if name := r.h.routeDialect(r.path); name != "" {
+		return name
 	}
-}
-
-// turnAway refuses a run that comes while the proxy drains.
-func (r *run) turnAway(out *stream.Writer) {
-	r.tell(out, r.refusal(contract.Ruling{Refusal: fault(r.life.ctx, errDraining)}))
-}
-
-// enter begins the run's life. It fails when the proxy drains.
-func (r *run) enter() bool {
-	enters := r.life.enter(&r.h.lives, r.req.Context())
-	r.ledger.ctx = r.life.ctx
-	return enters
-}
-
-// leave ends the run for good. out is nil if its client has left.
-func (r *run) leave(out *stream.Writer) {
-	r.claim.stop()
-	if r.transcript != nil {
-		r.transcript.Drop()
+	for _, result := range r.record.Results {
+		if result.Pause != nil && result.Pause.Dialect != "" {
+			return result.Pause.Dialect
+		}
 	}
-	r.life.leave(r.lastLine(), out)
+	return ""
 }
 
-// returned is deferred: the handler is done with the run. A panic ends this run only, and the
-// client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
-func (r *run) returned(out *stream.Writer) {
-	p := recover()
-	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
-		p = r.recovered(p, out)
+// dialect is the one that the backend of the exchange at hand speaks.
+func (r *run) dialect() string {
+	if _, finds := r.h.opts.Dialect.(translate.Finder); finds {
+		return r.speaks
 	}
-	if !r.life.detached.Load() {
-		r.leave(out)
-	}
-	if p != nil {
-		panic(p)
-	}
+	return r.h.opts.Dialect.Name()
 }
 
-// decide judges the run until it is settled what is to be done, and prepares it. It returns what the
-// client is told; nil if an exchange with the backend is ready to be sent. It may be called again
-// behind a pause, for another attempt in mid-run.
-func (r *run) decide(out *stream.Writer) (told []agui.Event) {
-	r.attempts(out)
-	return r.ruled()
-}
-
-// ruled does what the last attempt came to, see decide.
-func (r *run) ruled() (told []agui.Event) {
-	v := r.verdict
-	r.verdict = contract.Ruling{} // streams live for hours
-	switch v.Do {
-	case contract.Pass, contract.Resume:
+// valid judges a payload. A schema that cannot be used must not lock the question up.
+func (r *run) valid(schema, payload json.RawMessage) error {
+	if r.validator == nil {
+		r.validator = contract.NewValidator(r.life.ctx)
+	}
+	err := r.validator.Validate(schema, payload)
+	if errors.Is(err, contract.ErrSchema) {
+		r.log.Warn("payload taken unchecked", "err", err)
 		return nil
-	case contract.TellAgain:
-		return r.again()
-	case contract.Quiet:
-		r.outcome = "nothing to answer"
-		return r.quiet()
-	case contract.Replay:
-		return r.replay(v.Replay)
 	}
-	return r.refusal(v)
+	return err
 }
 
-// attempts makes one attempt after the other, until none has to wait.
-func (r *run) attempts(out *stream.Writer) {
-	for wait := newWaiter(); ; {
-		if err := r.judge(); err != nil {
-			r.notJudged(err)
-			return
-		}
-		if r.verdict.Do == contract.Wait {
-			if err := wait.next(r, out); err != nil {
-				r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
-				return
-			}
-			continue
-		}
-		if r.prepare(); r.verdict.Do != contract.Wait { // else somebody else was quicker: judge again
-			return
-		}
-	}
+// claimedNow says whether the run holds a claim, so that its end must be seen.
+func (r *run) claimedNow() bool { return r.claim.held.Load() }
+
+// carries makes the request one that carries a pause, and nothing else.
+func (r *run) carries(pauseID string) { r.carry, r.judged, r.readFor = pauseID, true, pauseID }
+
+// A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the client's. It is pulled
+// by pump. It ends with io.EOF always, whatever the upstream does: the official client takes a truncated stream for success
+// and dies of a reset.
+type body struct {
+	r      *run
+	up     io.ReadCloser // nil: there is nothing to read
+	frames *sse.Reader   // of AG-UI
+	pieces stream.Pieces // of a stream that is not AG-UI; frames is nil then
+
+	out   stream.Output // whole frames for the client
+	lf    []byte        // scratch for frames with other line ends
+	emits func(agui.Event)
+
+	phase     phase
+	end       ending      // of the exchange at hand, where up is nil
+	concluded *conclusion // what has come of it already; nil if nothing has yet
+	waiting   *savedPause // in the phase held
+	started   bool        // RUN_STARTED was told
+	terminal  agui.Type   // the last terminal event told, in the phase ended
+	chunk     string      // the call that chunks without an id belong to
+	laterRuns int         // runs of this stream after the first
+
+	watch *watch
+	apart apart
 }
 
-func (r *run) notJudged(err error) {
-	if bug := (*dialectBug)(nil); errors.As(err, &bug) {
-		r.verdict = contract.Ruling{
-			Do: contract.Refuse, Refusal: r.dialectFailed("Answers", err), Reask: true,
-		}
-		return
-	}
-	r.log.Error("the store cannot be asked", "err", err)
-	r.verdict = storeDown()
+// An answer is what came of an exchange: a stream, or why there is none and what the dialect is told then.
+type answer struct {
+	stream  io.ReadCloser
+	framing translate.Framing // Unread: AG-UI
+	end     ending            // where stream is nil
 }
 
-func storeDown() contract.Ruling {
-	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
+// An ending is how an exchange came to its end, by whatever way.
+type ending struct {
+	translate.End
+	broken *agui.RunError // what to tell if the backend gave no end of its own; nil: UPSTREAM_EOF
+}
+
+// A conclusion is what comes of it.
+type conclusion struct {
+	events []agui.Event // what the client is to be told now
+	next   bool         // the next exchange of the run is ready to be sent
+	pause  *savedPause  // is saved and to be told when the run has waited for answers; else nil
+	said   bool         // the dialect, or the store, has said something of this end
+}
+
+// A savedPause is a pause that stands in the record, and has not been told yet.
+type savedPause struct {
+	pause    *agui.Pause
+	announce []agui.Event              // how the backend itself announced it
+	kept     snapshot                  // of that moment
+	answers  <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
+}
+
+// A snapshot is what is known of messages and state at the end.
+type snapshot struct {
+	list            []json.RawMessage // all messages
+	whole, stateful bool              // they are known; so is the state
+	messages, state json.RawMessage   // what is kept of them; nil if they are not known
+
+	stateSent, anyState, messagesSent bool // see Transcript.Sent
+}
+
+// A reply is a decision in a message, and what the record knows of it.
+type reply struct {
+	translate.Reply
+	pause  *agui.Pause // whose question it answers, nil if none is known
+	answer agui.Answer // to that
+	// settled: that pause ended well, with this answer.
+	settled bool
+	// taken: it is an answer of this request; repeats: it says what an entry of its resume array says.
+	taken, repeats bool
 }

@@ -12,20 +12,6 @@ import (
 	"holdpoint/translate"
 )
 
-// An ending is how an exchange came to its end, by whatever way.
-type ending struct {
-	translate.End
-	broken *agui.RunError // what to tell if the backend gave no end of its own; nil: UPSTREAM_EOF
-}
-
-// A conclusion is what comes of it.
-type conclusion struct {
-	events []agui.Event // what the client is to be told now
-	next   bool         // the next exchange of the run is ready to be sent
-	pause  *savedPause  // is saved and to be told when the run has waited for answers; else nil
-	said   bool         // the dialect, or the store, has said something of this end
-}
-
 // conclude ends an exchange: it asks the translation what the end means, saves it, and says what the
 // client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
@@ -60,7 +46,7 @@ func (r *run) conclude(e ending) conclusion {
 	}
 	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	finish := r.end(&res, &e, became)
-	return conclusion{events: append(res.Before, finish), said: said || r.code == agui.StoreUnavailable}
+	return conclusion{events: append(res.Before, finish), said: said || r.report.code == agui.StoreUnavailable}
 }
 
 // translationError is what the client is told when a dialect gave up.
@@ -133,12 +119,20 @@ func fateOf(res *translate.Result, end *translate.End) translate.Fate {
 
 // note remembers for the log how the run ended.
 func (r *run) note(finish agui.Event) {
-	r.outcome = "finished"
+	r.report.outcome = "finished"
 	switch {
 	case errors.Is(context.Cause(r.life.ctx), context.Canceled):
-		r.outcome = "client left"
+		r.report.outcome = "client left"
 	case finish.Type == agui.RunErrored:
-		r.outcome = "error"
-		r.code = agui.Code(finish.Get("code").Str)
+		r.report.outcome = "error"
+		r.report.code = agui.Code(finish.Get("code").Str)
+	}
+}
+
+// toldDoubt closes a doubt that this run tells.
+func (r *run) toldDoubt() {
+	err := r.ledger.close(r.record.Pause.ID, store.Result{How: store.Doubtful})
+	if err != nil && !endedAlready(err) {
+		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)
 	}
 }

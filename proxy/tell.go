@@ -34,7 +34,6 @@ func (r *run) beginStream(out *stream.Writer) {
 	if out.Began() {
 		return
 	}
-	r.began = true
 	streamHeader(out.Header())
 	r.h.allowOwn(out.Header(), r.req)
 	out.WriteHeader(http.StatusOK)
@@ -219,94 +218,10 @@ func customInterrupt(p *agui.Pause) agui.Event {
 	}{agui.Custom, agui.OnInterrupt, string(value)}))
 }
 
-// appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has not sent whole after
-// its last change, and only what is known whole.
-func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
-	if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
-		events = append(events, stateEvent(s.state))
-	} else if !s.stateful {
-		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
-	}
-	switch {
-	case !s.whole:
-		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
-	case s.messagesSent || len(s.list) == 0:
-	case repeatsID(s.list):
-		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
-	case r.taken:
-		events = append(events, agui.SnapshotEvent(s.messages))
-	default:
-		events = append(events, agui.SnapshotEvent(agui.List(s.list)))
-	}
-	return events
-}
-
-func stateEvent(state json.RawMessage) agui.Event {
-	if state == nil {
-		state = json.RawMessage("null")
-	}
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type     agui.Type       `json:"type"`
-		Snapshot json.RawMessage `json:"snapshot"`
-	}{agui.StateSnapshot, state}))
-}
-
-// storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
-// so they go only to one that holds a message of that run; and only if they hold every message of the request, for a
-// MESSAGES_SNAPSHOT deletes what it leaves out.
-func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
-	if r.show == translate.ShowNative {
-		return nil // nothing is made for such a client
-	}
-	known, held := map[string]bool{}, map[agui.SeenMessage]bool{}
-	for _, s := range seen {
-		known[s.ID] = s.ID != ""
-	}
-	var list []json.RawMessage
-	for _, m := range gjson.ParseBytes(messages).Array() {
-		list = append(list, json.RawMessage(m.Raw))
-		held[identity(agui.ParseMessage(json.RawMessage(m.Raw)))] = true
-	}
-	shares, whole := false, len(list) > 0 && !repeatsID(list)
-	for _, m := range r.in.Messages {
-		shares = shares || known[m.ID]
-		whole = whole && held[identity(m)]
-	}
-	var events []agui.Event
-	if shares && agui.HasMembers(state) {
-		events = append(events, stateEvent(state))
-	}
-	if shares && whole {
-		events = append(events, agui.SnapshotEvent(messages))
-	}
-	return events
-}
-
-// repeatsID says whether two messages have one id, see withResultID.
-func repeatsID(list []json.RawMessage) bool {
-	known := make(map[string]bool, len(list))
-	for _, m := range list {
-		id := agui.View(m).Get("id").Str
-		if known[id] && id != "" {
-			return true
-		}
-		known[id] = true
-	}
-	return false
-}
-
-// identity is by what a client tells messages apart: the id; the content where there is none.
-func identity(m agui.Message) agui.SeenMessage {
-	if m.ID != "" {
-		return agui.SeenMessage{ID: m.ID}
-	}
-	return agui.See(m)
-}
-
 // again tells the open pause to a request that brings nothing new: a reloaded page, the same POST once more.
 func (r *run) again() []agui.Event {
 	p := r.record.Pause
-	r.outcome, r.paused = "interrupt again", p
+	r.report.outcome, r.report.paused = "interrupt again", p
 	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), r.storedSnapshots(p.Messages, p.State, p.Seen))...)
 }
 
@@ -318,12 +233,12 @@ func (r *run) replay(result *store.Result) []agui.Event {
 		if p := r.record.Pause; p != nil && r.record.State == store.Open {
 			return r.again() // the end was a pause, or the thread has gone on to another
 		}
-		r.outcome = "replay"
+		r.report.outcome = "replay"
 		latest := r.record.Results[0]
 		events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(latest.Messages, latest.State, latest.Seen)...)
 		return append(events, r.finishEvent())
 	}
-	r.outcome = "replay"
+	r.report.outcome = "replay"
 	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
 	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(result.Messages, result.State, result.Seen)...)
 	return append(events, finish)
@@ -335,7 +250,7 @@ func (r *run) refusal(v contract.Ruling) []agui.Event {
 	if v.Refusal == nil {
 		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")
 	}
-	r.outcome, r.code = "refused", v.Refusal.Code
+	r.report.outcome, r.report.code = "refused", v.Refusal.Code
 	events := []agui.Event{r.startEvent()}
 	mode := r.h.opts.Refusal
 	if p := r.record.Pause; v.Reask && mode != RefuseError && p != nil && r.record.State == store.Open {
@@ -353,4 +268,20 @@ func (r *run) tellAgain(p *agui.Pause) []agui.Event {
 	r.taken = true
 	defer func() { r.taken = taken }()
 	return r.tellPause(p, r.announcement(p), nil)
+}
+
+// streamHeader makes header that of an event stream whose bytes are not the upstream's.
+func streamHeader(header http.Header) {
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
+		delete(header, name)
+	}
+	if !stream.IsEventStream(header) {
+		header.Set("Content-Type", "text/event-stream")
+	}
+	if header.Get("Cache-Control") == "" {
+		header.Set("Cache-Control", "no-cache, no-transform")
+	}
+	if header.Get("X-Accel-Buffering") == "" {
+		header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
+	}
 }

@@ -14,14 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/internal/without"
-	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
-
-// statusBytes is how much of an answer that is no event stream a dialect gets to see.
-const statusBytes = 64 << 10
 
 // secureBuffer is the buffer that net/http keeps for a connection with TLS, of which nobody knows how much waits.
 const secureBuffer = 32 << 10
@@ -58,13 +53,6 @@ func newTransports(upstream *url.URL) (ordinary, single *http.Transport) {
 	ordinary, single = make(), make()
 	single.DisableKeepAlives = true
 	return ordinary, single
-}
-
-type runKey struct{}
-
-func runOf(ctx context.Context) *run {
-	r, _ := ctx.Value(runKey{}).(*run)
-	return r
 }
 
 // exchangeTransport picks the transport of an exchange.
@@ -219,7 +207,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if r == nil {
 		return nil
 	}
-	r.status = res.StatusCode
+	r.report.status = res.StatusCode
 	if res.StatusCode < http.StatusOK {
 		return errSwitched // nothing of a run can be read there
 	}
@@ -234,7 +222,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if r.body = r.open(res); r.body == nil {
 		return nil
 	}
-	if r.status/100 != 2 {
+	if r.report.status/100 != 2 {
 		h.allowOwn(res.Header, r.req) // the stream is ours, and the error may not be from where the backend allows
 	}
 	if r.conn != nil && !without.Hold {
@@ -249,22 +237,6 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	res.Uncompressed = true
 	res.Trailer = nil
 	return nil
-}
-
-// streamHeader makes header that of an event stream whose bytes are not the upstream's.
-func streamHeader(header http.Header) {
-	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
-		delete(header, name)
-	}
-	if !stream.IsEventStream(header) {
-		header.Set("Content-Type", "text/event-stream")
-	}
-	if header.Get("Cache-Control") == "" {
-		header.Set("Cache-Control", "no-cache, no-transform")
-	}
-	if header.Get("X-Accel-Buffering") == "" {
-		header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
-	}
 }
 
 // relocate turns a Location that names the upstream to the origin that the client knows.
@@ -337,13 +309,17 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	w.WriteHeader(http.StatusOK)
 }
 
-// fault is what a broken exchange is told as.
-func fault(ctx context.Context, err error) *agui.RunError {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errDraining), errors.Is(err, errDraining):
-		return agui.Errorf(agui.ProxyDraining, "the proxy is shutting down")
-	case errors.Is(cause, errIdle), errors.Is(err, errIdle):
-		return agui.Errorf(agui.UpstreamIdle, "the backend was silent for too long (HOLDPOINT_STREAM_IDLE_TIMEOUT)")
+// preflight sends the request by which a browser would ask whether pages of an origin may send such a
+// request at all. It has nothing of the client's but what a browser's would have. It names no
+// headers: those are judged when the browser asks for them.
+func (h *Handler) preflight(ctx context.Context, req *http.Request, origin string) (*http.Response, error) {
+	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{
+		"Accept": {"*/*"}, "Origin": {origin}, "Access-Control-Request-Method": {req.Method}, "User-Agent": {req.UserAgent()},
+	}}).WithContext(ctx)
+	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out}) // a run in req's own context would make it a run
+	res, err := h.transport.RoundTrip(out)
+	if err != nil {
+		h.log.Debug("the backend did not answer a preflight", "err", err)
 	}
-	return nil
+	return res, err
 }

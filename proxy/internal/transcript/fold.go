@@ -110,63 +110,12 @@ func (t *Transcript) addCall(m *message, c *call) {
 	t.grow(len(c.args))
 }
 
-// keep puts a message behind all others.
-func (t *Transcript) keep(m *message) {
-	t.messages = append(t.messages, m)
-	t.count(m.cost())
-}
-
 // What is kept of a message or a call beside its texts, and of what is open.
 const (
 	messageCost = 320
 	callCost    = 280
 	openCost    = 160
 )
-
-func (m *message) cost() int {
-	return messageCost + len(m.id) + len(m.role) + len(m.name) + len(m.callID) + len(m.subagent)
-}
-
-func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
-
-// names is how many bytes of ids may be kept. Some may, however small the bound of the contents is.
-// Without them no pause can be told.
-func (t *Transcript) names() int { return max(t.limit, 1<<20) }
-
-// count counts what is kept of a message or a call beside its contents. If that is too much, the
-// older ones go.
-func (t *Transcript) count(n int) {
-	if t.ids += n; t.ids <= 2*t.names() {
-		return
-	}
-	t.tooLarge, t.thinned, t.ids = true, true, 0
-	t.messages, t.calls = t.newest(t.messages, t.calls)
-	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
-	for _, m := range t.messages {
-		if m.id != "" {
-			t.byID[m.id] = m
-		}
-	}
-	for _, c := range t.calls {
-		t.callByID[c.ID] = c
-	}
-	t.ForgetMessages()
-}
-
-// newest counts and returns the last messages and calls: of each, as many as half the bound holds.
-func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
-	from := len(messages)
-	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
-		size += messages[from-1].cost()
-		t.ids += messages[from-1].cost()
-	}
-	first := len(calls)
-	for size := 0; first > 0 && size+calls[first-1].cost() <= t.names()/2; first-- {
-		size += calls[first-1].cost()
-		t.ids += calls[first-1].cost()
-	}
-	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
-}
 
 func (t *Transcript) answered(callID string) {
 	c := t.callByID[callID]
@@ -180,68 +129,9 @@ func (t *Transcript) answered(callID string) {
 	}
 }
 
-// grow counts what is kept. Over the bound the contents go and only the ids stay.
-func (t *Transcript) grow(n int) {
-	t.size += n
-	if t.size > t.limit && !t.tooLarge {
-		t.ForgetMessages()
-	}
-}
-
-// ForgetMessages drops the contents of the messages. They are then not known whole any more.
-func (t *Transcript) ForgetMessages() {
-	t.seed()
-	t.tooLarge = true
-	for _, m := range t.messages {
-		if m.json != nil && m.role == "user" {
-			continue // its content tells an edited message from the old one; See is asked for it
-		}
-		m.json = nil
-	}
-	for _, m := range t.messages {
-		m.asked = m.asked || len(m.calls) > 0
-		m.content, m.result, m.calls, m.lastResult, m.encrypted, m.meta = nil, nil, nil, nil, "", metadata{}
-	}
-	t.held = 0
-	for _, c := range t.calls {
-		c.in, c.encrypted, c.meta = nil, "", metadata{}
-		if t.held += len(c.args); c.Answered || t.held > t.limit/callShare {
-			t.held -= len(c.args)
-			c.lose()
-		}
-	}
-}
-
 // callShare is the part of the bound that calls without a result keep when the messages are too
 // large. A person may be asked about these calls, and a long conversation must not take them away.
 const callShare = 4
-
-// keeps says whether pieces of such a text are kept.
-func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
-
-// lose forgets the arguments. Nobody can then say what a yes would run.
-func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
-
-func (t *Transcript) loseCalls() {
-	for _, c := range t.calls {
-		c.lose()
-	}
-	t.held, t.full = 0, true
-}
-
-// hold counts arguments that are kept although the messages are too large. If they are too much, it
-// gives up those that still grow.
-func (t *Transcript) hold(n int) {
-	if t.held += n; t.held <= t.limit/callShare {
-		return
-	}
-	t.full = true
-	for _, c := range t.calls {
-		if !c.Ended {
-			c.lose()
-		}
-	}
-}
 
 // describe adds what an event says of a message or a call to what is known of it.
 func (t *Transcript) describe(known *metadata, said gjson.Result) {
@@ -495,46 +385,4 @@ func (t *Transcript) applyMessages(ev agui.Event) {
 	if t.tooLarge {
 		t.ForgetMessages() // what came behind the one that was too much
 	}
-}
-
-// holdsState says whether a state of n bytes is kept. It replaces the state before.
-func (t *Transcript) holdsState(n int) bool {
-	t.patches.drop()
-	if t.stateLost = n > t.limit; t.stateLost {
-		t.state = nil
-	}
-	return !t.stateLost
-}
-
-// patchState keeps an RFC 6902 patch until somebody asks for the state, or until the patches have
-// more bytes than the state.
-func (t *Transcript) patchState(patch string) {
-	if t.stateLost {
-		return
-	}
-	t.patches.add([]byte(patch))
-	if t.patches.size > len(t.state)+foldBytes {
-		t.applyPatches()
-	}
-}
-
-// applyPatches makes one state of the state and its patches. If a patch does not apply, or there
-// was no state, the state is not known.
-func (t *Transcript) applyPatches() {
-	if len(t.patches.slabs) == 0 {
-		return
-	}
-	state, err := patched(t.state, t.patches.size, t.limit, func(show func(string)) {
-		t.patches.each(func(patch []byte) { show(agui.View(patch).Raw) })
-	})
-	t.patches.drop()
-	if t.state = state; err != nil {
-		t.ForgetState()
-	}
-}
-
-// ForgetState forgets the state, because it is not known what the client makes of it.
-func (t *Transcript) ForgetState() {
-	t.patches.drop()
-	t.state, t.stateLost = nil, true
 }

@@ -1,0 +1,47 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+)
+
+var (
+	errDraining = errors.New("proxy: draining")
+	errIdle     = errors.New("proxy: upstream idle")
+	errSwitched = errors.New("proxy: the backend switched protocols on a run")
+)
+
+// A requestError is a request that is refused with an HTTP status before it is a run.
+type requestError struct {
+	status int
+	reason string
+}
+
+func (e *requestError) Error() string { return e.reason }
+
+func storeDown() contract.Ruling {
+	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
+}
+
+// refuse is a ruling of proxy's own.
+func refuse(code agui.Code, format string, args ...any) contract.Ruling {
+	return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, format, args...)}
+}
+
+func internalError() *agui.RunError {
+	return agui.Errorf(agui.InternalError, "Holdpoint failed on this request; its log says where")
+}
+
+// fault is what a broken exchange is told as.
+func fault(ctx context.Context, err error) *agui.RunError {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errDraining), errors.Is(err, errDraining):
+		return agui.Errorf(agui.ProxyDraining, "the proxy is shutting down")
+	case errors.Is(cause, errIdle), errors.Is(err, errIdle):
+		return agui.Errorf(agui.UpstreamIdle, "the backend was silent for too long (HOLDPOINT_STREAM_IDLE_TIMEOUT)")
+	}
+	return nil
+}

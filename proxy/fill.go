@@ -1,0 +1,258 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/translate"
+)
+
+// pull gives what the client is to have next: whole frames, as many as are in memory, in two parts of which either may be
+// empty. They are valid until the following call. last says that they go out with the stream's end. The error is
+// io.EOF.
+func (b *body) pull() (made, row []byte, last bool, err error) {
+	if b.apart.left {
+		return nil, nil, false, io.EOF
+	}
+	b.out.Clear()
+	if cap(b.lf) > readAhead {
+		b.lf = nil // of a huge frame: streams live for hours
+	}
+	for b.out.Empty() {
+		switch {
+		case b.phase == over:
+			return nil, nil, false, io.EOF
+		case !b.r.claimedNow():
+			b.guarded()
+		case !b.fillApart():
+			b.apart.left = true
+			return stream.AppendEvent(nil, fault(b.r.life.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
+		}
+	}
+	made, row = b.out.Take()
+	return made, row, b.phase == over, nil
+}
+
+// fill gathers output: at least one frame unless the stream is over.
+func (b *body) fill() {
+	for b.phase != over {
+		switch {
+		case b.phase == between || b.phase == held:
+			if !b.out.Empty() {
+				return // what comes next may take its time
+			}
+			if b.phase == held {
+				b.awaitAnswers()
+				return
+			}
+			b.next()
+			continue
+		case b.up == nil: // also where the next exchange of the run got no stream
+			b.finishUnread()
+			return
+		}
+		if err := b.step(); err != nil {
+			b.brokeOff(err)
+			return
+		}
+		if !b.out.Empty() && (!b.ready() || b.out.Made() >= readAhead) {
+			return
+		}
+	}
+}
+
+// step takes what the upstream sends next: a piece, a row of frames or a frame.
+func (b *body) step() error {
+	if b.pieces != nil {
+		return b.piece()
+	}
+	if b.row() {
+		return nil
+	}
+	if b.frames.Ended() && !b.frames.Ready() {
+		b.out.Settle() // what Next returned is valid no longer than this
+	}
+	frame, err := b.frames.Next()
+	if err != nil {
+		return b.ended(frame, err)
+	}
+	b.frame(frame)
+	return nil
+}
+
+// ready says that the next step waits for nothing.
+func (b *body) ready() bool {
+	return b.frames != nil && (b.frames.Ready() || b.frames.Ended()) || b.pieces != nil && b.started && b.pieces.Ready()
+}
+
+// finishUnread ends a stream for which there is nothing to read.
+func (b *body) finishUnread() {
+	b.start()
+	if b.concluded != nil {
+		b.follow(*b.concluded, agui.Unknown)
+		return
+	}
+	b.end.Cut = !b.end.None && b.end.Status == 0
+	b.conclude(b.end)
+}
+
+// ended is called with what the frame reader gave at the end of the stream. It returns nil if there is more to read.
+func (b *body) ended(rest sse.Frame, err error) error {
+	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
+		// A clean end without the last blank line: the official client reads that frame too.
+		b.event(agui.NewEvent(bytes.Clone(data)))
+		if b.phase == between || b.phase == held {
+			return nil // it ended the exchange, and something follows
+		}
+	}
+	return err
+}
+
+// brokeOff is called with what ended the stream: io.EOF, or why it broke off.
+func (b *body) brokeOff(err error) {
+	if b.phase == over {
+		return
+	}
+	b.close()
+	if b.phase == ended {
+		b.phase.advance(over)
+		return
+	}
+	clean := errors.Is(err, io.EOF)
+	broken := fault(b.r.life.ctx, err)
+	var tooLarge *sse.TooLargeError
+	switch {
+	case broken != nil:
+	case errors.As(err, &tooLarge):
+		broken = agui.Errorf(agui.FrameTooLarge, "the backend sent a frame over the limit (HOLDPOINT_MAX_FRAME_BYTES)")
+	case clean:
+		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
+	default:
+		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream broke off")
+	}
+	if !clean && !errors.Is(err, context.Canceled) {
+		b.r.log.Warn("the backend's stream broke off", "err", err)
+	}
+	b.start()
+	b.conclude(ending{End: translate.End{Cut: !clean}, broken: broken})
+}
+
+// next sends the next exchange of the run and reads its stream.
+func (b *body) next() {
+	b.close()
+	if b.r.out != nil {
+		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
+	}
+	b.r.claim.begin(&b.r.exchange.Out)
+	if b.r.exchange.Out.None {
+		b.answered(answer{end: ending{End: translate.End{None: true}}})
+		return
+	}
+	b.r.send(headerOnly{}) // the client has a header already
+}
+
+// guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine of its own, where
+// net/http does not recover.
+func (b *body) guarded() {
+	defer func() {
+		if p := recover(); p != nil {
+			b.r.panicked(p)
+			b.out.Clear()
+			b.phase.advance(over)
+			b.start()
+			b.tell([]agui.Event{b.r.giveUpClaim().Event()})
+		}
+	}()
+	b.fill()
+}
+
+// fillApart is fill in a goroutine of its own, so that the client's stream can end while the upstream of a claimed run
+// is silent. It returns false if that happened; the fill goes on then.
+func (b *body) fillApart() bool {
+	if b.apart.fills == nil {
+		b.apart.fills, b.apart.filled = make(chan struct{}), make(chan struct{}, 1)
+		go func(fills <-chan struct{}, filled chan<- struct{}) {
+			for range fills {
+				b.guarded()
+				filled <- struct{}{}
+			}
+		}(b.apart.fills, b.apart.filled)
+	}
+	select {
+	case <-b.apart.silent: // of a fill before this one
+	default:
+	}
+	b.apart.busy = true
+	b.apart.fills <- struct{}{}
+	select {
+	case <-b.apart.filled:
+		b.apart.busy = false
+		return true
+	case <-b.apart.silent:
+		return false
+	}
+}
+
+// readAlone reads a run on after its client has left, until the outcome is recorded.
+func (b *body) readAlone() {
+	b.apart.left = true
+	b.r.life.detach(func() {
+		defer b.r.leave(nil)
+		if b.apart.busy {
+			<-b.apart.filled
+			b.apart.busy = false
+		}
+		b.endFills()
+		for b.phase < ended {
+			b.out.Clear()
+			b.guarded()
+		}
+		b.close()
+	})
+}
+
+// Close is called at the end, or when the client has left.
+func (b *body) Close() {
+	if b.apart.busy {
+		b.readAlone()
+		return
+	}
+	at := b.phase
+	switch {
+	case at == over:
+		b.close()
+		b.endFills()
+		return
+	case b.r.life.lasting.Load() && at < ended, b.r.claimedNow():
+		b.readAlone()
+		return
+	}
+	b.phase.advance(over)
+	b.r.life.cancel(context.Canceled)
+	b.close()
+	b.endFills()
+	if at == reading || at == between {
+		b.r.report.outcome = "client left"
+		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
+	}
+}
+
+// endFills ends the goroutine that fills. None is under way.
+func (b *body) endFills() {
+	if b.apart.fills != nil {
+		close(b.apart.fills)
+		b.apart.fills = nil
+	}
+}
+
+// answered takes what came of the exchange that next has sent.
+func (b *body) answered(a answer) {
+	b.read(a.stream, a.framing)
+	b.end = a.end
+	b.phase.advance(reading)
+}

@@ -1,0 +1,117 @@
+package transcript
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+)
+
+// keep puts a message behind all others.
+func (t *Transcript) keep(m *message) {
+	t.messages = append(t.messages, m)
+	t.count(m.cost())
+}
+
+func (m *message) cost() int {
+	return messageCost + len(m.id) + len(m.role) + len(m.name) + len(m.callID) + len(m.subagent)
+}
+
+func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
+
+// names is how many bytes of ids may be kept. Some may, however small the bound of the contents is.
+// Without them no pause can be told.
+func (t *Transcript) names() int { return max(t.limit, 1<<20) }
+
+// count counts what is kept of a message or a call beside its contents. If that is too much, the
+// older ones go.
+func (t *Transcript) count(n int) {
+	if t.ids += n; t.ids <= 2*t.names() {
+		return
+	}
+	t.tooLarge, t.thinned, t.ids = true, true, 0
+	t.messages, t.calls = t.newest(t.messages, t.calls)
+	t.byID, t.callByID = map[string]*message{}, map[string]*call{}
+	for _, m := range t.messages {
+		if m.id != "" {
+			t.byID[m.id] = m
+		}
+	}
+	for _, c := range t.calls {
+		t.callByID[c.ID] = c
+	}
+	t.ForgetMessages()
+}
+
+// newest counts and returns the last messages and calls: of each, as many as half the bound holds.
+func (t *Transcript) newest(messages []*message, calls []*call) ([]*message, []*call) {
+	from := len(messages)
+	for size := 0; from > 0 && size+messages[from-1].cost() <= t.names()/2; from-- {
+		size += messages[from-1].cost()
+		t.ids += messages[from-1].cost()
+	}
+	first := len(calls)
+	for size := 0; first > 0 && size+calls[first-1].cost() <= t.names()/2; first-- {
+		size += calls[first-1].cost()
+		t.ids += calls[first-1].cost()
+	}
+	return slices.Clone(messages[from:]), slices.Clone(calls[first:])
+}
+
+// grow counts what is kept. Over the bound the contents go and only the ids stay.
+func (t *Transcript) grow(n int) {
+	t.size += n
+	if t.size > t.limit && !t.tooLarge {
+		t.ForgetMessages()
+	}
+}
+
+// ForgetMessages drops the contents of the messages. They are then not known whole any more.
+func (t *Transcript) ForgetMessages() {
+	t.seed()
+	t.tooLarge = true
+	for _, m := range t.messages {
+		if m.json != nil && m.role == "user" {
+			continue // its content tells an edited message from the old one; See is asked for it
+		}
+		m.json = nil
+	}
+	for _, m := range t.messages {
+		m.asked = m.asked || len(m.calls) > 0
+		m.content, m.result, m.calls, m.lastResult, m.encrypted, m.meta = nil, nil, nil, nil, "", metadata{}
+	}
+	t.held = 0
+	for _, c := range t.calls {
+		c.in, c.encrypted, c.meta = nil, "", metadata{}
+		if t.held += len(c.args); c.Answered || t.held > t.limit/callShare {
+			t.held -= len(c.args)
+			c.lose()
+		}
+	}
+}
+
+// keeps says whether pieces of such a text are kept.
+func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
+
+// lose forgets the arguments. Nobody can then say what a yes would run.
+func (c *call) lose() { c.args, c.from, c.lost = nil, 0, true }
+
+func (t *Transcript) loseCalls() {
+	for _, c := range t.calls {
+		c.lose()
+	}
+	t.held, t.full = 0, true
+}
+
+// hold counts arguments that are kept although the messages are too large. If they are too much, it
+// gives up those that still grow.
+func (t *Transcript) hold(n int) {
+	if t.held += n; t.held <= t.limit/callShare {
+		return
+	}
+	t.full = true
+	for _, c := range t.calls {
+		if !c.Ended {
+			c.lose()
+		}
+	}
+}

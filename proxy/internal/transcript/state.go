@@ -1,0 +1,45 @@
+package transcript
+
+import "holdpoint/internal/agui"
+
+// holdsState says whether a state of n bytes is kept. It replaces the state before.
+func (t *Transcript) holdsState(n int) bool {
+	t.patches.drop()
+	if t.stateLost = n > t.limit; t.stateLost {
+		t.state = nil
+	}
+	return !t.stateLost
+}
+
+// patchState keeps an RFC 6902 patch until somebody asks for the state, or until the patches have
+// more bytes than the state.
+func (t *Transcript) patchState(patch string) {
+	if t.stateLost {
+		return
+	}
+	t.patches.add([]byte(patch))
+	if t.patches.size > len(t.state)+foldBytes {
+		t.applyPatches()
+	}
+}
+
+// applyPatches makes one state of the state and its patches. If a patch does not apply, or there
+// was no state, the state is not known.
+func (t *Transcript) applyPatches() {
+	if len(t.patches.slabs) == 0 {
+		return
+	}
+	state, err := patched(t.state, t.patches.size, t.limit, func(show func(string)) {
+		t.patches.each(func(patch []byte) { show(agui.View(patch).Raw) })
+	})
+	t.patches.drop()
+	if t.state = state; err != nil {
+		t.ForgetState()
+	}
+}
+
+// ForgetState forgets the state, because it is not known what the client makes of it.
+func (t *Transcript) ForgetState() {
+	t.patches.drop()
+	t.state, t.stateLost = nil, true
+}

@@ -1,0 +1,126 @@
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/translate"
+)
+
+// serve judges the run and does what the judgement says.
+func (r *run) serve(w http.ResponseWriter) {
+	out := stream.NewWriter(w, r.h.opts.Heartbeat)
+	defer out.Close()
+	defer r.returned(out)
+	if !r.enter() {
+		r.turnAway(out)
+		return
+	}
+	r.attempts(out)
+	if told := r.ruled(); told != nil {
+		r.tell(out, told)
+	} else {
+		r.forward(out)
+	}
+}
+
+// turnAway refuses a run that comes while the proxy drains.
+func (r *run) turnAway(out *stream.Writer) {
+	r.tell(out, r.refusal(contract.Ruling{Refusal: fault(r.life.ctx, errDraining)}))
+}
+
+// enter begins the run's life. It fails when the proxy drains.
+func (r *run) enter() bool {
+	enters := r.life.enter(&r.h.lives, r.req.Context())
+	r.ledger.ctx = r.life.ctx
+	return enters
+}
+
+// returned is deferred: the handler is done with the run. A panic ends this run only, and the
+// client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
+func (r *run) returned(out *stream.Writer) {
+	p := recover()
+	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
+		p = r.recovered(p, out)
+	}
+	if !r.life.detached.Load() {
+		r.leave(out)
+	}
+	if p != nil {
+		panic(p)
+	}
+}
+
+// newRun makes a run of a request that is one. The input is the run's from then on.
+func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
+	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), report: report{started: h.opts.Now()}}
+	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
+	r.log = slog.New(runLog{r})
+	r.claim.ledger, r.claim.log = &r.ledger, r.log
+	r.life.key, r.life.log = r.ledger.key, r.log
+	return r
+}
+
+// recovered ends a run that has panicked. It returns what is to end the client's connection, nil
+// if the client was told.
+func (r *run) recovered(p any, out *stream.Writer) any {
+	r.panicked(p)
+	if r.life.detached.Load() {
+		return r.abort() // the run goes on without this client
+	}
+	told := r.giveUpClaim()
+	if out.Passing() || r.body != nil && r.body.started {
+		return r.abort() // nobody knows where the client's stream stands
+	}
+	r.tell(out, []agui.Event{r.startEvent(), told.Event()})
+	return nil
+}
+
+// abort is the panic that ends the client's connection, as ReverseProxy does: net/http must not
+// try to end such a stream in order. It is nil where no server is there to take it.
+func (r *run) abort() any {
+	if r.req.Context().Value(http.ServerContextKey) == nil {
+		return nil
+	}
+	return http.ErrAbortHandler
+}
+
+// forward sends the first exchange and writes what comes of it to the client.
+func (r *run) forward(out *stream.Writer) {
+	r.claim.begin(&r.exchange.Out)
+	if r.exchange.Out.None {
+		r.body = newBody(r, nil, translate.Unread)
+		r.body.end.None = true
+		r.beginStream(out)
+	} else {
+		r.out, r.ledger.out = out, out
+		r.send(out)
+	}
+	if r.body != nil {
+		r.pump(out)
+	}
+}
+
+// pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which decides how much goes out in
+// a system call; and its flushes come from another goroutine.
+func (r *run) pump(out *stream.Writer) {
+	defer r.body.Close()
+	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
+	for {
+		made, row, last, err := r.body.pull()
+		if err != nil {
+			return
+		}
+		if err := out.Send(made, row, last); err != nil {
+			r.log.Debug("the client is gone", "err", err)
+			if p := r.abort(); p != nil {
+				panic(p)
+			}
+			return
+		}
+	}
+}

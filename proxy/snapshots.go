@@ -1,0 +1,271 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/transcript"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+func (r *run) snapshots() snapshot {
+	var s snapshot
+	s.stateSent, s.anyState, s.messagesSent = r.transcript.Sent()
+	s.list, s.whole = r.transcript.Messages()
+	if s.whole && len(s.list) > 0 {
+		kept := s.list
+		if !r.taken {
+			untaken := r.untaken()
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return untaken[agui.See(agui.ParseMessage(m))] })
+		}
+		s.messages = agui.List(kept)
+	}
+	if s.state, s.stateful = r.transcript.State(); !s.stateful {
+		s.state = nil
+	} else if sameBytes(s.state, r.in.State) {
+		s.state = slices.Clone(s.state) // it lies in the request's body, which goes
+	}
+	return s
+}
+
+// sameBytes says whether two slices are one and the same.
+func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+
+// seen are the messages that count as known from now on: also those that were taken out of the request, for they come
+// again with the next. A message that the backend did not take comes again as a new one.
+func (r *run) seen() []agui.SeenMessage {
+	list := r.transcript.Seen()
+	known := make(map[agui.SeenMessage]bool, len(list))
+	for _, s := range list {
+		known[s] = true
+	}
+	for _, m := range r.came.Messages {
+		if s := agui.See(m); !known[s] {
+			known[s] = true
+			list = append(list, s)
+		}
+	}
+	if !r.taken {
+		untaken := r.untaken()
+		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return untaken[s] })
+	}
+	for n := range list {
+		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
+	}
+	return list
+}
+
+// untaken are the messages that came beside the answers and did not go to the backend.
+func (r *run) untaken() map[agui.SeenMessage]bool {
+	set := map[agui.SeenMessage]bool{}
+	for _, m := range r.fresh {
+		set[agui.See(m)] = true
+	}
+	return set
+}
+
+// appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has not sent whole after
+// its last change, and only what is known whole.
+func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
+	if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
+		events = append(events, stateEvent(s.state))
+	} else if !s.stateful {
+		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
+	}
+	switch {
+	case !s.whole:
+		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
+	case s.messagesSent || len(s.list) == 0:
+	case repeatsID(s.list):
+		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
+	case r.taken:
+		events = append(events, agui.SnapshotEvent(s.messages))
+	default:
+		events = append(events, agui.SnapshotEvent(agui.List(s.list)))
+	}
+	return events
+}
+
+func stateEvent(state json.RawMessage) agui.Event {
+	if state == nil {
+		state = json.RawMessage("null")
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type     agui.Type       `json:"type"`
+		Snapshot json.RawMessage `json:"snapshot"`
+	}{agui.StateSnapshot, state}))
+}
+
+// storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
+// so they go only to one that holds a message of that run; and only if they hold every message of the request, for a
+// MESSAGES_SNAPSHOT deletes what it leaves out.
+func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
+	if r.show == translate.ShowNative {
+		return nil // nothing is made for such a client
+	}
+	known, held := map[string]bool{}, map[agui.SeenMessage]bool{}
+	for _, s := range seen {
+		known[s.ID] = s.ID != ""
+	}
+	var list []json.RawMessage
+	for _, m := range gjson.ParseBytes(messages).Array() {
+		list = append(list, json.RawMessage(m.Raw))
+		held[identity(agui.ParseMessage(json.RawMessage(m.Raw)))] = true
+	}
+	shares, whole := false, len(list) > 0 && !repeatsID(list)
+	for _, m := range r.in.Messages {
+		shares = shares || known[m.ID]
+		whole = whole && held[identity(m)]
+	}
+	var events []agui.Event
+	if shares && agui.HasMembers(state) {
+		events = append(events, stateEvent(state))
+	}
+	if shares && whole {
+		events = append(events, agui.SnapshotEvent(messages))
+	}
+	return events
+}
+
+// repeatsID says whether two messages have one id, see withResultID.
+func repeatsID(list []json.RawMessage) bool {
+	known := make(map[string]bool, len(list))
+	for _, m := range list {
+		id := agui.View(m).Get("id").Str
+		if known[id] && id != "" {
+			return true
+		}
+		known[id] = true
+	}
+	return false
+}
+
+// identity is by what a client tells messages apart: the id; the content where there is none.
+func identity(m agui.Message) agui.SeenMessage {
+	if m.ID != "" {
+		return agui.SeenMessage{ID: m.ID}
+	}
+	return agui.See(m)
+}
+
+// withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with those: a client
+// deletes what a snapshot leaves out, and they would never come again.
+func (r *run) withUntaken(ev agui.Event) agui.Event {
+	if r.taken || len(r.fresh) == 0 || !ev.Valid() {
+		return ev
+	}
+	messages := ev.Get("messages")
+	held := map[agui.SeenMessage]bool{}
+	for _, m := range messages.Array() {
+		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
+	}
+	// All at once: a client may bring very many small ones.
+	var untaken []agui.Message
+	for _, m := range r.fresh {
+		if !held[identity(m)] {
+			untaken = append(untaken, m)
+		}
+	}
+	if len(untaken) == 0 {
+		return ev
+	}
+	list := []byte(agui.MessageList(untaken))
+	if messages.IsArray() && len(held) > 0 {
+		list[0] = ','
+		list = append([]byte(strings.TrimSuffix(messages.Raw, "]")), list...)
+	}
+	out := agui.SetKey(ev.JSON, "messages", list)
+	return ev.With(out)
+}
+
+// keepEnd adds to the result of a claim what the client knows by now.
+func (r *run) keepEnd(result *store.Result) {
+	result.ByArray = r.byArray
+	if result.How != store.Doubtful {
+		kept := r.snapshots()
+		result.Messages, result.State = kept.messages, kept.state
+	}
+	result.Seen = r.seen()
+}
+
+// resumeTranscript is the transcript that a resumed run begins with: the record's messages merged with the request's
+// by id, for a resume may come with fewer (messages: [] is legal) or with new ones.
+func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
+	state := r.in.State
+	if len(gjson.ParseBytes(state).Map()) == 0 && len(p.State) > 0 {
+		state = p.State
+	}
+	var known []agui.Message
+	ids := map[string]bool{}
+	gjson.ParseBytes(p.Messages).ForEach(func(_, m gjson.Result) bool {
+		msg := agui.ParseMessage(json.RawMessage(m.Raw))
+		known = append(known, msg)
+		ids[msg.ID] = true
+		return true
+	})
+	list := known
+	for _, m := range r.in.Messages {
+		if m.ID == "" && len(known) > 0 && p.Knows(agui.See(m)) {
+			continue
+		}
+		if m.ID == "" || !ids[m.ID] {
+			list = append(list, m)
+			ids[m.ID] = true
+		}
+	}
+	t := transcript.New(r.h.opts.TranscriptBytes, list, state)
+	if p.Stripped && !agui.HasMembers(state) {
+		t.ForgetState()
+	}
+	for _, s := range p.Seen {
+		if s.ID != "" && !ids[s.ID] {
+			t.ForgetMessages() // the record could not keep a message that the request does not bring either
+			break
+		}
+	}
+	return t
+}
+
+// withWithheld is a MESSAGES_SNAPSHOT with what the dialect kept from the backend (Out.Withheld). What Holdpoint keeps
+// from a model is none of the client's loss. A message stands behind the nearest one before it that the snapshot has.
+func withWithheld(ev agui.Event, withheld []translate.Withheld) agui.Event {
+	if len(withheld) == 0 || !ev.Valid() {
+		return ev
+	}
+	var list []json.RawMessage
+	at := map[string]int{}
+	for _, m := range ev.Get("messages").Array() {
+		if id := m.Get("id").Str; id != "" {
+			at[id] = len(list)
+		}
+		list = append(list, json.RawMessage(m.Raw))
+	}
+	behind := map[int][]json.RawMessage{} // what is put in, by the place in the list that it stands behind
+	nearest, seen := -1, 0
+	for _, w := range withheld {
+		for _, id := range w.Before[seen:] {
+			if n, ok := at[id]; ok {
+				nearest = n
+			}
+		}
+		seen = len(w.Before)
+		n, there := at[w.Message.ID]
+		switch {
+		case there && !w.Whole:
+			list[n] = agui.SetKey(list[n], "toolCalls", []byte(gjson.GetBytes(w.Message.JSON, "toolCalls").Raw))
+		case !there && w.Whole:
+			behind[nearest] = append(behind[nearest], json.RawMessage(w.Message.JSON))
+			at[w.Message.ID] = nearest
+		}
+	}
+	whole := append([]json.RawMessage{}, behind[-1]...) // of none an empty list, not null
+	for n, m := range list {
+		whole = append(append(whole, m), behind[n]...)
+	}
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MustMarshal(whole)))
+}
