@@ -39,8 +39,11 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message)
 	calls := map[string]agui.AskedCall{} // by their ids
 	approved := map[string]string{}      // the interrupt that a yes is for
 	for n, i := range p.Interrupts {
+		if answers[n].Says == agui.Unclear {
+			answers[n].Says = kit.Says(i, answers[n])
+		}
+		yes := answers[n].Says != agui.Denies
 		for _, c := range i.Calls {
-			yes := !kit.Denies(answers[n])
 			if yes && c.Unknown {
 				return nil, agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
 			}

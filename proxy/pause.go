@@ -117,6 +117,11 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	p.ID = random128()
 	p.From = r.h.clientHash(r.req)
 	r.noteCalls(p.Interrupts)
+	for n := range p.Interrupts {
+		if i := &p.Interrupts[n]; i.Yes == nil && i.No == nil {
+			i.Yes, i.No = kit.Words(*i)
+		}
+	}
 	p.Digest = digestInterrupts(p.Interrupts...)
 	r.noteStood(&p)
 	r.opened = p.ID

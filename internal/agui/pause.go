@@ -26,6 +26,11 @@ type Interrupt struct {
 	// Keys are what a reply in a message may name to answer this question, beside ID. nil: no message
 	// answers it. Only a dialect that reads answers in messages sets them.
 	Keys []string `json:"keys,omitempty"`
+	// Yes and No are the payloads of a plain approval and of a plain denial. nil: there is none, for
+	// it is a free question, or the backend has no such word. A dialect sets them where the published
+	// schema does not tell; else proxy reads them from that.
+	Yes json.RawMessage `json:"yes,omitempty"`
+	No  json.RawMessage `json:"no,omitempty"`
 	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets
 	// them where they are not the one that Object names: a question about several calls, or a call
 	// that is not in the stream. Else proxy takes that one from the transcript. Empty: not known,
@@ -266,4 +271,17 @@ type Answer struct {
 	// Message is the message of the request that carries the answer, the zero value if none does.
 	// It is no new input, and Request.Input comes without it.
 	Message SeenMessage `json:"-"`
+	// Says is what the answer means. It is not stored, for the question tells it anew.
+	Says Meaning `json:"-"`
 }
+
+// A Meaning is what an answer says to a question.
+type Meaning int
+
+// Unclear counts as a yes wherever something is refused to a yes: only a clear no is free. Approves
+// is a plain yes of the question's own. Denies is a clear no: no backend carries anything out for it.
+const (
+	Unclear Meaning = iota
+	Approves
+	Denies
+)

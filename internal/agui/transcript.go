@@ -41,4 +41,5 @@ type Call struct {
 	Parent   string // parentMessageId
 	Ended    bool
 	Answered bool // a result was seen
+	Fresh    bool // it began in this run's stream
 }

@@ -61,7 +61,7 @@ func (s *shown) add(ev agui.Event) {
 			}
 		}
 	case agui.CallStart:
-		s.call(agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str})
+		s.call(agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str, Fresh: true})
 	case agui.CallArgs:
 		if call != nil {
 			call.Args += ev.Get("delta").Str

@@ -320,7 +320,7 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	name := textOf(v[callName])
 	if c := t.callByID[id]; c != nil {
 		t.describe(&c.meta, meta)
-		c.from, c.latest = len(c.args), name
+		c.from, c.latest, c.Fresh = len(c.args), name, true
 		return
 	}
 	parent := textOf(v[callParent])
@@ -336,7 +336,7 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 		t.byID[parent] = m
 		t.keep(m)
 	}
-	c := &call{Call: agui.Call{ID: id, Name: name, Parent: parent}, lost: t.full}
+	c := &call{Call: agui.Call{ID: id, Name: name, Parent: parent, Fresh: true}, lost: t.full}
 	t.addCall(m, c)
 	t.describe(&c.meta, meta)
 }

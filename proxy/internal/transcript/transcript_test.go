@@ -278,3 +278,19 @@ func processorTime(t *testing.T) time.Duration {
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
+
+// TestFreshCalls: a call is of this run if its stream began it, also under an id of the history's.
+func TestFreshCalls(t *testing.T) {
+	history := agui.ParseMessage([]byte(`{"id":"m","role":"assistant","toolCalls":[` +
+		`{"id":"old","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"again","type":"function","function":{"name":"f","arguments":"{}"}}]}`))
+	tr := New(1<<20, []agui.Message{history}, nil)
+	for _, id := range []string{"again", "new"} {
+		tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"f"}`)))
+		tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`)))
+	}
+	for _, c := range tr.Calls() {
+		if c.Fresh != (c.ID != "old") {
+			t.Errorf("%s: fresh %v", c.ID, c.Fresh)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// decisionKeys are the members by which a published schema asks for a yes or a no.
+var decisionKeys = []string{"approved", "accepted", "confirmed"}
+
+// Words are the payloads of a plain approval and a plain denial, as the question's published schema
+// has them: an object in which one of the usual members is a boolean, and nothing else is required.
+// nil: the schema does not ask for a yes or a no.
+func Words(i agui.Interrupt) (yes, no json.RawMessage) {
+	schema := gjson.ParseBytes(i.Schema())
+	for _, key := range decisionKeys {
+		required := schema.Get("required").Array()
+		if schema.Get("type").Str != "object" || len(required) > 1 || len(required) == 1 && required[0].Str != key {
+			continue
+		}
+		member := schema.Get("properties." + key)
+		if member.Get("type").Str != "boolean" || member.Get("const").Exists() || member.Get("enum").Exists() {
+			continue
+		}
+		return json.RawMessage(`{"` + key + `":true}`), json.RawMessage(`{"` + key + `":false}`)
+	}
+	return nil, nil
+}
+
+// Says is what an answer means, by its status and the question's own words. A no is clear only if it
+// says nothing else; a yes may have more members, such as a comment.
+func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
+	switch {
+	case Denies(a), len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
+		return agui.Denies
+	case contains(a.Payload, i.Yes):
+		return agui.Approves
+	}
+	return agui.Unclear
+}
+
+// contains says whether a payload is a word of the question's, or an object with all its members.
+func contains(payload, word json.RawMessage) bool {
+	if len(word) == 0 || len(payload) == 0 {
+		return false
+	}
+	said, want := gjson.ParseBytes(payload), gjson.ParseBytes(word)
+	if !said.IsObject() || !want.IsObject() {
+		return bytes.Equal(agui.Canonical(payload), agui.Canonical(word))
+	}
+	has := true
+	want.ForEach(func(k, v gjson.Result) bool {
+		found := Members(said, k.Str) // in whatever spelling, and each of them
+		has = len(found) > 0
+		for _, one := range found {
+			has = has && bytes.Equal(agui.Canonical([]byte(one.Raw)), agui.Canonical([]byte(v.Raw)))
+		}
+		return has
+	})
+	return has
+}
