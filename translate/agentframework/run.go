@@ -11,6 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange: it takes out of the stream by what the framework asks, and repairs what clients fail on.
 type run struct {
 	d *Dialect

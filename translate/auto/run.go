@@ -23,6 +23,8 @@ const (
 	maxOpen  = 4096
 )
 
+var _ translate.Passer = (*run)(nil)
+
 // A run passes a stream on until a dialect claims it.
 type run struct {
 	d *Dialect

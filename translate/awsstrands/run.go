@@ -11,6 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange. All that is Strands' stands in the terminal event.
 type run struct {
 	d    *Dialect

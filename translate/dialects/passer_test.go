@@ -61,7 +61,11 @@ func TestWhatPasses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p := run.(translate.Passer)
+		p, ok := run.(translate.Passer)
+		if !ok {
+			t.Logf("%s: its run is no Passer, so it is shown every event: that is slower", name)
+			continue
+		}
 		for _, one := range bulk {
 			// The .NET host says in rawEvent of any event of a call what it asks, and LangGraph in RAW which calls run at once.
 			want := one != agui.CallArgs || name != agentframework.Name
@@ -146,8 +150,9 @@ func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool)
 	for n := range p.sides {
 		s := &p.sides[n]
 		s.seen = newShown(r.Input, s.seen)
-		r.Transcript = s.seen
-		_, run, err := s.dialect.Begin(r)
+		own := *r
+		own.Transcript = s.seen
+		_, run, err := s.dialect.Begin(&own)
 		if err != nil {
 			return res, false
 		}

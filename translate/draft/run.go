@@ -25,6 +25,8 @@ func formOf(p agui.Pause) form {
 	return kept.Form
 }
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange. All that is a draft's stands in the terminal event.
 type run struct {
 	d    *Dialect

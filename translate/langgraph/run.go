@@ -14,6 +14,8 @@ import (
 // startNode is the step by which Python's adapter shows that a graph runs from its beginning.
 const startNode = "__start__"
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange. It holds the CUSTOM on_interrupt events until the end, because no client may learn of
 // a question before it is saved, and counts what else there was.
 type run struct {

@@ -11,6 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange. Nothing is looked at before its end.
 type run struct {
 	d      *Dialect

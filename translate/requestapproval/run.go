@@ -19,6 +19,8 @@ const (
 	maxCalls = 64
 )
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange: it holds the frames of calls that may be requests until each of them has ended, and
 // renames those that are. A client that is shown the backend's own form gets everything as it comes.
 type run struct {

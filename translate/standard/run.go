@@ -14,6 +14,8 @@ import (
 // longer meant something else by it.
 const maxHeld = 1 << 20
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates one exchange. The outcome is in the terminal event, but some backends (Mastra, CrewAI) announce the
 // pause by a CUSTOM on_interrupt before it: no client may learn of a question before it is saved, so that event is held,
 // and what follows it too, for the order is the backend's.

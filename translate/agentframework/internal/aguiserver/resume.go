@@ -206,6 +206,8 @@ func continues(in agui.RunInput) bool {
 	return false
 }
 
+var _ translate.Passer = (*run)(nil)
+
 // A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an error may have come
 // before or behind the tool.
 type run struct {
