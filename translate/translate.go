@@ -1,8 +1,8 @@
-// Package translate is the seam between Holdpoint and the ways in which backends pause: a Dialect for each family,
-// one folder each, listed in translate/dialects.
+// Package translate is the seam between Holdpoint and the ways in which backends pause. Each family
+// of backends has a Dialect in a folder of its own. translate/dialects lists them.
 //
-// It knows nothing of HTTP, of the store or of the interrupt contract; those are proxy's. A dialect sees events and
-// answers, and is the only place that knows its backend's shapes.
+// It knows nothing of HTTP, of the store or of the interrupt contract. proxy knows those. A dialect
+// sees events and answers, and is the only place that knows its backend's shapes.
 package translate
 
 import (
@@ -12,55 +12,67 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Dialect knows how one family of backends pauses a run and how it is told to go on. It holds no per-run state and
-// is safe for concurrent use.
+// A Dialect knows how one family of backends pauses a run, and how it is told to go on. It holds no
+// state of a run and is safe for concurrent use.
 type Dialect interface {
 	// Name is what HOLDPOINT_DIALECT and the records call it.
 	Name() string
-	// Answers reads the answers out of a request, from resume or from the backend's own form, aliases applied.
-	// Pure; called before admission for every run. p is the pause whose ids the request names, open or ended; else the
-	// open one; else the one that ended last; else a pause without ID, and a native answer comes back with its native
-	// id (or "" if it names none) for admit to refuse. No answers in the request: nil. An error is an *agui.RunError.
-	// It need not check that answers cover the pause; admit does.
+	// Answers reads the answers out of a request, from resume or from the backend's own form, with
+	// aliases applied. It is pure. proxy calls it for every run, before it judges the request.
+	// Without answers it returns nil. An error is an *agui.RunError. It need not check that the
+	// answers cover the pause, because the contract does.
+	//
+	// p is the first of these that there is: the pause whose ids the request names, open or ended;
+	// the open pause; the pause that ended last; a pause without ID. In the last case a native
+	// answer comes back with its native id, or with "" if it names none, and the contract refuses
+	// it.
 	Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
-	// Begin is called for every run that is admitted. It returns what to send and the translation of what comes back.
-	// An error, an *agui.RunError, refuses the run before the claim; nothing was sent then. Nobody writes into r: who wants
-	// it otherwise copies it (Request.With, Request.Plain).
+	// Begin is called for every run that is admitted. It returns what to send, and the translation
+	// of what comes back. An error, an *agui.RunError, refuses the run before the claim, and
+	// nothing was sent then. Nobody writes into r. Whoever needs another request copies it
+	// (Request.With, Request.Plain).
 	Begin(r *Request) (Out, Run, error)
 }
 
-// A Signer is a Dialect that recognises its backend in a stream that nobody has claimed yet. Only auto asks, and only in
-// runs without answers.
+// A Signer is a Dialect that recognises its backend in a stream that nobody has claimed yet. Only
+// auto asks it, and only in runs without answers.
 //
-// A claim at the terminal event is late: the Run that Begin then makes has seen RUN_STARTED and nothing else, and learns of
-// the stream from the transcript (Call.Fresh) and from End. Who has to see all of it is an Early.
+// A claim at the terminal event is late. The Run that Begin then makes has seen RUN_STARTED and
+// nothing else. It learns of the stream from the transcript (Call.Fresh) and from End. A dialect
+// that must see the whole stream is an Early.
 type Signer interface {
-	// Sign says whether the event is this dialect's. Pure. It is asked about CUSTOM events, MESSAGES_SNAPSHOT and the
-	// terminal event. r is the request; its Transcript has the stream so far.
+	// Sign says whether the event is this dialect's. It is pure. auto asks it about CUSTOM events,
+	// MESSAGES_SNAPSHOT and the terminal event. r is the request; its Transcript has the stream so
+	// far.
 	Sign(ev agui.Event, r *Request) bool
 }
 
-// A CallSigner is a Dialect that recognises its backend by a tool call that the request does not declare. auto holds the
-// events of the call until every CallSigner has said No, or one says Mine.
+// A CallSigner is a Dialect that recognises its backend by a tool call that the request does not
+// declare. auto holds the events of the call until every CallSigner has said No, or one says Mine.
 type CallSigner interface {
-	// SignCall is asked about the call's own events; behind an END at which it said Hold, about the next event; and about
-	// the terminal event, beside every call that is held. Pure. c is the call as far as it came, ev included. Its ID is ""
-	// at an END whose call never began.
+	// SignCall is pure. auto asks it
+	//
+	//   - about the call's own events;
+	//   - about the event behind an END at which it said Hold;
+	//   - about the terminal event, once for every call that is held.
+	//
+	// c is the call as far as it came, ev included. Its ID is "" at an END whose call never began.
 	SignCall(ev agui.Event, c agui.Call, r *Request) Verdict
 }
 
-// A Verdict is the word of a CallSigner.
+// A Verdict is what a CallSigner says.
 type Verdict int
 
-// No: not mine. Hold: wait for the end of this tool call; at its END, for the event that directly follows; at that one, for
-// the end of the run, and all that comes until then waits too. Mine: the stream is this dialect's from here on.
+// No: the call is not mine. Hold: wait for the end of this tool call; at its END, for the event
+// that follows directly; at that event, for the end of the run. Everything that comes meanwhile
+// waits too. Mine: the stream is this dialect's from here on.
 const (
 	No Verdict = iota
 	Hold
 	Mine
 )
 
-// Show is what a client is told of a pause, HOLDPOINT_CLIENT.
+// Show is how a client is told of a pause, HOLDPOINT_CLIENT.
 type Show int
 
 // ShowOutcome: the outcome alone. ShowBoth: a CUSTOM on_interrupt beside it. ShowNative: the backend's own form, and
@@ -73,32 +85,38 @@ const (
 
 // A Request is one admitted run.
 type Request struct {
-	// Input is the client's, already without the messages that carry the answers or, as CopilotKit's, repeat them. Came are
-	// all messages that the client sent: it has them, and what they have an id for is not new.
+	// Input is the client's request. Messages that carry the answers, or repeat them as
+	// CopilotKit's do, are taken out. Came are all messages that the client sent, those included. A
+	// message with an id of one of them is not new.
 	Input agui.RunInput
 	Came  []agui.Message
 	Show  Show
 	// Transcript is live: it grows with the stream. A Run may keep it.
 	Transcript agui.Transcript
-	// Pause and Answers are set on a resume: the pause to go on with (its ID is not "") and answers that cover it
-	// exactly, each once, in the pause's order, every payload valid against its schema unless marked Own.
+	// Pause and Answers are set on a resume. Pause is the pause to go on with, and its ID is not
+	// "". Answers cover it exactly: each question once, in the pause's order. Every payload is
+	// valid against its schema, unless the answer is marked Own.
 	Pause   agui.Pause
 	Answers []agui.Answer
-	// New are the messages beside the answers that the record lacks; empty but on a resume.
+	// New are the messages beside the answers that the record does not have. It is empty except on
+	// a resume.
 	New []agui.Message
-	// Ended are the earlier pauses of the thread that the record still keeps, however they ended, newest first: what they
-	// asked may stand in the history without an answer. Their Failed is set. A foreign dialect is also told of those that failed
-	// of which nothing else is kept: they have no Interrupts.
+	// Ended are the earlier pauses of the thread that the record still keeps, newest first, however
+	// they ended. What they asked may stand in the history without an answer. Their Failed is set.
+	// A Foreign is also told of failed pauses of which the record keeps nothing else. Those have no
+	// Interrupts.
 	Ended []agui.Pause
-	// Valid judges a payload (nil is null) by a responseSchema, as admit did for the client's answers: for what a
-	// dialect itself makes of a cancelled one. nil judges nothing.
+	// Valid judges a payload by a responseSchema, as the contract did for the client's answers. A
+	// nil payload is null. It is for what a dialect itself makes of a cancelled answer. A nil Valid
+	// judges nothing.
 	Valid func(schema, payload json.RawMessage) error
-	// Passed says whether the client was shown the call on this thread in a stream that nobody claimed, and without a result: it
-	// is the client's to answer. nil: none was.
+	// Passed says whether the client was shown the call on this thread in a stream that nobody
+	// claimed, and without a result. The client may then answer it. A nil Passed says that there
+	// was no such call.
 	Passed func(call string) bool
 }
 
-// Plain is a copy of the request as that of a run without answers.
+// Plain is a copy of the request as a run without answers.
 func (r *Request) Plain() *Request {
 	plain := *r
 	plain.Pause, plain.Answers, plain.New = agui.Pause{}, nil, nil
@@ -119,65 +137,74 @@ type Out struct {
 	Header  map[string][]string // canonical names; set on top of the client's
 	Body    []byte              // nil: the client's
 	Resumes bool                // it carries the answers: only such an exchange can be in doubt
-	// TakesNew says that Request.New travel in it, all but Left. Of what did not travel proxy tells MESSAGES_NOT_TAKEN if the run
-	// pauses again.
+	// TakesNew says that the messages of Request.New travel in it, except those in Left. If the run
+	// pauses again, proxy tells MESSAGES_NOT_TAKEN for the messages that did not travel.
 	TakesNew bool
 	Left     []agui.Message
-	// ReadOn says that the answer is read to its end though the client has left, as that of an exchange with answers always
-	// is: the backend pauses all the same, and what it asks must be kept; or it takes a hang-up badly.
+	// ReadOn says that the answer is read to its end although the client has left, as the answer of
+	// an exchange with answers always is. It is for a backend that pauses all the same, so that its
+	// question is kept, and for one that takes a hang-up badly.
 	ReadOn bool
 	None   bool // nothing is sent: RUN_STARTED and Run.End follow at once
-	// Withheld are messages of the client's that Body lacks, in the client's order. A backend that sends its history back
-	// lacks them too, and a client deletes what a snapshot leaves out: proxy puts them back into the snapshots.
+	// Withheld are messages of the client that Body lacks, in the client's order. A backend that
+	// sends its history back lacks them too, and a client deletes what a snapshot leaves out. So
+	// proxy puts them back into the snapshots.
 	Withheld []Withheld
 }
 
-// A Withheld is a message that a client has and the backend was not sent, or not with all its calls.
+// A Withheld is a message that a client has and that the backend was not sent, or not with all its
+// calls.
 type Withheld struct {
 	Message agui.Message // as the client has it
 	Calls   []string     // those of its calls that were not sent
 	Whole   bool         // nothing of it was sent
-	// Before are the ids of the messages before it. That of an earlier Withheld is the beginning of it.
+	// Before are the ids of the messages before it. The Before of an earlier Withheld is the
+	// beginning of it.
 	Before []string
 }
 
-// A Run translates one exchange. Its methods are called from one goroutine, Event in order, End once and always.
+// A Run translates one exchange. Its methods are called from one goroutine: Event in order, End
+// once and always.
 type Run interface {
-	// Event is called for every event but the terminal one. It calls emit for what the client is to see: the event
-	// itself, another, several, none. ev is valid during the call, and what is emitted during that of emit; Clone what is kept.
-	// An error ends the client's run.
+	// Event is called for every event except the terminal one. It calls emit for what the client is
+	// to see: the event itself, another, several, or none. ev is valid during the call. An emitted
+	// event must be valid during the call of emit. Clone what you keep. An error ends the client's
+	// run.
 	Event(ev agui.Event, emit func(agui.Event)) error
-	// End is called with how the exchange ended. An error is told as RUN_ERROR.
+	// End is told how the exchange ended. An error is told as RUN_ERROR.
 	End(e End) (Result, error)
 }
 
-// A Finder is a Dialect that finds out which dialect a backend speaks, and says so in Result.Spoke. What
-// a backend speaks behind a Dialect that is none is known from the start.
+// A Finder is a Dialect that finds out which dialect a backend speaks. It says so in Result.Spoke.
+// Behind any other Dialect it is known from the start.
 type Finder interface {
 	Dialect
-	// Finds says whether the named dialect is one of those that it may find.
+	// Finds says whether it may find the named dialect.
 	Finds(dialect string) bool
 }
 
-// A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI, which Holdpoint passes untranslated.
+// A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI. Holdpoint passes
+// that protocol untranslated.
 type Hinter interface {
-	// Hint is what an operator is to know about requests to the path, "" for nothing. It is logged once.
+	// Hint is what an operator should know about requests to the path, and "" for nothing. It is
+	// logged once.
 	Hint(path string) string
 }
 
-// A Taker is a Dialect whose backends take less than RunAgentInput for a run or an answer: a body that Holdpoint would let pass
-// as somebody else's.
+// A Taker is a Dialect whose backends take less than a RunAgentInput for a run or an answer.
+// Holdpoint would let such a body pass as a request of another API.
 type Taker interface {
-	// Takes says why a JSON object that is no run must not reach a backend of the dialect, "" if it may. spoken is the dialect
-	// that its path was seen to speak, "" if nobody knows.
+	// Takes says why a JSON object that is not a run must not reach a backend of the dialect, and
+	// "" if it may. spoken is the dialect that its path was seen to speak, and "" if nobody knows.
 	Takes(object []byte, spoken string) (why string)
 }
 
-// An Early is a Dialect whose Run must see a stream from its first event, while what tells that the stream is this dialect's
-// comes late.
+// An Early is a Dialect whose Run must see a stream from its first event, although the event that
+// shows its backend comes late.
 type Early interface {
-	// Early is the Run of an ordinary run that nobody has claimed, a Passer. It is shown all that passes but CUSTOM events, emits each as
-	// it came, and goes on in the place of Begin's if the dialect claims the stream; else its End is not called.
+	// Early is the Run of an ordinary run that nobody has claimed. It is a Passer. It is shown
+	// everything that passes except CUSTOM events, and emits each event as it came. If the dialect
+	// claims the stream, it goes on in the place of Begin's Run. If not, its End is not called.
 	Early(r *Request) Run
 }
 
@@ -232,17 +259,18 @@ type Disarmer interface {
 	Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput
 }
 
-// A Passer is a Run that says what it does not look at, so that a row of such events goes on without being shown to it one by
-// one. A Run that is none is shown everything.
+// A Passer is a Run that says which events it does not look at. A row of such events goes on
+// without being shown to it one by one. Any other Run is shown everything.
 type Passer interface {
-	// Passes says whether Event would emit each event of the type as it came and learn nothing from it, until it is called
-	// with an event of another type. Unknown is one type: all that agui does not list, and what proxy has found opaque. false
-	// where it depends on the event. It is not asked about terminal events, and does not allocate.
+	// Passes says whether Event would emit each event of the type as it came and learn nothing from
+	// it, until Event is called with an event of another type. It returns false if that depends on
+	// the event. Unknown is one type: everything that agui does not list, and what proxy has found
+	// opaque. proxy does not ask it about terminal events. It does not allocate.
 	Passes(t agui.Type) bool
 }
 
-// End is how an exchange ended: exactly one of Event, Status, None or the rest (the stream ended without a terminal
-// event, by a cut or cleanly).
+// End is how an exchange ended. Exactly one of Event, Status and None is set, or none of them: then
+// the stream ended without a terminal event, by a cut or cleanly.
 type End struct {
 	Event  agui.Event // the terminal event, if its Type is set
 	Status int        // of an answer that is no event stream: a non-2xx, or a 2xx of another media type
@@ -251,22 +279,24 @@ type End struct {
 	None   bool       // nothing was sent
 }
 
-// A Result says how the exchange ended. proxy saves first and tells then: Before, the pause's native events if they
-// are shown, snapshots, Finish.
+// A Result says how the exchange ended. proxy saves first and tells then, in this order: Before,
+// the pause's own events if they are shown, snapshots, Finish.
 type Result struct {
 	Before []agui.Event // what was held back
-	// Finish is the terminal event; for a pause RUN_FINISHED without outcome, which proxy writes with the ids that it
-	// mints. Zero: proxy ends the run by what it saw (RUN_ERROR where no terminal event came).
+	// Finish is the terminal event. For a pause it is RUN_FINISHED without an outcome; proxy writes
+	// the outcome with the ids that it makes. If it is zero, proxy ends the run by what it saw,
+	// with RUN_ERROR if no terminal event came.
 	Finish agui.Event
 	// Asked is the pause, if it has Interrupts.
 	Asked Asked
-	// Fate is what became of the answers, where the run did not pause. Next, else the pause, else Fate decides.
+	// Fate is what became of the answers if the run did not pause. Next decides first, then the
+	// pause, then Fate.
 	Fate Fate
-	// Spoke is the dialect that a Finder has found in the stream: that of the pause if it paused, and of the route from
-	// then on. "" where there is nothing new to say.
+	// Spoke is the dialect that a Finder has found in the stream. It is the dialect of the pause if
+	// the run paused, and of the route from then on. It is "" if there is nothing new to say.
 	Spoke string
-	// Untaken are messages of a run without answers that the backend did not take, since it was waiting already: they are
-	// new input still when they come with the answers.
+	// Untaken are messages of a run without answers that the backend did not take, because it was
+	// waiting already. They still count as new input when they come with the answers.
 	Untaken []agui.Message
 	Next    *Exchange // one more in the same client run and claim; this end and the next RUN_STARTED are not told
 }
@@ -274,15 +304,18 @@ type Result struct {
 // Warn tells an operator something.
 type Warn func(msg string, args ...any)
 
-// Asked is a pause as a dialect gives it. proxy makes the ids, saves it and tells it; all it holds is proxy's from then on.
+// Asked is a pause as a dialect gives it. proxy makes the ids, saves the pause and tells it.
+// Everything that it holds belongs to proxy from then on.
 type Asked struct {
 	Interrupts []agui.Interrupt
 	Private    json.RawMessage // comes back as Request.Pause.Private
-	// Sticky says that the backend keeps the first answer to a question, and replays it whenever the question comes back.
+	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
+	// the question comes back.
 	Sticky bool
-	// Own are the events by which the backend itself announced the pause, and OwnFinish is its own terminal event. proxy
-	// tells them where the client is shown the backend's form, and to one that asks again. A dialect whose form is not
-	// on_interrupt sets them for such a client only (ShowNative).
+	// Own are the events by which the backend itself announced the pause. OwnFinish is its own
+	// terminal event. proxy tells them if the client is shown the backend's form, and to a client
+	// that asks again. A dialect whose form is not on_interrupt sets them for such a client only
+	// (ShowNative).
 	Own       []json.RawMessage
 	OwnFinish json.RawMessage
 	// Shown says that Own went out in its place already.
@@ -299,9 +332,10 @@ func (a Asked) Pause(dialect string) agui.Pause {
 // Fate is what became of the answers that were sent. It says nothing of a run without answers.
 type Fate int
 
-// Finished: the run ended as Finish says. Untouched: the run error in Finish certainly means that the backend did nothing,
-// and the claim is given back. Lost: the backend does not know the question any more (BACKEND_LOST_INTERRUPT). InDoubt: the
-// stream does not tell whether what was approved was carried out (RESUME_IN_DOUBT).
+// Finished: the run ended as Finish says. Untouched: the run error in Finish certainly means that
+// the backend did nothing, so the claim is given back. Lost: the backend does not know the question
+// any more (BACKEND_LOST_INTERRUPT). InDoubt: the stream does not tell whether what was approved
+// was carried out (RESUME_IN_DOUBT).
 const (
 	Finished Fate = iota
 	Untouched
@@ -309,7 +343,7 @@ const (
 	InDoubt
 )
 
-// An Exchange is one request to the backend and the translation of its answer.
+// An Exchange is one request to the backend, and the translation of its answer.
 type Exchange struct {
 	Out Out
 	Run Run
