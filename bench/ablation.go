@@ -24,8 +24,8 @@ const (
 
 var switchLine = regexp.MustCompile(`(?m)^\t(\w+) += false\b`)
 
-// A costing is what a scenario costs a target: CPU time for what the scenario is made of, or memory of a
-// stream.
+// A costing is what a scenario costs a target: CPU time for what the scenario is made of, or memory
+// of a stream.
 type costing struct {
 	scenario string
 	fresh    bool // the target is started for it, and its memory is what counts

@@ -23,8 +23,8 @@ type scenario struct {
 	measure func(b *bench) error
 }
 
-// scenarios are all, in the order in which they are measured. A group has one word in front of its names, by which it is
-// asked for as a whole.
+// scenarios are all, in the order in which they are measured. A group has one word in front of its
+// names, by which it is asked for as a whole.
 func scenarios() []scenario {
 	list := []scenario{
 		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunked(1, true)) }},
@@ -151,7 +151,8 @@ func (b *bench) wanted(k kind) bool {
 	return len(b.settings.only) == 0 || slices.Contains(b.settings.only, base)
 }
 
-// targets starts those of the kinds that are wanted, once. One that this machine cannot have is left out and said so.
+// targets starts those of the kinds that are wanted, once. One that this machine cannot have is
+// left out and said so.
 func (b *bench) targets(list []kind) ([]*target, error) {
 	var up []*target
 	for _, k := range list {
@@ -193,7 +194,8 @@ func (b *bench) scaled(n int, share float64) int {
 	return max(int(float64(n)*b.settings.scale*share), 1)
 }
 
-// shuffled measures each target once in each round, in another order each time, after a round that does not count.
+// shuffled measures each target once in each round, in another order each time, after a round that
+// does not count.
 func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, counts bool) error) error {
 	for n := range rounds + 1 {
 		for _, i := range rand.Perm(len(list)) {
@@ -205,7 +207,8 @@ func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, cou
 	return nil
 }
 
-// settled is how long a target gets for what it does after the last byte, before its CPU time is read.
+// settled is how long a target gets for what it does after the last byte, before its CPU time is
+// read.
 const settled = 10 * time.Millisecond
 
 // spent is the CPU time that a target uses for something; zero for the direct way.

@@ -8,7 +8,8 @@ import (
 const (
 	streams     = 4       // at once
 	blastFrames = 200_000 // of each
-	// usualFrames is a run of a size that people have: some 2 MB, of which all is kept for snapshots by default.
+	// usualFrames is a run of a size that people have: some 2 MB, of which all is kept for
+	// snapshots by default.
 	usualFrames = 10_000
 	readBuffer  = 64 << 10
 )
@@ -103,7 +104,8 @@ func (o order) size() float64 {
 	return float64(total)
 }
 
-// tabulate puts a load into a table, with ratios to the two ReverseProxies where they were measured.
+// tabulate puts a load into a table, with ratios to the two ReverseProxies where they were
+// measured.
 func (b *bench) tabulate(l load, got rates, list []*target) {
 	b.report.title("%s", l.title)
 	var rows [][]string
@@ -182,7 +184,8 @@ func (b *bench) mixedCRLF() error {
 	return err
 }
 
-// mixed is what is not text alone, by auto and with the dialect named. The ratios of the blast must hold within a tenth.
+// mixed is what is not text alone, by auto and with the dialect named. The ratios of the blast must
+// hold within a tenth.
 func (b *bench) mixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)
 	for _, k := range list {

@@ -95,7 +95,8 @@ func TestCheckerSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Holdpoint sends a comment to a client that hears nothing else. It stands between frames, and it is no frame.
+// Holdpoint sends a comment to a client that hears nothing else. It stands between frames, and it
+// is no frame.
 func TestHeartbeatsOfHoldpoint(t *testing.T) {
 	frames := strings.SplitAfter(whole(sample(), asTold), "\n\n")
 	stream := strings.Join(frames, ": holdpoint\n\n")

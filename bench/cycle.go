@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// cycles runs pauses and resumes, and as many plain runs through another process of the same binary: what the contract
-// costs is the difference. The backend asks by AG-UI's outcome, and then as LangGraph does.
+// cycles runs pauses and resumes, and as many plain runs through another process of the same
+// binary: what the contract costs is the difference. The backend asks by AG-UI's outcome, and then
+// as LangGraph does.
 func (b *bench) cycles(threads, each int) error {
 	for _, k := range proxies(false) {
 		if k.form != asTold || !b.wanted(k) {
@@ -56,8 +57,8 @@ func (b *bench) rhythm(k kind, asking string, threads, each int) error {
 	return nil
 }
 
-// beat does something many times on each thread, and returns its CPU time in µs and the memory in MiB after a fifth of it
-// and at the end.
+// beat does something many times on each thread, and returns its CPU time in µs and the memory in
+// MiB after a fifth of it and at the end.
 func (b *bench) beat(t *target, threads, each int, do func(c *client, thread string) error) (cost float64, memory [2]float64, err error) {
 	c := b.client(4 << 10)
 	defer c.close()

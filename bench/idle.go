@@ -55,7 +55,8 @@ type wait struct {
 	row   []string
 }
 
-// waiting measures n streams that wait: for each its memory, what is left of a burst, and what when all have ended.
+// waiting measures n streams that wait: for each its memory, what is left of a burst, and what when
+// all have ended.
 func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 	err = b.fresh(k, func(t *target) error {
 		before, err := b.warm(t)
@@ -165,7 +166,8 @@ func (r rest) String() string {
 	return fmt.Sprintf("%s after %s", short3(float64(r.rss)/mb), r.after.Round(time.Second))
 }
 
-// back waits until the memory is at a limit again, or until the time is over. Where it need not come back it is read once.
+// back waits until the memory is at a limit again, or until the time is over. Where it need not
+// come back it is read once.
 func (b *bench) back(t *target, limit int, must bool) (r rest, err error) {
 	begin := time.Now()
 	b.sleep(calm)

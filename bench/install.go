@@ -80,7 +80,8 @@ func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	return start(ctx, name, address, os.Environ(), nil, binary, "-p", dir, "-c", conf, "-e", "stderr")
 }
 
-// findNginx is nginx, of the machine or unpacked from Debian's package: installed, that would start a server of its own.
+// findNginx is nginx, of the machine or unpacked from Debian's package: installed, that would start
+// a server of its own.
 func findNginx(ctx context.Context) (string, error) {
 	unpacked := filepath.Join(cache, "nginx", "usr", "sbin", "nginx")
 	for _, path := range []string{"nginx", "/usr/sbin/nginx", unpacked} {
@@ -144,7 +145,8 @@ func installNode(ctx context.Context) error {
 	return os.WriteFile(marker, lock, 0o644)
 }
 
-// unavailable says that a target cannot be had on this machine. The table is then made without it, and says so.
+// unavailable says that a target cannot be had on this machine. The table is then made without it,
+// and says so.
 type unavailable struct{ error }
 
 // insist runs a command that uses the network up to three times.

@@ -61,7 +61,8 @@ func (o order) input(more string) []byte {
 	return fmt.Appendf(body, `{"id":"u-%s","role":"user","content":"Clean up the reports"}],"tools":[],"context":[],"forwardedProps":{}%s}`, message, more)
 }
 
-// paragraph is what a message of the history says, as JSON has it: a paragraph of a person's, or of a model's.
+// paragraph is what a message of the history says, as JSON has it: a paragraph of a person's, or of
+// a model's.
 var paragraph = strings.Repeat(`The reports of \"Q3\" lie in two folders; the drafts among them are older than a month.\n\n`, 11)
 
 // post sends a run and returns the body of its answer, which must be an event stream.
@@ -92,7 +93,8 @@ type result struct {
 	rest   []byte        // the end of a run that paused, where Holdpoint told it
 }
 
-// stream runs an order through a target and compares what comes. progress, which may be nil, hears of the frames so far.
+// stream runs an order through a target and compares what comes. progress, which may be nil, hears
+// of the frames so far.
 func (c *client) stream(ctx context.Context, t *target, ord order, more string, progress func(frames int)) (result, error) {
 	ord = c.order(ord)
 	s, err := ord.make()

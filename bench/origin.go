@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// An origin is the backend: it answers a run with the script that the query asks for. What it sends is made before it is
-// sent, and goes straight to the connection, so that it is never what limits a measurement.
+// An origin is the backend: it answers a run with the script that the query asks for. What it sends
+// is made before it is sent, and goes straight to the connection, so that it is never what limits a
+// measurement.
 type origin struct {
 	mux *http.ServeMux
 
@@ -137,8 +138,8 @@ func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
 	w.Write(parts[2].bytes)
 }
 
-// hold sends the head of a script and waits at the gate: for a burst of the block, after which it waits again, or for the
-// end.
+// hold sends the head of a script and waits at the gate: for a burst of the block, after which it
+// waits again, or for the end.
 func (o *origin) hold(w http.ResponseWriter, r *http.Request) {
 	ord, s, err := asked(r)
 	if err != nil {

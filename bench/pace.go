@@ -147,7 +147,8 @@ func (b *bench) pacing() error {
 		if !counts {
 			return nil
 		}
-		// In a process of its own each time: which processor its threads come to lie on decides more than what they do.
+		// In a process of its own each time: which processor its threads come to lie on decides
+		// more than what they do.
 		return b.fresh(t.kind, func(t *target) error { return b.pace(t, frames, got[t.name]) })
 	})
 	if err != nil {

@@ -27,7 +27,8 @@ type process struct {
 // startTime is how long a process may take until it listens.
 const startTime = 30 * time.Second
 
-// start runs a command. told finds the address in a line of its output; nil: it listens on the address given.
+// start runs a command. told finds the address in a line of its output; nil: it listens on the
+// address given.
 func start(ctx context.Context, name, address string, env []string, told func(line string) string, command ...string) (*process, error) {
 	p := &process{name: name, address: address, cmd: exec.Command(command[0], command[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = env
@@ -59,7 +60,8 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	return p, nil
 }
 
-// await returns when the process listens: told finds the address in what it says, or it is that of p.
+// await returns when the process listens: told finds the address in what it says, or it is that of
+// p.
 func (p *process) await(ctx context.Context, told func(line string) string) error {
 	for {
 		var err error
@@ -102,7 +104,8 @@ func (p *process) said() string {
 	return string(said[:n])
 }
 
-// stop ends the process and what it started. The children first known, for they are nobody's once it has ended.
+// stop ends the process and what it started. The children first known, for they are nobody's once
+// it has ended.
 func (p *process) stop() {
 	tree, err := p.tree()
 	if err != nil {
@@ -150,8 +153,9 @@ func (p *process) tree() ([]int, error) {
 	return list, nil
 }
 
-// cpu is how long the processors worked for the process and its children, user and system, to the nanosecond. A thread
-// that has ended is not counted; neither Go nor nginx nor Node ends threads under load.
+// cpu is how long the processors worked for the process and its children, user and system, to the
+// nanosecond. A thread that has ended is not counted; neither Go nor nginx nor Node ends threads
+// under load.
 func (p *process) cpu() (time.Duration, error) {
 	tree, err := p.tree()
 	if err != nil {

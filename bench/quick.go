@@ -19,8 +19,8 @@ type bar struct {
 	limit float64
 }
 
-// check measures the blast and fails if Holdpoint is far from its goal. The best of three attempts counts: noise makes a
-// ratio worse or better by chance, but a slow proxy is slow each time.
+// check measures the blast and fails if Holdpoint is far from its goal. The best of three attempts
+// counts: noise makes a ratio worse or better by chance, but a slow proxy is slow each time.
 func (b *bench) check() error {
 	bars := []bar{{"reverseproxy", margin * goalDefault}, {"reverseproxy-32k", margin * goalBuffers}}
 	for _, per := range []int{1, 20} {

@@ -52,8 +52,8 @@ var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
 func (pool) Get() []byte  { return copies.Get().(*[bursts]byte)[:] }
 func (pool) Put(b []byte) { copies.Put((*[bursts]byte)(b)) }
 
-// reverse is what one writes with the standard library. With EnableFullDuplex, without which a few in a hundred fast
-// answers to a POST are cut (golang/go#40747), and a cut stream is void here.
+// reverse is what one writes with the standard library. With EnableFullDuplex, without which a few
+// in a hundred fast answers to a POST are cut (golang/go#40747), and a cut stream is void here.
 func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	p.Rewrite, p.FlushInterval = func(r *httputil.ProxyRequest) { r.SetURL(to) }, -1
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +132,8 @@ func copyTCP(l net.Listener, upstream string) error {
 	}
 }
 
-// pump copies through a buffer. io.Copy would let the kernel do it, which no proxy that looks at the bytes can.
+// pump copies through a buffer. io.Copy would let the kernel do it, which no proxy that looks at
+// the bytes can.
 func pump(dst, src net.Conn) {
 	p := make([]byte, 32<<10)
 	for {

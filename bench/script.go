@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// mark is where the number of a cycle stands in a block, so that no two frames of a stream are equal.
+// mark is where the number of a cycle stands in a block, so that no two frames of a stream are
+// equal.
 const mark = "########"
 
 // A script is a stream that the origin sends and the load generator expects.
@@ -195,7 +196,8 @@ func text(message string, n, size int) frame {
 	return frame{event: begin + filler(size-len(begin)-len(`data: "}`)-2) + `"}`}
 }
 
-// filler is text of so many bytes. It is words and no single letter, for escapes and searches to have what they have in life.
+// filler is text of so many bytes. It is words and no single letter, for escapes and searches to
+// have what they have in life.
 func filler(n int) string {
 	const words = "the agent reads what it was told and answers in small pieces, "
 	return strings.Repeat(words, n/len(words)+1)[:max(n, 0)]

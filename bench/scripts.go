@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// scripts by their names. What a script is made of follows streams that were recorded; only the ids and texts are made up.
+// scripts by their names. What a script is made of follows streams that were recorded; only the ids
+// and texts are made up.
 var scripts = map[string]func(o order) script{
 	"text":      plainText,
 	"short":     short,
@@ -53,8 +54,9 @@ func short(o order) script {
 	return s
 }
 
-// approvals is text with tool calls of .NET's request_approval in it, which Holdpoint shows as calls of the function. Each
-// has its result, so that the run does not end in a pause. Of 200 frames 8 are of calls, 4 are rewritten.
+// approvals is text with tool calls of .NET's request_approval in it, which Holdpoint shows as
+// calls of the function. Each has its result, so that the run does not end in a pause. Of 200
+// frames 8 are of calls, 4 are rewritten.
 func approvals(o order) script {
 	var block []frame
 	for n := range 2 {
@@ -74,8 +76,8 @@ func approvals(o order) script {
 	return around(o, block)
 }
 
-// customs is text of which 2 % are CUSTOM events, each of which Holdpoint must read to know whether it is a question; the
-// last one is, and the run ends in a pause.
+// customs is text of which 2 % are CUSTOM events, each of which Holdpoint must read to know whether
+// it is a question; the last one is, and the run ends in a pause.
 func customs(o order) script {
 	var block []frame
 	for n := range 4 {
@@ -89,7 +91,8 @@ func customs(o order) script {
 	return s
 }
 
-// graphQuestion is the event by which LangGraph's adapter announces a pause. Its id is 32 hexadecimal digits.
+// graphQuestion is the event by which LangGraph's adapter announces a pause. Its id is 32
+// hexadecimal digits.
 func graphQuestion(o order) frame {
 	id := fmt.Sprintf("%032x", []byte(o.run))
 	id = id[len(id)-32:]
@@ -109,7 +112,8 @@ func endsInPause(rest []byte) error {
 // events are RAW events of 1 KB, of which nothing has to be kept.
 func events(o order) script { return around(o, repeat(100, raw(1<<10))) }
 
-// raw makes a RAW event of so many bytes, as LangGraph's adapter sends one for everything that happens inside.
+// raw makes a RAW event of so many bytes, as LangGraph's adapter sends one for everything that
+// happens inside.
 func raw(size int) func(n int) frame {
 	return func(n int) frame {
 		begin := fmt.Sprintf(`{"type":"RAW","event":{"event":"on_chain_stream","run_id":"%s.%d","data":{"chunk":{"messages":[{"type":"ai","content":"`, mark, n)
@@ -118,8 +122,8 @@ func raw(size int) func(n int) frame {
 	}
 }
 
-// rawHeavy is a stream of LangGraph's adapter with its defaults: RAW events, and the same once more as rawEvent of each piece
-// of text. States grow with the conversation, so few are large.
+// rawHeavy is a stream of LangGraph's adapter with its defaults: RAW events, and the same once more
+// as rawEvent of each piece of text. States grow with the conversation, so few are large.
 func rawHeavy(o order) script {
 	var block []frame
 	for n := range 20 {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// median is the middle of a list, between the two in the middle where there is none; NaN of nothing.
+// median is the middle of a list, between the two in the middle where there is none; NaN of
+// nothing.
 func median(list []float64) float64 { return quantile(list, 0.5) }
 
 // quantile is the value below which a share of the list lies.
@@ -21,7 +22,8 @@ func quantile(list []float64, share float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// ratios are the quotients of two measurements round by round: what the machine does in a round, it does to both.
+// ratios are the quotients of two measurements round by round: what the machine does in a round, it
+// does to both.
 func ratios(of, to []float64) []float64 {
 	var list []float64
 	for n := range min(len(of), len(to)) {

@@ -65,7 +65,8 @@ func afterListening(line string) string {
 	return address
 }
 
-// holdpoint starts the binary with nothing configured but the upstream, and the dialect where a scenario is about one.
+// holdpoint starts the binary with nothing configured but the upstream, and the dialect where a
+// scenario is about one.
 func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	if dialect == "" {
 		return holdpointWith()

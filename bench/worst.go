@@ -14,21 +14,24 @@ import (
 	"time"
 )
 
-// A worst is an input that cost far more than its bytes when somebody found it. worsts has them all.
+// A worst is an input that cost far more than its bytes when somebody found it. worsts has them
+// all.
 type worst struct {
 	name string
 	what string
 	env  []string // variables, NAME=value
-	// asks is the stream of a first run on the thread, which is not counted and must end in a pause; nil: there is none.
+	// asks is the stream of a first run on the thread, which is not counted and must end in a
+	// pause; nil: there is none.
 	asks func(size int) []byte
-	// body is the run that is counted, of about size bytes; interrupts are those that the first one was told. nil: a short one.
+	// body is the run that is counted, of about size bytes; interrupts are those that the first one
+	// was told. nil: a short one.
 	body func(size int, thread string, interrupts []string) []byte
 	// says is the stream that the backend answers it with, of about size bytes; nil: a short one.
 	says func(size int) []byte
 }
 
-// What no input may cost, and for which sizes it is measured: one that is the goal's, and the largest that a request may have
-// by default, less what stands around it.
+// What no input may cost, and for which sizes it is measured: one that is the goal's, and the
+// largest that a request may have by default, less what stands around it.
 const (
 	worstBytes, worstLarge = 1 << 20, 15 << 20
 	worstTime              = 100 // ms of CPU for a MiB
@@ -194,7 +197,8 @@ var errEndless = errors.New("it did not end within two minutes")
 // keptEnd is how much of an answer is kept: enough for a last event of many interrupts.
 const keptEnd = 2 * worstLarge
 
-// whole sends a run and reads its answer, of which it keeps the end. A refusal is an answer like any other.
+// whole sends a run and reads its answer, of which it keeps the end. A refusal is an answer like
+// any other.
 func (c *client) whole(ctx context.Context, t *target, path string, body []byte) (end []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, worstWait, errEndless)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// worsts are the inputs that were found to cost far more than their bytes: by clients' requests, and by backends' streams. Who
-// finds another adds a row before the mend.
+// worsts are the inputs that were found to cost far more than their bytes: by clients' requests,
+// and by backends' streams. Who finds another adds a row before the mend.
 func worsts() []worst {
 	return []worst{
 		{name: "deltas", what: "STATE_DELTAs onto a state of 100 kB, and a pause", says: func(size int) []byte {
@@ -199,7 +199,8 @@ func shortInput(thread, run string) []byte {
 	return input(thread, 0, `{"id":"u-`+run+`","role":"user","content":"Go on"}`, "")
 }
 
-// input is a run with so many messages, at least one, that it has about size bytes. %d in a message stands for its number.
+// input is a run with so many messages, at least one, that it has about size bytes. %d in a message
+// stands for its number.
 func input(thread string, size int, message, more string) []byte {
 	b := fmt.Appendf(nil, `{"threadId":"%s","runId":"run","state":{},"tools":[],"context":[],"forwardedProps":{}%s,"messages":[`, thread, more)
 	for n, begin := 0, len(b); n == 0 || len(b)-begin+len(message)+1 < size; n++ {

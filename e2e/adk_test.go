@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// Google ADK over ag_ui_adk, behind a Holdpoint that is told nothing of it. With emit_interrupt_outcome it sends the outcome and takes
-// resume, but it takes nearly everything for a yes, and a message beside the answer costs it the answer.
+// Google ADK over ag_ui_adk, behind a Holdpoint that is told nothing of it. With
+// emit_interrupt_outcome it sends the outcome and takes resume, but it takes nearly everything for
+// a yes, and a message beside the answer costs it the answer.
 
-// adk is a Holdpoint before it, and a world in the given mode with each of the clients that read the outcome.
+// adk is a Holdpoint before it, and a world in the given mode with each of the clients that read
+// the outcome.
 func eachADK(t *testing.T, mode string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "adk", "0.11.0")
@@ -22,7 +24,8 @@ func eachADK(t *testing.T, mode string, env map[string]string, test func(t *test
 	}
 }
 
-// What an answer makes of the one call: it runs, it is denied, or the answer is refused and the call waits.
+// What an answer makes of the one call: it runs, it is denied, or the answer is refused and the
+// call waits.
 func TestADKTakesADecisionOnly(t *testing.T) {
 	const runs, denied, refused = "runs", "denied", "refused"
 	for name, c := range map[string]struct {
@@ -73,7 +76,8 @@ func TestADKTakesADecisionOnly(t *testing.T) {
 	}
 }
 
-// A message beside the answer goes after it, and one that was refused before stands in the history and does not kill it.
+// A message beside the answer goes after it, and one that was refused before stands in the history
+// and does not kill it.
 func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 	yes := gives(map[string]any{"confirmed": true})
 	for name, turns := range map[string]func(t *testing.T, c *client) string{
@@ -150,8 +154,9 @@ func (c *client) expired(t *testing.T, said string) wire {
 	return last
 }
 
-// confirm_changes of a predicted state: with the outcome it is answered by resume, and the thread goes on; in the default mode the call
-// passes, and the answer of a client that declares the tool as well.
+// confirm_changes of a predicted state: with the outcome it is answered by resume, and the thread
+// goes on; in the default mode the call passes, and the answer of a client that declares the tool
+// as well.
 func TestADKsPredictedState(t *testing.T) {
 	const written = `write_document {"document":"hello"}`
 	for name, c := range map[string]struct {
@@ -189,7 +194,8 @@ func TestADKsPredictedState(t *testing.T) {
 	for _, mode := range []string{"default", "outcome"} {
 		t.Run(mode+", declared", func(t *testing.T) {
 			eachADK(t, mode, nil, func(t *testing.T, w world) {
-				// The same route sees an undeclared one first: it must not be taken for Microsoft's.
+				// The same route sees an undeclared one first: it must not be taken for
+				// Microsoft's.
 				first := w.client(t, "predict")
 				first.run(t, step{say: "write hello"})
 				if mode == "outcome" {
@@ -217,7 +223,8 @@ func TestADKsPredictedState(t *testing.T) {
 	}
 }
 
-// Nobody is told that an agent of ADK is an old ag_ui_strands, and its default mode passes as it is.
+// Nobody is told that an agent of ADK is an old ag_ui_strands, and its default mode passes as it
+// is.
 func TestADKsDefaultModePasses(t *testing.T) {
 	eachADK(t, "default", nil, func(t *testing.T, w world) {
 		c := w.client(t, "agent")
@@ -228,7 +235,8 @@ func TestADKsDefaultModePasses(t *testing.T) {
 		w.ran(t, c)
 		p := w.client(t, "predict")
 		p.finish(t, step{say: "write hello"})
-		// Nobody declared confirm_changes: a tool message for it could be an approval to Microsoft's backends. The thread goes on.
+		// Nobody declared confirm_changes: a tool message for it could be an approval to
+		// Microsoft's backends. The thread goes on.
 		all := calls(p.messages)
 		messages := []any{}
 		for _, m := range p.messages {

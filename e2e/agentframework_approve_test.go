@@ -6,8 +6,8 @@ import "testing"
 
 type answer = func(id string) entry
 
-// Approvals of every shape, through to the next ordinary turn. What is approved runs once, with the arguments that were
-// asked for; what is not does not run.
+// Approvals of every shape, through to the next ordinary turn. What is approved runs once, with the
+// arguments that were asked for; what is not does not run.
 func TestAgentsApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
 	for _, test := range []struct {
@@ -47,14 +47,16 @@ func TestAgentsApprovals(t *testing.T) {
 		{"denied, then again", "again", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"denied twice", "again", [][]answer{round(reject), round(cancelled)}, nil},
 
-		// The backend tells another thread id than the client's, and knows the pause under that one alone.
+		// The backend tells another thread id than the client's, and knows the pause under that one
+		// alone.
 		{"another thread id", "drift", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id, denied", "drift", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"another thread id each time", "drift-each", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id each time, denied", "drift-each", [][]answer{round(accept), round(reject)}, []string{deleteA}},
 		{"another run id", "drift-run", [][]answer{round(accept)}, []string{deleteA}},
 
-		// A model as strict as a provider's: it answers 400 to a history with a hole in it, in the middle of a run too.
+		// A model as strict as a provider's: it answers 400 to a history with a hole in it, in the
+		// middle of a run too.
 		{"strict", "strict", [][]answer{round(accept)}, []string{deleteA}},
 		{"strict, denied", "strict", [][]answer{round(reject)}, nil},
 		{"strict, cancelled", "strict", [][]answer{round(cancelled)}, nil},
@@ -80,7 +82,8 @@ func TestAgentsApprovals(t *testing.T) {
 				}
 				c.plain(t, c.finish(t, s))
 				if w.since("1.7.0") && test.agent == "predictive-ask" {
-					// It puts a message "Application state" between a call and its result itself, on every resume with a state.
+					// It puts a message "Application state" between a call and its result itself,
+					// on every resume with a state.
 					w.ran(t, c, test.want...)
 					return
 				}
@@ -90,7 +93,8 @@ func TestAgentsApprovals(t *testing.T) {
 	}
 }
 
-// What is asked: for each call, what it is about, in words and in data, and an answer that the schema allows.
+// What is asked: for each call, what it is about, in words and in data, and an answer that the
+// schema allows.
 func TestAgentsAskInTheOutcome(t *testing.T) {
 	eachMode(t, []string{"default", "unconfirmed"}, func(t *testing.T, w world) {
 		c := w.client(t, "pair")
@@ -112,8 +116,8 @@ func TestAgentsAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// Beside the call that is asked for there is one that nobody has to approve. From 1.0.0rc8 on it runs with the answer,
-// whatever that is; before, it never runs, and the model is told so.
+// Beside the call that is asked for there is one that nobody has to approve. From 1.0.0rc8 on it
+// runs with the answer, whatever that is; before, it never runs, and the model is told so.
 func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	for _, agent := range []string{"mixed", "strict-mixed"} {
 		t.Run(agent, func(t *testing.T) {
@@ -145,8 +149,9 @@ func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	}
 }
 
-// With a snapshot store the backend keeps the messages of a thread itself, and mixes them with those of the request. What it
-// makes of them is its own; what runs is what was approved, and the thread goes on.
+// With a snapshot store the backend keeps the messages of a thread itself, and mixes them with
+// those of the request. What it makes of them is its own; what runs is what was approved, and the
+// thread goes on.
 func TestAgentsWithASnapshotStore(t *testing.T) {
 	for _, test := range []struct {
 		name   string

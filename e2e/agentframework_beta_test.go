@@ -4,8 +4,8 @@ package e2e
 
 import "testing"
 
-// The betas ask by CUSTOM alone (1.0.0b251223) or with confirm_changes beside it, and keep nothing of what they asked. An
-// action runs once all the same, with the arguments that were asked for.
+// The betas ask by CUSTOM alone (1.0.0b251223) or with confirm_changes beside it, and keep nothing
+// of what they asked. An action runs once all the same, with the arguments that were asked for.
 func TestAgentBetasApprovals(t *testing.T) {
 	for _, test := range []struct {
 		name, agent string

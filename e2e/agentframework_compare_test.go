@@ -21,7 +21,8 @@ func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	})
 }
 
-// One Holdpoint that was told nothing but an address, with two frameworks in eight versions behind it, in turn.
+// One Holdpoint that was told nothing but an address, with two frameworks in eight versions behind
+// it, in turn.
 func TestOneHoldpointFindsEachDialect(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {

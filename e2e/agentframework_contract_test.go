@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A pause of each kind that the adapter knows: how to come there, how to say yes, and what that does.
+// A pause of each kind that the adapter knows: how to come there, how to say yes, and what that
+// does.
 var agentPauses = []struct {
 	agent string
 	open  int
@@ -44,8 +45,8 @@ func (c *client) settled(t *testing.T, yes answer) {
 	}
 }
 
-// What the contract forbids never reaches the backend, which would take most of it: the pause stays as it was, is told
-// again, and takes the right answer afterwards.
+// What the contract forbids never reaches the backend, which would take most of it: the pause stays
+// as it was, is told again, and takes the right answer afterwards.
 func TestAgentsKeepTheContract(t *testing.T) {
 	for _, refusal := range []struct {
 		name, code string
@@ -94,7 +95,8 @@ func TestAgentsKeepTheContract(t *testing.T) {
 	}
 }
 
-// A page that was reloaded knows the messages and not what is open. It is told again, with the same ids, and can answer.
+// A page that was reloaded knows the messages and not what is open. It is told again, with the same
+// ids, and can answer.
 func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		first := w.client(t, agent)
@@ -112,8 +114,8 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers once more, byte for byte and by a fresh client: the same end. Most of these backends know such an
-// answer no more, and one asks its model again; they are not called.
+// The same answers once more, byte for byte and by a fresh client: the same end. Most of these
+// backends know such an answer no more, and one asks its model again; they are not called.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		c := w.client(t, agent)
@@ -147,7 +149,8 @@ func spoken(c *client) string {
 	return indented(slices.DeleteFunc(slices.Clone(c.messages), func(m event) bool { return m.str("role") == "activity" }))
 }
 
-// Another answer after the end is none: a denial takes nothing back, and an approval does not undo a denial.
+// Another answer after the end is none: a denial takes nothing back, and an approval does not undo
+// a denial.
 func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -167,7 +170,8 @@ func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// New input beside the answers is not lost, and comes behind what was approved: for the client and for the model.
+// New input beside the answers is not lost, and comes behind what was approved: for the client and
+// for the model.
 func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		c := w.client(t, agent)
@@ -186,7 +190,8 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The answer beside which a message comes leads to another question: the message waits for the next answer.
+// The answer beside which a message comes leads to another question: the message waits for the next
+// answer.
 func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	for _, agent := range []string{"again", "drift", "drift-each"} {
 		t.Run(agent, func(t *testing.T) {
@@ -210,8 +215,8 @@ func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	}
 }
 
-// CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload to each call. To these
-// backends that is an answer of their own kind, or a second result.
+// CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload to
+// each call. To these backends that is an answer of their own kind, or a second result.
 func TestAgentsAndCopilotKitsResume(t *testing.T) {
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "parallel")
@@ -233,7 +238,8 @@ func TestAgentsAndCopilotKitsResume(t *testing.T) {
 	})
 }
 
-// Arguments that the client edits: run as edited where the backend takes that, and refused where it does not.
+// Arguments that the client edits: run as edited where the backend takes that, and refused where it
+// does not.
 func TestAgentsRunEditedArguments(t *testing.T) {
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "approve")

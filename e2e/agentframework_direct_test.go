@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// The tests in this file have no Holdpoint in them. They pin what the versions of agent-framework-ag-ui do that the dialect
-// was built on; when a newer one behaves otherwise, they say so first.
+// The tests in this file have no Holdpoint in them. They pin what the versions of
+// agent-framework-ag-ui do that the dialect was built on; when a newer one behaves otherwise, they
+// say so first.
 
 // eachBareAgent runs test with a client in front of each version itself.
 func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, c *client)) {
@@ -27,8 +28,8 @@ func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, 
 	}
 }
 
-// array is a resume array for what the versions with an outcome told last, and call the last tool call that a version
-// without one asked for.
+// array is a resume array for what the versions with an outcome told last, and call the last tool
+// call that a version without one asked for.
 func (c *client) array(answers ...answer) []entry {
 	var all []entry
 	for n, i := range c.pending {
@@ -49,7 +50,8 @@ func askedFor(w wire) []string {
 	return all
 }
 
-// natively is a request without resume whose messages are the client's, without confirm_changes, and these.
+// natively is a request without resume whose messages are the client's, without confirm_changes,
+// and these.
 func (c *client) natively(more ...event) step {
 	var messages []any
 	for _, m := range c.messages {
@@ -130,8 +132,9 @@ func TestDirectAgentsResumeArray(t *testing.T) {
 	})
 }
 
-// Of two answers 1.0.0rc8 carries out the first, and shows its model the hole. 1.7.0 carries out two that are equal; where one
-// is a yes and one is not it does nothing and asks for the denied one, for ever.
+// Of two answers 1.0.0rc8 carries out the first, and shows its model the hole. 1.7.0 carries out
+// two that are equal; where one is a yes and one is not it does nothing and asks for the denied
+// one, for ever.
 func TestDirectAgentsTwoAnswers(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -149,7 +152,8 @@ func TestDirectAgentsTwoAnswers(t *testing.T) {
 					return // takes no array
 				}
 				c.run(t, step{say: "go"})
-				// Posted, for the client dies of what 1.7.0 sends then: the end of a call that did not begin.
+				// Posted, for the client dies of what 1.7.0 sends then: the end of a call that did
+				// not begin.
 				body, err := json.Marshal(map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "messages": c.messages,
 					"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}, "resume": c.array(test.answers...)})
 				if err != nil {
@@ -180,7 +184,8 @@ func TestDirectAgentsCancelled(t *testing.T) {
 	})
 }
 
-// The form of the older versions, and the trap in it: what was not asked for is dropped, and the run looks like any other.
+// The form of the older versions, and the trap in it: what was not asked for is dropped, and the
+// run looks like any other.
 func TestDirectAgentsToolMessage(t *testing.T) {
 	for _, test := range []struct {
 		content string
@@ -228,8 +233,8 @@ func TestDirectAgentsForget(t *testing.T) {
 	})
 }
 
-// A prediction is confirmed by a tool message on a call that the history does not have, in every version; the versions with an
-// outcome tell it there and take no resume for it.
+// A prediction is confirmed by a tool message on a call that the history does not have, in every
+// version; the versions with an outcome tell it there and take no resume for it.
 func TestDirectAgentsPrediction(t *testing.T) {
 	eachBareAgent(t, "predictive", func(t *testing.T, w world, c *client) {
 		a := c.run(t, step{say: "go"}).answer(t)

@@ -22,8 +22,8 @@ func TestAgentsModelFails(t *testing.T) {
 	})
 }
 
-// What was approved ran, and then the model failed. The run ends in an error and the action is not done again, whoever
-// sends what next.
+// What was approved ran, and then the model failed. The run ends in an error and the action is not
+// done again, whoever sends what next.
 func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 	eachAgent(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
@@ -46,9 +46,11 @@ func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 	})
 }
 
-// ---- a backend that dies -------------------------------------------------------------------------------------------
+// ---- a backend that dies
+// -------------------------------------------------------------------------------------------
 
-// mortalAgent runs test for each version with a backend of its own, which may be killed, and Holdpoint before it.
+// mortalAgent runs test for each version with a backend of its own, which may be killed, and
+// Holdpoint before it.
 func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, b := range shared.agents {
@@ -68,8 +70,8 @@ func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// threads are clients on threads of their own that wait for n answers: two of each version, the one that sees what
-// happens and one that a fresh client will follow.
+// threads are clients on threads of their own that wait for n answers: two of each version, the one
+// that sees what happens and one that a fresh client will follow.
 func (w world) threads(t *testing.T, agent string, n int) []*client {
 	t.Helper()
 	var all []*client
@@ -82,8 +84,9 @@ func (w world) threads(t *testing.T, agent string, n int) []*client {
 	return all
 }
 
-// The backend is restarted between pause and answer: what waits for an approval was in its memory. The older versions
-// answer an approval of something that they no longer know with a run that looks like a success. It is none.
+// The backend is restarted between pause and answer: what waits for an approval was in its memory.
+// The older versions answer an approval of something that they no longer know with a run that looks
+// like a success. It is none.
 func TestAgentsForgetThePause(t *testing.T) {
 	mortalAgent(t, func(t *testing.T, w world) {
 		scenes := []struct {
@@ -112,8 +115,9 @@ func TestAgentsForgetThePause(t *testing.T) {
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
 					told := a.code() == "BACKEND_LOST_INTERRUPT"
 					if !w.since("1.0.0rc8") {
-						// With one call to approve it looks like the versions that run it without a word; and where a provider
-						// answers 400 to what 1.0.0rc7 makes of it, that is all that is to be seen.
+						// With one call to approve it looks like the versions that run it without a
+						// word; and where a provider answers 400 to what 1.0.0rc7 makes of it, that
+						// is all that is to be seen.
 						told = told || a.code() == "RESUME_IN_DOUBT" || scene.agent == "strict" && a.code() != ""
 					}
 					if !told {
@@ -138,7 +142,8 @@ func TestAgentsForgetThePause(t *testing.T) {
 	})
 }
 
-// A denial of what the backend no longer knows: nothing runs, and nobody is stuck. It may be told as lost or as done.
+// A denial of what the backend no longer knows: nothing runs, and nobody is stuck. It may be told
+// as lost or as done.
 func TestAgentsForgetWhatIsDenied(t *testing.T) {
 	mortalAgent(t, func(t *testing.T, w world) {
 		answers := []answer{reject, cancelled}
@@ -173,8 +178,8 @@ func TestAgentsRememberAPrediction(t *testing.T) {
 	})
 }
 
-// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once, the answer is not sent
-// again, and the thread goes on.
+// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once,
+// the answer is not sent again, and the thread goes on.
 func TestAgentsDieInMidResume(t *testing.T) {
 	mortalAgent(t, func(t *testing.T, w world) {
 		const waits = `wait_at {"gate":"slow"}`
@@ -210,8 +215,8 @@ func TestAgentsDieInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint itself is restarted, with its store in memory: an answer is refused, for nobody can say to what, in whatever
-// form it comes, and nothing runs.
+// Holdpoint itself is restarted, with its store in memory: an answer is refused, for nobody can say
+// to what, in whatever form it comes, and nothing runs.
 func TestHoldpointForgetsAnAgentsPause(t *testing.T) {
 	mortalAgent(t, func(t *testing.T, w world) {
 		clients := w.threads(t, "approve", 1)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A forgery is part of a request that says yes to a call that nobody asked for, in one of the forms that some version
-// of the backend takes for an approval.
+// A forgery is part of a request that says yes to a call that nobody asked for, in one of the forms
+// that some version of the backend takes for an approval.
 type forgery struct {
 	name string
 	make func(call string, arguments map[string]any) (messages []event, patch map[string]any)
@@ -80,8 +80,8 @@ func (f forgery) post(t *testing.T, c *client, history []event, call string, arg
 	return c.post(t, b)
 }
 
-// An approval that is only in the request, of a call that no agent proposed: whoever asks next, nothing runs. A native id is
-// what a bare client would use.
+// An approval that is only in the request, of a call that no agent proposed: whoever asks next,
+// nothing runs. A native id is what a bare client would use.
 func TestAgentsAreNotForged(t *testing.T) {
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {

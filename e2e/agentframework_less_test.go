@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// agent-framework-ag-ui requires `messages` and nothing else. What it takes for a run or an answer without being a
-// RunAgentInput must not reach it.
+// agent-framework-ag-ui requires `messages` and nothing else. What it takes for a run or an answer
+// without being a RunAgentInput must not reach it.
 
 // send sends a body as no client does, and gives the answer.
 func send(t *testing.T, method, address, contentType string, body any) (status int, answer string) {
@@ -110,7 +110,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// Up to 1.0.0b260311 a backend runs what the history says was asked and approved, whatever the thread.
+	// Up to 1.0.0b260311 a backend runs what the history says was asked and approved, whatever the
+	// thread.
 	t.Run("on a fresh thread, the dialect named", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			own := ownHoldpoint(t, w.b.url(), map[string]string{"HOLDPOINT_DIALECT": "agent-framework"})
@@ -143,7 +144,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// Nobody knows what the path speaks: what could be a decision is refused, what could not passes.
+	// Nobody knows what the path speaks: what could be a decision is refused, what could not
+	// passes.
 	t.Run("on a fresh Holdpoint", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			w.h = ownHoldpoint(t, w.b.url(), nil)
@@ -166,7 +168,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	})
 }
 
-// Holdpoint was killed, and the one that is there now knows of no question. The backend does, and would take each of these.
+// Holdpoint was killed, and the one that is there now knows of no question. The backend does, and
+// would take each of these.
 func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	eachAgent(t, func(t *testing.T, w world) {
 		for _, agent := range []string{"approve", "workflow-bool"} {
@@ -197,8 +200,9 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	})
 }
 
-// A whole run whose message says yes or no to the call that the backend still waits with: Holdpoint was killed, and does not know
-// what the route speaks. The client keeps the message when it was refused.
+// A whole run whose message says yes or no to the call that the backend still waits with: Holdpoint
+// was killed, and does not know what the route speaks. The client keeps the message when it was
+// refused.
 func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	cells(t, func(w world) bool { return w.b.mode == "default" }, func(t *testing.T, w world) {
 		behind := []event{{"id": fresh("user"), "role": "user", "content": "plain and innocent"}}

@@ -15,10 +15,12 @@ import (
 	"testing"
 )
 
-// Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint, which is told nothing of them.
-// The versions pause and take answers in different ways; the tests are written once, for all of them.
+// Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint, which is
+// told nothing of them. The versions pause and take answers in different ways; the tests are
+// written once, for all of them.
 
-// setUpAgents puts a router before all servers, and one Holdpoint before the router: the path begins with the version.
+// setUpAgents puts a router before all servers, and one Holdpoint before the router: the path
+// begins with the version.
 func setUpAgents(servers []*server) error {
 	router := http.NewServeMux()
 	for _, s := range servers {
@@ -61,7 +63,8 @@ func agentWorld(b *backend, version string) world {
 	return world{b: b, h: &h, version: version}
 }
 
-// eachAgent runs test for every version in its default mode but the betas, and for each client that reads the outcome.
+// eachAgent runs test for every version in its default mode but the betas, and for each client that
+// reads the outcome.
 func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	eachMode(t, []string{"default"}, test)
@@ -120,7 +123,8 @@ func (w world) called(t *testing.T, c *client, times int) {
 	}
 }
 
-// ran asserts what ran on the thread: these tools with these arguments, each once, in any order, and nothing else.
+// ran asserts what ran on the thread: these tools with these arguments, each once, in any order,
+// and nothing else.
 func (w world) ran(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -135,7 +139,8 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// unblamed asserts that a provider would have refused nothing of what the model was shown, but for the first times.
+// unblamed asserts that a provider would have refused nothing of what the model was shown, but for
+// the first times.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
 	if !w.since("1.0.0b260116") {
@@ -148,14 +153,16 @@ func (w world) unblamed(t *testing.T, c *client, first int) {
 	}
 }
 
-// sane asserts that a real model would have gone along, and that any would with the client's own history.
+// sane asserts that a real model would have gone along, and that any would with the client's own
+// history.
 func (w world) sane(t *testing.T, c *client) {
 	t.Helper()
 	w.unblamed(t, c, 0)
 	complete(t, c.messages, nil)
 }
 
-// proven asserts that exactly this ran, and that it stays so when the client goes on with its own history.
+// proven asserts that exactly this ran, and that it stays so when the client goes on with its own
+// history.
 func (w world) proven(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.ran(t, c, want...)
@@ -165,8 +172,9 @@ func (w world) proven(t *testing.T, c *client, want ...string) {
 	w.sane(t, c)
 }
 
-// complete asserts that every call has one result right behind the message that made it, but for those that wait; that no
-// id is there twice; and that nothing of how the backend asks, or is answered, is among the messages.
+// complete asserts that every call has one result right behind the message that made it, but for
+// those that wait; that no id is there twice; and that nothing of how the backend asks, or is
+// answered, is among the messages.
 func complete(t *testing.T, messages []event, waiting []string) {
 	t.Helper()
 	problem := func(format string, args ...any) {
@@ -246,7 +254,8 @@ func (c *client) asks(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// plain asserts that the backend's own way to ask is not to be seen by a client that knows the outcome.
+// plain asserts that the backend's own way to ask is not to be seen by a client that knows the
+// outcome.
 func (c *client) plain(t *testing.T, a wire) {
 	t.Helper()
 	for _, e := range a.Events {
@@ -262,7 +271,8 @@ func (c *client) plain(t *testing.T, a wire) {
 	}
 }
 
-// each answers the open interrupts in their order, and sends the answers the other way round: their order is the client's affair.
+// each answers the open interrupts in their order, and sends the answers the other way round: their
+// order is the client's affair.
 func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	t.Helper()
 	if len(answers) != len(c.pending) {

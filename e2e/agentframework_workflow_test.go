@@ -13,8 +13,8 @@ func chosen(what string) string { return `answered {"value":{"choice":"` + what 
 
 func gives(value any) answer { return func(id string) entry { return resolved(id, value) } }
 
-// What a workflow asks for with request_info is answered with a value, and it is handed that value: once, and as it was
-// given.
+// What a workflow asks for with request_info is answered with a value, and it is handed that value:
+// once, and as it was given.
 func TestAgentsWorkflowIsAnswered(t *testing.T) {
 	for _, test := range []struct {
 		name, agent string
@@ -64,7 +64,8 @@ func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
 	})
 }
 
-// An answer of another type than the workflow asked for never reaches it: the oldest of these versions would hand it on.
+// An answer of another type than the workflow asked for never reaches it: the oldest of these
+// versions would hand it on.
 func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	for _, test := range []struct {
 		agent        string
@@ -88,8 +89,9 @@ func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	}
 }
 
-// A question that is cancelled is not answered with anything. These workflows have no way to be told "no": what the thread
-// can do then is theirs, but the client is never stuck, and the answer that it gives later is taken.
+// A question that is cancelled is not answered with anything. These workflows have no way to be
+// told "no": what the thread can do then is theirs, but the client is never stuck, and the answer
+// that it gives later is taken.
 func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "workflow")
@@ -112,8 +114,8 @@ func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	})
 }
 
-// A state is shown to the user before the tool that would make it so; the user confirms or not. The backend answers with
-// a sentence of its own and asks no model.
+// A state is shown to the user before the tool that would make it so; the user confirms or not. The
+// backend answers with a sentence of its own and asks no model.
 func TestAgentsPrediction(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// agno's AGUI interface pauses by a call without a result and is answered by a tool message: it passes, and nobody is told that it was
-// an old ag_ui_strands.
+// agno's AGUI interface pauses by a call without a result and is answered by a tool message: it
+// passes, and nobody is told that it was an old ag_ui_strands.
 func TestAgnoPasses(t *testing.T) {
 	s := need(t, "agno", "3.1.10")
 	h := ownHoldpoint(t, s.base()+"/default", nil)

@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// A page of another origin, in a real browser, with HttpAgent in it: browser/page.mjs. It is served from localhost and from
-// 127.0.0.1, two origins at one port; Holdpoint and backends are at other ports, so they are of another origin to both.
+// A page of another origin, in a real browser, with HttpAgent in it: browser/page.mjs. It is served
+// from localhost and from 127.0.0.1, two origins at one port; Holdpoint and backends are at other
+// ports, so they are of another origin to both.
 
 // inBrowser is what these tests share, made by the first of them.
 var inBrowser struct {
@@ -215,8 +216,8 @@ func (s screen) only(t *testing.T) string {
 	return found[0].str("id")
 }
 
-// TestAPageOfAnotherOrigin: pause, refusal, reload, another tab, approval, replay; where the backend allows the page, and where it
-// says nothing and HOLDPOINT_CORS_ORIGINS does.
+// TestAPageOfAnotherOrigin: pause, refusal, reload, another tab, approval, replay; where the
+// backend allows the page, and where it says nothing and HOLDPOINT_CORS_ORIGINS does.
 func TestAPageOfAnotherOrigin(t *testing.T) {
 	needBrowser(t)
 	quiet := shared.backends[1].server // it has no CORS
@@ -250,7 +251,8 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 					}
 				}
 
-				// Another tab has the messages and has not heard of the question: it asks as it opens.
+				// Another tab has the messages and has not heard of the question: it asks as it
+				// opens.
 				other, s := openTab(t, listedPages(), version, h.address+"/approve", thread, &p)
 				s.sees(t, "another tab", "Please confirm", "")
 				answer := resolved(s.only(t), map[string]any{"approved": true})
@@ -280,8 +282,9 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// TestAPageAndARestart: Holdpoint forgets the pause and what the backend said of the page, while the browser goes on without
-// preflights. The refusal can be read, and the reloaded page is asked again.
+// TestAPageAndARestart: Holdpoint forgets the pause and what the backend said of the page, while
+// the browser goes on without preflights. The refusal can be read, and the reloaded page is asked
+// again.
 func TestAPageAndARestart(t *testing.T) {
 	needBrowser(t)
 	for _, setup := range []struct {
@@ -356,7 +359,8 @@ func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	return slices.DeleteFunc(all, func(p preflight) bool { return "http://"+p.Host != h.address })
 }
 
-// TestAPageWithoutItsBackend: that the backend cannot be reached is something that a page can read, and a question is still told.
+// TestAPageWithoutItsBackend: that the backend cannot be reached is something that a page can read,
+// and a question is still told.
 func TestAPageWithoutItsBackend(t *testing.T) {
 	needBrowser(t)
 	for _, version := range []string{newest, pinned} {
@@ -380,8 +384,8 @@ func TestAPageWithoutItsBackend(t *testing.T) {
 	}
 }
 
-// TestAPageThatNobodyAllows can read nothing: neither what passes, nor a refusal, nor a question told again, though others may, and
-// though it sends what needs no preflight.
+// TestAPageThatNobodyAllows can read nothing: neither what passes, nor a refusal, nor a question
+// told again, though others may, and though it sends what needs no preflight.
 func TestAPageThatNobodyAllows(t *testing.T) {
 	needBrowser(t)
 	for _, setup := range []struct {

@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// What every backend does with messages that say that another call was asked about. Those that keep the conversation
-// themselves run what they asked either way; pydantic-ai without a store does not (pydanticai_calls_test.go).
+// What every backend does with messages that say that another call was asked about. Those that keep
+// the conversation themselves run what they asked either way; pydantic-ai without a store does not
+// (pydanticai_calls_test.go).
 
-// others is a step with the client's messages in which every call has another tool and other arguments, and with a state that
-// holds them too.
+// others is a step with the client's messages in which every call has another tool and other
+// arguments, and with a state that holds them too.
 func (c *client) others(t *testing.T, s step) step {
 	t.Helper()
 	changed := strings.NewReplacer("a.txt", "c.txt", "bob@example.org", "eve@example.org", "b.txt", "c.txt", "notes.txt", "c.txt").Replace
@@ -103,8 +104,8 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 	})
 }
 
-// A result that the client makes up for the call that waits is no answer to the question: beside a yes what was asked runs, or
-// pydantic-ai without a store refuses, and beside a no nothing does.
+// A result that the client makes up for the call that waits is no answer to the question: beside a
+// yes what was asked runs, or pydantic-ai without a store refuses, and beside a no nothing does.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {
 		for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {

@@ -15,16 +15,19 @@ import (
 	"testing"
 )
 
-// versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last that knows no interrupts.
+// versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last that knows no
+// interrupts.
 const (
 	newest = "1.0.0"
 	pinned = "0.0.59"
 	oldest = "0.0.53"
 )
 
-// ---- the driver ----------------------------------------------------------------------------------------------------
+// ---- the driver
+// ----------------------------------------------------------------------------------------------------
 
-// A driver is one process of client/driver.mjs or browser/driver.mjs. It is safe for concurrent use.
+// A driver is one process of client/driver.mjs or browser/driver.mjs. It is safe for concurrent
+// use.
 type driver struct {
 	*process
 	seq  atomic.Int64
@@ -134,7 +137,8 @@ func (d *driver) call(t *testing.T, op string, args map[string]any, into any) {
 	}
 }
 
-// ---- what a run was ------------------------------------------------------------------------------------------------
+// ---- what a run was
+// ------------------------------------------------------------------------------------------------
 
 type thrown struct {
 	Name, Message string
@@ -240,14 +244,15 @@ func (w wire) customs() []event {
 	return slices.DeleteFunc(w.of("CUSTOM"), func(e event) bool { return e.str("name") != "on_interrupt" })
 }
 
-// ---- a client on a thread ------------------------------------------------------------------------------------------
+// ---- a client on a thread
+// ------------------------------------------------------------------------------------------
 
 var counter atomic.Int64
 
 func fresh(prefix string) string { return fmt.Sprintf("%s-%d-%d", prefix, os.Getpid(), counter.Add(1)) }
 
-// A client is one instance of @ag-ui/client on one thread. Everything that it is shown through Holdpoint is checked
-// against the protocol, see checkStream.
+// A client is one instance of @ag-ui/client on one thread. Everything that it is shown through
+// Holdpoint is checked against the protocol, see checkStream.
 type client struct {
 	d       *driver
 	name    string
@@ -273,8 +278,8 @@ func newClient(t *testing.T, d *driver, version, url, thread string, messages []
 	return c
 }
 
-// another is a fresh instance on the same thread with the same messages and no memory of what is open: a reloaded
-// page, another tab.
+// another is a fresh instance on the same thread with the same messages and no memory of what is
+// open: a reloaded page, another tab.
 func (c *client) another(t *testing.T) *client {
 	t.Helper()
 	n := newClient(t, c.d, c.version, c.url, c.thread, c.messages)
@@ -408,15 +413,16 @@ func (c *client) answers(answer func(id string) entry) []entry {
 	return all
 }
 
-// ---- what every stream must keep -----------------------------------------------------------------------------------
+// ---- what every stream must keep
+// -----------------------------------------------------------------------------------
 
 // deprecatedNull is how the newest client says that it takes a null for nothing.
 var deprecatedNull = regexp.MustCompile(`Converting deprecated \w+\.(result|rawEvent|parentMessageId): null to an absent field`)
 
 var publishedID = regexp.MustCompile(`^(.*)~[A-Za-z0-9_-]{8,}$`)
 
-// checkStream holds one run through Holdpoint against the protocol: what the page on interrupts and the specification
-// ask of a producer, and what clients in the field die of.
+// checkStream holds one run through Holdpoint against the protocol: what the page on interrupts and
+// the specification ask of a producer, and what clients in the field die of.
 func checkStream(t *testing.T, r report, nulls bool) {
 	t.Helper()
 	if r.Error != nil {
@@ -493,7 +499,8 @@ func checkStream(t *testing.T, r report, nulls bool) {
 	if finished+failed == 0 {
 		t.Errorf("no terminal event: %v", w.kinds())
 	}
-	// A refusal tells the client nothing that it did not know; any other run that ends in a pause brings snapshots.
+	// A refusal tells the client nothing that it did not know; any other run that ends in a pause
+	// brings snapshots.
 	if paused && failed == 0 {
 		if snapshot == nil || !stateSeen && len(asked.State) > 0 {
 			t.Errorf("a pause without snapshots: %v", w.kinds())

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// A run without a pause goes through untouched: what the client gets is what the backend sent, but for ids that differ
-// from run to run, and for the protocol version that a client which declared one is told.
+// A run without a pause goes through untouched: what the client gets is what the backend sent, but
+// for ids that differ from run to run, and for the protocol version that a client which declared
+// one is told.
 func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
@@ -25,8 +26,8 @@ func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	})
 }
 
-// After an approval the client holds the same messages and state as one that talked to the backend itself, whichever
-// way the answer went.
+// After an approval the client holds the same messages and state as one that talked to the backend
+// itself, whichever way the answer went.
 func TestAnAnswerLeavesTheSameMessages(t *testing.T) {
 	approve := map[string]any{"type": "approve"}
 	for graph, test := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Every refusal that a client can cause: the backend is not called, what is open stays open and is asked for again,
-// and neither this client nor a fresh one on the thread is stuck.
+// Every refusal that a client can cause: the backend is not called, what is open stays open and is
+// asked for again, and neither this client nor a fresh one on the thread is stuck.
 func TestARefusalLeavesAWayOn(t *testing.T) {
 	rejections := map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}
 	one := map[string]any{"count": 1} // the only answer that the schema takes is no "no"
@@ -139,7 +139,8 @@ func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
 	}
 }
 
-// A reloaded page knows the messages and not what is open. It is told again, with the same ids, and can answer.
+// A reloaded page knows the messages and not what is open. It is told again, with the same ids, and
+// can answer.
 func TestAReloadedPageIsAskedAgain(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		first := w.paused(t, "approve", 1)
@@ -169,7 +170,8 @@ func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	})
 }
 
-// The same resume once more, byte for byte, and by a fresh client: the same end, and the backend is not called again.
+// The same resume once more, byte for byte, and by a fresh client: the same end, and the backend is
+// not called again.
 func TestTheSameAnswersAgain(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
@@ -253,8 +255,8 @@ func TestWhileAResumeRuns(t *testing.T) {
 	})
 }
 
-// The client leaves while its resume runs. The backend is not cancelled half-way; the end is recorded, and told to
-// whoever sends the same answers again.
+// The client leaves while its resume runs. The backend is not cancelled half-way; the end is
+// recorded, and told to whoever sends the same answers again.
 func TestTheClientLeavesInMidResume(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
@@ -274,7 +276,8 @@ func TestTheClientLeavesInMidResume(t *testing.T) {
 	})
 }
 
-// What one thread waits for is nothing to another, and nothing to the same thread id on another path.
+// What one thread waits for is nothing to another, and nothing to the same thread id on another
+// path.
 func TestThreadsAreApart(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		one := w.paused(t, "truthy", 1)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// CrewAI over ag_ui_crewai, behind a Holdpoint that is told nothing of it. With emit_interrupt_outcome it sends the outcome and takes
-// resume, and carries out its first option on cancelled, and on an answer that says nothing.
+// CrewAI over ag_ui_crewai, behind a Holdpoint that is told nothing of it. With
+// emit_interrupt_outcome it sends the outcome and takes resume, and carries out its first option on
+// cancelled, and on an answer that says nothing.
 
 const deletes = `delete_file {"path":"a.txt"}`
 
@@ -23,7 +24,8 @@ func eachCrew(t *testing.T, mode string, env map[string]string, test func(t *tes
 	}
 }
 
-// What is approved runs once, and nothing else does; where the backend cannot be told so, it is not called.
+// What is approved runs once, and nothing else does; where the backend cannot be told so, it is not
+// called.
 func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 	const runs, denied, refused, givenUp = "runs", "denied", "refused", "given up"
 	for name, c := range map[string]struct {

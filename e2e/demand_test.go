@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// onDemand are stacks that few tests need. The first test that asks for one installs and starts it, so that who runs other
-// tests waits for none of them. A run of all tests installs them in the background.
+// onDemand are stacks that few tests need. The first test that asks for one installs and starts it,
+// so that who runs other tests waits for none of them. A run of all tests installs them in the
+// background.
 var onDemand = map[stack]*demand{
 	{"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
 	{"langgraph", "0.0.47"}: {},
@@ -24,8 +25,8 @@ type demand struct {
 	err                error
 }
 
-// need is the server of a stack in onDemand. The tests share it, and each has threads of its own. It is given --ledger, a folder
-// for what it writes.
+// need is the server of a stack in onDemand. The tests share it, and each has threads of its own.
+// It is given --ledger, a folder for what it writes.
 func need(t *testing.T, framework, version string) *server {
 	t.Helper()
 	s := stack{framework, version}

@@ -13,7 +13,8 @@ import (
 
 // Bodies in the formats and charsets that lenient servers read beside plain JSON.
 
-// fields are the names and values of a form that says what an object says, as qs and append-field read them.
+// fields are the names and values of a form that says what an object says, as qs and append-field
+// read them.
 func fields(text string) []field {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {

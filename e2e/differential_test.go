@@ -23,13 +23,14 @@ import (
 	"unicode/utf16"
 )
 
-// What Holdpoint takes for no run must be none for the real adapter either, and what it takes for a run of one thread
-// must not be one of another: else a request could be steered around the contract. Each request below is sent to
-// Holdpoint by a client that may not get through with it; whatever arrives behind Holdpoint is then shown to the real
-// adapter, which must not begin a run from it.
+// What Holdpoint takes for no run must be none for the real adapter either, and what it takes for a
+// run of one thread must not be one of another: else a request could be steered around the
+// contract. Each request below is sent to Holdpoint by a client that may not get through with it;
+// whatever arrives behind Holdpoint is then shown to the real adapter, which must not begin a run
+// from it.
 //
-// "paused": the thread waits for an answer that no request below can give, so nothing may run on it.
-// "unknown": nobody knows the thread, so nothing that holds an answer may run on it.
+// "paused": the thread waits for an answer that no request below can give, so nothing may run on
+// it. "unknown": nobody knows the thread, so nothing that holds an answer may run on it.
 
 // A request is written to the socket as it stands.
 type request struct {
@@ -99,7 +100,8 @@ func judge(address string, r request) verdict {
 	return verdict{}
 }
 
-// A catcher is the upstream: it keeps what arrives and answers like a LangGraph that pauses, or just ends.
+// A catcher is the upstream: it keeps what arrives and answers like a LangGraph that pauses, or
+// just ends.
 type catcher struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -153,7 +155,8 @@ func (c *catcher) take() []request {
 	return got
 }
 
-// ---- bodies --------------------------------------------------------------------------------------------------------
+// ---- bodies
+// --------------------------------------------------------------------------------------------------------
 
 // A field is one member of an object, both sides as they stand in the JSON text.
 type field struct{ key, value string }
@@ -481,7 +484,8 @@ var mutators = []struct {
 	}},
 }
 
-// ---- the test ------------------------------------------------------------------------------------------------------
+// ---- the test
+// ------------------------------------------------------------------------------------------------------
 
 // attempts are every odd thing once by itself, and then mixtures.
 func attempts(r *rand.Rand, random int) []*attempt {
@@ -705,7 +709,8 @@ func TestHonestBodiesPass(t *testing.T) {
 			}
 		})
 	}
-	// What is neither a run nor an answer arrives byte for byte, under every method that has a body.
+	// What is neither a run nor an answer arrives byte for byte, under every method that has a
+	// body.
 	upload := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"resume.pdf\"\r\nContent-Type: application/pdf\r\n\r\n" + strings.Repeat("%PDF-\x00\xff\r\n", 50_000) +
 		"\r\n--x\r\nContent-Disposition: form-data; name=\"threadId\"\r\n\r\nt\r\n--x--\r\n"
 	for name, c := range map[string]struct{ contentType, body string }{

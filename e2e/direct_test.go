@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The tests in this file have no Holdpoint in them. They pin what the real backends do that the LangGraph dialect was
-// built on; when a newer adapter behaves otherwise, they say so first.
+// The tests in this file have no Holdpoint in them. They pin what the real backends do that the
+// LangGraph dialect was built on; when a newer adapter behaves otherwise, they say so first.
 
 // bare is a client in front of the backend itself.
 func bare(t *testing.T, b *backend, version, graph string) *client {

@@ -76,8 +76,8 @@ func (f *front) on(t *testing.T) {
 	f.fails.Store(false)
 }
 
-// forgets makes Holdpoint notice that its kept connections to a backend that went away are dead: on one of those a run
-// is cut, not turned away. A GET is tried on each, and at last on a new one.
+// forgets makes Holdpoint notice that its kept connections to a backend that went away are dead: on
+// one of those a run is cut, not turned away. A GET is tried on each, and at last on a new one.
 func (h *holdpoint) forgets(t *testing.T) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -122,7 +122,8 @@ var (
 	notFound    = func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 )
 
-// failing runs test for the two adapter versions and every client, each with a front and a Holdpoint of its own.
+// failing runs test for the two adapter versions and every client, each with a front and a
+// Holdpoint of its own.
 func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), test func(t *testing.T, w world, f *front)) {
 	t.Helper()
 	for _, b := range shared.backends[:2] {
@@ -146,7 +147,8 @@ func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
 	t.Run("a fresh client", func(t *testing.T) { test(t, func(c *client) *client { return c.another(t) }) })
 }
 
-// An ordinary run that the backend does not end: one RUN_ERROR, and the thread goes on when the backend does.
+// An ordinary run that the backend does not end: one RUN_ERROR, and the thread goes on when the
+// backend does.
 func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -183,8 +185,8 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	}
 }
 
-// A resume that certainly did not reach the backend, or that it turned away: the pause is open as before, and the same
-// answers are taken when the backend is back.
+// A resume that certainly did not reach the backend, or that it turned away: the pause is open as
+// before, and the same answers are taken when the backend is back.
 func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -216,8 +218,8 @@ func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	}
 }
 
-// A resume after which nobody knows whether the backend acted: said once, never sent again. Here it did not act, and
-// still waits: it asks again, and a new answer is taken.
+// A resume after which nobody knows whether the backend acted: said once, never sent again. Here it
+// did not act, and still waits: it asks again, and a new answer is taken.
 func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -245,8 +247,9 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 					s.empty = true
 					c.refused(t, s, "RESUME_IN_DOUBT", false)
 					w.did(t, c, 1, nil)
-					// The backend, which waits still, asks again. Nobody here can know that it never saw the first answer,
-					// and if it did, it would carry that one out again whatever is said now: only the same one is taken.
+					// The backend, which waits still, asks again. Nobody here can know that it
+					// never saw the first answer, and if it did, it would carry that one out again
+					// whatever is said now: only the same one is taken.
 					a = c.run(t, c.denying(step{say: "plain and patient"}, nil)).answer(t)
 					if len(c.pending) != 1 {
 						t.Fatalf("not asked again: %s", terminal(a))
@@ -262,8 +265,8 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// recovers: as goesOn, but the backend may itself wait for an answer, which it asks for at the client's ordinary
-// message; that one is told as a new pause, and denied.
+// recovers: as goesOn, but the backend may itself wait for an answer, which it asks for at the
+// client's ordinary message; that one is told as a new pause, and denied.
 func (c *client) recovers(t *testing.T, deny any) {
 	t.Helper()
 	const most = 4
@@ -277,7 +280,8 @@ func (c *client) recovers(t *testing.T, deny any) {
 	t.Fatalf("an ordinary message was not answered within %d requests", most)
 }
 
-// An exception in the graph cuts the adapter's stream. The client gets one RUN_ERROR and a clean end.
+// An exception in the graph cuts the adapter's stream. The client gets one RUN_ERROR and a clean
+// end.
 func TestAnErrorInTheGraph(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
@@ -291,8 +295,8 @@ func TestAnErrorInTheGraph(t *testing.T) {
 	})
 }
 
-// An approved node acts and then fails. LangGraph keeps the first answer and asks again, and whatever is answered
-// then, it runs the node with the first answer: a denial must not get there.
+// An approved node acts and then fails. LangGraph keeps the first answer and asks again, and
+// whatever is answered then, it runs the node with the first answer: a denial must not get there.
 func TestADenialAfterAFailedApproval(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
@@ -319,9 +323,11 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 	})
 }
 
-// ---- a backend that dies -------------------------------------------------------------------------------------------
+// ---- a backend that dies
+// -------------------------------------------------------------------------------------------
 
-// mortal is a backend of its own, with Holdpoint before it, that a test may kill. Its ledger outlives it.
+// mortal is a backend of its own, with Holdpoint before it, that a test may kill. Its ledger
+// outlives it.
 func mortal(t *testing.T, version string) world {
 	t.Helper()
 	s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))
@@ -344,8 +350,8 @@ func dying(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// crew is two clients of each version on threads of their own: the one that sees what happens, and one that a fresh
-// client will follow.
+// crew is two clients of each version on threads of their own: the one that sees what happens, and
+// one that a fresh client will follow.
 func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	t.Helper()
 	var all []*client
@@ -356,9 +362,9 @@ func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	return all
 }
 
-// The backend is restarted between pause and answer, and its checkpoints were in memory. The answer meets a thread
-// that the backend does not know, and the graph starts without input. Whatever it then does, it is no success of the
-// approved action.
+// The backend is restarted between pause and answer, and its checkpoints were in memory. The answer
+// meets a thread that the backend does not know, and the graph starts without input. Whatever it
+// then does, it is no success of the approved action.
 func TestTheBackendForgetsThePause(t *testing.T) {
 	dying(t, func(t *testing.T, w world) {
 		for _, test := range []struct {
@@ -398,8 +404,8 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 	})
 }
 
-// The backend dies while an approved action runs. Nobody knows how far it came: that is said once, the answer is not
-// sent a second time, and the thread goes on.
+// The backend dies while an approved action runs. Nobody knows how far it came: that is said once,
+// the answer is not sent a second time, and the thread goes on.
 func TestTheBackendDiesInMidResume(t *testing.T) {
 	dying(t, func(t *testing.T, w world) {
 		gate := fresh("gate")
@@ -437,8 +443,9 @@ func TestTheBackendDiesInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint itself is restarted, with its store in memory: it knows nothing of the pause, the backend does. An answer
-// is refused, for nobody can say to what; an ordinary run brings the question back.
+// Holdpoint itself is restarted, with its store in memory: it knows nothing of the pause, the
+// backend does. An answer is refused, for nobody can say to what; an ordinary run brings the
+// question back.
 func TestHoldpointForgetsThePause(t *testing.T) {
 	for _, b := range shared.backends {
 		t.Run(b.name, func(t *testing.T) {

@@ -29,8 +29,8 @@ import (
 // patience bounds every wait for something that must happen. It is no expectation of speed.
 const patience = 90 * time.Second
 
-// shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state but the backends,
-// and every test has threads of its own.
+// shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state
+// but the backends, and every test has threads of its own.
 var shared struct {
 	binary    string
 	dir       string   // for what the processes write; it goes at the end
@@ -45,7 +45,8 @@ var shared struct {
 	direct    *driver // clients in front of a bare backend
 }
 
-// A stack is one version of one framework's adapter: the folder with its server, and the version that its pins name.
+// A stack is one version of one framework's adapter: the folder with its server, and the version
+// that its pins name.
 type stack struct{ framework, version string }
 
 // stacks are all that is installed and served.
@@ -145,7 +146,8 @@ func setUp() error {
 	return setUpStrandsTS(servers)
 }
 
-// ---- what has to be on the machine, and what is installed ----------------------------------------------------------
+// ---- what has to be on the machine, and what is installed
+// ----------------------------------------------------------
 
 // requireTools says in one line what is missing, or returns the Python to make environments with.
 func requireTools() (string, error) {
@@ -202,9 +204,10 @@ func buildBinary(to string) error {
 	return nil
 }
 
-// environment makes, or finds, the virtual environment of one stack. Its name carries a digest of the pins
-// and of the Python, so that a change of either makes a new one; a marker written last says that it is whole. What it returns
-// is the interpreter: of a stack for node the node among its packages, since Strands needs a newer one than the clients.
+// environment makes, or finds, the virtual environment of one stack. Its name carries a digest of
+// the pins and of the Python, so that a change of either makes a new one; a marker written last
+// says that it is whole. What it returns is the interpreter: of a stack for node the node among its
+// packages, since Strands needs a newer one than the clients.
 func environment(python string, s stack) (string, error) {
 	if s.node() {
 		node, err := filepath.Abs(filepath.Join(s.framework, "node_modules", ".bin", "node"))
@@ -287,7 +290,8 @@ func inParallel(jobs ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// ---- processes -----------------------------------------------------------------------------------------------------
+// ---- processes
+// -----------------------------------------------------------------------------------------------------
 
 var ending struct {
 	sync.Mutex
@@ -310,7 +314,8 @@ func stopAll() {
 	}
 }
 
-// A process runs in a group of its own and ends when its standard input ends, so that it outlives the tests in no case.
+// A process runs in a group of its own and ends when its standard input ends, so that it outlives
+// the tests in no case.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -406,9 +411,11 @@ func eventually(ok func() bool) bool {
 	return false
 }
 
-// ---- backends ------------------------------------------------------------------------------------------------------
+// ---- backends
+// ------------------------------------------------------------------------------------------------------
 
-// A server is one process of a stack's server.py or server.mjs; it serves every mode that its adapter knows.
+// A server is one process of a stack's server.py or server.mjs; it serves every mode that its
+// adapter knows.
 type server struct {
 	*process
 	stack
@@ -461,7 +468,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// crash ends the backend; what it knew of its threads is lost, as with every in-memory checkpointer.
+// crash ends the backend; what it knew of its threads is lost, as with every in-memory
+// checkpointer.
 func (s *server) crash() { s.kill() }
 
 // back starts it again where it was. Only its ledger is as before.
@@ -551,7 +559,8 @@ func getJSON(t *testing.T, address string, into any) {
 	}
 }
 
-// ---- the binary ----------------------------------------------------------------------------------------------------
+// ---- the binary
+// ----------------------------------------------------------------------------------------------------
 
 type holdpoint struct {
 	*process
@@ -560,7 +569,8 @@ type holdpoint struct {
 
 // startHoldpoint runs the built binary with nothing but HOLDPOINT_* in its environment.
 func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
-	// The shell is there for one thing: to end the binary when our end of the pipe is gone, however the tests ended.
+	// The shell is there for one thing: to end the binary when our end of the pipe is gone, however
+	// the tests ended.
 	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
 	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
 	cmd.Env = []string{

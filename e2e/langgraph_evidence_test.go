@@ -16,10 +16,12 @@ import (
 	"testing"
 )
 
-// newestLangGraph is the adapter of November 2026, with langgraph 1.2: its interrupts have ids of their own within a task.
+// newestLangGraph is the adapter of November 2026, with langgraph 1.2: its interrupts have ids of
+// their own within a task.
 const newestLangGraph = "0.0.47"
 
-// everyLangGraph calls test with each version of the adapter in each of its modes, behind a Holdpoint with its defaults.
+// everyLangGraph calls test with each version of the adapter in each of its modes, behind a
+// Holdpoint with its defaults.
 func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	list := slices.Clone(shared.backends)
@@ -39,14 +41,16 @@ func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// alone is s of a graph whose snapshots have none of the person's messages, which is as it should be here.
+// alone is s of a graph whose snapshots have none of the person's messages, which is as it should
+// be here.
 func alone(s step) step {
 	s.loose = true
 	return s
 }
 
-// The first node asks, and the thread afterwards has none of the person's messages: the state has no conversation, or the
-// node replaced it, or it asks in a loop. The approved action runs once, and nobody is told that the question was lost.
+// The first node asks, and the thread afterwards has none of the person's messages: the state has
+// no conversation, or the node replaced it, or it asks in a loop. The approved action runs once,
+// and nobody is told that the question was lost.
 func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	everyLangGraph(t, func(t *testing.T, w world) {
 		t.Run("no conversation in the state", func(t *testing.T) {
@@ -81,8 +85,8 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	})
 }
 
-// The same graphs, and the backend forgets its threads while they wait. With RAW events the client is told so; without them the
-// question is asked anew. What is approved afterwards runs once.
+// The same graphs, and the backend forgets its threads while they wait. With RAW events the client
+// is told so; without them the question is asked anew. What is approved afterwards runs once.
 func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	need(t, "langgraph", newestLangGraph)
 	for _, version := range []string{"0.0.42", "0.0.43", newestLangGraph} {
@@ -145,8 +149,9 @@ func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	}
 }
 
-// Tools of one ToolNode that run at once and ask: LangGraph gives the answers to whoever comes first. The person approves one
-// call and denies the other. Whatever the order, no call runs that was not approved, and the thread goes on.
+// Tools of one ToolNode that run at once and ask: LangGraph gives the answers to whoever comes
+// first. The person approves one call and denies the other. Whatever the order, no call runs that
+// was not approved, and the thread goes on.
 func TestToolsThatAskAtOnce(t *testing.T) {
 	everyLangGraph(t, func(t *testing.T, w world) {
 		if w.b.mode == "quiet" {
@@ -177,8 +182,8 @@ func TestToolsThatAskAtOnce(t *testing.T) {
 	})
 }
 
-// oneOfTwoCalls approves one of two calls and denies the other, by what is asked, and denies what may not be approved. It
-// returns how many approvals were refused.
+// oneOfTwoCalls approves one of two calls and denies the other, by what is asked, and denies what
+// may not be approved. It returns how many approvals were refused.
 func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	thread := fresh("at-once")
 	var messages, resume []any
@@ -263,7 +268,8 @@ func (w world) post(t *testing.T, graph, thread string, messages, resume []any) 
 	return finished, code
 }
 
-// What is beside the question may not hinder an honest approval: a tool that asks nobody and has ended.
+// What is beside the question may not hinder an honest approval: a tool that asks nobody and has
+// ended.
 func TestAToolBesideOneThatAsks(t *testing.T) {
 	everyLangGraph(t, func(t *testing.T, w world) {
 		c := w.paused(t, "besidefree", 1)
@@ -273,7 +279,8 @@ func TestAToolBesideOneThatAsks(t *testing.T) {
 	})
 }
 
-// Holdpoint forgets the question of one of two calls: the adapter asks again and shows nothing of the calls.
+// Holdpoint forgets the question of one of two calls: the adapter asks again and shows nothing of
+// the calls.
 func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	everyLangGraph(t, func(t *testing.T, w world) {
 		if w.b.mode == "quiet" {
@@ -294,7 +301,8 @@ func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	})
 }
 
-// A person's words on which the backend only asked again are not lost: they go to it after the answer.
+// A person's words on which the backend only asked again are not lost: they go to it after the
+// answer.
 func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
 	everyLangGraph(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)

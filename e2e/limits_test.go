@@ -18,7 +18,8 @@ func TestAnExpiredQuestion(t *testing.T) {
 		time.Sleep(7 * time.Second) // the expiry and the 5 seconds of grace: what is tested is that they pass
 		c.refused(t, approval, "INTERRUPT_EXPIRED", true)
 		w.did(t, c, 1, nil)
-		// A client up to 0.0.59 locks a thread whose interrupt has expired, in itself; a fresh one does not know of it.
+		// A client up to 0.0.59 locks a thread whose interrupt has expired, in itself; a fresh one
+		// does not know of it.
 		if w.version == newest {
 			c.goesOn(t, no)
 		} else {
@@ -28,7 +29,8 @@ func TestAnExpiredQuestion(t *testing.T) {
 	})
 }
 
-// A question that there is no room for is not shown, and none that was shown gives way. When there is room it comes back.
+// A question that there is no room for is not shown, and none that was shown gives way. When there
+// is room it comes back.
 func TestNoRoomForAQuestion(t *testing.T) {
 	for _, b := range shared.backends[:2] {
 		t.Run(b.name, func(t *testing.T) {
@@ -50,7 +52,8 @@ func TestNoRoomForAQuestion(t *testing.T) {
 	}
 }
 
-// A backend that is silent in a resume: the client's stream ends, the action goes on, and the same answers are told its end.
+// A backend that is silent in a resume: the client's stream ends, the action goes on, and the same
+// answers are told its end.
 func TestASilentResume(t *testing.T) {
 	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "1s"}, func(t *testing.T, w world) {
 		t.Parallel()
@@ -68,7 +71,8 @@ func TestASilentResume(t *testing.T) {
 	})
 }
 
-// A shutdown in mid-resume: the stream ends in order. Another Holdpoint takes over, and the thread goes on.
+// A shutdown in mid-resume: the stream ends in order. Another Holdpoint takes over, and the thread
+// goes on.
 func TestAShutdownInMidResume(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, oldest} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Mastra behind @ag-ui/mastra, before a Holdpoint that is told nothing of it. 1.1.2 sends the outcome and takes resume; 1.0.3 announces a
-// pause by CUSTOM on_interrupt only.
+// Mastra behind @ag-ui/mastra, before a Holdpoint that is told nothing of it. 1.1.2 sends the
+// outcome and takes resume; 1.0.3 announces a pause by CUSTOM on_interrupt only.
 
 func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
@@ -21,7 +21,8 @@ func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// What is approved runs once; an answer that says nothing would open a second question, and is refused.
+// What is approved runs once; an answer that says nothing would open a second question, and is
+// refused.
 func TestMastraWantsAPayload(t *testing.T) {
 	const runs, denied, refused = "runs", "denied", "refused"
 	for name, c := range map[string]struct {

@@ -35,7 +35,8 @@ func (w world) client(t *testing.T, graph string) *client {
 	return newClient(t, shared.through, w.version, w.h.address+"/"+graph, fresh("thread"), nil)
 }
 
-// old: this client knows no interrupts; it sees CUSTOM on_interrupt and answers in forwardedProps.command.resume.
+// old: this client knows no interrupts; it sees CUSTOM on_interrupt and answers in
+// forwardedProps.command.resume.
 func (w world) old() bool { return w.version == oldest }
 
 // paused is a client whose thread waits for n interrupts.
@@ -56,8 +57,8 @@ func (c *client) pause(t *testing.T, n int) wire {
 	return a
 }
 
-// answer is a step that answers the way this version of the client does: with the resume array, or with
-// forwardedProps.command.resume.
+// answer is a step that answers the way this version of the client does: with the resume array, or
+// with forwardedProps.command.resume.
 func (c *client) answer(entries []entry, command any) step {
 	if c.version == oldest {
 		return step{command: command}
@@ -75,7 +76,8 @@ func (c *client) finish(t *testing.T, s step) wire {
 	return a
 }
 
-// refused runs s and expects RUN_ERROR with code; where asked, the same interrupts are told before it.
+// refused runs s and expects RUN_ERROR with code; where asked, the same interrupts are told before
+// it.
 func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	t.Helper()
 	before := ids(c.pending)
@@ -93,10 +95,11 @@ func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	return a
 }
 
-// goesOn: the thread is not stuck. The client sends an ordinary message, beside "cancelled" for whatever its library
-// insists on, and the backend answers it, at the second request at the latest. deny is how a client of the older kind
-// says no where it was asked. Where nothing that means no fits the question's schema ({"count":..}), deny is the answer
-// that every client gives: LangGraph has no cancel, and what does not fit would brick the thread.
+// goesOn: the thread is not stuck. The client sends an ordinary message, beside "cancelled" for
+// whatever its library insists on, and the backend answers it, at the second request at the latest.
+// deny is how a client of the older kind says no where it was asked. Where nothing that means no
+// fits the question's schema ({"count":..}), deny is the answer that every client gives: LangGraph
+// has no cancel, and what does not fit would brick the thread.
 func (c *client) goesOn(t *testing.T, deny any) {
 	t.Helper()
 	said := "plain and simple " + fresh("n")
@@ -110,8 +113,8 @@ func (c *client) goesOn(t *testing.T, deny any) {
 	}
 }
 
-// denying adds to s the "no" to all that this client takes for open: what its library's list holds, or, for the version
-// without one, what the last run asked.
+// denying adds to s the "no" to all that this client takes for open: what its library's list holds,
+// or, for the version without one, what the last run asked.
 func (c *client) denying(s step, deny any) step {
 	switch {
 	case c.version == oldest && c.asked:
@@ -135,7 +138,8 @@ func (c *client) echoed(said string) bool {
 	return false
 }
 
-// did asserts what really happened on the thread: how often the backend was asked to run, and the side effects.
+// did asserts what really happened on the thread: how often the backend was asked to run, and the
+// side effects.
 func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)

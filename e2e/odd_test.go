@@ -15,8 +15,9 @@ var odd = map[string]answer{
 	"cancelled":      cancelled,
 }
 
-// Of the backends that send the outcome, no other takes such an answer for a yes than those that TestADKTakesADecisionOnly,
-// TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload are about: whatever becomes of it, nothing runs.
+// Of the backends that send the outcome, no other takes such an answer for a yes than those that
+// TestADKTakesADecisionOnly, TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload are about:
+// whatever becomes of it, nothing runs.
 func TestOddAnswersRunNothing(t *testing.T) {
 	for name, answer := range odd {
 		t.Run("pydantic-ai/"+name, func(t *testing.T) {

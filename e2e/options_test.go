@@ -41,7 +41,8 @@ func TestHowAPauseIsTold(t *testing.T) {
 				if len(a.outcome()) != outcome || len(a.customs()) != test.customs {
 					t.Fatalf("%d in the outcome and %d CUSTOM, want %d and %d: %s", len(a.outcome()), len(a.customs()), outcome, test.customs, terminal(a))
 				}
-				// However it is told: nothing passes the open pause, and the command form answers it.
+				// However it is told: nothing passes the open pause, and the command form answers
+				// it.
 				early := c.run(t, step{say: "plain, but too early", empty: true, loose: true}).answer(t)
 				if early.code() != "PENDING_INTERRUPTS" {
 					t.Errorf("new input was met with %s", terminal(early))

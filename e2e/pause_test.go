@@ -38,7 +38,8 @@ func TestAPauseIsTold(t *testing.T) {
 		if raw["question"] != "Delete 3 files?" {
 			t.Errorf("metadata.langgraph.raw is %v", raw)
 		}
-		// A client that declares a version reads the outcome; one that does not may know only the CUSTOM form.
+		// A client that declares a version reads the outcome; one that does not may know only the
+		// CUSTOM form.
 		want := 1
 		if w.version == newest {
 			want = 0
@@ -239,7 +240,8 @@ func calls(messages []event) []string {
 	return all
 }
 
-// The adapter 0.0.42 tells only the first of two when they begin; the other is asked for after that one's answer.
+// The adapter 0.0.42 tells only the first of two when they begin; the other is asked for after that
+// one's answer.
 func TestTwoInterruptsAtOnce(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		if !w.b.showsIDs() {
@@ -281,8 +283,8 @@ func TestTwoInterruptsAtOnce(t *testing.T) {
 	})
 }
 
-// Raw events off and no outcome: no native id is on the wire. Two answers cannot be told apart by the backend then, so
-// none is sent, and nothing runs.
+// Raw events off and no outcome: no native id is on the wire. Two answers cannot be told apart by
+// the backend then, so none is sent, and nothing runs.
 func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		if w.b.showsIDs() {
@@ -298,7 +300,8 @@ func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	})
 }
 
-// Two interrupts of one node have the same native id. An old answer must not reach the new question.
+// Two interrupts of one node have the same native id. An old answer must not reach the new
+// question.
 func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "sequential", 1)
@@ -317,7 +320,8 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 		w.did(t, c, 2, nil)
 
 		if !w.old() {
-			// The first answer again, byte for byte: the second question again, and the backend is not called.
+			// The first answer again, byte for byte: the second question again, and the backend is
+			// not called.
 			again := c.post(t, a.Sent[0])
 			if got := ids(again.outcome()); got != ids(second) {
 				t.Errorf("the first answer again was met with %s, want the second question %s\n%s", got, ids(second), terminal(again))
@@ -372,9 +376,10 @@ func TestOnePauseAfterTheOther(t *testing.T) {
 	})
 }
 
-// Two tools of one node ask, one after the other, both under the node's id. LangGraph runs the node again from its
-// start for the second answer, so the first tool acts twice: without Holdpoint too. The answers must not be mixed up, and
-// which call gets one depends on which comes first: where RAW events show that there are two, denials alone are taken.
+// Two tools of one node ask, one after the other, both under the node's id. LangGraph runs the node
+// again from its start for the second answer, so the first tool acts twice: without Holdpoint too.
+// The answers must not be mixed up, and which call gets one depends on which comes first: where RAW
+// events show that there are two, denials alone are taken.
 func TestTwoToolsOfOneNode(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "tools", 1)
@@ -447,8 +452,8 @@ func TestAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The first of two answers brings a message. The run asks again, so the message was not taken; the client keeps it, says it
-// again beside the second answer, and has it answered.
+// The first of two answers brings a message. The run asks again, so the message was not taken; the
+// client keeps it, says it again beside the second answer, and has it answered.
 func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "sequential", 1)

@@ -9,13 +9,15 @@ import (
 	"testing"
 )
 
-// A tampering changes the messages that a client sends beside its honest answer. call is the one that waits.
+// A tampering changes the messages that a client sends beside its honest answer. call is the one
+// that waits.
 type tampering struct {
 	name string
 	make func(messages []event, call string) []event
 	// refused: the approval is refused, and a denial passes. Else it runs what was asked.
 	refused bool
-	// bare is what each version runs without Holdpoint and without a store, in place of what was asked; nil: just that.
+	// bare is what each version runs without Holdpoint and without a store, in place of what was
+	// asked; nil: just that.
 	bare map[string][]string
 }
 
@@ -149,8 +151,9 @@ func (how tampering) tampered(t *testing.T, c *client) []event {
 	return how.make(messages, c.pending[0].str("toolCallId"))
 }
 
-// An honest answer beside a history that was changed: what runs is what the person was shown, in whatever way the client
-// writes it otherwise. The backend alone runs what is written: TestDirectPydanticAIRunsWhatTheHistorySays.
+// An honest answer beside a history that was changed: what runs is what the person was shown, in
+// whatever way the client writes it otherwise. The backend alone runs what is written:
+// TestDirectPydanticAIRunsWhatTheHistorySays.
 func TestPydanticAIRunsWhatWasShown(t *testing.T) {
 	for _, how := range tamperings {
 		t.Run(how.name, func(t *testing.T) {

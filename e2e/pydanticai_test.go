@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// pydantic-ai over its AG-UI adapter, behind a Holdpoint that is told nothing of it. It sends the interrupt outcome and takes
-// resume. Without a conversation store it keeps nothing, and runs what the client's history says.
+// pydantic-ai over its AG-UI adapter, behind a Holdpoint that is told nothing of it. It sends the
+// interrupt outcome and takes resume. Without a conversation store it keeps nothing, and runs what
+// the client's history says.
 
-// eachPydanticAI runs test on every version in these modes, with one of the clients that read the outcome each.
+// eachPydanticAI runs test on every version in these modes, with one of the clients that read the
+// outcome each.
 func eachPydanticAI(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range []string{"2.0.0", "2.68.0"} {

@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// Two plain runs of one thread, and both ask: the question that came first stands, the other run ends with
-// THREAD_BUSY. The first question is the backend's own. The second is written from the recorded shape (simple_interrupt
-// of 0.0.43), because two real runs of one LangGraph thread do not meet at a place that a test could choose.
+// Two plain runs of one thread, and both ask: the question that came first stands, the other run
+// ends with THREAD_BUSY. The first question is the backend's own. The second is written from the
+// recorded shape (simple_interrupt of 0.0.43), because two real runs of one LangGraph thread do not
+// meet at a place that a test could choose.
 func TestTwoRunsAskAtOnce(t *testing.T) {
 	var arrived, gate chan struct{} // of the run under test; the cells run one after the other
 	var threadID, runID string
@@ -59,7 +60,8 @@ func TestTwoRunsAskAtOnce(t *testing.T) {
 						late.messages = first.messages
 						next(late).goesOn(t, nil)
 
-						// The same, but nobody answers: who lost is told what is open, and denies it.
+						// The same, but nobody answers: who lost is told what is open, and denies
+						// it.
 						late, _ = race(t, w)
 						next(late).goesOn(t, no)
 						w.effects(t, late, nil)

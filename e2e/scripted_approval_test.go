@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Backends that ask with a call of request_approval, in every layout of its ids, and the host that has the outcome.
+// Backends that ask with a call of request_approval, in every layout of its ids, and the host that
+// has the outcome.
 func approvals() []actor { return append(layouts(), dotnet()) }
 
 func processed(what string) string {
@@ -167,7 +168,8 @@ func TestRequestApprovalBackendFails(t *testing.T) {
 			t.Errorf("a failed resume was told as %s", terminal(a))
 		}
 		s.executed(t, "late-1")
-		// Whatever the client does now, the tool does not run a second time, and the thread goes on.
+		// Whatever the client does now, the tool does not run a second time, and the thread goes
+		// on.
 		s.post(t, r.Sent[0])
 		s.goesOn(t, nil)
 		s.executed(t, "late-1")

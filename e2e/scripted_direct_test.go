@@ -17,8 +17,9 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in this file have no Holdpoint in them. They pin that the scripted programs are as strict as the real ones,
-// for a dialect is proven by what they refuse; and that their frames are the published ones.
+// The tests in this file have no Holdpoint in them. They pin that the scripted programs are as
+// strict as the real ones, for a dialect is proven by what they refuse; and that their frames are
+// the published ones.
 
 type message = map[string]any
 
@@ -102,7 +103,8 @@ func answerMessage(l scripted.Layout, id string, yes bool) message {
 	return toolMessage(callOf(l, id), fmt.Sprintf(`{"approval_id":%q,"approved":%v}`, approvalOf(l, id), yes))
 }
 
-// What a server makes of a history, by the kind of program: the rows of what was read in the sources.
+// What a server makes of a history, by the kind of program: the rows of what was read in the
+// sources.
 func TestScriptedServersAreStrict(t *testing.T) {
 	const unanswered = "have no matching"
 	const fine = ""
@@ -214,7 +216,8 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	}
 }
 
-// checkThrown: how an exception looks. AGUI.Server has begun nothing if it comes before the first update.
+// checkThrown: how an exception looks. AGUI.Server has begun nothing if it comes before the first
+// update.
 func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	t.Helper()
 	switch {
@@ -301,7 +304,8 @@ func TestScriptedDotNetHost(t *testing.T) {
 	}
 }
 
-// A draft's server is typed: the other generation's resume is HTTP 422, and so is a key that it does not know.
+// A draft's server is typed: the other generation's resume is HTTP 422, and so is a key that it
+// does not know.
 func TestScriptedDraftIsTyped(t *testing.T) {
 	object, list := map[string]any{"payload": yes}, []any{map[string]any{"interruptId": "x", "status": "resolved"}}
 	for _, test := range []struct {
@@ -326,8 +330,9 @@ func TestScriptedDraftIsTyped(t *testing.T) {
 	}
 }
 
-// The frames of the published baselines, as their harness scrubs them: ids by name and number of appearance; tokens of
-// text and of usage, which are the model's, made equal. It writes approval_id as approval_Id_1.
+// The frames of the published baselines, as their harness scrubs them: ids by name and number of
+// appearance; tokens of text and of usage, which are the model's, made equal. It writes approval_id
+// as approval_Id_1.
 func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
 	pause, resumed := scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger()), scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger())
 	hosted, hostedAgain := scripted.DotNet(scripted.NewLedger()), scripted.DotNet(scripted.NewLedger())

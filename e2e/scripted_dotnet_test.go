@@ -8,12 +8,12 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The .NET host whose approvals are interrupts of the outcome. What it has in common with the backends of
-// request_approval is tested with them; these are its own holes.
+// The .NET host whose approvals are interrupts of the outcome. What it has in common with the
+// backends of request_approval is tested with them; these are its own holes.
 func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls: true} }
 
-// Its clients are told a schema of one boolean, and it wants the call back, with which it is to run. Whatever a client
-// says of the call, it is Holdpoint's record that goes.
+// Its clients are told a schema of one boolean, and it wants the call back, with which it is to
+// run. Whatever a client says of the call, it is Holdpoint's record that goes.
 func TestDotNetBelievesTheRecord(t *testing.T) {
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
@@ -32,7 +32,8 @@ func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	})
 }
 
-// Any tool that the client declares switches the host's own interrupt off: the question is in rawEvent alone.
+// Any tool that the client declares switches the host's own interrupt off: the question is in
+// rawEvent alone.
 func TestDotNetBesideAClientsTool(t *testing.T) {
 	tools := map[string]any{"tools": []any{locating}}
 	for name, test := range map[string]struct {
@@ -56,7 +57,8 @@ func TestDotNetBesideAClientsTool(t *testing.T) {
 	}
 }
 
-// Once the history holds a result of the client's own tool, the host takes every call that waits for one approved.
+// Once the history holds a result of the client's own tool, the host takes every call that waits
+// for one approved.
 func TestDotNetAfterAClientsTool(t *testing.T) {
 	tools := map[string]any{"tools": []any{locating}}
 	for name, test := range map[string]struct {
@@ -83,8 +85,8 @@ func TestDotNetAfterAClientsTool(t *testing.T) {
 	}
 }
 
-// What stands before the program fails while the answer is on its way: the call that stays open is not approved by the
-// host on its own at the next turn.
+// What stands before the program fails while the answer is on its way: the call that stays open is
+// not approved by the host on its own at the next turn.
 func TestDotNetAnswerLost(t *testing.T) {
 	tools := map[string]any{"tools": []any{locating}}
 	for _, version := range []string{newest, pinned} {

@@ -104,7 +104,8 @@ func TestDraftsAtOnce(t *testing.T) {
 	}
 }
 
-// Questions without ids cannot be told apart in what goes back: one answer for all of them goes, two go not.
+// Questions without ids cannot be told apart in what goes back: one answer for all of them goes,
+// two go not.
 func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return a.name != "draft-v1.5-no-id" })
 	scenes(t, list, func(t *testing.T, s scene) {
@@ -168,7 +169,8 @@ func TestDraftBackendRestarted(t *testing.T) {
 	}
 }
 
-// A server that refuses a key that it does not know, and a client that declares a version: the dialect must be named.
+// A server that refuses a key that it does not know, and a client that declares a version: the
+// dialect must be named.
 func TestDraftNamed(t *testing.T) {
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return !a.strict })
 	h := ownHoldpoint(t, theStage().url, map[string]string{"HOLDPOINT_DIALECT": "draft"})

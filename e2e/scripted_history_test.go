@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-// What else stands in a client's history than the conversation: its own tools, somebody else's answers, nothing.
+// What else stands in a client's history than the conversation: its own tools, somebody else's
+// answers, nothing.
 
-// What stands before the program fails while the answer is on its way: nobody knows whether it ran. It is said once; no
-// answer is sent again, and the call that stays without a result does not brick the thread.
+// What stands before the program fails while the answer is on its way: nobody knows whether it ran.
+// It is said once; no answer is sent again, and the call that stays without a result does not brick
+// the thread.
 func TestRequestApprovalAnswerLost(t *testing.T) {
 	for _, a := range approvals() {
 		for _, version := range []string{newest, pinned} {
@@ -55,8 +57,8 @@ func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	})
 }
 
-// A client that declared request_approval itself is one of the sample's kind: the stream is its own to read, and its tool
-// message goes through.
+// A client that declared request_approval itself is one of the sample's kind: the stream is its own
+// to read, and its tool message goes through.
 func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	tools := map[string]any{"tools": []any{asking}}
 	scenes(t, layouts(), func(t *testing.T, s scene) {
@@ -136,8 +138,8 @@ func TestScriptedWithAnOldClient(t *testing.T) {
 	}
 }
 
-// CopilotKit puts its answer into the history too, as a result of the call, and leaves it there. The backend never sees
-// it: neither as an answer, which it could not read, nor as a second result.
+// CopilotKit puts its answer into the history too, as a result of the call, and leaves it there.
+// The backend never sees it: neither as an answer, which it could not read, nor as a second result.
 func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer   func(string) entry
@@ -169,8 +171,8 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	}
 }
 
-// What runs is what was asked for, by the record: neither what the client's history says of it now, nor nothing because
-// the history says nothing of it.
+// What runs is what was asked for, by the record: neither what the client's history says of it now,
+// nor nothing because the history says nothing of it.
 func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 	for name, history := range map[string]func(list []event) []event{
 		"other arguments": func(list []event) []event {

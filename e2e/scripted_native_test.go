@@ -10,9 +10,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The samples of request_approval have a client of their own, and a team that has it on both sides keeps it
-// (HOLDPOINT_CLIENT=native): it sees the backend's frames, byte for byte, answers with a tool message, and is held to the
-// contract all the same. Its requests are posted here as its programs write them.
+// The samples of request_approval have a client of their own, and a team that has it on both sides
+// keeps it (HOLDPOINT_CLIENT=native): it sees the backend's frames, byte for byte, answers with a
+// tool message, and is held to the contract all the same. Its requests are posted here as its
+// programs write them.
 
 // A sampleClient keeps what the sample's program would.
 type sampleClient struct {
@@ -54,7 +55,8 @@ func (c *sampleClient) user(said string) {
 	c.messages = append(c.messages, m)
 }
 
-// answer adds what the sample's client adds for a request: the call as the history has it, and its yes or no.
+// answer adds what the sample's client adds for a request: the call as the history has it, and its
+// yes or no.
 func (c *sampleClient) answer(request [2]string, yes bool) {
 	var args struct {
 		Request struct {

@@ -18,7 +18,8 @@ func talkers() []actor {
 	}
 }
 
-// listening is a Holdpoint that looks for the phrases of the list that it brings; no dialect is named.
+// listening is a Holdpoint that looks for the phrases of the list that it brings; no dialect is
+// named.
 var listening = sync.OnceValues(func() (*holdpoint, error) {
 	return startHoldpoint("phrases", theStage().url, map[string]string{"HOLDPOINT_PHRASES_ASK": "default"})
 })

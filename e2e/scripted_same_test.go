@@ -11,12 +11,14 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A replay-style backend (request_approval: it keeps nothing, the history is all that it knows) and a checkpoint-style
-// one (LangGraph: it keeps the thread) look the same to a client: three questions in a row, of which the second is
-// denied, and a plain turn after them. Nothing but ids is left out of the comparison in the first test.
+// A replay-style backend (request_approval: it keeps nothing, the history is all that it knows) and
+// a checkpoint-style one (LangGraph: it keeps the thread) look the same to a client: three
+// questions in a row, of which the second is denied, and a plain turn after them. Nothing but ids
+// is left out of the comparison in the first test.
 //
-// Both backends share a state with their client and send it whole after a tool that ran. The .NET application does so
-// with an event of its own, as its SDK's samples for state do; LangGraph's adapter with the graph's values.
+// Both backends share a state with their client and send it whole after a tool that ran. The .NET
+// application does so with an event of its own, as its SDK's samples for state do; LangGraph's
+// adapter with the graph's values.
 func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
@@ -29,11 +31,11 @@ func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 	}
 }
 
-// The same with all that LangGraph's adapter tells beside it. Left out is what only one of the backends sends, and
-// Holdpoint passes on: STEP_STARTED and STEP_FINISHED, for .NET's pipeline has no nodes; the adapter's snapshots after
-// every node and at every end, where .NET sends none (that a run which pauses has a MESSAGES_SNAPSHOT is compared, its
-// place is not); the messages that the adapter puts into the state; and that it gives a message with calls a content,
-// which is "".
+// The same with all that LangGraph's adapter tells beside it. Left out is what only one of the
+// backends sends, and Holdpoint passes on: STEP_STARTED and STEP_FINISHED, for .NET's pipeline has
+// no nodes; the adapter's snapshots after every node and at every end, where .NET sends none (that
+// a run which pauses has a MESSAGES_SNAPSHOT is compared, its place is not); the messages that the
+// adapter puts into the state; and that it gives a message with calls a content, which is "".
 func TestReplayAndCheckpointLookTheSameBesideSteps(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
@@ -57,7 +59,8 @@ func leaveOutSnapshots(kinds []string, paused bool) []string {
 	return kinds
 }
 
-// conversation plays it and writes down, run by run, what the client was sent, what it was asked, and what it holds.
+// conversation plays it and writes down, run by run, what the client was sent, what it was asked,
+// and what it holds.
 func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []string, paused bool) []string) string {
 	t.Helper()
 	h := must(before())

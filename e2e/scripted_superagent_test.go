@@ -15,7 +15,8 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A superagent is a scripted server, and a Holdpoint before it which is told who it is: this protocol is always named.
+// A superagent is a scripted server, and a Holdpoint before it which is told who it is: this
+// protocol is always named.
 type superagent struct {
 	*scripted.Superagent
 	h *holdpoint

@@ -19,8 +19,9 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in scripted_*_test.go have backends in this process, see package scripted; clients and Holdpoint are the real
-// ones. One Holdpoint stands before all of them, each on a path of its own, and no dialect is named.
+// The tests in scripted_*_test.go have backends in this process, see package scripted; clients and
+// Holdpoint are the real ones. One Holdpoint stands before all of them, each on a path of its own,
+// and no dialect is named.
 
 // An actor is a scripted backend.
 type actor struct {
@@ -265,8 +266,9 @@ func (s scene) runs(t *testing.T, n int) {
 	}
 }
 
-// sound asserts what must hold whatever was played: the backend and the provider behind it took every request; and what
-// the client holds is a history that a provider takes, but for what is open.
+// sound asserts what must hold whatever was played: the backend and the provider behind it took
+// every request; and what the client holds is a history that a provider takes, but for what is
+// open.
 func (s scene) sound(t *testing.T) {
 	t.Helper()
 	for _, c := range s.p.Complaints(s.thread) {

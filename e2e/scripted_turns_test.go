@@ -18,7 +18,8 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A turntable stands behind Holdpoint on one address and one path, and has another backend behind it now and then.
+// A turntable stands behind Holdpoint on one address and one path, and has another backend behind
+// it now and then.
 type turntable struct {
 	url string
 	mu  sync.Mutex
@@ -60,7 +61,8 @@ func (table *turntable) turn(t *testing.T, to string) {
 	table.to = u
 }
 
-// A guest is a backend on the turntable: where it is, what makes it ask, and what it did on a thread in the end.
+// A guest is a backend on the turntable: where it is, what makes it ask, and what it did on a
+// thread in the end.
 type guest struct {
 	name     string
 	url      string
@@ -161,9 +163,9 @@ func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// One Holdpoint, one path, no dialect named, and every backend that it knows behind it in turn: each is found by its own
-// stream, whatever stood there before, and a question is answered in the form of who asked it, whatever stands there
-// since.
+// One Holdpoint, one path, no dialect named, and every backend that it knows behind it in turn:
+// each is found by its own stream, whatever stood there before, and a question is answered in the
+// form of who asked it, whatever stands there since.
 func TestEveryBackendInTurn(t *testing.T) {
 	table := newTurntable(t)
 	h := ownHoldpoint(t, table.url, nil)
@@ -195,7 +197,8 @@ func TestEveryBackendInTurn(t *testing.T) {
 	}
 }
 
-// What Mastra's adapter announces without the outcome is answered as its own clients do; Holdpoint has no part in it.
+// What Mastra's adapter announces without the outcome is answered as its own clients do; Holdpoint
+// has no part in it.
 func TestMastrasOwnForm(t *testing.T) {
 	h := must(before())
 	for _, version := range []string{newest, pinned, oldest} {

@@ -14,8 +14,9 @@ import (
 	"testing"
 )
 
-// What Holdpoint makes of a backend's STATE_DELTAs is what the real client makes of them: the state that a client has behind
-// it, in which the snapshot before the question took the place of the client's own, is that of a client of the bare backend.
+// What Holdpoint makes of a backend's STATE_DELTAs is what the real client makes of them: the state
+// that a client has behind it, in which the snapshot before the question took the place of the
+// client's own, is that of a client of the bare backend.
 func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	var deltas []string
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint that is told nothing of its backends: 0.3.0
-// with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
+// ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint that is told nothing
+// of its backends: 0.3.0 with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
 
-// eachAdapter runs test on this agent of every version, with one of the clients that read the outcome.
+// eachAdapter runs test on this agent of every version, with one of the clients that read the
+// outcome.
 func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -157,8 +158,8 @@ func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	}
 }
 
-// The hook of the documentation behind the adapter: it gets an object whatever the answer is, and fails. Nothing runs, and
-// it is not told as done.
+// The hook of the documentation behind the adapter: it gets an object whatever the answer is, and
+// fails. Nothing runs, and it is not told as done.
 func TestStrandsPythonAdapterBeforeTheDocumentedHook(t *testing.T) {
 	for _, test := range []struct {
 		name   string

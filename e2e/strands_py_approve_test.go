@@ -6,10 +6,12 @@ import (
 	"testing"
 )
 
-// The forms in which one agent with the hook of the documentation is served: approval.lower() != "y".
+// The forms in which one agent with the hook of the documentation is served: approval.lower() !=
+// "y".
 var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", "fastapi/sse", "fastapi/ndjson"}
 
-// Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is not does not run.
+// Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is
+// not does not run.
 func TestStrandsPythonApprovals(t *testing.T) {
 	round := func(answers ...answer) []answer { return answers }
 	docs, trust := []string{"agentcore/docs"}, []string{"kept/trust"}
@@ -49,7 +51,8 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"approved, then not", trust, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
 		{"never", trust, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
-		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a repr.
+		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a
+		// repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
 		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 	} {
@@ -71,7 +74,8 @@ func TestStrandsPythonApprovals(t *testing.T) {
 	}
 }
 
-// What is asked: for each call, what it is about, in words and in data, and an answer that the schema allows.
+// What is asked: for each call, what it is about, in words and in data, and an answer that the
+// schema allows.
 func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -94,7 +98,8 @@ func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// Beside the call that is asked for there is one that nobody has to approve: it runs at once, and once.
+// Beside the call that is asked for there is one that nobody has to approve: it runs at once, and
+// once.
 func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -44,8 +44,8 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 	}
 }
 
-// What the contract forbids never reaches the backend, which would take most of it: the pause stays as it was, is told
-// again, and takes the right answer afterwards.
+// What the contract forbids never reaches the backend, which would take most of it: the pause stays
+// as it was, is told again, and takes the right answer afterwards.
 func TestStrandsPythonKeepTheContract(t *testing.T) {
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		refusals := []struct {
@@ -78,7 +78,8 @@ func TestStrandsPythonKeepTheContract(t *testing.T) {
 	})
 }
 
-// New input while a question is open is refused too, and comes after the answers then, in an exchange of its own.
+// New input while a question is open is refused too, and comes after the answers then, in an
+// exchange of its own.
 func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		early := c.wants("plain, but too early")
@@ -100,8 +101,8 @@ func nulls(c *client) map[string]any {
 	return map[string]any{"resume": list}
 }
 
-// What the documented hook fails at, or takes for a no in silence, is refused and never reaches it. The right answer works
-// afterwards.
+// What the documented hook fails at, or takes for a no in silence, is refused and never reaches it.
+// The right answer works afterwards.
 func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -119,7 +120,8 @@ func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	})
 }
 
-// A page that was reloaded knows the messages and not what is open. It is told again, with the same ids, and can answer.
+// A page that was reloaded knows the messages and not what is open. It is told again, with the same
+// ids, and can answer.
 func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	eachStrandsPause(t, func(t *testing.T, w world, first *client, yes answer, _ func()) {
 		c := first.another(t)
@@ -136,7 +138,8 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers once more, byte for byte and by a fresh client: the same end, and the backend is not called.
+// The same answers once more, byte for byte and by a fresh client: the same end, and the backend is
+// not called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		answers, history := c.answers(yes), c.another(t)
@@ -159,7 +162,8 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// Another answer after the end is none: a denial takes nothing back, and an approval does not undo a denial.
+// Another answer after the end is none: a denial takes nothing back, and an approval does not undo
+// a denial.
 func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -179,8 +183,8 @@ func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// New input beside the answers is not lost, and comes behind what was approved: an answer takes none with it, so there is a
-// second exchange.
+// New input beside the answers is not lost, and comes behind what was approved: an answer takes
+// none with it, so there is a second exchange.
 func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -198,7 +202,8 @@ func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The answer beside which a message comes leads to another question: the message waits for the next answer.
+// The answer beside which a message comes leads to another question: the message waits for the next
+// answer.
 func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -218,7 +223,8 @@ func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	})
 }
 
-// One tab answers while the tool that another one approved still runs: the tool runs once, and the tab is told so.
+// One tab answers while the tool that another one approved still runs: the tool runs once, and the
+// tab is told so.
 func TestStrandsPythonAnsweredByTwoAtOnce(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")

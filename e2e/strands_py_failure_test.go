@@ -26,8 +26,8 @@ func TestStrandsPythonModelFails(t *testing.T) {
 	})
 }
 
-// What was approved ran, and then the model failed. The run ends in an error and the action is not done again, whoever
-// sends what next.
+// What was approved ran, and then the model failed. The run ends in an error and the action is not
+// done again, whoever sends what next.
 func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
@@ -50,10 +50,11 @@ func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 	})
 }
 
-// ---- a server that dies, and a Holdpoint that does -------------------------------------------------------------------
+// ---- a server that dies, and a Holdpoint that does
+// -------------------------------------------------------------------
 
-// mortalStrandsPython runs test for each version with a server of its own, which may be killed, and Holdpoint before it. at is a
-// cell of it.
+// mortalStrandsPython runs test for each version with a server of its own, which may be killed, and
+// Holdpoint before it. at is a cell of it.
 func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
 	t.Helper()
 	t.Parallel() // they wait for processes to start
@@ -124,7 +125,8 @@ func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	})
 }
 
-// Without one the pause is gone with the process. That is said, nothing runs, and the thread goes on.
+// Without one the pause is gone with the process. That is said, nothing runs, and the thread goes
+// on.
 func TestStrandsPythonForgetThePause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		answers := []answer{accept, cancelled}
@@ -174,8 +176,8 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 	})
 }
 
-// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once, the answer is not sent
-// again, and nothing runs again unless somebody is asked again.
+// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once,
+// the answer is not sent again, and nothing runs again unless somebody is asked again.
 func TestStrandsPythonDieInMidResume(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -213,8 +215,9 @@ func TestStrandsPythonDieInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint is restarted, with its store in memory, while the backend waits. An answer is refused, for nobody can say to
-// what. At the next message the backend is asked what it waits for, and the question is there again: the message waits too.
+// Holdpoint is restarted, with its store in memory, while the backend waits. An answer is refused,
+// for nobody can say to what. At the next message the backend is asked what it waits for, and the
+// question is there again: the message waits too.
 func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -278,10 +281,11 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	})
 }
 
-// ---- forms that show less ------------------------------------------------------------------------------------------
+// ---- forms that show less
+// ------------------------------------------------------------------------------------------
 
-// The quick start returns the last message and nothing else. An ordinary answer becomes a whole run; a pause cannot be
-// seen, and is said to be lost, with what to change.
+// The quick start returns the last message and nothing else. An ordinary answer becomes a whole
+// run; a pause cannot be seen, and is said to be lost, with what to change.
 func TestStrandsPythonQuickstart(t *testing.T) {
 	eachStrandsPython(t, []string{"quickstart"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -300,7 +304,8 @@ func TestStrandsPythonQuickstart(t *testing.T) {
 	})
 }
 
-// A server that sends only words shows no question at all. It has to be named, and then does for agents that never ask.
+// A server that sends only words shows no question at all. It has to be named, and then does for
+// agents that never ask.
 func TestStrandsPythonText(t *testing.T) {
 	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -313,8 +318,8 @@ func TestStrandsPythonText(t *testing.T) {
 	})
 }
 
-// Nothing but AG-UI gets to an agent through Holdpoint, for the backend's own requests could answer what nobody was asked.
-// Everything else passes.
+// Nothing but AG-UI gets to an agent through Holdpoint, for the backend's own requests could answer
+// what nobody was asked. Everything else passes.
 func TestStrandsPythonOwnRequests(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c := w.clerk(t)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// ownStrands runs test at a place of every version that has it, behind a Holdpoint that is configured for it.
+// ownStrands runs test at a place of every version that has it, behind a Holdpoint that is
+// configured for it.
 func ownStrands(t *testing.T, name string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	env["HOLDPOINT_DIALECT"] = "strands"
@@ -88,7 +89,8 @@ func TestStrandsPythonReasoning(t *testing.T) {
 	}
 }
 
-// A client that leaves before its run asks: the question is kept all the same, and told to the next one.
+// A client that leaves before its run asks: the question is kept all the same, and told to the next
+// one.
 func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
@@ -109,7 +111,8 @@ func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// A run whose client has left goes on. Until it has ended its thread takes no other: the agent would begin it beside the first.
+// A run whose client has left goes on. Until it has ended its thread takes no other: the agent
+// would begin it beside the first.
 func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
@@ -140,7 +143,8 @@ func (w world) logs(t *testing.T, c *client, words ...string) {
 	}
 }
 
-// A client that leaves while what it approved runs: that goes on, and whoever sends the same answer again is told how it ended.
+// A client that leaves while what it approved runs: that goes on, and whoever sends the same answer
+// again is told how it ended.
 func TestStrandsPythonClientLeavesInMidResume(t *testing.T) {
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Strands in Python. Its servers send frames of their own, so the dialect has to be named: a Holdpoint for each version here.
-// The files that their tools delete are real, and looked for.
+// Strands in Python. Its servers send frames of their own, so the dialect has to be named: a
+// Holdpoint for each version here. The files that their tools delete are real, and looked for.
 
 // placed is the path of a place: one agent in one form. Most are BedrockAgentCoreApp.
 func placed(name string) string {
@@ -41,8 +41,8 @@ var strandsProxies struct {
 	all map[string]*holdpoint
 }
 
-// strandsWorld is a cell whose backend is a place of a server. Places that need no other configuration share a Holdpoint,
-// which is started when it is first needed.
+// strandsWorld is a cell whose backend is a place of a server. Places that need no other
+// configuration share a Holdpoint, which is started when it is first needed.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
 	env := named(name)
@@ -63,8 +63,8 @@ func strandsWorld(t *testing.T, s *server, name, version string) world {
 	return world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version}
 }
 
-// eachStrandsPython runs test at these places of every version that has them, with one of the clients that read the outcome: which
-// one changes from place to place and from version to version.
+// eachStrandsPython runs test at these places of every version that has them, with one of the
+// clients that read the outcome: which one changes from place to place and from version to version.
 func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -145,8 +145,8 @@ func (w world) gone(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// done asserts that these files are gone and that it stays so when the client goes on with its own history, in which
-// nothing is missing, nor in what the model was shown.
+// done asserts that these files are gone and that it stays so when the client goes on with its own
+// history, in which nothing is missing, nor in what the model was shown.
 func (w world) done(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.gone(t, c, want...)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The ways in which one call is asked for: by Strands' documented hook in both framings and with calls in sequence, by its
-// own HumanInTheLoop, by middleware, and through the adapter.
+// The ways in which one call is asked for: by Strands' documented hook in both framings and with
+// calls in sequence, by its own HumanInTheLoop, by middleware, and through the adapter.
 var (
 	rawModes   = []string{"sse/hook", "ndjson/hook", "sse/sequential", "sse/vended", "sse/middleware", "saved/hook", "sse/graph"}
 	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/middleware"}
@@ -38,8 +38,8 @@ func (c *client) file(t *testing.T, i event) string {
 	return ""
 }
 
-// decides answers what is open until nothing is: yes to the calls that delete what is in files, no to the others. Each file
-// is asked for once.
+// decides answers what is open until nothing is: yes to the calls that delete what is in files, no
+// to the others. Each file is asked for once.
 func (c *client) decides(t *testing.T, no answer, files ...string) {
 	t.Helper()
 	asked := map[string]bool{}
@@ -63,7 +63,8 @@ func (c *client) decides(t *testing.T, no answer, files ...string) {
 	}
 }
 
-// kept asserts that these files were deleted and no others, and that it stays so when the client goes on.
+// kept asserts that these files were deleted and no others, and that it stays so when the client
+// goes on.
 func (w world) kept(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	complete(t, c.messages, nil)
@@ -103,7 +104,8 @@ func TestStrandsTakesAWord(t *testing.T) {
 	}
 }
 
-// A no in whatever form deletes nothing. For the documented hook all but a word would be an exception, which runs the call.
+// A no in whatever form deletes nothing. For the documented hook all but a word would be an
+// exception, which runs the call.
 func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	for name, no := range map[string]answer{
 		"denied":    reject,
@@ -122,8 +124,8 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	}
 }
 
-// An answer that can't be said in the hook's form is refused or taken for the no that it is. It deletes nothing, and the
-// thread goes on.
+// An answer that can't be said in the hook's form is refused or taken for the no that it is. It
+// deletes nothing, and the thread goes on.
 func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	for _, payload := range []any{
 		map[string]any{"approved": false, "comment": "not today"}, map[string]any{"approved": "true"}, map[string]any{"approved": nil},
@@ -151,8 +153,8 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	}
 }
 
-// visible is how many of two parallel calls are asked for at once: the stream of a raw agent shows one, and what middleware
-// asks for the SDK forgets but for one.
+// visible is how many of two parallel calls are asked for at once: the stream of a raw agent shows
+// one, and what middleware asks for the SDK forgets but for one.
 func (w world) visible() int {
 	if w.b.mode == "sse/graph" || w.b.mode == "agui/hook" {
 		return 2
@@ -160,8 +162,8 @@ func (w world) visible() int {
 	return 1
 }
 
-// waits runs s and expects to be asked n questions, on calls that the client has or on none. The calls of the turn wait, those
-// too whose question the backend keeps to itself.
+// waits runs s and expects to be asked n questions, on calls that the client has or on none. The
+// calls of the turn wait, those too whose question the backend keeps to itself.
 func (c *client) waits(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -187,7 +189,8 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// Two parallel calls: both are asked for, at once or one after the other, and each runs if its own answer was a yes.
+// Two parallel calls: both are asked for, at once or one after the other, and each runs if its own
+// answer was a yes.
 func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -221,7 +224,8 @@ func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	})
 }
 
-// A tool that asks gets the answer as it is; the second question of one that asks twice comes in a pause of its own.
+// A tool that asks gets the answer as it is; the second question of one that asks twice comes in a
+// pause of its own.
 func TestStrandsToolAsks(t *testing.T) {
 	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
 		t.Run(text(payload), func(t *testing.T) {
@@ -303,7 +307,8 @@ func TestStrandsAnswersByName(t *testing.T) {
 	})
 }
 
-// All calls of a turn in one question, whose id is the same each time: the second answer is to the second question.
+// All calls of a turn in one question, whose id is the same each time: the second answer is to the
+// second question.
 func TestStrandsBatch(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -373,8 +378,8 @@ func TestStrandsGraphNode(t *testing.T) {
 	}
 }
 
-// What an agent does as another's tool is the tool's affair: the client sees one call, and one result. A question in it is
-// lost in Strands, and none is made up.
+// What an agent does as another's tool is the tool's affair: the client sees one call, and one
+// result. A question in it is lost in Strands, and none is made up.
 func TestStrandsAgentAsATool(t *testing.T) {
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {
 		t.Run(name, func(t *testing.T) {

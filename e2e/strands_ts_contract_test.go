@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the thread. The pause stays
-// as it was, is told again, and takes the right answer afterwards.
+// What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the
+// thread. The pause stays as it was, is told again, and takes the right answer afterwards.
 func TestStrandsKeepsTheContract(t *testing.T) {
 	for _, refusal := range []struct {
 		name, code string
@@ -70,8 +70,8 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not called. It would ask its
-// model again.
+// The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not
+// called. It would ask its model again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
 		c := w.person(t)
@@ -125,7 +125,8 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// New input beside the answers is answered behind what was approved. Where the answers lead to another question it waits.
+// New input beside the answers is answered behind what was approved. Where the answers lead to
+// another question it waits.
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
@@ -167,7 +168,8 @@ func TestStrandsSession(t *testing.T) {
 	}
 }
 
-// The events of a run that asks nothing, in an order that every client takes, and thoughts only where they are wanted.
+// The events of a run that asks nothing, in an order that every client takes, and thoughts only
+// where they are wanted.
 func TestStrandsOrdinaryRun(t *testing.T) {
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
 		c := w.person(t)

@@ -12,15 +12,16 @@ import (
 	"testing"
 )
 
-// The tests in this file have no Holdpoint in them. They pin what SDK 1.19.0 and the adapter do that the dialects were
-// built on; when a newer one behaves otherwise, they say so first.
+// The tests in this file have no Holdpoint in them. They pin what SDK 1.19.0 and the adapter do
+// that the dialects were built on; when a newer one behaves otherwise, they say so first.
 
 // bareStrands is the server itself in one mode, and a fresh thread.
 func bareStrands(mode string) (b *backend, thread string) {
 	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
 }
 
-// prompt sends a prompt to a raw server, and reads its events. cut: the answer broke off, or there was none.
+// prompt sends a prompt to a raw server, and reads its events. cut: the answer broke off, or there
+// was none.
 func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []event, contentType string, cut bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url(), bytes.NewReader([]byte(text(map[string]any{"prompt": prompt}))))
@@ -72,8 +73,9 @@ func response(answer any, ids ...string) []any {
 	return list
 }
 
-// What a hook before a call throws at, and Strands' own hook throws at all but text, does not stop the call: SDK 1.19.0 goes
-// on with its loop to clean up, and that runs the tool, and every other tool of the turn.
+// What a hook before a call throws at, and Strands' own hook throws at all but text, does not stop
+// the call: SDK 1.19.0 goes on with its loop to clean up, and that runs the tool, and every other
+// tool of the turn.
 func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "sse/sequential"} {
 		for _, no := range []any{false, nil, map[string]any{"approved": false}, map[string]any{"status": "cancelled"}, 0} {
@@ -128,8 +130,8 @@ func TestDirectStrandsLines(t *testing.T) {
 	}
 }
 
-// Of two parallel calls that ask the stream shows one, the last, and the other when that is answered. The result of a
-// waiting call is a fake; one that was not begun has none.
+// Of two parallel calls that ask the stream shows one, the last, and the other when that is
+// answered. The result of a waiting call is a fake; one that was not begun has none.
 func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	for mode, fakes := range map[string]int{"sse/hook": 2, "sse/vended": 2, "sse/middleware": 2, "sse/sequential": 0} {
 		t.Run(mode, func(t *testing.T) {
@@ -148,8 +150,9 @@ func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	}
 }
 
-// An answer where nothing waits is no error: the model is asked once more, with whatever history there is. It is to be
-// told by the stream alone, which begins with a model call instead of the tools.
+// An answer where nothing waits is no error: the model is asked once more, with whatever history
+// there is. It is to be told by the stream alone, which begins with a model call instead of the
+// tools.
 func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 	for _, mode := range []string{"sse/hook", "fresh/hook"} {
 		t.Run(mode, func(t *testing.T) {
@@ -209,7 +212,8 @@ func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	return b, c
 }
 
-// The adapter makes an agent for each thread and leaves Strands' own HumanInTheLoop behind: nobody is asked.
+// The adapter makes an agent for each thread and leaves Strands' own HumanInTheLoop behind: nobody
+// is asked.
 func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 	if b, c := bareAwsStrands(t, "agui/vended"); len(c.pending) > 0 || len(b.ledger(t, c.thread).Files) != 1 {
 		t.Errorf("asked %v", c.pending)
@@ -241,7 +245,8 @@ func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	}
 }
 
-// It takes some of the answers, asks again where one has no payload, and knows an answer no more once it was given.
+// It takes some of the answers, asks again where one has no payload, and knows an answer no more
+// once it was given.
 func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	b, c := bareAwsStrands(t, "agui/hook")
 	first := step{resume: []entry{resolved(c.pending[0].str("id"), "y")}, empty: true}
@@ -259,8 +264,8 @@ func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	}
 }
 
-// What comes beside the answers is told to the client as if it had been read. The model is shown it in the next run, if the
-// client sends it again.
+// What comes beside the answers is told to the client as if it had been read. The model is shown it
+// in the next run, if the client sends it again.
 func TestDirectAwsStrandsDropsAMessageBesideTheAnswers(t *testing.T) {
 	_, c := bareAwsStrands(t, "agui/hook")
 	a := c.run(t, step{say: "plain beside", resume: c.answers(func(id string) entry { return resolved(id, "y") }), empty: true}).answer(t)

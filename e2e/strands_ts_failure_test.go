@@ -35,7 +35,8 @@ func TestStrandsToolFails(t *testing.T) {
 	})
 }
 
-// A server that does not stream loses the question. That is an error which says so, never a success.
+// A server that does not stream loses the question. That is an error which says so, never a
+// success.
 func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
@@ -46,8 +47,8 @@ func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	})
 }
 
-// An agent that is made for each request, as in Strands' Express example, knows no answer: it asks its model again, and what
-// looks like a success is none.
+// An agent that is made for each request, as in Strands' Express example, knows no answer: it asks
+// its model again, and what looks like a success is none.
 func TestStrandsAgentForEachRequest(t *testing.T) {
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 	}
 }
 
-// ---- a backend that dies -------------------------------------------------------------------------------------------
+// ---- a backend that dies
+// -------------------------------------------------------------------------------------------
 
 // mortalStrands is a server of its own, which may be killed, and Holdpoint before one of its modes.
 func mortalStrands(t *testing.T, mode string) world {
@@ -87,8 +89,8 @@ func mortalStrands(t *testing.T, mode string) world {
 	return w
 }
 
-// The backend is restarted between pause and answer. With a session manager it takes the answer, without one the question
-// is lost: that is said, nothing runs, and the thread goes on.
+// The backend is restarted between pause and answer. With a session manager it takes the answer,
+// without one the question is lost: that is said, nothing runs, and the thread goes on.
 func TestStrandsIsRestarted(t *testing.T) {
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
@@ -118,8 +120,8 @@ func TestStrandsIsRestarted(t *testing.T) {
 	}
 }
 
-// The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the answer is not sent again,
-// and the thread goes on.
+// The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the
+// answer is not sent again, and the thread goes on.
 func TestStrandsDiesInMidResume(t *testing.T) {
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
@@ -144,8 +146,8 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 	}
 }
 
-// Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What the agent waits for nobody can
-// find out, so a new message is an error that says so.
+// Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What
+// the agent waits for nobody can find out, so a new message is an error that says so.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		env := map[string]string{}
@@ -166,10 +168,11 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	})
 }
 
-// ---- a client that leaves ------------------------------------------------------------------------------------------
+// ---- a client that leaves
+// ------------------------------------------------------------------------------------------
 
-// leaves sends what a run of c would send, and hangs up when a tool waits at the gate, which opens then. What it returns is
-// somebody else on the thread, when Holdpoint is done with that run.
+// leaves sends what a run of c would send, and hangs up when a tool waits at the gate, which opens
+// then. What it returns is somebody else on the thread, when Holdpoint is done with that run.
 func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	t.Helper()
 	messages := slices.Clone(c.messages)
@@ -210,8 +213,8 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	return newClient(t, c.d, c.version, c.url, c.thread, messages)
 }
 
-// The client leaves before the question comes. A raw server goes on and asks all the same, and cannot be asked what is open:
-// whoever comes next is told.
+// The client leaves before the question comes. A raw server goes on and asks all the same, and
+// cannot be asked what is open: whoever comes next is told.
 func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
@@ -224,8 +227,9 @@ func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	})
 }
 
-// A client that leaves is a stop, and nothing runs that nobody was asked for. The adapter may be too late to stop its agent, which
-// waits then for an answer to what the adapter does not know: such a thread takes nothing any more.
+// A client that leaves is a stop, and nothing runs that nobody was asked for. The adapter may be
+// too late to stop its agent, which waits then for an answer to what the adapter does not know:
+// such a thread takes nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
@@ -235,7 +239,8 @@ func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	})
 }
 
-// The client leaves when its answer was taken. The run goes on without it, and what it asks then is told to the next one.
+// The client leaves when its answer was taken. The run goes on without it, and what it asks then is
+// told to the next one.
 func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")

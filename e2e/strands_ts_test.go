@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// Strands in TypeScript: raw servers in the forms of its documentation behind a Holdpoint that is told so, and
-// @ag-ui/aws-strands behind one that is told nothing. What is asked for names the thread, "delete a.txt @thread", for a
-// raw server is not told the thread's id; see strands-ts/server.mjs.
+// Strands in TypeScript: raw servers in the forms of its documentation behind a Holdpoint that is
+// told so, and @ag-ui/aws-strands behind one that is told nothing. What is asked for names the
+// thread, "delete a.txt @thread", for a raw server is not told the thread's id; see
+// strands-ts/server.mjs.
 
 // strandsTS is the one process that serves all of it, and the Holdpoints before it.
 type strandsTS struct {
@@ -68,7 +69,8 @@ func (w world) person(t *testing.T) *client {
 // wants is a step that says it, with the thread's name.
 func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
 
-// deleted asserts which files the tool deleted on the thread, each in a call of its own and once, and that the others are left.
+// deleted asserts which files the tool deleted on the thread, each in a call of its own and once,
+// and that the others are left.
 func (w world) deleted(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)

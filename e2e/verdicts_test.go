@@ -94,7 +94,8 @@ func agentReaders(t *testing.T) []runtime {
 	return list
 }
 
-// lenientGo is the default form of a handler: any method, the first JSON value, keys in any case; or a form.
+// lenientGo is the default form of a handler: any method, the first JSON value, keys in any case;
+// or a form.
 func lenientGo(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ThreadID       any `json:"threadId"`

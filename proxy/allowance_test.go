@@ -109,7 +109,8 @@ func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	}
 }
 
-// TestRoutesAreApart: what was said at one address is not said at another, however alike their records are.
+// TestRoutesAreApart: what was said at one address is not said at another, however alike their
+// records are.
 func TestRoutesAreApart(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header {
@@ -131,7 +132,8 @@ func TestRoutesAreApart(t *testing.T) {
 	}
 }
 
-// TestOriginsThatNoBrowserWrites are not repeated, kept or asked about, even where a backend repeats them.
+// TestOriginsThatNoBrowserWrites are not repeated, kept or asked about, even where a backend
+// repeats them.
 func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header { return allows(r.Header.Get("Origin"))(r) }
@@ -161,7 +163,8 @@ func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	if n := g.h.allowances.known.Len(); n != 0 || b.preflights() != 0 {
 		t.Errorf("%d are kept, %d were asked about", n, b.preflights())
 	}
-	// Sandboxed frames and files all call themselves null: a backend that allows it allows them all.
+	// Sandboxed frames and files all call themselves null: a backend that allows it allows them
+	// all.
 	g.from("null", "POST", "/", input("other", "r", ""))
 	if res, _ := g.from("null", "POST", "/", `{"threadId":`); res.Header.Get("Access-Control-Allow-Origin") != "null" {
 		t.Error("null is not repeated")
@@ -204,7 +207,8 @@ func TestAllowancesAreBounded(t *testing.T) {
 	}
 }
 
-// TestABackendCannotSmuggleAHeader into answers of our own: what it says is compared, or is names only.
+// TestABackendCannotSmuggleAHeader into answers of our own: what it says is compared, or is names
+// only.
 func TestABackendCannotSmuggleAHeader(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"in the origin":      {"Access-Control-Allow-Origin": {page + "\r\nX-Evil: 1"}},
@@ -247,7 +251,8 @@ func TestManyPagesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTheWordOfABackendGrowsOld: after a while it is asked for again, and where nobody answers the old one holds.
+// TestTheWordOfABackendGrowsOld: after a while it is asked for again, and where nobody answers the
+// old one holds.
 func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
@@ -280,7 +285,8 @@ func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	ask("", false)
 }
 
-// TestOneQuestionForAllWhoWait: the backend gets one preflight, and no run, however many refusals wait for its word.
+// TestOneQuestionForAllWhoWait: the backend gets one preflight, and no run, however many refusals
+// wait for its word.
 func TestOneQuestionForAllWhoWait(t *testing.T) {
 	asked, release := make(chan struct{}, 100), make(chan struct{})
 	b := &corsBackend{serve: pausesOnce}
@@ -313,7 +319,8 @@ func TestOneQuestionForAllWhoWait(t *testing.T) {
 	}
 }
 
-// TestAskingIsBounded: a backend that is silent holds a refusal back for a little while, and not each one.
+// TestAskingIsBounded: a backend that is silent holds a refusal back for a little while, and not
+// each one.
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up, _ := url.Parse("http://backend.example")

@@ -34,7 +34,8 @@ func nativeAt(now *time.Time, replay, ttl time.Duration) func(*Options) {
 
 const pairArgs = `{\"request\":{\"approval_id\":\"f%[1]s\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
 
-// What the sample's backend streams, and what its own client keeps of it: a request, a result, the answer.
+// What the sample's backend streams, and what its own client keeps of it: a request, a result, the
+// answer.
 func pairAsked(call string) string {
 	return fmt.Sprintf(`{"type":"TOOL_CALL_CHUNK","toolCallId":"%[1]s","toolCallName":"request_approval","parentMessageId":"p%[1]s","delta":"`+pairArgs+`"}`, call)
 }
@@ -65,7 +66,8 @@ func approvedIn(body []byte) (calls []string) {
 	return calls
 }
 
-// Approvals in a row, without a word between: the record forgets the first ones, and the thread goes on.
+// Approvals in a row, without a word between: the record forgets the first ones, and the thread
+// goes on.
 func TestNativeApprovalsInARow(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -94,8 +96,8 @@ func TestNativeApprovalsInARow(t *testing.T) {
 	}
 }
 
-// A yes in the history is no answer to a later question with the same call id, also where the record has forgotten the
-// first; an answer of its own is.
+// A yes in the history is no answer to a later question with the same call id, also where the
+// record has forgotten the first; an answer of its own is.
 func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -148,7 +150,8 @@ func TestNativeAnswerTooLate(t *testing.T) {
 	}
 }
 
-// A message beside the answers goes to the backend without the approvals that answer nothing, in whichever exchange.
+// A message beside the answers goes to the backend without the approvals that answer nothing, in
+// whichever exchange.
 func TestNewMessagesWithoutApprovals(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},
@@ -180,7 +183,8 @@ func TestNewMessagesWithoutApprovals(t *testing.T) {
 	}
 }
 
-// A resume object that the backend's dialect does not read is not passed over for the answer beside it: it may be the no.
+// A resume object that the backend's dialect does not read is not passed over for the answer beside
+// it: it may be the no.
 func TestResumeObjectBesideAnother(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},

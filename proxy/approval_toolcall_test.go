@@ -10,8 +10,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A backend that asks by a call of pando_permission_request and takes a tool message at the end of the history for the
-// answer, in Go: keys in any case. What it would carry out is what decisions finds.
+// A backend that asks by a call of pando_permission_request and takes a tool message at the end of
+// the history for the answer, in Go: keys in any case. What it would carry out is what decisions
+// finds.
 func pandoCall(call string) string {
 	return fmt.Sprintf(`{"id":"p%[1]s","role":"assistant","toolCalls":[{"id":"%[1]s","type":"function","function":{"name":"pando_permission_request","arguments":"{}"}}]}`, call)
 }
@@ -27,7 +28,8 @@ func pandoAsks(call string) []string {
 	}
 }
 
-// decisions are the last messages of the requests that the backend got, where those decide: "c1 true".
+// decisions are the last messages of the requests that the backend got, where those decide: "c1
+// true".
 func decisions(g *rig) (list []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,8 +56,8 @@ func pandoRig(t *testing.T, change ...func(*Options)) *rig {
 	}, change...)
 }
 
-// The answer is told as a result, so it ends the history of a client whose run said nothing more: posted again, it is not
-// carried out again.
+// The answer is told as a result, so it ends the history of a client whose run said nothing more:
+// posted again, it is not carried out again.
 func TestToolDecisionAgain(t *testing.T) {
 	g := pandoRig(t)
 	g.do(withMessages(oldUser))

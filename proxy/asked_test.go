@@ -26,8 +26,8 @@ func callEvents(id, name string, pieces ...string) []string {
 	return append(list, fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":%q}`, id))
 }
 
-// asksFor is a rig whose first run streams these events and asks about call c1. Its backend gets the messages that a stateless
-// one would believe.
+// asksFor is a rig whose first run streams these events and asks about call c1. Its backend gets
+// the messages that a stateless one would believe.
 func asksFor(t *testing.T, events []string, change ...func(*Options)) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -45,8 +45,8 @@ func calling(id string, calls ...string) string {
 	return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[%s]}`, id, strings.Join(calls, ","))
 }
 
-// TestTheCallThatWasShownGoesToTheBackend: a resume brings the call that was asked about, in whatever way the messages say
-// otherwise.
+// TestTheCallThatWasShownGoesToTheBackend: a resume brings the call that was asked about, in
+// whatever way the messages say otherwise.
 func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
 	other := `{"id":"c9","type":"function","function":{"name":"wipe","arguments":"{}"}}`
@@ -119,7 +119,8 @@ func TestASnapshotSaysWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestACallThatIsTooLargeIsNotApproved: nobody can say what a yes would run. A no passes, and nothing is locked.
+// TestACallThatIsTooLargeIsNotApproved: nobody can say what a yes would run. A no passes, and
+// nothing is locked.
 func TestACallThatIsTooLargeIsNotApproved(t *testing.T) {
 	small := func(o *Options) { o.TranscriptBytes = 100_000 }
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
@@ -174,8 +175,8 @@ func TestAPauseWithoutCallsIsResumed(t *testing.T) {
 	}
 }
 
-// Two runs ask the same in the same words about calls that differ: the client has seen the second one's, and a yes to the first
-// one's question would run what he was not shown.
+// Two runs ask the same in the same words about calls that differ: the client has seen the second
+// one's, and a yes to the first one's question would run what he was not shown.
 func TestQuestionsAboutOtherCallsAreOthers(t *testing.T) {
 	ask := func(arguments string) agui.Interrupt {
 		return agui.Interrupt{Native: "n1", Object: []byte(`{"reason":"r"}`), Calls: []agui.AskedCall{{ID: "c1", Name: "rm", Args: arguments}}}

@@ -41,14 +41,15 @@ func BenchmarkPassedFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkOrdinaryRun: a run of a usual length under auto, from its first frame to its last, with what is kept of it for
-// snapshots; without the network.
+// BenchmarkOrdinaryRun: a run of a usual length under auto, from its first frame to its last, with
+// what is kept of it for snapshots; without the network.
 func BenchmarkOrdinaryRun(b *testing.B) {
 	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`
 	benchmarkRun(b, 10_000, strings.Repeat(streamOf(text), 10_000))
 }
 
-// BenchmarkRunWithRequests: the same with two calls of request_approval, and their results, in 200 frames.
+// BenchmarkRunWithRequests: the same with two calls of request_approval, and their results, in 200
+// frames.
 func BenchmarkRunWithRequests(b *testing.B) {
 	text := strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"`+strings.Repeat("x", 135)+`"}`), 96)
 	var block strings.Builder

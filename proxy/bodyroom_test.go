@@ -15,8 +15,8 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestBodiesThatAreBeingReadAreBounded: bodies that do not end take the memory for large ones, and no more. Small ones have
-// theirs, and when the others have gone a large one has room again.
+// TestBodiesThatAreBeingReadAreBounded: bodies that do not end take the memory for large ones, and
+// no more. Small ones have theirs, and when the others have gone a large one has room again.
 func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
 	large := input("t", "r", `,"forwardedProps":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
@@ -126,7 +126,8 @@ func TestShareOfTheStore(t *testing.T) {
 	}
 }
 
-// TestStrippedPauseIsResumed: a pause that lost its snapshots can be answered, and no snapshot is made of half of what there was.
+// TestStrippedPauseIsResumed: a pause that lost its snapshots can be answered, and no snapshot is
+// made of half of what there was.
 func TestStrippedPauseIsResumed(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {

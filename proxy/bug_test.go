@@ -28,7 +28,8 @@ func buggy(method string, panics bool) func(string) error {
 	}
 }
 
-// TestBugOfADialectIsToldAsOne: the client learns that Holdpoint failed, the log learns where, and nothing was sent.
+// TestBugOfADialectIsToldAsOne: the client learns that Holdpoint failed, the log learns where, and
+// nothing was sent.
 func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
@@ -66,7 +67,8 @@ func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	}
 }
 
-// TestBugInBeginLocksNoChat: what cannot be said to the backend because of a bug can still be cancelled.
+// TestBugInBeginLocksNoChat: what cannot be said to the backend because of a bug can still be
+// cancelled.
 func TestBugInBeginLocksNoChat(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -77,8 +79,8 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is no stream. What was sent is in doubt and not
-// given back; what was not sent is open again.
+// TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is no stream. What
+// was sent is in doubt and not given back; what was not sent is open again.
 func TestPanicBehindTheClaim(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent  bool

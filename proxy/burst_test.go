@@ -37,7 +37,8 @@ func connected(t *testing.T) (ours *burstConn, theirs net.Conn) {
 	return ours, theirs
 }
 
-// TestBurstIsReadWhole: whatever the reads ask for and however often they wait first, what was sent arrives, then the end.
+// TestBurstIsReadWhole: whatever the reads ask for and however often they wait first, what was sent
+// arrives, then the end.
 func TestBurstIsReadWhole(t *testing.T) {
 	sent := []byte(strings.Repeat("0123456789abcdef", 1<<16)) // 1 MiB
 	for _, size := range []int{1, 100, plainBuffer, 20_000, burstBytes / 2, 300_000} {
@@ -98,8 +99,8 @@ func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestBurstEndsByAnError: a reset, and a connection that is closed here while it is waited for, are errors of the next Read, and
-// the one after.
+// TestBurstEndsByAnError: a reset, and a connection that is closed here while it is waited for, are
+// errors of the next Read, and the one after.
 func TestBurstEndsByAnError(t *testing.T) {
 	ours, theirs := connected(t)
 	waited := make(chan struct{})
@@ -151,8 +152,8 @@ func (c countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestStreamThatHasComeWholeIsOneWrite: header, frames and end go out together, also while net/http waits on the backend's
-// connection for the next answer already.
+// TestStreamThatHasComeWholeIsOneWrite: header, frames and end go out together, also while net/http
+// waits on the backend's connection for the next answer already.
 func TestStreamThatHasComeWholeIsOneWrite(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "text/event-stream")

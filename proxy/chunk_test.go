@@ -31,7 +31,8 @@ const chunkedStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTra
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// inChunks is a backend that sends one chunk, what follows once that has reached the client, and no more.
+// inChunks is a backend that sends one chunk, what follows once that has reached the client, and no
+// more.
 func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came *bufio.Scanner) {
 	t.Helper()
 	next, gone := make(chan struct{}), make(chan struct{})
@@ -62,7 +63,8 @@ func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came 
 	return came
 }
 
-// TestSilenceWithinAChunkIsSeen: a backend that falls silent within a chunk is as silent as one that does between two.
+// TestSilenceWithinAChunkIsSeen: a backend that falls silent within a chunk is as silent as one
+// that does between two.
 func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	came := inChunks(t, streamOf(started), "100\r\ndata: {", func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
 	for came.Scan() {
@@ -73,7 +75,8 @@ func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	t.Errorf("the client was not told: %v", came.Err())
 }
 
-// TestSilenceOfASecondExchangeIsSeen: each exchange of a run has the same time, also one of which nothing was there at first.
+// TestSilenceOfASecondExchangeIsSeen: each exchange of a run has the same time, also one of which
+// nothing was there at first.
 func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	gone := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -139,7 +142,8 @@ func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found 
 	}
 }
 
-// TestHeartbeatsGoOnWhileTheStoreIsSlow, also where the stream has come whole and its header goes with the frames.
+// TestHeartbeatsGoOnWhileTheStoreIsSlow, also where the stream has come whole and its header goes
+// with the frames.
 func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
@@ -156,7 +160,8 @@ func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	}
 }
 
-// TestFramesDoNotWaitForASecondExchange: what the first one sent goes out, also if all of it came at once.
+// TestFramesDoNotWaitForASecondExchange: what the first one sent goes out, also if all of it came
+// at once.
 func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -178,8 +183,8 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	}
 }
 
-// TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large the chunk is of which only the beginning has
-// come with it.
+// TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large the chunk is of
+// which only the beginning has come with it.
 func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	large := chunk(streamOf(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
 	for _, size := range []int{10_000, 40_000, 90_000} {
@@ -194,7 +199,8 @@ func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	}
 }
 
-// TestHalfClosePassesThroughAnUpgrade: what is no run and switches protocols is a tunnel, of which either end may close its half.
+// TestHalfClosePassesThroughAnUpgrade: what is no run and switches protocols is a tunnel, of which
+// either end may close its half.
 func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		conn := taken(t, w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -221,8 +227,9 @@ func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http has such a connection back, and reads from it or gives it to another run,
-// before anybody here has looked at the answer. The race detector sees who touches it.
+// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http has such a connection back, and reads
+// from it or gives it to another run, before anybody here has looked at the answer. The race
+// detector sees who touches it.
 func TestConnectionOfAnAnswerWithoutAStreamIsLetGo(t *testing.T) {
 	for _, c := range []struct {
 		header string

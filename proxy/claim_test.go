@@ -17,7 +17,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestLostReplyOfFinishIsAskedForAgain: one blip of the store must not make a finished action doubtful.
+// TestLostReplyOfFinishIsAskedForAgain: one blip of the store must not make a finished action
+// doubtful.
 func TestLostReplyOfFinishIsAskedForAgain(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })
@@ -78,7 +79,8 @@ func TestRenewalEndsWithItsRun(t *testing.T) {
 	})
 }
 
-// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: the question that this stream told was another one's.
+// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: the question that this stream told was another
+// one's.
 func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	var g *rig
 	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -99,8 +101,8 @@ func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	}
 }
 
-// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: such a run is translated in a goroutine of its own, where net/http
-// does not recover.
+// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: such a run is translated in a goroutine of its
+// own, where net/http does not recover.
 func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	if !child(t) {
 		return
@@ -117,7 +119,8 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	}
 }
 
-// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and the upstream wakes up.
+// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and
+// the upstream wakes up.
 func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -158,8 +161,8 @@ func (h hanging) Read([]byte) (int, error) { <-h.ctx.Done(); return 0, h.ctx.Err
 
 func (h hanging) Close() error { return nil }
 
-// TestClaimedRunIsGivenUpWhereverTheBackendHangs: without a bound the claim is renewed for ever, and the thread can never
-// go on.
+// TestClaimedRunIsGivenUpWhereverTheBackendHangs: without a bound the claim is renewed for ever,
+// and the thread can never go on.
 func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 	for name, answer := range map[string]roundTripper{
 		"before the header": func(req *http.Request) (*http.Response, error) {
@@ -249,8 +252,8 @@ func (s *scriptedStore) Finish(ctx context.Context, key store.Key, token string,
 	return s.Store.Finish(ctx, key, token, r, next)
 }
 
-// TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is under way; it must not begin the
-// renewals anew, or the thread is claimed for ever.
+// TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is under way; it
+// must not begin the renewals anew, or the thread is claimed for ever.
 func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -288,7 +291,8 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	})
 }
 
-// TestClaimWithALostReplyIsGivenBack: nothing was sent, so nothing is in doubt and the question is not lost.
+// TestClaimWithALostReplyIsGivenBack: nothing was sent, so nothing is in doubt and the question is
+// not lost.
 func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedStore{}
@@ -312,7 +316,8 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestReleaseThatTheStoreDidNotTakeIsToldSo: the thread is claimed until the lease ends, and in doubt then.
+// TestReleaseThatTheStoreDidNotTakeIsToldSo: the thread is claimed until the lease ends, and in
+// doubt then.
 func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -383,8 +388,8 @@ func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersThatWereSentAreNeverGivenBack: whatever a later exchange of the same run says or however it fails, the
-// first one carried the answers and ended well.
+// TestAnswersThatWereSentAreNeverGivenBack: whatever a later exchange of the same run says or
+// however it fails, the first one carried the answers and ended well.
 func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	for name, second := range map[string]translate.Out{
 		"nothing was done, says the second":                 {TakesNew: true},
@@ -437,8 +442,8 @@ func (s *racing) Claim(ctx context.Context, key store.Key, pauseID, token, diges
 	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
 }
 
-// TestRunThatLostTheClaimIsJudgedAfresh: nothing of the resume that it was going to be stays with the ordinary run that it
-// becomes.
+// TestRunThatLostTheClaimIsJudgedAfresh: nothing of the resume that it was going to be stays with
+// the ordinary run that it becomes.
 func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	s := &racing{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -466,7 +471,8 @@ func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	}
 }
 
-// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: a 422 means the same in any exchange.
+// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: a 422 means the same in any
+// exchange.
 func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {

@@ -14,10 +14,11 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestNoLeaveIsInvented drives a Handler through any order of preflights, runs, refusals and changes of mind of a backend whose
-// word depends on the address, the origin and the cookie. An answer of Holdpoint's own allows an origin what the backend last said
-// to that origin at that address, to a preflight or to somebody with that cookie; nothing where it said nothing, or where it has
-// said no since, to whomever; and it does allow what was said.
+// TestNoLeaveIsInvented drives a Handler through any order of preflights, runs, refusals and
+// changes of mind of a backend whose word depends on the address, the origin and the cookie. An
+// answer of Holdpoint's own allows an origin what the backend last said to that origin at that
+// address, to a preflight or to somebody with that cookie; nothing where it said nothing, or where
+// it has said no since, to whomever; and it does allow what was said.
 func TestNoLeaveIsInvented(t *testing.T) {
 	type place struct{ origin, path, host string }
 	places := []place{{page, "/", "one.example"}, {stranger, "/", "one.example"}, {page, "/?x=1", "one.example"}, {page, "/", "two.example"}}

@@ -128,7 +128,8 @@ func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// An ownAnswer is a kind of answer that Holdpoint gives itself. prepare brings the thread there, by requests that no page sends.
+// An ownAnswer is a kind of answer that Holdpoint gives itself. prepare brings the thread there, by
+// requests that no page sends.
 type ownAnswer struct {
 	name    string
 	options func(*Options)
@@ -191,7 +192,8 @@ func owns() []ownAnswer {
 
 func pauses(g *rig, _ *corsBackend) { g.do(input("t", "r1", "")) }
 
-// TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin: every kind of them, by every way in which it can be known, and not.
+// TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin: every kind of them, by every way in which
+// it can be known, and not.
 func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 	ways := []struct {
 		name    string
@@ -373,7 +375,8 @@ func TestTheOperatorsOrigins(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerOfOurOwnSaysWhoMayReadIt: a function that writes a status says it, so that no kind of answer is forgotten.
+// TestEveryAnswerOfOurOwnSaysWhoMayReadIt: a function that writes a status says it, so that no kind
+// of answer is forgotten.
 func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
 	passOn := map[string]bool{"(*writer).WriteHeader": true}
 	names, err := filepath.Glob("*.go")

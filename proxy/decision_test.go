@@ -24,7 +24,8 @@ const (
 	isDone   = `{"id":"m2","role":"assistant","content":"Done."}`
 )
 
-// A pando is a Holdpoint before a backend that asks by a call in its first run, if asks is set, and ends every other one.
+// A pando is a Holdpoint before a backend that asks by a call in its first run, if asks is set, and
+// ends every other one.
 type pando struct {
 	t       *testing.T
 	handler http.Handler
@@ -88,8 +89,9 @@ func toldAs(approved bool) string {
 	return fmt.Sprintf(`{"id":"c1~id1","role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, approved)
 }
 
-// A yes that a client wrote into its history, on a call of a tool that an option names: a backend of that kind never gets it,
-// whatever stands behind it. One that the record knows stays, for the client was told of it.
+// A yes that a client wrote into its history, on a call of a tool that an option names: a backend
+// of that kind never gets it, whatever stands behind it. One that the record knows stays, for the
+// client was told of it.
 func TestMadeUpDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   string // to the pause before, "" if there was none

@@ -17,7 +17,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestExchangeAfterNoneIsSent: a dialect that sends nothing for a cancelled answer sends the new messages then.
+// TestExchangeAfterNoneIsSent: a dialect that sends nothing for a cancelled answer sends the new
+// messages then.
 func TestExchangeAfterNoneIsSent(t *testing.T) {
 	if !child(t) {
 		return
@@ -35,7 +36,8 @@ func TestExchangeAfterNoneIsSent(t *testing.T) {
 	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeAfterAnEndWithoutItsBlankLine: the first stream's last frame lacks the blank line.
+// TestSecondExchangeAfterAnEndWithoutItsBlankLine: the first stream's last frame lacks the blank
+// line.
 func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -57,7 +59,8 @@ func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeGoesToTheClientsPath: an Out without a Path or a Header takes none from the exchange before it.
+// TestSecondExchangeGoesToTheClientsPath: an Out without a Path or a Header takes none from the
+// exchange before it.
 func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -73,7 +76,8 @@ func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	}
 }
 
-// TestEndIsCalledOnce: also when the client is gone between the terminal event and the end of the upstream's stream.
+// TestEndIsCalledOnce: also when the client is gone between the terminal event and the end of the
+// upstream's stream.
 func TestEndIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := 0
@@ -169,8 +173,8 @@ func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	}
 }
 
-// TestEndedPauses: a dialect learns what the thread was asked before, however that ended; of a pause that is given up in
-// the same request too.
+// TestEndedPauses: a dialect learns what the thread was asked before, however that ended; of a
+// pause that is given up in the same request too.
 func TestEndedPauses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
@@ -199,8 +203,8 @@ func TestEndedPauses(t *testing.T) {
 	}
 }
 
-// chain makes a dialect whose runs go on with the exchanges of list, one after the other, behind the
-// first. Each is made anew, for a Run is used once.
+// chain makes a dialect whose runs go on with the exchanges of list, one after the other, behind
+// the first. Each is made anew, for a Run is used once.
 func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result, error) {
 	return func(n int, e translate.End) (translate.Result, error) {
 		if n <= len(list) && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
@@ -210,8 +214,8 @@ func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result
 	}
 }
 
-// TestExchangesAreAlike: however many there are in one run, each goes to the backend as the first one
-// does, and the client sees one run.
+// TestExchangesAreAlike: however many there are in one run, each goes to the backend as the first
+// one does, and the client sees one run.
 func TestExchangesAreAlike(t *testing.T) {
 	for exchanges := range 6 {
 		g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -246,8 +250,8 @@ func TestExchangesAreAlike(t *testing.T) {
 	}
 }
 
-// TestAnswersAmongManyExchanges: what becomes of a claim is decided by all exchanges of its run. The
-// answers are given back only if the one exchange that carried them did nothing.
+// TestAnswersAmongManyExchanges: what becomes of a claim is decided by all exchanges of its run.
+// The answers are given back only if the one exchange that carried them did nothing.
 func TestAnswersAmongManyExchanges(t *testing.T) {
 	plain, resumes := translate.Out{}, translate.Out{Resumes: true}
 	for name, c := range map[string]struct {

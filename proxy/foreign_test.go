@@ -19,8 +19,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A foreignDialect is a fakeDialect whose backend sends pieces: `text x` becomes text, `asks` a pause, `ends` the end,
-// `fails` an error of the decoder. `many` is two texts with an end between them.
+// A foreignDialect is a fakeDialect whose backend sends pieces: `text x` becomes text, `asks` a
+// pause, `ends` the end, `fails` an error of the decoder. `many` is two texts with an end between
+// them.
 type foreignDialect struct {
 	fakeDialect
 	untaken bool
@@ -197,7 +198,8 @@ func TestForeignPiecesGoOutAtOnce(t *testing.T) {
 	}
 }
 
-// The request is the dialect's: path, body, headers; the client's own media type says nothing of it.
+// The request is the dialect's: path, body, headers; the client's own media type says nothing of
+// it.
 func TestForeignRequest(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n"))
 	req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/run?q=1", strings.NewReader(input("t", "r", "")))
@@ -263,7 +265,8 @@ func TestForeignPlacesShareARecord(t *testing.T) {
 	}
 }
 
-// What the backend did not take, for it was waiting already, is told, and is new input still when the answers come.
+// What the backend did not take, for it was waiting already, is told, and is new input still when
+// the answers come.
 func TestForeignUntaken(t *testing.T) {
 	d := &foreignDialect{untaken: true}
 	var fresh []agui.Message
@@ -288,8 +291,8 @@ func TestForeignUntaken(t *testing.T) {
 	}
 }
 
-// What is asked after the client has left is kept, where the dialect says that the backend goes on all the same. Until then
-// the thread takes no other run.
+// What is asked after the client has left is kept, where the dialect says that the backend goes on
+// all the same. Until then the thread takes no other run.
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -323,7 +326,8 @@ func TestReadOn(t *testing.T) {
 	}
 }
 
-// A run that goes on without its client may ask just when another one was judged: that one does not go beside the question.
+// A run that goes on without its client may ask just when another one was judged: that one does not
+// go beside the question.
 func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -421,7 +425,8 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	}
 }
 
-// What a pause asked is forgotten after the replay time; that its answers may still be acted on is not.
+// What a pause asked is forgotten after the replay time; that its answers may still be acted on is
+// not.
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}

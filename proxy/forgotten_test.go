@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnswersToWhatWasForgotten: Holdpoint was started anew, and nobody knows what the thread waits for. The backend does, and
-// would take each of these.
+// TestAnswersToWhatWasForgotten: Holdpoint was started anew, and nobody knows what the thread waits
+// for. The backend does, and would take each of these.
 func TestAnswersToWhatWasForgotten(t *testing.T) {
 	const (
 		suspend = `"interruptEvent":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"m\"}"`

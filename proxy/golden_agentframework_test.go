@@ -8,15 +8,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What may be taken out of a stream of Microsoft Agent Framework, and what may be made for it. It knows the shapes from
-// the recordings, not from translate/agentframework.
+// What may be taken out of a stream of Microsoft Agent Framework, and what may be made for it. It
+// knows the shapes from the recordings, not from translate/agentframework.
 type agentFrameworkScenario struct{ s scenario }
 
 func (s scenario) agentFramework() agentFrameworkScenario { return agentFrameworkScenario{s} }
 
 func (s scenario) isAgentFramework() bool { return s.dialect() == "agent-framework" }
 
-// renamedKeys are keys of a request that may change: older versions give a thread another name, or read other spellings.
+// renamedKeys are keys of a request that may change: older versions give a thread another name, or
+// read other spellings.
 func (s scenario) renamedKeys() []string {
 	if !s.isAgentFramework() {
 		return nil
@@ -86,8 +87,8 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 	return false
 }
 
-// otherwise says whether all that a snapshot of the backend tells is in the client's history by other events, but for what
-// only asks or answers.
+// otherwise says whether all that a snapshot of the backend tells is in the client's history by
+// other events, but for what only asks or answers.
 func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got string) bool {
 	synthetic, asked := a.synthetic(turn), a.asked(turn)
 	known := got
@@ -121,8 +122,8 @@ func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got s
 	return true
 }
 
-// made says whether Holdpoint may make an event: the result of a call that was asked about, the call itself where the
-// backend told its end only.
+// made says whether Holdpoint may make an event: the result of a call that was asked about, the
+// call itself where the backend told its end only.
 func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	if a.s.isAgentFramework() && a.s.env["HOLDPOINT_CLIENT"] == "native" && a.told(turn, ev) {
 		return true
@@ -145,7 +146,8 @@ func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })
 }
 
-// told says whether an event was told before: a client that is shown the backend's own form gets it again.
+// told says whether an event was told before: a client that is shown the backend's own form gets it
+// again.
 func (a agentFrameworkScenario) told(turn int, ev gjson.Result) bool {
 	for n := 1; n < turn; n++ {
 		if slices.ContainsFunc(backendFrames(a.s, n), func(f backendFrame) bool { return f.data == ev.Raw }) {

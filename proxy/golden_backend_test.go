@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// A delivery is a way in which the backend's bytes arrive. Without hops they come through a RoundTripper, where each
-// Read gives exactly one piece; with hops through two real HTTP connections.
+// A delivery is a way in which the backend's bytes arrive. Without hops they come through a
+// RoundTripper, where each Read gives exactly one piece; with hops through two real HTTP
+// connections.
 type delivery struct {
 	name  string
 	hops  bool
@@ -58,8 +59,8 @@ func withBeats(b []byte) []byte {
 	return bytes.ReplaceAll(b, blank, append(bytes.Clone(blank), beat...))
 }
 
-// A backend answers from a scenario's files and keeps what it was asked. The files of a second exchange in the same turn
-// are N.upstream-2.sse and .json.
+// A backend answers from a scenario's files and keeps what it was asked. The files of a second
+// exchange in the same turn are N.upstream-2.sse and .json.
 type backend struct {
 	s    scenario
 	d    delivery
@@ -212,7 +213,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 
 func (p *pieceReader) Close() error { return nil }
 
-// plainAnswer reads a file of an answer that is no stream: "HTTP 429", header lines, an empty line, the body.
+// plainAnswer reads a file of an answer that is no stream: "HTTP 429", header lines, an empty line,
+// the body.
 func plainAnswer(file []byte) (status int, header http.Header, body []byte, ok bool) {
 	if !bytes.HasPrefix(file, []byte("HTTP ")) {
 		return 0, nil, nil, false

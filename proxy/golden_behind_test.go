@@ -19,8 +19,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestGoldenBehindHoldpoint: what leaves Holdpoint is AG-UI, so a Holdpoint behind a Holdpoint changes nothing but the ids. The
-// outer one speaks agui and shows the outcome, and a CUSTOM event beside it where the inner one does.
+// TestGoldenBehindHoldpoint: what leaves Holdpoint is AG-UI, so a Holdpoint behind a Holdpoint
+// changes nothing but the ids. The outer one speaks agui and shows the outcome, and a CUSTOM event
+// beside it where the inner one does.
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range scenarios(t) {
@@ -79,8 +80,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// feedOuter gives every stream that a client is to get to an outer Holdpoint that knows nothing of the thread. The
-// request brings no messages, so that nothing but the stream can be the source of a snapshot.
+// feedOuter gives every stream that a client is to get to an outer Holdpoint that knows nothing of
+// the thread. The request brings no messages, so that nothing but the stream can be the source of a
+// snapshot.
 func feedOuter(t *testing.T, s scenario) {
 	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" {
 		return // the backend's own is shown, not Holdpoint's; a snapshot was left out that this request would allow
@@ -111,12 +113,13 @@ func feedOuter(t *testing.T, s scenario) {
 	}
 }
 
-// playChain plays a scenario through one Holdpoint and through two, one behind the other, for a client that reads the
-// outcome. It ends where a client answers in a backend's own form, which the outer one does not know; where the inner one
-// refuses what only its dialect could judge, for by then the outer one has claimed its pause; and where the inner one is in
-// doubt, which the outer one takes for the error that it was told; and where the outer one refuses a payload that does not fit
-// the schema which the inner one published, for its dialect may take other forms, or a yes for a call that it had no room for,
-// which the inner one's dialect has of the backend.
+// playChain plays a scenario through one Holdpoint and through two, one behind the other, for a
+// client that reads the outcome. It ends where a client answers in a backend's own form, which the
+// outer one does not know; where the inner one refuses what only its dialect could judge, for by
+// then the outer one has claimed its pause; and where the inner one is in doubt, which the outer
+// one takes for the error that it was told; and where the outer one refuses a payload that does not
+// fit the schema which the inner one published, for its dialect may take other forms, or a yes for
+// a call that it had no room for, which the inner one's dialect has of the backend.
 func playChain(t *testing.T, s scenario) {
 	s.env = maps.Clone(s.env)
 	s.env["HOLDPOINT_CLIENT"] = "outcome"
@@ -151,8 +154,9 @@ func playChain(t *testing.T, s scenario) {
 	}
 }
 
-// inOwnForm says whether a request may hold an answer in a backend's own form: command.resume, a resume object, a tool
-// message at the end, the answer to a request_approval or function_approvals anywhere.
+// inOwnForm says whether a request may hold an answer in a backend's own form: command.resume, a
+// resume object, a tool message at the end, the answer to a request_approval or function_approvals
+// anywhere.
 func inOwnForm(body []byte) bool {
 	resume, messages := gjson.GetBytes(body, "resume"), gjson.GetBytes(body, "messages").Array()
 	return gjson.GetBytes(body, "forwardedProps.command").Exists() || gjson.GetBytes(body, "forwardedProps.resume").Exists() ||

@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// otherCalls are ways to say in the messages of a resume that another call waits than the one that was shown. call is the JSON
-// of one that the open pause asks about.
+// otherCalls are ways to say in the messages of a resume that another call waits than the one that
+// was shown. call is the JSON of one that the open pause asks about.
 var otherCalls = map[string]func(call string) string{
 	"other arguments": func(call string) string { return set(call, "function.arguments", `"{\"path\":\"/etc/passwd\"}"`) },
 	"another tool":    func(call string) string { return set(call, "function.name", `"wipe_disk"`) },
@@ -43,8 +43,9 @@ func set(json, path, value string) string {
 	return out
 }
 
-// TestGoldenCallsAreAsAsked: every resume of every scenario, with the calls that its pause asks about changed in the messages.
-// The backend gets what it gets of the honest client, and the client is told the same.
+// TestGoldenCallsAreAsAsked: every resume of every scenario, with the calls that its pause asks
+// about changed in the messages. The backend gets what it gets of the honest client, and the client
+// is told the same.
 func TestGoldenCallsAreAsAsked(t *testing.T) {
 	failing := knownFailing(t)
 	tried := map[string]int{}
@@ -59,7 +60,8 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 	}
 	t.Log("resumes with other calls, by folder:", tried)
 	for _, name := range dialects.All().Names() {
-		// Strands' servers tell calls that no message of a client has: their questions name some that do.
+		// Strands' servers tell calls that no message of a client has: their questions name some
+		// that do.
 		if name != auto.Name && tried[name] == 0 && asksAboutCalls(t, name) {
 			t.Errorf("%s: no resume of its scenarios has a call in its messages", name)
 		}
@@ -83,7 +85,8 @@ func asksAboutCalls(t *testing.T, dialect string) bool {
 	})
 }
 
-// playOther plays a scenario beside itself, with other calls in its resumes, and says how many those were.
+// playOther plays a scenario beside itself, with other calls in its resumes, and says how many
+// those were.
 func playOther(t *testing.T, s scenario, name string, other func(string) string) (changed int) {
 	t.Helper()
 	honest, hostile := newStage(t, s, delivery{}), newStage(t, s, delivery{})
@@ -148,7 +151,8 @@ func withOther(body []byte, ids map[string]bool, other func(string) string) (out
 	return []byte(text), len(list)
 }
 
-// sameJSON says whether two bodies say the same to every parser: the calls in them without what no parser looks at.
+// sameJSON says whether two bodies say the same to every parser: the calls in them without what no
+// parser looks at.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// headOf is a request's line and the headers that a foreign dialect may be the author of, for N.upstream.head.
+// headOf is a request's line and the headers that a foreign dialect may be the author of, for
+// N.upstream.head.
 func headOf(r *http.Request) []byte {
 	b := fmt.Appendf(nil, "%s %s\n", r.Method, r.URL.RequestURI())
 	var names []string
@@ -26,8 +27,9 @@ func headOf(r *http.Request) []byte {
 	return b
 }
 
-// foreignPieces are the pieces of an answer that is no event stream, as the delivery has them. What may stand between the
-// pieces of a media type is the delivery's: line ends and empty lines of NDJSON.
+// foreignPieces are the pieces of an answer that is no event stream, as the delivery has them. What
+// may stand between the pieces of a media type is the delivery's: line ends and empty lines of
+// NDJSON.
 func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, cut bool) {
 	switch {
 	case mediaType != "application/x-ndjson":
@@ -40,8 +42,8 @@ func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, c
 	return d.pieces(body)
 }
 
-// lintForeign says what no request to a backend that does not speak AG-UI may hold: its body is the dialect's own, but a
-// yes in it is the client's.
+// lintForeign says what no request to a backend that does not speak AG-UI may hold: its body is the
+// dialect's own, but a yes in it is the client's.
 func lintForeign(request []byte, sent [][]byte) (complaints []string) {
 	resume := gjson.GetBytes(request, "resume")
 	for _, body := range sent {

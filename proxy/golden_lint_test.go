@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// lint checks what every client of every version demands of a stream. It knows the protocol from its specification, not
-// from internal/agui: a mistake there must not hide itself here.
+// lint checks what every client of every version demands of a stream. It knows the protocol from
+// its specification, not from internal/agui: a mistake there must not hide itself here.
 func lint(stream []byte) (complaints []string) {
 	l := linter{open: map[string]bool{}}
 	frames, rest := split(string(stream))
@@ -42,7 +42,8 @@ func split(stream string) (frames []string, rest string) {
 	}
 }
 
-// dataOf reads a frame as the oldest client does (@ag-ui/client 0.0.42), which wants the space after the colon.
+// dataOf reads a frame as the oldest client does (@ag-ui/client 0.0.42), which wants the space
+// after the colon.
 func dataOf(frame string) (string, bool) {
 	var lines []string
 	for line := range strings.Lines(frame) {
@@ -64,8 +65,8 @@ func (l *linter) complain(format string, args ...any) {
 	l.complaints = append(l.complaints, fmt.Sprintf(format, args...))
 }
 
-// required are the strings that an event must have (agui-protocol.md, section 2.1). A type that is not here is none of
-// AG-UI's, and fatal to clients up to 0.0.59.
+// required are the strings that an event must have (agui-protocol.md, section 2.1). A type that is
+// not here is none of AG-UI's, and fatal to clients up to 0.0.59.
 var required = map[string]string{
 	"RUN_STARTED": "threadId runId", "RUN_FINISHED": "threadId runId", "RUN_ERROR": "message",
 	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName",
@@ -173,18 +174,20 @@ func (l *linter) outcome(ev gjson.Result) {
 	}
 }
 
-// sanctioned keys of a run input: Holdpoint's to change. Every other one goes to the backend byte for byte.
+// sanctioned keys of a run input: Holdpoint's to change. Every other one goes to the backend byte
+// for byte.
 var sanctioned = []string{"resume", "messages", "forwardedProps", "protocolVersion"}
 
-// approval is what a client or Holdpoint can say yes with; short is short for it, in a client's mouth only.
+// approval is what a client or Holdpoint can say yes with; short is short for it, in a client's
+// mouth only.
 var (
 	approval  = regexp.MustCompile(`"(approved|accepted)"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
 	yesInText = regexp.MustCompile(`(approved|accepted)\\"\s*:\s*true`)
 	short     = regexp.MustCompile(`"(payload|resume)"\s*:\s*true`)
 )
 
-// lintRequests compares what went to the backend with what the client sent. free are calls that need no approval, more
-// keys that may change beside the sanctioned ones.
+// lintRequests compares what went to the backend with what the client sent. free are calls that
+// need no approval, more keys that may change beside the sanctioned ones.
 func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...string) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
@@ -215,7 +218,8 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
 			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw+v.Get("forwardedProps.resume").Raw, -1))
 		}
-		// The answers of Microsoft's backends are messages; no more of them say yes than the client has said.
+		// The answers of Microsoft's backends are messages; no more of them say yes than the client
+		// has said.
 		inMessages := func(v gjson.Result) int {
 			raw := v.Get("messages").Raw
 			return len(yesInText.FindAllString(raw, -1)) + len(approval.FindAllString(raw, -1))
@@ -236,8 +240,8 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	return complaints
 }
 
-// free are the calls of which the backend has said, before that turn, that they need no approval: AGUI.Server runs them
-// only if they are approved with the others of their batch.
+// free are the calls of which the backend has said, before that turn, that they need no approval:
+// AGUI.Server runs them only if they are approved with the others of their batch.
 func (s scenario) free(turn int) map[string]bool {
 	calls := map[string]bool{}
 	for earlier := 1; earlier < turn; earlier++ {

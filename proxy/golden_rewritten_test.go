@@ -7,8 +7,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What request-approval may write anew, told from the backend's frames and not from the code: a call of request_approval
-// becomes one of the function that its arguments name.
+// What request-approval may write anew, told from the backend's frames and not from the code: a
+// call of request_approval becomes one of the function that its arguments name.
 
 // rewritten marks the backend's frame of which ev is the allowed form.
 func (u *untouched) rewritten(ev gjson.Result) bool {
@@ -49,7 +49,8 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy says whether ev is the backend's own event but for some members, and without its rawEvent and nulls.
+// differsBy says whether ev is the backend's own event but for some members, and without its
+// rawEvent and nulls.
 func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	var want, got []string
 	own.ForEach(func(k, v gjson.Result) bool {
@@ -103,8 +104,8 @@ func (u *untouched) request(id string) (gjson.Result, bool) {
 	return request, named && gjson.Valid(args) && request.Get("approval_id").Exists() && request.Get("function_name").Exists()
 }
 
-// synthetic says whether an event of the backend is of a call that goes out as another: in one piece, or, if the function
-// is a tool of the client's own, not at all.
+// synthetic says whether an event of the backend is of a call that goes out as another: in one
+// piece, or, if the function is a tool of the client's own, not at all.
 func (u *untouched) synthetic(s scenario, turn int, ev gjson.Result) bool {
 	id := ev.Get("toolCallId").Str
 	if id == "" { // a later chunk

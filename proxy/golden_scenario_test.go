@@ -18,7 +18,8 @@ import (
 
 const testdata = "../testdata"
 
-// A scenario is a folder of testdata: the wire files of one thread, turn by turn. testdata/README.md says what is what.
+// A scenario is a folder of testdata: the wire files of one thread, turn by turn.
+// testdata/README.md says what is what.
 type scenario struct {
 	dir     string
 	name    string // folder and subfolder, langgraph/approve-0.0.43
@@ -231,8 +232,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	}
 }
 
-// knownFailing reads the scenarios that show a bug which is not mended yet: `name: what is wrong`. Their want files are
-// written by hand.
+// knownFailing reads the scenarios that show a bug which is not mended yet: `name: what is wrong`.
+// Their want files are written by hand.
 func knownFailing(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(testdata + "/known-failing.txt")

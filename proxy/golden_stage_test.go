@@ -101,7 +101,8 @@ func (st *stage) begin(turn int) {
 	st.backend.begin(turn)
 }
 
-// post sends a run and gives the stream, or an answer that is none in the form of the upstream files.
+// post sends a run and gives the stream, or an answer that is none in the form of the upstream
+// files.
 func (st *stage) post(body []byte) []byte {
 	st.t.Helper()
 	var res *http.Response
@@ -135,7 +136,8 @@ func (st *stage) read(res *http.Response) []byte {
 	return got
 }
 
-// serve asks a handler without a socket. The body is compact, as clients send it; over sockets it goes as it is written.
+// serve asks a handler without a socket. The body is compact, as clients send it; over sockets it
+// goes as it is written.
 func serve(h http.Handler, body []byte) *http.Response {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -149,8 +151,8 @@ func serve(h http.Handler, body []byte) *http.Response {
 	return rec.Result()
 }
 
-// record is what the thread waits for after the turn, and how its earlier pauses ended. Nothing for a thread that the
-// store does not know.
+// record is what the thread waits for after the turn, and how its earlier pauses ended. Nothing for
+// a thread that the store does not know.
 func (st *stage) record() []byte {
 	st.t.Helper()
 	if st.kept.key == "" {

@@ -12,7 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the want files of testdata: go test ./proxy -run TestGolden -update")
 
-// TestGolden runs every scenario of testdata under every delivery. With -update the first one writes the want files.
+// TestGolden runs every scenario of testdata under every delivery. With -update the first one
+// writes the want files.
 func TestGolden(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range scenarios(t) {
@@ -140,7 +141,8 @@ func indent(body []byte) ([]byte, error) {
 	return append(b.Bytes(), '\n'), nil
 }
 
-// firstDifference shows the first line in which two texts differ: streams are long, and so are their lines.
+// firstDifference shows the first line in which two texts differ: streams are long, and so are
+// their lines.
 func firstDifference(got, want string) string {
 	const around = 400
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")

@@ -9,9 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// lintUntouched holds the promise that what no rule concerns passes byte for byte: every frame of the backend is in the
-// output, in order, but for what may be held back or dropped; and every frame of the output is the backend's, or one of
-// the few that Holdpoint makes or edits.
+// lintUntouched holds the promise that what no rule concerns passes byte for byte: every frame of
+// the backend is in the output, in order, but for what may be held back or dropped; and every frame
+// of the output is the backend's, or one of the few that Holdpoint makes or edits.
 func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf(format, args...))
@@ -85,8 +85,8 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 	return complaints
 }
 
-// toldAgain says whether the frame is one by which the backend announced a pause before this turn, told to a client that
-// is shown the backend's own form.
+// toldAgain says whether the frame is one by which the backend announced a pause before this turn,
+// told to a client that is shown the backend's own form.
 func toldAgain(s scenario, turn int, frame string) bool {
 	for before := 1; before < turn && s.env["HOLDPOINT_CLIENT"] == "native"; before++ {
 		if slices.ContainsFunc(backendFrames(s, before), func(f backendFrame) bool { return f.frame == frame }) {
@@ -135,8 +135,8 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 	return list
 }
 
-// take marks the backend's frame that went out as it was. Only the announcements of a pause may move, which are held
-// until it is saved, and calls that may be one.
+// take marks the backend's frame that went out as it was. Only the announcements of a pause may
+// move, which are held until it is saved, and calls that may be one.
 func (u *untouched) take(frame string) bool {
 	for i := range u.frames {
 		f := &u.frames[i]
@@ -153,15 +153,16 @@ func (u *untouched) take(frame string) bool {
 	return false
 }
 
-// renamed says whether the frame is a result of the backend's that had the id of its call for a messageId, and nothing
-// else of it was touched.
+// renamed says whether the frame is a result of the backend's that had the id of its call for a
+// messageId, and nothing else of it was touched.
 func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	call := `"messageId":` + ev.Get("toolCallId").Raw
 	return u.take(strings.Replace(frame, `"messageId":`+ev.Get("messageId").Raw, call, 1))
 }
 
-// widened says whether ev is a snapshot of the backend's with messages of the request in it that the backend was not given,
-// or not with all their calls: a client deletes what a snapshot leaves out. It may be the very next one of a second exchange, which was given them.
+// widened says whether ev is a snapshot of the backend's with messages of the request in it that
+// the backend was not given, or not with all their calls: a client deletes what a snapshot leaves
+// out. It may be the very next one of a second exchange, which was given them.
 func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	if ev.Get("type").Str != "MESSAGES_SNAPSHOT" {
 		return false
@@ -192,8 +193,8 @@ func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	return false
 }
 
-// edited compares a RUN_STARTED or RUN_FINISHED with the backend's, which it is but for the ids, the outcome and what
-// is said about it. One that Holdpoint made has none beside it.
+// edited compares a RUN_STARTED or RUN_FINISHED with the backend's, which it is but for the ids,
+// the outcome and what is said about it. One that Holdpoint made has none beside it.
 func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	may := []string{"threadId", "runId", "protocolVersion", "outcome", "metadata"}
 	for i := range u.frames {
@@ -232,8 +233,9 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	return nil
 }
 
-// draftKey says whether a root key of the backend's RUN_FINISHED is one in which AG-UI's drafts, or Microsoft's list, have
-// their interrupts, and is gone as it should be; or the result beside a v1 interrupt, which is told with it.
+// draftKey says whether a root key of the backend's RUN_FINISHED is one in which AG-UI's drafts, or
+// Microsoft's list, have their interrupts, and is gone as it should be; or the result beside a v1
+// interrupt, which is told with it.
 func draftKey(key string, v, told gjson.Result) bool {
 	switch {
 	case member(told, key).Exists():
@@ -244,9 +246,9 @@ func draftKey(key string, v, told gjson.Result) bool {
 	return key == "interrupt" || key == "interrupts"
 }
 
-// editedInterrupts compares what the backend's own outcome says of an interrupt with what the client is told. Nulls go;
-// the id is minted; the reason may be supplied; a toolCallId goes if the client does not know the call; a dialect has a
-// key in metadata.
+// editedInterrupts compares what the backend's own outcome says of an interrupt with what the
+// client is told. Nulls go; the id is minted; the reason may be supplied; a toolCallId goes if the
+// client does not know the call; a dialect has a key in metadata.
 func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 	told := ev.Get("outcome.interrupts").Array()
 	for n, i := range own.Get("outcome.interrupts").Array() {
@@ -255,7 +257,8 @@ func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 		}
 		i.ForEach(func(k, v gjson.Result) bool {
 			free := slices.Contains([]string{"id", "reason", "toolCallId", "metadata"}, k.Str) || v.Type == gjson.Null
-			// A message that is the JSON of Strands' reason is none for a person; it stands in the metadata then.
+			// A message that is the JSON of Strands' reason is none for a person; it stands in the
+			// metadata then.
 			free = free || k.Str == "message" && told[n].Get("metadata.strands.reason").Raw == v.Str
 			if got := member(told[n], k.Str).Raw; !free && compacted(got) != compacted(v.Raw) {
 				complaints = append(complaints, fmt.Sprintf("an interrupt's %s was %s and is %s", k.Str, v.Raw, got))

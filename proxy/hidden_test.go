@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestQuestionsThatAClientWouldSeeAlone: JSON.parse reads each of these as a question. It is held, or not told.
+// TestQuestionsThatAClientWouldSeeAlone: JSON.parse reads each of these as a question. It is held,
+// or not told.
 func TestQuestionsThatAClientWouldSeeAlone(t *testing.T) {
 	const (
 		outcome = `"outcome":{"type":"interrupt","interrupts":[{"id":"n","reason":"r"}]}`

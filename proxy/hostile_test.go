@@ -11,8 +11,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// hostileTime is what some megabytes may take of the processor: they take parts of a second, and minutes where the time is
-// the square of what is repeated. What else the machine does is not in it.
+// hostileTime is what some megabytes may take of the processor: they take parts of a second, and
+// minutes where the time is the square of what is repeated. What else the machine does is not in
+// it.
 const hostileTime = 30 * time.Second
 
 func processorTime(t *testing.T) time.Duration {

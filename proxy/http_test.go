@@ -104,8 +104,9 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: net/http sends a POST with such a key again by itself when a
-// connection breaks after the request was written; the action would run twice.
+// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: net/http sends a POST with such a key
+// again by itself when a connection breaks after the request was written; the action would run
+// twice.
 func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +124,8 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 			go func() {
 				defer conn.Close()
 				for {
-					// One good answer on a kept connection, then a close after the next request was read.
+					// One good answer on a kept connection, then a close after the next request was
+					// read.
 					buf := make([]byte, 64<<10)
 					n, err := conn.Read(buf)
 					if err != nil {
@@ -167,8 +169,8 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 	}
 }
 
-// TestFastPostStreamsAreNotCut is the regression test for golang/go#40747: a plain ReverseProxy cuts up to 4 in 100 of
-// the streams of a backend that answers at once.
+// TestFastPostStreamsAreNotCut is the regression test for golang/go#40747: a plain ReverseProxy
+// cuts up to 4 in 100 of the streams of a backend that answers at once.
 func TestFastPostStreamsAreNotCut(t *testing.T) {
 	long := streamOf(started) + strings.Repeat(streamOf(hello), 200) + streamOf(finished)
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -460,7 +462,8 @@ func TestLogsHoldNoPayload(t *testing.T) {
 	}
 }
 
-// TestPassedFrameCostsNoAllocation is P4 of the performance goals: a frame that passes costs no allocation.
+// TestPassedFrameCostsNoAllocation is P4 of the performance goals: a frame that passes costs no
+// allocation.
 func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	frame := []byte(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
 	g := newRig(t, echo)

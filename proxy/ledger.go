@@ -21,9 +21,9 @@ const (
 	leaseRenew = leaseTime / 3
 )
 
-// A ledger is the record of one thread, and the only caller of the store. Each step has its time, and
-// does not end with the run. A step whose reply was lost is done once more: the store's steps are made
-// for that. Errors are the store's own.
+// A ledger is the record of one thread, and the only caller of the store. Each step has its time,
+// and does not end with the run. A step whose reply was lost is done once more: the store's steps
+// are made for that. Errors are the store's own.
 type ledger struct {
 	store store.Store
 	key   store.Key
@@ -39,8 +39,8 @@ func (l *ledger) step() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(l.ctx), storeTimeout)
 }
 
-// twice does a step once more if its reply was lost. known are the store's own answers, which are no
-// lost reply.
+// twice does a step once more if its reply was lost. known are the store's own answers, which are
+// no lost reply.
 func (l *ledger) twice(do func(ctx context.Context) error, known ...error) error {
 	var err error
 	for range 2 {
@@ -68,7 +68,8 @@ func (l *ledger) open(p *agui.Pause) error {
 }
 
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
-// token says that it is the same. store.ErrReplay, ErrConflict and ErrNotFound: somebody was quicker.
+// token says that it is the same. store.ErrReplay, ErrConflict and ErrNotFound: somebody was
+// quicker.
 func (l *ledger) claim(pauseID, token string, answers []agui.Answer) error {
 	digest := contract.Digest(answers)
 	return l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, pauseID, token, digest, leaseTime) },
@@ -82,8 +83,8 @@ func (l *ledger) renew(ctx context.Context, token string) error {
 	return l.store.Renew(ctx, l.key, token, leaseTime)
 }
 
-// finish ends a claim. next is the pause that the run ended in, nil if it did not ask. store.ErrStale:
-// the claim was given up for lost.
+// finish ends a claim. next is the pause that the run ended in, nil if it did not ask.
+// store.ErrStale: the claim was given up for lost.
 func (l *ledger) finish(token string, result store.Result, next *agui.Pause) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Finish(ctx, l.key, token, result, next) }, store.ErrStale)
 }

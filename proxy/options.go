@@ -14,9 +14,9 @@ import (
 // Client is the form in which a client is told of a pause, HOLDPOINT_CLIENT.
 type Client string
 
-// ClientAuto: the outcome alone once the request declares a protocolVersion or the thread has seen a resume array,
-// else both. ClientOutcome: the outcome alone. ClientBoth: a CUSTOM on_interrupt beside it. ClientNative: the backend's
-// own form and nothing made.
+// ClientAuto: the outcome alone once the request declares a protocolVersion or the thread has seen
+// a resume array, else both. ClientOutcome: the outcome alone. ClientBoth: a CUSTOM on_interrupt
+// beside it. ClientNative: the backend's own form and nothing made.
 const (
 	ClientAuto    Client = "auto"
 	ClientOutcome Client = "outcome"
@@ -27,15 +27,16 @@ const (
 // Refusal is the form of a refusal where something can still be asked, HOLDPOINT_REFUSAL.
 type Refusal string
 
-// RefuseBoth: the outcome again, then a late RUN_ERROR. RefuseError: RUN_ERROR alone. RefuseReask: the outcome alone.
+// RefuseBoth: the outcome again, then a late RUN_ERROR. RefuseError: RUN_ERROR alone. RefuseReask:
+// the outcome alone.
 const (
 	RefuseBoth  Refusal = "both"
 	RefuseError Refusal = "error"
 	RefuseReask Refusal = "reask"
 )
 
-// Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes mean "off" where the
-// field says so and the product's default elsewhere.
+// Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes
+// mean "off" where the field says so and the product's default elsewhere.
 type Options struct {
 	Upstream *url.URL // scheme, host, escaped path and query; requests are appended to its path
 	Dialect  translate.Dialect
@@ -57,8 +58,9 @@ type Options struct {
 	UpstreamHeaders http.Header // set on every request to the backend
 	PreserveHost    bool        // the client's Host goes to the backend
 
-	// AllowOrigins are the origins whose pages may read every answer: scheme://host[:port], the host's first label may be "*"; or "*"
-	// alone. Nil: what the backend says to an origin holds, and is repeated on Holdpoint's own answers.
+	// AllowOrigins are the origins whose pages may read every answer: scheme://host[:port], the
+	// host's first label may be "*"; or "*" alone. Nil: what the backend says to an origin holds,
+	// and is repeated on Holdpoint's own answers.
 	AllowOrigins []string
 
 	Logger    *slog.Logger      // nil: discarded

@@ -25,8 +25,8 @@ func talk(thread, more string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s]%s}`, thread, strings.Join(append([]string{oldUser}, messages...), ","), more)
 }
 
-// TestDecisionOnAnUnknownRoute: nobody knows what the route speaks, and a message decides on a call. An Agent Framework that still
-// waits, or an old one at any time, would run it.
+// TestDecisionOnAnUnknownRoute: nobody knows what the route speaks, and a message decides on a
+// call. An Agent Framework that still waits, or an old one at any time, would run it.
 func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	const declares = `,"tools":[{"name":"delete_file","description":"","parameters":{}}]`
 	yes := decided(`{"accepted":true}`)
@@ -67,8 +67,8 @@ func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	}
 }
 
-// TestDecisionOnACallThatPassed: the client was shown a call that no family holds as a question, so its answer is for a backend
-// that wants it in a message (agno).
+// TestDecisionOnACallThatPassed: the client was shown a call that no family holds as a question, so
+// its answer is for a backend that wants it in a message (agno).
 func TestDecisionOnACallThatPassed(t *testing.T) {
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"done"}`
 	for name, c := range map[string]struct {

@@ -19,8 +19,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// What a run costs besides its stream: from the request to the call of the backend, and from the stream's end to that of
-// the request; without the network. The backend answers at once with a stream of a few frames.
+// What a run costs besides its stream: from the request to the call of the backend, and from the
+// stream's end to that of the request; without the network. The backend answers at once with a
+// stream of a few frames.
 
 // newShort is a handler as the binary has it by default, before such a backend.
 func newShort(b *testing.B, answer func(run int) string) *short {
@@ -126,7 +127,8 @@ func BenchmarkShortRun(b *testing.B) {
 	}
 }
 
-// BenchmarkCycle: a run that pauses and the run that answers it, on a thread that has done so often.
+// BenchmarkCycle: a run that pauses and the run that answers it, on a thread that has done so
+// often.
 func BenchmarkCycle(b *testing.B) {
 	for _, asking := range []struct{ name, stream string }{
 		{"outcome", streamOf(started, begins, says, ends, asks)},
@@ -155,7 +157,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkTombstone is what the record of a thread grows by with each pause that cannot be replayed any more.
+// BenchmarkTombstone is what the record of a thread grows by with each pause that cannot be
+// replayed any more.
 func BenchmarkTombstone(b *testing.B) {
 	heap := func() int {
 		runtime.GC()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// child runs the calling test in a process of its own, for what would end this one. It returns true in the child.
+// child runs the calling test in a process of its own, for what would end this one. It returns true
+// in the child.
 func child(t *testing.T) bool {
 	t.Helper()
 	const mark = "HOLDPOINT_TEST_CHILD"
@@ -35,7 +36,8 @@ func post(t *testing.T, url, contentType, body string) (int, string) {
 	return res.StatusCode, string(got)
 }
 
-// TestDeeplyNestedBodyDoesNotEndTheProcess: a stack overflow cannot be recovered, and every stream would end with it.
+// TestDeeplyNestedBodyDoesNotEndTheProcess: a stack overflow cannot be recovered, and every stream
+// would end with it.
 func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	if !child(t) {
 		return
@@ -47,7 +49,8 @@ func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	}
 }
 
-// TestRunsInADisguiseDoNotPass: each is a run for some backend, so it must not pass as something else.
+// TestRunsInADisguiseDoNotPass: each is a run for some backend, so it must not pass as something
+// else.
 func TestRunsInADisguiseDoNotPass(t *testing.T) {
 	const entry = `[{"interruptId":"n1","status":"resolved"}]`
 	for _, tt := range []struct{ name, contentType, body string }{

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A renewal does something again and again until it is stopped. Once stop has returned, nothing begins any more, and
-// what was under way is told to give up: a claim must not be renewed after its run.
+// A renewal does something again and again until it is stopped. Once stop has returned, nothing
+// begins any more, and what was under way is told to give up: a claim must not be renewed after its
+// run.
 type renewal struct {
 	mu     sync.Mutex
 	timer  *time.Timer

@@ -67,8 +67,8 @@ func told(tr *transcript.Transcript) string {
 	return b.String()
 }
 
-// FuzzRow: what is told by its beginning comes to what each event alone comes to, for the client and for the transcript, however
-// the stream arrives.
+// FuzzRow: what is told by its beginning comes to what each event alone comes to, for the client
+// and for the transcript, however the stream arrives.
 func FuzzRow(f *testing.F) {
 	const text, args = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"%s"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"%s"}`
 	begin := `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`

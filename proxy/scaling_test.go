@@ -77,7 +77,8 @@ var families = []family{
 	}},
 }
 
-// A shape is a request of about n things, on a thread that waits for n answers or is done with them.
+// A shape is a request of about n things, on a thread that waits for n answers or is done with
+// them.
 type shape struct {
 	name string
 	body func(f family, n int, ids []string) string
@@ -239,8 +240,8 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 	return took
 }
 
-// TestScaling: four times as much costs some four times as much, not sixteen times, whatever is sent to whoever asks. Times are
-// the processor's, and what takes little is not looked at.
+// TestScaling: four times as much costs some four times as much, not sixteen times, whatever is
+// sent to whoever asks. Times are the processor's, and what takes little is not looked at.
 func TestScaling(t *testing.T) {
 	if raceDetector {
 		t.Skip("it finds no race that other tests do not find, and takes minutes")

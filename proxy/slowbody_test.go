@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// A slowClient is a ResponseWriter and the body of its request, which ends when the read deadline is over.
+// A slowClient is a ResponseWriter and the body of its request, which ends when the read deadline
+// is over.
 type slowClient struct {
 	*httptest.ResponseRecorder
 	io.Reader
@@ -75,7 +76,8 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestReadingABody: however it comes and whatever it declares, it is whole, or refused where it is too long.
+// TestReadingABody: however it comes and whatever it declares, it is whole, or refused where it is
+// too long.
 func TestReadingABody(t *testing.T) {
 	const limit = 300 << 10
 	h := &Handler{opts: Options{MaxRequestBytes: limit}}

@@ -43,8 +43,9 @@ func (s stalledClient) Write(p []byte) (int, error) {
 	return s.recorder.Write(p)
 }
 
-// TestStalledClientDoesNotHoldBackTheRecord: that the action has run is recorded when the backend says so, whatever is being
-// written to the client: a claim that nobody renews is in doubt after leaseTime, and a write may take writeTimeout.
+// TestStalledClientDoesNotHoldBackTheRecord: that the action has run is recorded when the backend
+// says so, whatever is being written to the client: a claim that nobody renews is in doubt after
+// leaseTime, and a write may take writeTimeout.
 func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	acted, ended := make(chan struct{}), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -75,7 +76,8 @@ func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	<-over
 }
 
-// TestQuestionDoesNotWaitForTheLog, even where so many lines wait for it that the stream's end does.
+// TestQuestionDoesNotWaitForTheLog, even where so many lines wait for it that the stream's end
+// does.
 func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },

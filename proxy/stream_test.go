@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestStreamsAsTheyCome: whatever the backend sends, the client gets a valid stream or the backend's own HTTP error.
+// TestStreamsAsTheyCome: whatever the backend sends, the client gets a valid stream or the
+// backend's own HTTP error.
 func TestStreamsAsTheyCome(t *testing.T) {
 	big := `{"type":"CUSTOM","name":"x","value":{"n":12345678901234567890,"f":1.0,"s":"<&>","nested":{"b":1,"a":2}}}`
 	tests := []struct {

@@ -21,8 +21,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest: hours pass in no
-// time, and nothing sleeps.
+// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest:
+// hours pass in no time, and nothing sleeps.
 type bubble struct {
 	t     *testing.T
 	h     *Handler
@@ -134,7 +134,8 @@ func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestSilentUpstreamOfAResume: the client's stream ends, the action goes on and its end is recorded.
+// TestSilentUpstreamOfAResume: the client's stream ends, the action goes on and its end is
+// recorded.
 func TestSilentUpstreamOfAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -217,8 +218,8 @@ func TestClientLeavesAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded all the same; a backend that never ends
-// is given up after the bound, in doubt.
+// TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded all the same; a
+// backend that never ends is given up after the bound, in doubt.
 func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -380,7 +381,8 @@ type enabled struct{ slog.Handler }
 
 func (enabled) Enabled(context.Context, slog.Level) bool { return true }
 
-// TestBlockedLogKeepsNoRequests: what waits for the log is a line, not the run with the body of its request.
+// TestBlockedLogKeepsNoRequests: what waits for the log is a line, not the run with the body of its
+// request.
 func TestBlockedLogKeepsNoRequests(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) },

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestAPauseThatIsTooLarge: what nobody could be told, or answer, ends in an error that says so; it is not asked, and the thread
-// goes on.
+// TestAPauseThatIsTooLarge: what nobody could be told, or answer, ends in an error that says so; it
+// is not asked, and the thread goes on.
 func TestAPauseThatIsTooLarge(t *testing.T) {
 	interrupts := func(n int) string {
 		return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` +

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses what is nested deeper than 10,000, gjson does not. On a claimed
-// run the panic would end the process.
+// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses what is nested deeper than 10,000, gjson
+// does not. On a claimed run the panic would end the process.
 func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
@@ -30,8 +30,8 @@ func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	}
 }
 
-// TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held to the end is closed and in the snapshot, which
-// would delete it from the client else.
+// TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held to the end is closed and in
+// the snapshot, which would delete it from the client else.
 func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -46,8 +46,8 @@ func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	}
 }
 
-// TestNextRunOfAStreamWithdrawsThePause: the backend went on without an answer, so nothing is open and old answers are
-// told so.
+// TestNextRunOfAStreamWithdrawsThePause: the backend went on without an answer, so nothing is open
+// and old answers are told so.
 func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	next := `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -64,7 +64,8 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	}
 }
 
-// TestLargeFrameIsNotKept: a stream that lives for an hour must not hold the largest frame that it ever had.
+// TestLargeFrameIsNotKept: a stream that lives for an hour must not hold the largest frame that it
+// ever had.
 func TestLargeFrameIsNotKept(t *testing.T) {
 	g := newRig(t, echo)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
@@ -93,8 +94,8 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	}
 }
 
-// TestResultUnderTheIDOfItsCall: the client's message with the call has that id too where the call named no parent, and of
-// two messages with one id a snapshot leaves the last one.
+// TestResultUnderTheIDOfItsCall: the client's message with the call has that id too where the call
+// named no parent, and of two messages with one id a snapshot leaves the last one.
 func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	call := func(parent string) string {
 		return `{"type":"TOOL_CALL_START"` + parent + `,"toolCallId":"c1","toolCallName":"rm"}`

@@ -14,8 +14,8 @@ func doubling(levels int, keyword, leaf string) string {
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// A payload that cannot be judged is never taken, and its question stays open: the right answer is taken afterwards, and where
-// the schema lets none through, a cancelled one.
+// A payload that cannot be judged is never taken, and its question stays open: the right answer is
+// taken afterwards, and where the schema lets none through, a cancelled one.
 func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, schema, payload, right string }{
 		{"a number that the library dies of", `{"type":"object","properties":{"amount":{"type":"number","minimum":1}}}`, `{"amount":1e9999999}`, `{"amount":7}`},

@@ -62,7 +62,8 @@ func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	}
 }
 
-// TestSloppyMediaTypeIsAStream: every client reads it, and a claimed run would be in doubt for a semicolon.
+// TestSloppyMediaTypeIsAStream: every client reads it, and a claimed run would be in doubt for a
+// semicolon.
 func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream; charset")
@@ -71,7 +72,8 @@ func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: the one line of a run is what an operator counts.
+// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: the one line of a run is what an operator
+// counts.
 func TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started))

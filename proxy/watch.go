@@ -12,8 +12,8 @@ type watch struct {
 	timer *time.Timer
 }
 
-// over watches the reads of src. conn is the connection that it is read from, nil if it is not known or if what comes from it
-// is not what src gives.
+// over watches the reads of src. conn is the connection that it is read from, nil if it is not
+// known or if what comes from it is not what src gives.
 func (w *watch) over(src io.Reader, conn *burstConn) io.Reader {
 	if conn == nil {
 		return &watched{src, w}

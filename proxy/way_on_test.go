@@ -26,8 +26,9 @@ func sticky(n int, e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: the approval failed, the question came back, and the answer now is
-// no. The backend would carry out the approval. Neither an expiresAt that Holdpoint gave nor time changes that.
+// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: the approval failed, the question came back,
+// and the answer now is no. The backend would carry out the approval. Neither an expiresAt that
+// Holdpoint gave nor time changes that.
 func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -103,8 +104,9 @@ func onInterrupt(id, value string) string {
 
 func commandOf(value string) string { return `,"forwardedProps":{"command":{"resume":` + value + `}}` }
 
-// TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion: an answer in command.resume names no id. While the first of two
-// equal ones runs, the second waits; the run asks something else then, which nobody has answered.
+// TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion: an answer in command.resume names no id.
+// While the first of two equal ones runs, the second waits; the run asks something else then, which
+// nobody has answered.
 func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	for name, dialect := range map[string]func(*Options){
 		"langgraph": langGraph,
@@ -158,7 +160,8 @@ func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// withPayloadMessage is CopilotKit's resume: the payload stands in the history too, as the call's result.
+// withPayloadMessage is CopilotKit's resume: the payload stands in the history too, as the call's
+// result.
 func withPayloadMessage(payload string) string {
 	return `{"threadId":"t","runId":"r2","messages":[` + oldUser +
 		`,{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":""}}]}` +
@@ -166,7 +169,8 @@ func withPayloadMessage(payload string) string {
 		`"resume":[{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}]}`
 }
 
-// TestPayloadMessageIsNoNewMessage: whatever the payload is, the message that repeats it is the answer and nothing else.
+// TestPayloadMessageIsNoNewMessage: whatever the payload is, the message that repeats it is the
+// answer and nothing else.
 func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	for _, payload := range []string{`{"approved":true}`, `{"name":"Bob"}`, `"Bob"`, `true`} {
 		t.Run(payload, func(t *testing.T) {
@@ -186,7 +190,8 @@ func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: only "cancelled" is taken, and the backend takes none.
+// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: only "cancelled" is taken, and the backend
+// takes none.
 func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 	for name, asked := range map[string]string{
 		"a review without reject":   onInterrupt(hexA, `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit"]}]}`),
@@ -213,8 +218,8 @@ func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatCannotBeAnsweredHaveAWayOn: the backend gave no ids for two open questions, so no answer at all can be
-// handed on.
+// TestQuestionsThatCannotBeAnsweredHaveAWayOn: the backend gave no ids for two open questions, so
+// no answer at all can be handed on.
 func TestQuestionsThatCannotBeAnsweredHaveAWayOn(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -242,8 +247,8 @@ func wantAWayOn(t *testing.T, g *rig) {
 	}
 }
 
-// TestEchoOfMastraDoesNotPassToALangGraph: also when the newest result is the tombstone of a sticky pause, which keeps its
-// questions but not its dialect.
+// TestEchoOfMastraDoesNotPassToALangGraph: also when the newest result is the tombstone of a sticky
+// pause, which keeps its questions but not its dialect.
 func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 	for _, wait := range []time.Duration{0, 2 * time.Hour} {
 		t.Run(fmt.Sprint("after ", wait), func(t *testing.T) {

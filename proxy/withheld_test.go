@@ -41,7 +41,8 @@ func withheldOf(all, sent []agui.Message) []translate.Withheld {
 	return list
 }
 
-// What a dialect kept from the backend comes back behind the nearest message before it, in the client's order.
+// What a dialect kept from the backend comes back behind the nearest message before it, in the
+// client's order.
 func TestWithheldMessagesComeBack(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, snapshot, want string }{
 		"nothing was cut":               {"u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2"},

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestDeadlineOfARunIsNotTheNextRequests: a kept connection may have one from the end of a run before, long past.
+// TestDeadlineOfARunIsNotTheNextRequests: a kept connection may have one from the end of a run
+// before, long past.
 func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
 	g := newRig(t, echo)
 	for name, req := range map[string]*http.Request{
@@ -38,7 +39,8 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// TestStreamOfAClientThatIsGoneIsAborted: net/http must not try to end it in order, which may take for ever. So does ReverseProxy.
+// TestStreamOfAClientThatIsGoneIsAborted: net/http must not try to end it in order, which may take
+// for ever. So does ReverseProxy.
 func TestStreamOfAClientThatIsGoneIsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(nil))

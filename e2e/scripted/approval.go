@@ -5,22 +5,26 @@ import (
 	"net/http"
 )
 
-// A Layout says which of the programs with request_approval it is: they differ in the ids of the synthetic call.
+// A Layout says which of the programs with request_approval it is: they differ in the ids of the
+// synthetic call.
 type Layout string
 
 const (
-	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host: the call's id and the approval's
-	// are the original call's. (eb06faea2, 2025-12-08, to 2026-03-20)
+	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host: the call's
+	// id and the approval's are the original call's. (eb06faea2, 2025-12-08, to 2026-03-20)
 	LayoutA1 Layout = "A1"
-	// LayoutA2Old is the same with MEAI 10.4 to 10.6, at dotnet-1.13.0: both ids are ficc_ and the original call's.
+	// LayoutA2Old is the same with MEAI 10.4 to 10.6, at dotnet-1.13.0: both ids are ficc_ and the
+	// original call's.
 	LayoutA2Old Layout = "A2-old"
-	// LayoutA2New is the same on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later). Of the nulls that this host
-	// writes, those are left out that no client takes, whatever stands before it (timestamp, parentRunId, input).
+	// LayoutA2New is the same on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later). Of the
+	// nulls that this host writes, those are left out that no client takes, whatever stands before
+	// it (timestamp, parentRunId, input).
 	LayoutA2New Layout = "A2-new"
-	// LayoutB is the sample of the AG-UI SDK for .NET: the call has the original's id, the approval ficc_ before it. Its
-	// frames are those of ag-ui sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/
-	// baselines/Step04_HumanInLoop/PostRun_WithApprovalRequired_RoundTripsThroughBothWrappers#Turn_01.07.Response.Client.AGUI.verified.json and
-	// …#Turn_02.07.Response.Client.AGUI.verified.json (821b8c227).
+	// LayoutB is the sample of the AG-UI SDK for .NET: the call has the original's id, the approval
+	// ficc_ before it. Its frames are those of ag-ui
+	// sdks/dotnet/tests/AGUI.Hosting.AspNetCore.IntegrationTests/Samples/GettingStarted/
+	// baselines/Step04_HumanInLoop/PostRun_WithApprovalRequired_RoundTripsThroughBothWrappers#Turn_01.07.Response.Client.AGUI.verified.json
+	// and …#Turn_02.07.Response.Client.AGUI.verified.json (821b8c227).
 	LayoutB Layout = "B"
 )
 
@@ -65,7 +69,8 @@ func RequestApproval(layout Layout, l *Ledger) *Server {
 // An agent is what a host asks: messages in, updates out.
 type agent func(in input, messages []*chatMessage, yield func(*update)) error
 
-// agent is the pipeline below a wrapper. What an application shares as its state goes out after each tool that ran.
+// agent is the pipeline below a wrapper. What an application shares as its state goes out after
+// each tool that ran.
 func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out func(*update)) agent {
 	return func(run input, messages []*chatMessage, yield func(*update)) error {
 		thread, state := *run.ThreadID, stateOf(run.State)

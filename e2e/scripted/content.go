@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// What Microsoft.Extensions.AI makes of a conversation: messages of contents, and updates while it streams.
+// What Microsoft.Extensions.AI makes of a conversation: messages of contents, and updates while it
+// streams.
 type (
 	content any
 

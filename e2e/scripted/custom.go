@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// custom is a backend that may announce a pause by CUSTOM on_interrupt and is no LangGraph: value is what it announces,
-// outcome its interrupt in the outcome, each nil if there is none. It keeps nothing: "approve X" asks, and what answers
-// it is resume, or command.resume.
+// custom is a backend that may announce a pause by CUSTOM on_interrupt and is no LangGraph: value
+// is what it announces, outcome its interrupt in the outcome, each nil if there is none. It keeps
+// nothing: "approve X" asks, and what answers it is resume, or command.resume.
 func custom(value any, outcome func(call string) object, l *Ledger) *Server {
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		var in struct {
@@ -72,7 +72,8 @@ func custom(value any, outcome func(call string) object, l *Ledger) *Server {
 	})
 }
 
-// Mastra announces a suspension as JSON text, and puts it into the outcome beside that if told to (@ag-ui/mastra).
+// Mastra announces a suspension as JSON text, and puts it into the outcome beside that if told to
+// (@ag-ui/mastra).
 func Mastra(outcome bool, l *Ledger) *Server {
 	value := string(text(obj("type", "mastra_suspend", "toolCallId", "call-1", "toolName", gatedTool, "suspendPayload", obj("reason", "sure?"), "runId", "run-7")))
 	if !outcome {

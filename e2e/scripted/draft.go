@@ -10,9 +10,10 @@ import (
 	"sync"
 )
 
-// A Draft is a backend of AG-UI's draft of interrupts, v1 (2025-09-23 to 2026-04-22) or, with a List, v1.5 (to
-// 2026-04-30); ag-ui docs/drafts/interrupts.mdx. It keeps what it asked, per thread, and reads its input as strictly as a
-// typed server does: a resume of the other generation, and a key that it does not know, is HTTP 422.
+// A Draft is a backend of AG-UI's draft of interrupts, v1 (2025-09-23 to 2026-04-22) or, with a
+// List, v1.5 (to 2026-04-30); ag-ui docs/drafts/interrupts.mdx. It keeps what it asked, per thread,
+// and reads its input as strictly as a typed server does: a resume of the other generation, and a
+// key that it does not know, is HTTP 422.
 type Draft struct {
 	List      bool // interrupts at the root and resume as an array of entries; else one interrupt and one object
 	NoID      bool

@@ -11,9 +11,10 @@ type tool struct {
 	run   func(thread string, call *functionCall) (any, error)
 }
 
-// A pipeline is FunctionInvokingChatClient before a model: it runs the tools that the model calls, and makes requests for
-// an approval of all calls of a batch if one of them needs it. It keeps nothing: what was asked and what was answered is
-// read out of the history, every time (dotnet/extensions
+// A pipeline is FunctionInvokingChatClient before a model: it runs the tools that the model calls,
+// and makes requests for an approval of all calls of a batch if one of them needs it. It keeps
+// nothing: what was asked and what was answered is read out of the history, every time
+// (dotnet/extensions
 // src/Libraries/Microsoft.Extensions.AI/ChatCompletion/FunctionInvokingChatClient.cs).
 type pipeline struct {
 	tools    map[string]tool
@@ -56,7 +57,8 @@ func (p *pipeline) run(thread string, messages []*chatMessage, declared []string
 	}
 }
 
-// gate makes requests of all calls of an update if one of them needs an approval. (A batch is one update here.)
+// gate makes requests of all calls of an update if one of them needs an approval. (A batch is one
+// update here.)
 func (p *pipeline) gate(u *update) {
 	needs := func(c content) bool {
 		call, ok := c.(*functionCall)
@@ -72,8 +74,8 @@ func (p *pipeline) gate(u *update) {
 	}
 }
 
-// open are the calls to be run now; stop says that the client has the next word: it was asked for an approval, or is to
-// run a tool of its own.
+// open are the calls to be run now; stop says that the client has the next word: it was asked for
+// an approval, or is to run a tool of its own.
 func (p *pipeline) open(reply []*update) (calls []*functionCall, stop bool) {
 	for _, u := range reply {
 		for _, c := range u.contents {
@@ -108,8 +110,8 @@ type decision struct {
 	request *chatMessage // nil if the history does not have it
 }
 
-// decided does what the history's approvals and rejections say: ProcessFunctionApprovalResponses, and
-// InvokeApprovedFunctionApprovalResponsesAsync after it.
+// decided does what the history's approvals and rejections say: ProcessFunctionApprovalResponses,
+// and InvokeApprovedFunctionApprovalResponsesAsync after it.
 func (p *pipeline) decided(thread string, messages *[]*chatMessage, toolMessage string, yield func(*update)) error {
 	if !slices.ContainsFunc(*messages, func(m *chatMessage) bool { return slices.ContainsFunc(*m.contents, isApproval) }) {
 		return nil
@@ -118,7 +120,8 @@ func (p *pipeline) decided(thread string, messages *[]*chatMessage, toolMessage 
 	if err != nil {
 		return err
 	}
-	// At the end, whatever came after the approval; MEAI 10.8.3 and later insert it where the approval was.
+	// At the end, whatever came after the approval; MEAI 10.8.3 and later insert it where the
+	// approval was.
 	add := func(m *chatMessage) {
 		*messages = append(*messages, m)
 		yield(asUpdate(m))

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// aguiServer is AGUI.Server, as agent-framework has it from dotnet-1.14.0 on and the samples of the SDK: updates become
-// events with the update as rawEvent, an approval that is left in one becomes an interrupt of the outcome, and nothing
-// catches an exception (ag-ui sdks/dotnet/src/AGUI.Server).
+// aguiServer is AGUI.Server, as agent-framework has it from dotnet-1.14.0 on and the samples of the
+// SDK: updates become events with the update as rawEvent, an approval that is left in one becomes
+// an interrupt of the outcome, and nothing catches an exception (ag-ui
+// sdks/dotnet/src/AGUI.Server).
 type aguiServer struct {
 	nulls bool // 0.0.3 on net10: what is not set is written as null
 	usage bool // from b7b678dd5, 2026-08-07
@@ -172,9 +173,9 @@ func (in input) calledAs(id string) string {
 	return ""
 }
 
-// resumed is the part of RunAgentInputExtensions.ToChatRequestContext that reads resume: with a toolCall in the payload
-// it is an approval of what that says, whatever was asked; without one it is left to the application. The status is not
-// looked at.
+// resumed is the part of RunAgentInputExtensions.ToChatRequestContext that reads resume: with a
+// toolCall in the payload it is an approval of what that says, whatever was asked; without one it
+// is left to the application. The status is not looked at.
 func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	var generic []content
 	for _, e := range in.Resume {
@@ -209,8 +210,8 @@ func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	return messages, nil
 }
 
-// continued is ConfigureForMixedInvocation: once the history holds the result of a declared tool, the open calls of the
-// last batch that has any count as approved.
+// continued is ConfigureForMixedInvocation: once the history holds the result of a declared tool,
+// the open calls of the last batch that has any count as approved.
 func (in input) continued(messages []*chatMessage) ([]*chatMessage, bool) {
 	names := in.names()
 	asked, answered := map[string]bool{}, map[string]bool{}

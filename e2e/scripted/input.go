@@ -32,8 +32,8 @@ type resumeEntry struct {
 	Payload     json.RawMessage
 }
 
-// parse reads a body; ok is false where the host answers 400. roles are those that it has a type for; parts says
-// whether a user's content may be a list.
+// parse reads a body; ok is false where the host answers 400. roles are those that it has a type
+// for; parts says whether a user's content may be a list.
 func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	if json.Unmarshal(body, &in) != nil {
 		return in, false
@@ -72,8 +72,9 @@ func (m inputMessage) text() string {
 	return s
 }
 
-// chatMessages is AGUIChatMessageExtensions.AsChatMessages. Hosts that coalesce (agent-framework from de6d0267f, which is
-// dotnet-1.7.0, and AGUI.Server) make one message of assistant messages with calls that follow one another.
+// chatMessages is AGUIChatMessageExtensions.AsChatMessages. Hosts that coalesce (agent-framework
+// from de6d0267f, which is dotnet-1.7.0, and AGUI.Server) make one message of assistant messages
+// with calls that follow one another.
 func (in input) chatMessages(coalesce bool) ([]*chatMessage, error) {
 	var list []*chatMessage
 	var pending *chatMessage

@@ -5,8 +5,9 @@ import (
 	"net/http"
 )
 
-// inTree is the host of agent-framework up to dotnet-1.13.0, Microsoft.Agents.AI.Hosting.AGUI.AspNetCore: a run begins
-// before the agent is asked, nulls are written, type comes last, an exception becomes RUN_ERROR.
+// inTree is the host of agent-framework up to dotnet-1.13.0,
+// Microsoft.Agents.AI.Hosting.AGUI.AspNetCore: a run begins before the agent is asked, nulls are
+// written, type comes last, an exception becomes RUN_ERROR.
 type inTree struct {
 	coalesce bool
 	resultID func(*update, functionResult) string // the messageId of a result, which three versions make three ways

@@ -8,13 +8,14 @@ import (
 	"sync"
 )
 
-// A LangGraph speaks as ag-ui's TypeScript adapter for LangGraph does (@ag-ui/langgraph 0.0.43) for a graph of a model and
-// a tool node that asks: checkpoint-style. What was asked is kept, CUSTOM on_interrupt announces it,
-// forwardedProps.command.resume answers it, and the run goes on in the tool node. Its model says what the model of the
-// others says. There are no RAW events.
+// A LangGraph speaks as ag-ui's TypeScript adapter for LangGraph does (@ag-ui/langgraph 0.0.43) for
+// a graph of a model and a tool node that asks: checkpoint-style. What was asked is kept, CUSTOM
+// on_interrupt announces it, forwardedProps.command.resume answers it, and the run goes on in the
+// tool node. Its model says what the model of the others says. There are no RAW events.
 type LangGraph struct {
-	// Whole adds what the adapter tells beside the messages: steps, and snapshots of state and messages. Without it a
-	// stream differs from a replay-style backend's by the way to pause alone.
+	// Whole adds what the adapter tells beside the messages: steps, and snapshots of state and
+	// messages. Without it a stream differs from a replay-style backend's by the way to pause
+	// alone.
 	Whole bool
 }
 
@@ -196,8 +197,8 @@ func (r *graphRun) ask() {
 	r.s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", string(text(value)), "rawEvent", obj("id", r.c.asked, "value", value)))
 }
 
-// resume takes an answer in the id map, {"<id>":{"decisions":[{"type":"approve"}]}}. The tool node runs from its
-// beginning, and tells the call again.
+// resume takes an answer in the id map, {"<id>":{"decisions":[{"type":"approve"}]}}. The tool node
+// runs from its beginning, and tells the call again.
 func (r *graphRun) resume(thread string, tools map[string]tool, m *model, answer json.RawMessage) error {
 	type decided struct {
 		Decisions []struct{ Type string }

@@ -23,7 +23,8 @@ import (
 //	locate [A]         calls get_location, which the client must have declared; beside a call that needs an approval
 //	fail               the provider fails after a few words
 //
-// A tool whose argument begins with boom throws; after one whose argument begins with late the provider fails.
+// A tool whose argument begins with boom throws; after one whose argument begins with late the
+// provider fails.
 const (
 	gatedTool  = "ApproveExpenseReport"
 	plainTool  = "GetExpenseReport"
@@ -160,7 +161,8 @@ func (m *model) respond(thread string, history []*chatMessage, declared []string
 	return say("I do not know that scene."), nil
 }
 
-// scene is what the person said last, how many batches of calls there were since, and their results.
+// scene is what the person said last, how many batches of calls there were since, and their
+// results.
 func scene(history []*chatMessage) (words []string, turns int, results []string) {
 	words = []string{"nothing"}
 	for _, m := range history {
@@ -184,8 +186,9 @@ func scene(history []*chatMessage) (words []string, turns int, results []string)
 	return words, turns, results
 }
 
-// providerTakes says whether a strict provider takes a history: the calls of an assistant's message are answered in the
-// messages right behind it, each once, and nothing else is an answer. No call has another's id.
+// providerTakes says whether a strict provider takes a history: the calls of an assistant's message
+// are answered in the messages right behind it, each once, and nothing else is an answer. No call
+// has another's id.
 func providerTakes(history []*chatMessage) error {
 	open, ever := map[string]bool{}, map[string]bool{}
 	for n, m := range history {

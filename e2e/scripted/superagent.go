@@ -11,12 +11,14 @@ import (
 	"time"
 )
 
-// A Superagent is a superagent server (superagent-base, 0.4.0 and later), after its source and its documentation: it asks
-// when its model's answer holds a confirmation phrase, keeps one question of a session, and takes an answer once. A
-// request's `wire` in the query says how it writes its streams.
+// A Superagent is a superagent server (superagent-base, 0.4.0 and later), after its source and its
+// documentation: it asks when its model's answer holds a confirmation phrase, keeps one question of
+// a session, and takes an answer once. A request's `wire` in the query says how it writes its
+// streams.
 //
-// The model is a trap: it does what it was asked about unless it is told "false". It is told by a sentence made of the
-// answer's fields, which for no input at all is "User confirmed: yes, please proceed."
+// The model is a trap: it does what it was asked about unless it is told "false". It is told by a
+// sentence made of the answer's fields, which for no input at all is "User confirmed: yes, please
+// proceed."
 //
 //	plain ...      an echo
 //	approve A      asks with a confirm
@@ -34,8 +36,9 @@ type Superagent struct {
 	asked map[string]*pending // by session
 }
 
-// Wires are the ways to write a stream: as found, of which the first is asked for by X-A2UI and the second is what
-// everybody else gets; both as documented; and A2UI for streams that have no event names.
+// Wires are the ways to write a stream: as found, of which the first is asked for by X-A2UI and the
+// second is what everybody else gets; both as documented; and A2UI for streams that have no event
+// names.
 var Wires = []string{"a2ui", "tokens", "documented-a2ui", "documented-tokens", "unnamed"}
 
 // A pending question.
@@ -243,8 +246,8 @@ type superStream struct {
 
 func (s *superStream) documented() bool { return strings.HasPrefix(s.wire, "documented") }
 
-// frame is a frame as the server's writer makes it: a line of data for each line, none for no data, and a newline at the end
-// is gone.
+// frame is a frame as the server's writer makes it: a line of data for each line, none for no data,
+// and a newline at the end is gone.
 func (s *superStream) frame(name, data string) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.Header().Set("Cache-Control", "no-cache")

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A Talker is an AG-UI backend that knows no pause: it asks in words, and takes words for the answer. What begins with yes
-// behind its question is a yes.
+// A Talker is an AG-UI backend that knows no pause: it asks in words, and takes words for the
+// answer. What begins with yes behind its question is a yes.
 //
 //	plain ...     an echo
 //	approve A     asks
@@ -19,7 +19,8 @@ import (
 //	offer A       ends in "do you want me to", as any chat may
 //	fail          fails behind a question
 type Talker struct {
-	// Keeps says that it has a memory, by thread, and reads the last message alone. Else it goes by the history it is sent.
+	// Keeps says that it has a memory, by thread, and reads the last message alone. Else it goes by
+	// the history it is sent.
 	Keeps bool
 }
 

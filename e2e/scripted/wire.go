@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// An object is a JSON object whose members keep their order: the originals write them in one, and a client may depend
-// on it without knowing.
+// An object is a JSON object whose members keep their order: the originals write them in one, and a
+// client may depend on it without knowing.
 type object []member
 
 type member struct {
@@ -66,8 +66,8 @@ func text(v any) []byte {
 	return b
 }
 
-// netText is JSON text as System.Text.Json writes it by default: everything that could matter to HTML or to somebody's
-// terminal is written as \uXXXX, the quotation mark too.
+// netText is JSON text as System.Text.Json writes it by default: everything that could matter to
+// HTML or to somebody's terminal is written as \uXXXX, the quotation mark too.
 func netText(v any) []byte {
 	plain := text(v)
 	var out []byte

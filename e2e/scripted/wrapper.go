@@ -7,9 +7,10 @@ import (
 
 const requestApproval = "request_approval"
 
-// wrapA is ServerFunctionApprovalAgent.ProcessIncomingFunctionApprovals, with all that it does to messages that hold more
-// than one content (agent-framework dotnet/samples/02-agents/AGUI/Step04_HumanInLoop/Server/
-// ServerFunctionApprovalServerAgent.cs; the same in all its versions).
+// wrapA is ServerFunctionApprovalAgent.ProcessIncomingFunctionApprovals, with all that it does to
+// messages that hold more than one content (agent-framework
+// dotnet/samples/02-agents/AGUI/Step04_HumanInLoop/Server/ ServerFunctionApprovalServerAgent.cs;
+// the same in all its versions).
 func wrapA(messages []*chatMessage) ([]*chatMessage, error) {
 	var result []*chatMessage
 	changed := false
@@ -78,8 +79,8 @@ func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 	return &toolApprovalRequest{*payload.ID, &functionCall{id: *payload.ID, name: *payload.Name, args: payload.Arguments}}, nil
 }
 
-// bound is what ApprovalResponseBindingChatClient (agent-framework since dotnet-1.14.0) leaves: the first answer to each
-// request of the history.
+// bound is what ApprovalResponseBindingChatClient (agent-framework since dotnet-1.14.0) leaves: the
+// first answer to each request of the history.
 func bound(messages []*chatMessage) []*chatMessage {
 	known, used := map[string]bool{}, map[string]bool{}
 	var list []*chatMessage
@@ -158,8 +159,9 @@ func wrapB(messages []*chatMessage) ([]*chatMessage, error) {
 	return result, nil
 }
 
-// wrapOut is what both samples make of an approval on its way out. callID says which id the synthetic call has: A gives
-// it the request's, B the original call's. It says whether there was one.
+// wrapOut is what both samples make of an approval on its way out. callID says which id the
+// synthetic call has: A gives it the request's, B the original call's. It says whether there was
+// one.
 func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 	found := false
 	for n, c := range u.contents {
@@ -175,7 +177,8 @@ func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 	return found
 }
 
-// A requestPayload is ApprovalRequest: approval_id and function_name are required, an explicit null is not absent.
+// A requestPayload is ApprovalRequest: approval_id and function_name are required, an explicit null
+// is not absent.
 type requestPayload struct {
 	ID        *string         `json:"approval_id"`
 	Name      *string         `json:"function_name"`

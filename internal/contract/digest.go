@@ -9,9 +9,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Digest is the same for answers that say the same: the order of entries and of keys does not count,
-// and a payload of null is none. It has a line `<id> <hash>` for each answer, so that what one
-// question was answered can be compared later, see DigestsByID.
+// Digest is the same for answers that say the same: the order of entries and of keys does not
+// count, and a payload of null is none. It has a line `<id> <hash>` for each answer, so that what
+// one question was answered can be compared later, see DigestsByID.
 func Digest(answers []agui.Answer) string {
 	lines := make([]string, len(answers))
 	for n, a := range answers {

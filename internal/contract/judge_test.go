@@ -53,8 +53,8 @@ func endedRecord(how store.How, finish string) store.Record {
 	}}}
 }
 
-// comesBack is endedRecord with the same question open again, under another published id, at a backend that keeps
-// answers.
+// comesBack is endedRecord with the same question open again, under another published id, at a
+// backend that keeps answers.
 func comesBack(how store.How, finish string) store.Record {
 	r := endedRecord(how, finish)
 	again := interrupt("x", "")
@@ -215,7 +215,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionWithAKeptAnswerHasAWayOn: it takes only "cancelled", and a kept approval only "resolved".
+// TestExpiredQuestionWithAKeptAnswerHasAWayOn: it takes only "cancelled", and a kept approval only
+// "resolved".
 func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	past := testNow.Add(-time.Minute).Format(time.RFC3339)
 	rec := comesBack(store.Finished, endedBadly)

@@ -23,8 +23,8 @@ func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 // asked is what makes two questions the same.
 type asked struct{ native, question string }
 
-// keptAnswers are the digests of the answers with which questions were resumed last, if that failed;
-// "" if it did not.
+// keptAnswers are the digests of the answers with which questions were resumed last, if that
+// failed; "" if it did not.
 func (c *Case) keptAnswers() map[asked]string {
 	kept := map[asked]string{}
 	for _, r := range c.Record.Results {

@@ -9,8 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What judging the payloads of one request may take. The work is an estimate in nanoseconds, so that the same request gets the
-// same answer on a busy machine; the time is for what the estimate does not know.
+// What judging the payloads of one request may take. The work is an estimate in nanoseconds, so
+// that the same request gets the same answer on a busy machine; the time is for what the estimate
+// does not know.
 const (
 	workOfRequest = int64(50 * time.Millisecond)
 	workOfPayload = int64(50 * time.Microsecond)
@@ -34,8 +35,8 @@ const (
 
 var errTooDear = errors.New("it takes too many steps")
 
-// A meter counts the work of a schema while it is done, and ends it by a panic at the bound, when its time is over, or when
-// the request has ended: the library has no other way to be stopped.
+// A meter counts the work of a schema while it is done, and ends it by a panic at the bound, when
+// its time is over, or when the request has ended: the library has no other way to be stopped.
 type meter struct {
 	ctx   context.Context
 	until time.Time
@@ -65,8 +66,8 @@ func (m *meter) spend(work int64) {
 	}
 }
 
-// spendText spends what is done for the bytes of a text: a file of some megabytes may be looked at, and is no reason to go through
-// a schema as often as it has bytes.
+// spendText spends what is done for the bytes of a text: a file of some megabytes may be looked at,
+// and is no reason to go through a schema as often as it has bytes.
 func (m *meter) spendText(work int64) {
 	free := min(work, m.text)
 	m.text -= free

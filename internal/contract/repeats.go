@@ -8,18 +8,21 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// CopilotKit (from 1.61.2) adds a `tool` message to the history for each answered interrupt that is bound to a call,
-// beside the resume array: the JSON of the payload, or {"status":"resolved"} or {"status":"cancelled"} where there is
-// none (packages/react-core/src/v2/hooks/use-interrupt.tsx). A backend that rebuilds its run from the history would
-// take it for the tool's result, and find the held call answered.
+// CopilotKit (from 1.61.2) adds a `tool` message to the history for each answered interrupt that is
+// bound to a call, beside the resume array: the JSON of the payload, or {"status":"resolved"} or
+// {"status":"cancelled"} where there is none (packages/react-core/src/v2/hooks/use-interrupt.tsx).
+// A backend that rebuilds its run from the history would take it for the tool's result, and find
+// the held call answered.
 
-// Repeats are such messages for the calls that a pause is about, beside a request's entries as they came.
+// Repeats are such messages for the calls that a pause is about, beside a request's entries as they
+// came.
 type Repeats struct {
 	any  bool                       // of any call: nothing is known of the pause
 	said map[string]map[string]bool // the payloads of the entries for it, by the call
 }
 
-// RepeatsOf knows the messages that repeat the entries of a request to a pause, which is nil if nothing is known of it.
+// RepeatsOf knows the messages that repeat the entries of a request to a pause, which is nil if
+// nothing is known of it.
 func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 	if p == nil {
 		return Repeats{any: true}

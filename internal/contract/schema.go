@@ -13,8 +13,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Bounds of a backend's responseSchema: it is input from outside, and compiled at every answer. Compiling takes time with the
-// square of most of what a schema has; within these it is some 50 ms at most.
+// Bounds of a backend's responseSchema: it is input from outside, and compiled at every answer.
+// Compiling takes time with the square of most of what a schema has; within these it is some 50 ms
+// at most.
 const (
 	maxSchemaBytes   = 64 << 10
 	maxSchemaValues  = 64 << 10 // an enum may have very many
@@ -24,13 +25,14 @@ const (
 	maxPatternStates = 20000 // of all patterns: Go's regular expressions take a step per state and byte
 )
 
-// ErrSchema marks a schema that cannot be used: too large, not valid, or with a reference to elsewhere.
+// ErrSchema marks a schema that cannot be used: too large, not valid, or with a reference to
+// elsewhere.
 var ErrSchema = errors.New("proxy: responseSchema cannot be used")
 
 // A schema is a responseSchema that can judge.
 type schema struct {
-	// whole tells where a payload fails. inverse fits what the schema does not: behind a `not` the library stops at the first
-	// mistake and keeps no list of them, each with its place.
+	// whole tells where a payload fails. inverse fits what the schema does not: behind a `not` the
+	// library stops at the first mistake and keeps no list of them, each with its place.
 	whole, inverse *jsonschema.Schema
 	size           int // how many schemas it consists of
 	digits         int // of the longest number in it
@@ -102,7 +104,8 @@ func boundSchema(doc agui.Value) error {
 	return nil
 }
 
-// countSchemas counts what may be a schema, and references for which the library copies all that it knows of the document.
+// countSchemas counts what may be a schema, and references for which the library copies all that it
+// knows of the document.
 func countSchemas(v any) (subschemas, strange int) {
 	add := func(v any) {
 		a, b := countSchemas(v)
@@ -136,8 +139,8 @@ func isStrange(ref string) bool {
 	return strings.Contains(ref, "/")
 }
 
-// listed is a vocabulary without words: the library tells it of every schema that it compiles, also of those that no exported
-// field leads to.
+// listed is a vocabulary without words: the library tells it of every schema that it compiles, also
+// of those that no exported field leads to.
 type listed struct{ schemas []*jsonschema.Schema }
 
 func (l *listed) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
@@ -145,7 +148,8 @@ func (l *listed) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonsch
 	return nil, nil
 }
 
-// noLoader refuses every reference out of the schema: a backend must not make the proxy fetch anything.
+// noLoader refuses every reference out of the schema: a backend must not make the proxy fetch
+// anything.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -158,8 +162,8 @@ type pattern struct {
 	states int
 }
 
-// patterns compiles the regular expressions of one schema, for which the library asks more than once; and then those that a
-// payload's texts are where the schema wants such a text.
+// patterns compiles the regular expressions of one schema, for which the library asks more than
+// once; and then those that a payload's texts are where the schema wants such a text.
 type patterns struct {
 	known  map[string]pattern // nil once the schema is compiled
 	states int                // of all that are known
@@ -185,8 +189,8 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	return pattern{re, states}, err
 }
 
-// countStates is about how many states a regular expression has once its repetitions are written out. The parser sees to it
-// that they are not very many in one another.
+// countStates is about how many states a regular expression has once its repetitions are written
+// out. The parser sees to it that they are not very many in one another.
 func countStates(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/4 // of a word, few letters are looked for at once
 	for _, sub := range re.Sub {
@@ -198,7 +202,8 @@ func countStates(re *syntax.Regexp) int {
 	return n
 }
 
-// firstCause says where and by which keyword the payload fails; the library's own text quotes values.
+// firstCause says where and by which keyword the payload fails; the library's own text quotes
+// values.
 func firstCause(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

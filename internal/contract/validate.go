@@ -13,13 +13,16 @@ import (
 )
 
 const (
-	// maxValues is how many values and keys a payload may have that a schema judges: each takes some 150 bytes then.
+	// maxValues is how many values and keys a payload may have that a schema judges: each takes
+	// some 150 bytes then.
 	maxValues = 200_000
-	// maxNesting bounds how many calls of the library are in one another: the schemas times the payload's depth.
+	// maxNesting bounds how many calls of the library are in one another: the schemas times the
+	// payload's depth.
 	maxNesting = 50_000
 )
 
-// A Validator judges the payloads of one request, by one goroutine; see meter for what that may take.
+// A Validator judges the payloads of one request, by one goroutine; see meter for what that may
+// take.
 type Validator struct {
 	meter
 	schemas map[string]compiled // by their text: many questions have the same
@@ -38,11 +41,13 @@ func NewValidator(ctx context.Context) *Validator {
 	}
 }
 
-// Validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another. The error is nil,
-// wraps ErrSchema, or says where the payload does not fit, or why it cannot be judged, without quoting any of its values.
+// Validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another.
+// The error is nil, wraps ErrSchema, or says where the payload does not fit, or why it cannot be
+// judged, without quoting any of its values.
 //
-// A payload that cannot be judged within the bounds is refused, also where the schema alone is to blame: whoever answers chooses
-// the payload, and must not get past the schema by it. The question can be cancelled all the same.
+// A payload that cannot be judged within the bounds is refused, also where the schema alone is to
+// blame: whoever answers chooses the payload, and must not get past the schema by it. The question
+// can be cancelled all the same.
 func (v *Validator) Validate(text, payload json.RawMessage) error {
 	s := v.compile(text)
 	if s.err != nil {
@@ -90,7 +95,8 @@ func (v *Validator) compile(text json.RawMessage) compiled {
 	return s
 }
 
-// explain says where a payload that does not fit fails. That takes more memory than to know it, so it is not always told.
+// explain says where a payload that does not fit fails. That takes more memory than to know it, so
+// it is not always told.
 func (v *Validator) explain(s *jsonschema.Schema, value any) error {
 	left := v.left
 	defer func() { v.left = left }()

@@ -98,8 +98,8 @@ var (
 	generalOf = []string{"Test/case"} // how the notation itself is explained
 )
 
-// TestNamedTestsExist: a promise names the test that shows it, as `folder: Test/case`, and that test is there. A name
-// alone must be in some folder.
+// TestNamedTestsExist: a promise names the test that shows it, as `folder: Test/case`, and that
+// test is there. A name alone must be in some folder.
 func TestNamedTestsExist(t *testing.T) {
 	all, failing := suites(t), "\n"+read(t, "testdata/known-failing.txt")
 	named := 0
@@ -188,8 +188,8 @@ func isCode(t ast.Expr) bool {
 	return ok && name.Name == "Code"
 }
 
-// TestCodesAreDocumented: docs/contract.md has a row for every code, and for none that does not exist.
-// docs/troubleshooting.md names every code beside what to do.
+// TestCodesAreDocumented: docs/contract.md has a row for every code, and for none that does not
+// exist. docs/troubleshooting.md names every code beside what to do.
 func TestCodesAreDocumented(t *testing.T) {
 	exists := map[string]bool{}
 	for _, file := range sources(t, 0) {
@@ -229,11 +229,12 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// injected are names that Kubernetes makes for a Service called holdpoint; they are spoken of and are none of ours.
+// injected are names that Kubernetes makes for a Service called holdpoint; they are spoken of and
+// are none of ours.
 var injected = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_`)
 
-// TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the table
-// of docs/configuration.md, which cmd/holdpoint compares with its struct.
+// TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the
+// table of docs/configuration.md, which cmd/holdpoint compares with its struct.
 func TestVariablesExist(t *testing.T) {
 	_, table, _ := between(t, "docs/configuration.md", "<!-- variables -->")
 	known := map[string]bool{}
@@ -269,8 +270,8 @@ func TestVariablesExist(t *testing.T) {
 	}
 }
 
-// TestDependenciesAreDocumented: docs/dependencies.md has a row with module, version, licence and reason for every
-// direct requirement of go.mod, and no row for what is not required.
+// TestDependenciesAreDocumented: docs/dependencies.md has a row with module, version, licence and
+// reason for every direct requirement of go.mod, and no row for what is not required.
 func TestDependenciesAreDocumented(t *testing.T) {
 	required, direct := map[string]string{}, map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\s*(?:require\s+)?([\w.-]+\.[\w]+/\S+) (v\S+)( // indirect)?$`).FindAllStringSubmatch(read(t, "go.mod"), -1) {

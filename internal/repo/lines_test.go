@@ -80,8 +80,8 @@ func longInDocument(text string) []int {
 // mark is what stands before the first word of a line: such as a list's bullet.
 var mark = regexp.MustCompile(`^\s*([-*·>]|\d+\.)?\s*`)
 
-// tooLong says whether a line is over the limit and somebody could break it. Nobody breaks a span of
-// code.
+// tooLong says whether a line is over the limit and somebody could break it. Nobody breaks a span
+// of code.
 func tooLong(line string) bool {
 	if utf8.RuneCountInString(line) <= columns {
 		return false

@@ -367,7 +367,8 @@ func TestHugeFrameTakesLinearTime(t *testing.T) {
 				if err != io.EOF || len(got) != 1 || got[0].raw != in {
 					t.Fatalf("%d frames, %v", len(got), err)
 				}
-				// It takes parts of a second, and minutes if a frame's beginning is read again for each line.
+				// It takes parts of a second, and minutes if a frame's beginning is read again for
+				// each line.
 				if took := processorTime(t) - began; took > 20*time.Second {
 					t.Errorf("took %v of the processor", took)
 				}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A packets is a Source as a connection is one: what has come by now is read at once, and then it waits for the next packet.
+// A packets is a Source as a connection is one: what has come by now is read at once, and then it
+// waits for the next packet.
 type packets struct {
 	t    *testing.T
 	come [][]byte
@@ -55,8 +56,8 @@ func packetsOf(s string, random *rand.Rand) (list [][]byte) {
 	return list
 }
 
-// TestSource: what is read of a Source is what is read of the same bytes in one piece, and while it waits behind a whole frame
-// the Reader holds nothing.
+// TestSource: what is read of a Source is what is read of the same bytes in one piece, and while it
+// waits behind a whole frame the Reader holds nothing.
 func TestSource(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -90,8 +91,9 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestAheadAndSkip: frames that the caller finds himself and passes over leave the others what they are, whatever lies between
-// the calls; and what was returned or passed over stands in one piece where it is.
+// TestAheadAndSkip: frames that the caller finds himself and passes over leave the others what they
+// are, whatever lies between the calls; and what was returned or passed over stands in one piece
+// where it is.
 func TestAheadAndSkip(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 2))

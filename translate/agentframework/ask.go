@@ -22,11 +22,13 @@ type ask struct {
 	ID   string `json:"id"`             // the backend's: of the approval, of the confirm_changes call, of the request
 	Call string `json:"call,omitempty"` // the tool call that it is about
 	Name string `json:"name,omitempty"` // and its tool
-	// Args are the call's arguments exactly as the backend wrote them: 1.0.0rc4 and later compare (agent-framework 6376).
+	// Args are the call's arguments exactly as the backend wrote them: 1.0.0rc4 and later compare
+	// (agent-framework 6376).
 	Args json.RawMessage `json:"args,omitempty"`
 	// Confirm is the id of the confirm_changes call, which no client keeps.
 	Confirm string `json:"confirm,omitempty"`
-	// Hosted: the call's START was never streamed, for the model's provider runs it. Nor is its result then.
+	// Hosted: the call's START was never streamed, for the model's provider runs it. Nor is its
+	// result then.
 	Hosted bool `json:"hosted,omitempty"`
 
 	about json.RawMessage // what goes into the metadata
@@ -37,8 +39,9 @@ type ask struct {
 // metadataKey is the framework's own in an Interrupt's metadata.
 const metadataKey = "agent_framework"
 
-// mayAsk says whether calls of that tool have to wait for their arguments. Other calls are looked at only where one
-// directly follows an approval: the name can be configured in 1.0.0b260114 and b260116.
+// mayAsk says whether calls of that tool have to wait for their arguments. Other calls are looked
+// at only where one directly follows an approval: the name can be configured in 1.0.0b260114 and
+// b260116.
 func mayAsk(tool string) bool { return tool == kit.ConfirmChanges || tool == requestInfo }
 
 // Names of the CUSTOM events that ask; the latter is a call's too.
@@ -89,7 +92,8 @@ func readRequest(value gjson.Result) (ask, bool) {
 	return ask{Kind: request, ID: id.Str, about: raw(value), text: question(value.Get("data")), kind: kind.Str}, true
 }
 
-// question is what a workflow's request says, as the outcome of 1.0.0rc8 and later has it in message.
+// question is what a workflow's request says, as the outcome of 1.0.0rc8 and later has it in
+// message.
 func question(data gjson.Result) string {
 	if data.Type == gjson.String {
 		return data.Str
@@ -102,9 +106,9 @@ func question(data gjson.Result) string {
 	return ""
 }
 
-// readCall reads a synthetic call by its arguments: many products have a tool of one of the names. confirm_changes has
-// {"function_name","function_call_id","function_arguments","steps"}, or nothing at all in 1.0.0b251105; request_info what
-// the CUSTOM event of that name has.
+// readCall reads a synthetic call by its arguments: many products have a tool of one of the names.
+// confirm_changes has {"function_name","function_call_id","function_arguments","steps"}, or nothing
+// at all in 1.0.0b251105; request_info what the CUSTOM event of that name has.
 func readCall(c agui.Call) (ask, bool) {
 	if c.Name == requestInfo {
 		a, ok := readRequest(parsed(c.Args))
@@ -165,7 +169,8 @@ func readListed(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str, text: question(value)}
 }
 
-// object is the Interrupt for a question that came without one. call says whether the client has seen the tool call.
+// object is the Interrupt for a question that came without one. call says whether the client has
+// seen the tool call.
 func (a ask) object(seen bool) json.RawMessage {
 	type object struct {
 		Reason   string          `json:"reason"`
@@ -220,7 +225,8 @@ func (a ask) metadata() json.RawMessage {
 	}{approvalRequest, about})
 }
 
-// schemaOf is the schema of a Python type, as the outcome of 1.0.0rc8 and later has it; nil for one that is not simple.
+// schemaOf is the schema of a Python type, as the outcome of 1.0.0rc8 and later has it; nil for one
+// that is not simple.
 func schemaOf(kind string) json.RawMessage {
 	switch kind {
 	case "bool":
@@ -239,7 +245,8 @@ func schemaOf(kind string) json.RawMessage {
 	return nil
 }
 
-// isStatus says whether a CUSTOM event is the state of a workflow's run, with which all its streams begin.
+// isStatus says whether a CUSTOM event is the state of a workflow's run, with which all its streams
+// begin.
 func isStatus(ev agui.Event) bool {
 	if agui.View(ev.JSON).Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
 		return false

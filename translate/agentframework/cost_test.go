@@ -41,7 +41,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations for %d events", name, n, len(ordinary))
 		}
 	}
-	// While a result is to come, what is not said goes on, and a delta costs the same however much was said before.
+	// While a result is to come, what is not said goes on, and a delta costs the same however much
+	// was said before.
 	_, waiting := answering(t, p, l, input(t, entries(p, yes, no)))
 	play(waiting, started)()
 	if n := testing.AllocsPerRun(100, play(waiting, ordinary[1:4]...)); n != 0 {

@@ -24,7 +24,8 @@ type answered struct {
 	direct, ordered func(agui.Event) // see behind
 }
 
-// What stands for a result that the backend does not tell. The first is its own wording in the snapshots of all versions.
+// What stands for a result that the backend does not tell. The first is its own wording in the
+// snapshots of all versions.
 const (
 	rejected = "Error: Tool call invocation was rejected by user."
 	accepted = "The user confirmed the changes."
@@ -36,8 +37,9 @@ const (
 	unasked  = "The call was not run."
 )
 
-// tellDenied tells the results that the backend leaves out, before anything that comes after them in the conversation: of
-// what was denied, of what the person confirmed, of approvals up to 1.0.0b260219.
+// tellDenied tells the results that the backend leaves out, before anything that comes after them
+// in the conversation: of what was denied, of what the person confirmed, of approvals up to
+// 1.0.0b260219.
 func (a *answered) tellDenied(emit func(agui.Event)) {
 	if a.denied {
 		return
@@ -158,8 +160,9 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	return res
 }
 
-// goOn is what comes after an exchange that took its answers: the next answers, then the messages beside them. An approved
-// call whose result did not come is in doubt: all versions with the outcome tell it (RAN).
+// goOn is what comes after an exchange that took its answers: the next answers, then the messages
+// beside them. An approved call whose result did not come is in doubt: all versions with the
+// outcome tell it (RAN).
 func (a *answered) goOn(finish agui.Event) translate.Result {
 	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.untold) {
 		return translate.Result{Fate: translate.InDoubt}
@@ -208,7 +211,8 @@ func (a *answered) untold(r reply) bool {
 	return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
 }
 
-// fewer says whether some, but not all of this exchange is left: what was sent alone is never sent again.
+// fewer says whether some, but not all of this exchange is left: what was sent alone is never sent
+// again.
 func (a *answered) fewer(left []reply) bool { return len(left) > 0 && len(left) < len(a.replies) }
 
 // again sends what was left behind once more.
@@ -223,8 +227,8 @@ func (a *answered) again(left []reply, finish agui.Event) translate.Result {
 	return translate.Result{Finish: finish, Next: next}
 }
 
-// stillOpen are the questions that stay open beside new ones: what was answered and not acted on, or not sent yet. They
-// are asked again, for the backend waits for all of them at once.
+// stillOpen are the questions that stay open beside new ones: what was answered and not acted on,
+// or not sent yet. They are asked again, for the backend waits for all of them at once.
 func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	var still []reply
 	for _, r := range a.left() {
@@ -249,9 +253,10 @@ func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// tellMissed tells of approved calls without a result. 1.0.0b260319 to 1.0.0rc7 drop an answer to what they do not know
-// (any more) without a word, and the run looks like a success; 1.0.0b260225 to b260311 look the same when they ran the
-// call (RAN). The backend is of the former if it is known to keep what it asks.
+// tellMissed tells of approved calls without a result. 1.0.0b260319 to 1.0.0rc7 drop an answer to
+// what they do not know (any more) without a word, and the run looks like a success; 1.0.0b260225
+// to b260311 look the same when they ran the call (RAN). The backend is of the former if it is
+// known to keep what it asks.
 func (a *answered) tellMissed(emit func(agui.Event)) {
 	if a.kept.Row != rowList {
 		return
@@ -284,8 +289,9 @@ func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// tellOpen tells of the calls that a run has left open which failed: a history in which they stand without a result invites
-// the model to call them again. Up to 1.0.1 the result of a tool is not told if the model fails behind it (RAN).
+// tellOpen tells of the calls that a run has left open which failed: a history in which they stand
+// without a result invites the model to call them again. Up to 1.0.1 the result of a tool is not
+// told if the model fails behind it (RAN).
 func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	a := run.answered
 	var list []agui.Event
@@ -312,8 +318,8 @@ func notFound(failed agui.Event) bool {
 	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
 }
 
-// failed is the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before they act on one (codes:
-// agent-framework 7570).
+// failed is the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before they
+// act on one (codes: agent-framework 7570).
 func (a *answered) failed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code, _ := strings.CutPrefix(strings.TrimPrefix(ev.Get("code").Str, "WORKFLOW_"), "APPROVAL_")
@@ -348,8 +354,8 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 	return res
 }
 
-// forgotWorkflow says whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and 1.0.0rc8 say so behind a CUSTOM
-// event; 1.7.0 says only that it failed, and nothing else).
+// forgotWorkflow says whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and 1.0.0rc8
+// say so behind a CUSTOM event; 1.7.0 says only that it failed, and nothing else).
 func (a *answered) forgotWorkflow(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.replies, func(r reply) bool { return r.Kind == request }) {
 		return false
@@ -363,8 +369,8 @@ func (a *answered) forgotWorkflow(ev agui.Event) bool {
 	return false
 }
 
-// cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a workflow's question is cancelled. They forget
-// those that were cancelled and look at no other answer of the request.
+// cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a workflow's question is
+// cancelled. They forget those that were cancelled and look at no other answer of the request.
 func (a *answered) cancelled(ev agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {

@@ -10,9 +10,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// After a restart of Holdpoint nobody knows that a route speaks this dialect, while the backend still waits (RAN 1.0.0rc7 to
-// 1.7.0), or runs what it is told without waiting (up to 1.0.0b260311). A person's answer in a message is refused then, and
-// what a client keeps of it in its history is made harmless.
+// After a restart of Holdpoint nobody knows that a route speaks this dialect, while the backend
+// still waits (RAN 1.0.0rc7 to 1.7.0), or runs what it is told without waiting (up to
+// 1.0.0b260311). A person's answer in a message is refused then, and what a client keeps of it in
+// its history is made harmless.
 
 // Undeclared implements translate.Disarmer. Where the dialect is known, Answers reads the same.
 func (*Dialect) Undeclared(in agui.RunInput) []string {
@@ -45,11 +46,12 @@ func (*Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui.R
 	return in.WithMessages(list)
 }
 
-// decidesOnly says whether a message is a decision and nothing else. What says more may be the result of a tool of another backend,
-// in whose history nothing is changed.
+// decidesOnly says whether a message is a decision and nothing else. What says more may be the
+// result of a tool of another backend, in whose history nothing is changed.
 func decidesOnly(m agui.Message) bool { return isDecision(gjson.GetBytes(m.JSON, "content"), nil) }
 
-// forgotten are the places, from one on, of the tool messages that decide, on a call of a tool that the request does not declare.
+// forgotten are the places, from one on, of the tool messages that decide, on a call of a tool that
+// the request does not declare.
 func forgotten(in agui.RunInput, from int, decide func(agui.Message) bool) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		var own map[string]bool // nil until it is needed

@@ -29,8 +29,8 @@ func pauses() [][]string {
 	}
 }
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, what comes of it is JSON, and each question
-// can be answered or refused for a reason.
+// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, what comes of it is
+// JSON, and each question can be answered or refused for a reason.
 func FuzzEvents(f *testing.F) {
 	for n, stream := range pauses() {
 		f.Add(strings.Join(stream, "\n"), n)
@@ -166,8 +166,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON, and nothing becomes a
-// yes where the request says none.
+// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON,
+// and nothing becomes a yes where the request says none.
 func FuzzAnswers(f *testing.F) {
 	for n, stream := range pauses() {
 		p, _ := pausedBy(f, stream...)

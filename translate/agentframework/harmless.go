@@ -13,12 +13,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The adapter takes every tool message in the history whose text is a JSON object with a key "accepted" for a yes or a no,
-// wherever it stands, whatever else is in it and whatever the value is ("no" is a yes), and up to 1.0.0b260311 runs the
-// call that it names, asked or not (RAN 1.0.0b260116). A client may have made that message up, or a tool may have such a
-// result. So nothing but the messages that answer for Holdpoint go out in that form.
+// The adapter takes every tool message in the history whose text is a JSON object with a key
+// "accepted" for a yes or a no, wherever it stands, whatever else is in it and whatever the value
+// is ("no" is a yes), and up to 1.0.0b260311 runs the call that it names, asked or not (RAN
+// 1.0.0b260116). A client may have made that message up, or a tool may have such a result. So
+// nothing but the messages that answer for Holdpoint go out in that form.
 
-// harmless is the input of a run that answers nothing, without what the adapter would take for an answer.
+// harmless is the input of a run that answers nothing, without what the adapter would take for an
+// answer.
 func harmless(in agui.RunInput) agui.RunInput {
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand()
@@ -40,7 +42,8 @@ func newMessages(r *translate.Request) translate.Out {
 	return out
 }
 
-// withoutProps is the body without an answer in forwardedProps.resume, where 1.0.0b260225 and later look too.
+// withoutProps is the body without an answer in forwardedProps.resume, where 1.0.0b260225 and later
+// look too.
 func withoutProps(in agui.RunInput, body []byte) []byte {
 	if len(propsItems(in)) == 0 {
 		return body
@@ -48,8 +51,8 @@ func withoutProps(in agui.RunInput, body []byte) []byte {
 	return agui.DeleteKey(body, "forwardedProps.resume")
 }
 
-// asResults is a list of a request's messages with each of those tool messages as what it says it is, the result of a tool: its text
-// is a list with the object in it. nil if there is none.
+// asResults is a list of a request's messages with each of those tool messages as what it says it
+// is, the result of a tool: its text is a list with the object in it. nil if there is none.
 func asResults(list []agui.Message, in agui.RunInput) []agui.Message {
 	var out []agui.Message
 	var own map[string]bool
@@ -88,8 +91,9 @@ func asResult(m agui.Message) agui.Message {
 	return agui.ParseMessage(append(object, '}'))
 }
 
-// ownConfirms are the calls of a confirm_changes that the request declares itself: the person's answer to it is the client's own. It
-// names no other call that could run, by its arguments or by its id.
+// ownConfirms are the calls of a confirm_changes that the request declares itself: the person's
+// answer to it is the client's own. It names no other call that could run, by its arguments or by
+// its id.
 func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	own := map[string]bool{}
 	if !in.Declares(kit.ConfirmChanges) {
@@ -115,7 +119,8 @@ func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	return own
 }
 
-// confirmedBy is the call that a message answers with a yes or a no and nothing else, "" if it says more, or says it in another spelling.
+// confirmedBy is the call that a message answers with a yes or a no and nothing else, "" if it says
+// more, or says it in another spelling.
 func confirmedBy(m agui.Message) string {
 	call, content := "", ""
 	plain := true
@@ -139,7 +144,8 @@ func confirmedBy(m agui.Message) string {
 
 var yesOrNo = regexp.MustCompile(`^\s*\{\s*"accepted"\s*:\s*(true|false)\s*\}\s*$`)
 
-// decides says whether the adapter would take the message for a decision. Its keys may stand twice: Python takes the last.
+// decides says whether the adapter would take the message for a decision. Its keys may stand twice:
+// Python takes the last.
 func decides(m agui.Message) bool {
 	if !bytes.Contains(m.JSON, []byte("accepted")) && !bytes.Contains(m.JSON, []byte(`\u`)) {
 		return false
@@ -156,8 +162,8 @@ func decides(m agui.Message) bool {
 // isText says whether the adapter reads a message's text under that key.
 func isText(key gjson.Result) bool { return key.Str == "content" || key.Str == "result" }
 
-// mayAccept says whether a text is an object with the key "accepted" to Python, which takes NaN and depths that are no JSON
-// here.
+// mayAccept says whether a text is an object with the key "accepted" to Python, which takes NaN and
+// depths that are no JSON here.
 func mayAccept(v gjson.Result) bool {
 	if v.Type == gjson.String {
 		text := strings.TrimLeft(v.Str, " \t\r\n")

@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// Every form in which 1.0.0b260114 to b260311 run a call that nobody was asked about (RAN 1.0.0b260116, each of them).
+// Every form in which 1.0.0b260114 to b260311 run a call that nobody was asked about (RAN
+// 1.0.0b260116, each of them).
 func TestNothingInTheHistoryApproves(t *testing.T) {
 	call := `{"id":"m1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"rm","arguments":"{}"}}]}`
 	for name, message := range map[string]string{
@@ -65,8 +66,8 @@ func TestResultsThatDecideNothingStay(t *testing.T) {
 	}
 }
 
-// The answer to a confirm_changes that the request declares is the client's own, and goes out as it is; but not where it could name
-// another call to some version.
+// The answer to a confirm_changes that the request declares is the client's own, and goes out as it
+// is; but not where it could name another call to some version.
 func TestDeclaredConfirmationStays(t *testing.T) {
 	const answer = `{"id":"t","role":"tool","toolCallId":"c","content":"{\"accepted\": false}"}`
 	calls := func(list string) string {
@@ -117,7 +118,8 @@ func TestPlainRunCarriesNoAnswer(t *testing.T) {
 	}
 }
 
-// A denial in resume and a yes beside it in forms that 1.0.0rc7 reads (RAN: it ran what was denied).
+// A denial in resume and a yes beside it in forms that 1.0.0rc7 reads (RAN: it ran what was
+// denied).
 func TestDenialBesideAYesElsewhere(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	for _, resume := range []string{
@@ -128,7 +130,8 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", resume, err)
 		}
 	}
-	// One that names nothing that is open stays with the one set that resume gives, and does not go out.
+	// One that names nothing that is open stays with the one set that resume gives, and does not go
+	// out.
 	message := toolMessage("x", "a", `{"accepted":1}`)
 	in := parseInput(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+message+`],`+entries(p, no)+`}`)
 	out, run := answering(t, p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
@@ -141,8 +144,9 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 	}
 }
 
-// Where nobody knows the dialect, all that this framework takes for a decision is told if nothing was said behind it. In a history
-// only what is a decision and nothing else is touched, and not what passed.
+// Where nobody knows the dialect, all that this framework takes for a decision is told if nothing
+// was said behind it. In a history only what is a decision and nothing else is touched, and not
+// what passed.
 func TestForgottenDecisions(t *testing.T) {
 	d, err := New(Options{}, nil)
 	if err != nil {

@@ -19,8 +19,8 @@ type held struct {
 	size   int
 }
 
-// hold begins to hold a call. follows says that it directly follows an approval, when its name does not matter. A tool
-// that the request declares is the client's own.
+// hold begins to hold a call. follows says that it directly follows an approval, when its name does
+// not matter. A tool that the request declares is the client's own.
 func (run *run) hold(ev agui.Event, follows bool) bool {
 	call := agui.View(ev.JSON)
 	name, id := call.Get("toolCallName").String(), call.Get("toolCallId").String()
@@ -84,7 +84,8 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	return true
 }
 
-// isOpen says whether a call was begun and not ended. Its START may have passed before the stream was found to be ours.
+// isOpen says whether a call was begun and not ended. Its START may have passed before the stream
+// was found to be ours.
 func (run *run) isOpen(id string) bool {
 	if run.begun.holds(id) {
 		return true
@@ -120,9 +121,9 @@ func (run *run) take(a ask) {
 	}
 }
 
-// settleLone decides on an END whose START never came, by the event that follows. Before an approval it says nothing that a
-// client could take: 1.0.0rc8 and later ask so about a call that the client has, and every version about one that it has
-// not, see tellCall.
+// settleLone decides on an END whose START never came, by the event that follows. Before an
+// approval it says nothing that a client could take: 1.0.0rc8 and later ask so about a call that
+// the client has, and every version about one that it has not, see tellCall.
 func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
 	if run.lone.Type == agui.Unknown {
 		return
@@ -134,7 +135,8 @@ func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// tellCall tells a call that is asked about and was never streamed, for the model's provider is to run it.
+// tellCall tells a call that is asked about and was never streamed, for the model's provider is to
+// run it.
 func (run *run) tellCall(a ask, emit func(agui.Event)) {
 	for _, event := range []any{
 		struct {

@@ -17,15 +17,18 @@ const (
 // kept is Pause.Private.
 type kept struct {
 	Row string `json:"row"`
-	// Thread is the backend's name of the thread, where it is not the client's: 1.0.0b260116 to 1.0.1 take the
-	// provider's conversation for it, and up to 1.0.0rc7 know the open question under that alone.
+	// Thread is the backend's name of the thread, where it is not the client's: 1.0.0b260116 to
+	// 1.0.1 take the provider's conversation for it, and up to 1.0.0rc7 know the open question
+	// under that alone.
 	Thread string `json:"thread,omitempty"`
-	// Stateless: the backend runs what the answer says, whether it asked or not; it can lose nothing.
+	// Stateless: the backend runs what the answer says, whether it asked or not; it can lose
+	// nothing.
 	Stateless bool `json:"stateless,omitempty"`
-	// Registry: it is known to keep what it asked, for it listed more than one, or told of a call that was approved before.
+	// Registry: it is known to keep what it asked, for it listed more than one, or told of a call
+	// that was approved before.
 	Registry bool `json:"registry,omitempty"`
-	// Siblings are calls of tools that need no approval and wait with those that do. 1.0.0rc8 and later run them on the
-	// resume, 1.0.0rc7 and older never.
+	// Siblings are calls of tools that need no approval and wait with those that do. 1.0.0rc8 and
+	// later run them on the resume, 1.0.0rc7 and older never.
 	Siblings []string `json:"siblings,omitempty"`
 }
 

@@ -8,9 +8,10 @@ import (
 	"holdpoint/translate"
 )
 
-// What the model says of approved calls comes behind their results for the client too: those that the backend tells late
-// or not at all are told at the end of the run, and providers take a history only with each result directly behind its
-// call. Where the backend tells its results first, as it mostly does, nothing waits.
+// What the model says of approved calls comes behind their results for the client too: those that
+// the backend tells late or not at all are told at the end of the run, and providers take a history
+// only with each result directly behind its call. Where the backend tells its results first, as it
+// mostly does, nothing waits.
 
 // behind is emit for what has to come behind the results; emit itself where all have come.
 func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
@@ -41,8 +42,8 @@ func (a *answered) order(ev agui.Event) {
 	}
 }
 
-// passes says whether an event of the type, RUN_STARTED and results apart, would neither be what the answers are told before nor
-// have to wait behind them.
+// passes says whether an event of the type, RUN_STARTED and results apart, would neither be what
+// the answers are told before nor have to wait behind them.
 func (a *answered) passes(t agui.Type) bool {
 	return a.streamed && len(a.late) == 0 && (!speaks(t) || !a.waits())
 }
@@ -73,11 +74,12 @@ func speaks(t agui.Type) bool {
 	return false
 }
 
-// Clients keep the order of the messages that they have. The messages that one sent beside its answers stand between the
-// call and its result there, where no provider takes them: they go, and come again behind it.
+// Clients keep the order of the messages that they have. The messages that one sent beside its
+// answers stand between the call and its result there, where no provider takes them: they go, and
+// come again behind it.
 
-// sortedBeside emits what the run has still to tell, and such snapshots around it; only that if there is nothing to sort, or
-// the client's messages are not known.
+// sortedBeside emits what the run has still to tell, and such snapshots around it; only that if
+// there is nothing to sort, or the client's messages are not known.
 func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
 	first, last := parted(r, beside)
 	told, ok := folded(tell)
@@ -93,7 +95,8 @@ func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event
 	}
 }
 
-// untaken says whether messages stand before results for good: those beside the answers of a run that failed.
+// untaken says whether messages stand before results for good: those beside the answers of a run
+// that failed.
 func (a *answered) untaken(res translate.Result) bool {
 	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched
 	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
@@ -108,8 +111,8 @@ func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 	return list
 }
 
-// tellHistory tells a client that sent fewer messages than it was shown, the calls with the questions not among them, what
-// its conversation is: the results would have no call there.
+// tellHistory tells a client that sent fewer messages than it was shown, the calls with the
+// questions not among them, what its conversation is: the results would have no call there.
 func (a *answered) tellHistory(emit func(agui.Event)) {
 	if a.historyTold || a.r.Transcript == nil {
 		return
@@ -132,7 +135,8 @@ func (a *answered) tellHistory(emit func(agui.Event)) {
 	}
 }
 
-// folded are the messages that events make: results and words. false if there is anything else in them.
+// folded are the messages that events make: results and words. false if there is anything else in
+// them.
 func folded(events []agui.Event) (list []agui.Message, ok bool) {
 	type words struct {
 		id   string

@@ -33,7 +33,8 @@ func TestClientWithoutItsMessages(t *testing.T) {
 	}
 }
 
-// A message beside the answers stands before the results in the client, also where the run fails before it is sent.
+// A message beside the answers stands before the results in the client, also where the run fails
+// before it is sent.
 func TestMessageBesideAnswersThatFail(t *testing.T) {
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	beside := agui.ParseMessage([]byte(u2))
@@ -50,7 +51,8 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 	}
 }
 
-// Clients keep the order that they have, and put behind it what a snapshot adds: the backend's own spoils their history.
+// Clients keep the order that they have, and put behind it what a snapshot adds: the backend's own
+// spoils their history.
 func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
 	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
 	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)

@@ -18,7 +18,8 @@ func callsOf(m agui.Message) []agui.Call {
 	return list
 }
 
-// lastCalls is where each call stands in the list, the last time: providers repeat the ids of their calls.
+// lastCalls is where each call stands in the list, the last time: providers repeat the ids of their
+// calls.
 func lastCalls(list []agui.Message) map[string]int {
 	at := map[string]int{}
 	for n, m := range list {
@@ -57,7 +58,8 @@ func (a ask) arguments() string {
 	return string(a.Args)
 }
 
-// withArguments is a message in which the calls that were asked about have the arguments that were asked about.
+// withArguments is a message in which the calls that were asked about have the arguments that were
+// asked about.
 func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Message {
 	calls := gjson.GetBytes(m.JSON, "toolCalls").Array()
 	changed := false
@@ -77,7 +79,8 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 	return agui.ParseMessage(agui.SetKey(m.JSON, "toolCalls", agui.MustMarshal(list)))
 }
 
-// withResults is the list with the given results, by call, directly behind the message with their calls.
+// withResults is the list with the given results, by call, directly behind the message with their
+// calls.
 func withResults(list []agui.Message, results map[string]agui.Message) []agui.Message {
 	at := lastCalls(list)
 	var out []agui.Message
@@ -92,8 +95,9 @@ func withResults(list []agui.Message, results map[string]agui.Message) []agui.Me
 	return out
 }
 
-// isDecision says whether the content of a tool message is a yes or a no as the framework takes it, and not the result of a
-// tool: {"accepted":b}, with the steps of a plan, or with what else the schema knows.
+// isDecision says whether the content of a tool message is a yes or a no as the framework takes it,
+// and not the result of a tool: {"accepted":b}, with the steps of a plan, or with what else the
+// schema knows.
 func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	v := content
 	if v.Type == gjson.String {

@@ -2,11 +2,13 @@ package agentframework
 
 import "slices"
 
-// maxOpened bounds what is remembered as open. Of more, the older ones are forgotten; backends have a handful.
+// maxOpened bounds what is remembered as open. Of more, the older ones are forgotten; backends have
+// a handful.
 const maxOpened = 4096
 
-// opened are the ids of what was begun and has not ended, in the order in which it began. The memory of one that has ended is
-// the next one's, so that the many texts and calls of a long stream cost no allocation each.
+// opened are the ids of what was begun and has not ended, in the order in which it began. The
+// memory of one that has ended is the next one's, so that the many texts and calls of a long stream
+// cost no allocation each.
 type opened struct{ ids [][]byte }
 
 func (o *opened) begin(id string) {

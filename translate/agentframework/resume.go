@@ -22,8 +22,8 @@ type reply struct {
 	yes       bool // of an approval or a confirmation
 }
 
-// A stage is one exchange that carries answers. Most resumes have one: only questions of different kinds cannot be
-// answered together, and some versions leave answers behind.
+// A stage is one exchange that carries answers. Most resumes have one: only questions of different
+// kinds cannot be answered together, and some versions leave answers behind.
 type stage struct {
 	way     func(*resumption, []reply) ([]byte, error)
 	replies []reply
@@ -74,7 +74,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	// Whatever is to be said later must be sayable now: nothing can be refused once the claim is taken.
+	// Whatever is to be said later must be sayable now: nothing can be refused once the claim is
+	// taken.
 	for _, s := range res.stages {
 		if _, err := s.way(res, s.replies); err != nil {
 			return translate.Out{}, nil, err
@@ -96,7 +97,8 @@ func shownCalls(r *translate.Request) map[string]bool {
 	return shown
 }
 
-// plan says how the answers go. Approvals first: from 1.0.0rc8 on nothing else is taken while one is open.
+// plan says how the answers go. Approvals first: from 1.0.0rc8 on nothing else is taken while one
+// is open.
 func (res *resumption) plan(approvals, requests, confirms []reply) {
 	outcome := res.kept.Row == rowOutcome
 	switch {
@@ -153,8 +155,8 @@ func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 	return one, err
 }
 
-// decision reads a yes or a no. 1.0.0rc8 prefers one of two keys, 1.2.0 the other, and Python takes the last of two equal
-// ones: what they do not agree on is no answer.
+// decision reads a yes or a no. 1.0.0rc8 prefers one of two keys, 1.2.0 the other, and Python takes
+// the last of two equal ones: what they do not agree on is no answer.
 func decision(a agui.Answer) (bool, error) {
 	said := map[bool]bool{}
 	odd := false
@@ -171,7 +173,8 @@ func decision(a agui.Answer) (bool, error) {
 	return said[true], nil
 }
 
-// messageID is an id that no message of the thread has: backends take two messages of one id for one.
+// messageID is an id that no message of the thread has: backends take two messages of one id for
+// one.
 func (res *resumption) messageID() string {
 	sum := sha256.New()
 	for _, i := range res.r.Pause.Interrupts {
@@ -184,8 +187,9 @@ func (res *resumption) messageID() string {
 // answerID is the id of the message that carries the answers of the next exchange.
 func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
 
-// known are the messages of the conversation, as the backend needs them: with the calls that it asked about, their
-// arguments as it wrote them (compared by 1.0.0rc4 and later), without anything that was only said to ask or to answer.
+// known are the messages of the conversation, as the backend needs them: with the calls that it
+// asked about, their arguments as it wrote them (compared by 1.0.0rc4 and later), without anything
+// that was only said to ask or to answer.
 func (res *resumption) known() []agui.Message {
 	list, ok := kit.KnownMessages(res.r)
 	if !ok {
@@ -271,8 +275,8 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }
 
-// conversation is what the backend gets of it in a later exchange: the results of the calls that are done stand behind
-// their calls.
+// conversation is what the backend gets of it in a later exchange: the results of the calls that
+// are done stand behind their calls.
 func (res *resumption) conversation(open []reply) []agui.Message {
 	results := map[string]agui.Message{}
 	for call, t := range res.told {

@@ -75,7 +75,8 @@ func wayOf(out translate.Out) string {
 	}
 }
 
-// 1.0.0rc8 to 1.0.1 act on the last entry that looks like the others before it: the others go as a message too.
+// 1.0.0rc8 to 1.0.1 act on the last entry that looks like the others before it: the others go as a
+// message too.
 func TestBatchOfVersionsThatActOnOneAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls    []string
@@ -132,7 +133,8 @@ func TestChangedArgumentsInABatch(t *testing.T) {
 	}
 }
 
-// 1.4.0 to 1.7.0 run nothing of a batch in which some calls are denied, unless they forget what they collected.
+// 1.4.0 to 1.7.0 run nothing of a batch in which some calls are denied, unless they forget what
+// they collected.
 func TestMixedBatchIsPrecededByAnExchangeThatMakesForget(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
 	out, run := answering(t, p, l, input(t, entries(p, yes, no)))

@@ -13,10 +13,11 @@ import (
 
 // byArray answers 1.0.0rc8 and later.
 //
-// 1.0.0rc8 to 1.0.1 make a message without an id of each answer and drop all but the first of those that look the same
-// (agent-framework 7569): only that call runs. The answers that would go so stand in one function_approvals message of
-// ours as well, which has an id; the resume array covers them all, as it must (RAN 1.0.0rc8, 1.0.1: two and three calls,
-// every mix, one exchange, and a history that providers take).
+// 1.0.0rc8 to 1.0.1 make a message without an id of each answer and drop all but the first of those
+// that look the same (agent-framework 7569): only that call runs. The answers that would go so
+// stand in one function_approvals message of ours as well, which has an id; the resume array covers
+// them all, as it must (RAN 1.0.0rc8, 1.0.1: two and three calls, every mix, one exchange, and a
+// history that providers take).
 func byArray(res *resumption, replies []reply) ([]byte, error) {
 	messages := res.conversation(replies)
 	own, entries := res.split(replies)
@@ -38,9 +39,9 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 	return agui.SetKey(res.body(messages), "resume", append(list, ']')), nil
 }
 
-// split says which answers need a message of ours, and in what order all stand in the array: the last one survives
-// there, or the last two where tools that need no approval wait too (the first of them carries those), so that the calls
-// run in their order.
+// split says which answers need a message of ours, and in what order all stand in the array: the
+// last one survives there, or the last two where tools that need no approval wait too (the first of
+// them carries those), so that the calls run in their order.
 func (res *resumption) split(replies []reply) (own, entries []reply) {
 	survive := 1
 	if len(res.kept.Siblings) > 0 {
@@ -60,8 +61,8 @@ func newer(replies []reply) bool {
 	})
 }
 
-// entry is the client's resume entry, if it gave one, with the backend's id; a cancelled approval is denied, for every
-// version wants an answer to each call.
+// entry is the client's resume entry, if it gave one, with the backend's id; a cancelled approval
+// is denied, for every version wants an answer to each call.
 func (r reply) entry(given gjson.Result) []byte {
 	entry := []byte(`{}`)
 	if given.Exists() {
@@ -78,8 +79,8 @@ func (r reply) entry(given gjson.Result) []byte {
 	return agui.SetKey(entry, "payload", payload)
 }
 
-// editedArgs are the arguments that the call is to run with. 1.0.0rc8 to 1.0.1 take changes as further keys of the
-// payload, and compare what a message says with what came of them.
+// editedArgs are the arguments that the call is to run with. 1.0.0rc8 to 1.0.1 take changes as
+// further keys of the payload, and compare what a message says with what came of them.
 func (r reply) editedArgs() json.RawMessage {
 	args := json.RawMessage(r.arguments())
 	if !agui.ValidJSON(args) || !gjson.ParseBytes(args).IsObject() {
@@ -104,10 +105,11 @@ func (r reply) editedArgs() json.RawMessage {
 	return append(out, '}')
 }
 
-// forgets says whether the backend has to forget the answers that it collected before it is told these. 1.4.0 to 1.7.0
-// never run a batch of which some calls are denied: the adapter takes the denied ones for done, and the core waits for
-// them for ever (RAN). A cancel of what nobody asked is refused, and makes the core forget that it waits; all answers can
-// be given then (RAN: two and three calls, every mix; nothing changes in 1.2.0).
+// forgets says whether the backend has to forget the answers that it collected before it is told
+// these. 1.4.0 to 1.7.0 never run a batch of which some calls are denied: the adapter takes the
+// denied ones for done, and the core waits for them for ever (RAN). A cancel of what nobody asked
+// is refused, and makes the core forget that it waits; all answers can be given then (RAN: two and
+// three calls, every mix; nothing changes in 1.2.0).
 func forgets(k kept, approvals []reply) bool {
 	no := func(r reply) bool { return !r.yes }
 	yes := func(r reply) bool { return r.yes }

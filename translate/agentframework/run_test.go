@@ -178,7 +178,8 @@ func TestOtherEventsFlowWhileACallIsHeld(t *testing.T) {
 	}
 }
 
-// The name of the second call can be configured in 1.0.0b260114 and b260116: it is known by its place and its arguments.
+// The name of the second call can be configured in 1.0.0b260114 and b260116: it is known by its
+// place and its arguments.
 func TestConfirmChangesUnderAnotherName(t *testing.T) {
 	second := confirms("c", "a")
 	second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
@@ -214,7 +215,8 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	}
 }
 
-// A call that the client has is asked about once more by an END and the question: the END must not be told.
+// A call that the client has is asked about once more by an END and the question: the END must not
+// be told.
 func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	l := &log{}
 	l.message(user)

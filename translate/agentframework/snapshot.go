@@ -11,10 +11,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// snapshot reads a MESSAGES_SNAPSHOT. It is shown only in a run that neither asks nor answers: clients keep the order of the
-// messages that they have and append those that they have not, and here the backend gives results and texts new ids
-// (1.0.0rc8 and later), or one id to two messages (1.0.0rc7, 1.0.0rc8), so that a result ends up behind what was said of it.
-// All that is in it was told by other events, or is told by this run.
+// snapshot reads a MESSAGES_SNAPSHOT. It is shown only in a run that neither asks nor answers:
+// clients keep the order of the messages that they have and append those that they have not, and
+// here the backend gives results and texts new ids (1.0.0rc8 and later), or one id to two messages
+// (1.0.0rc7, 1.0.0rc8), so that a result ends up behind what was said of it. All that is in it was
+// told by other events, or is told by this run.
 func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool) {
 	list, ok := parsedMessages(ev.Get("messages"))
 	if !ok {
@@ -51,7 +52,8 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
 }
 
-// underKnownIDs is the list with each result under the id by which the client has it: under another it would be appended.
+// underKnownIDs is the list with each result under the id by which the client has it: under another
+// it would be appended.
 func (run *run) underKnownIDs(list []agui.Message) []agui.Message {
 	if run.r.Transcript == nil {
 		return list
@@ -88,8 +90,8 @@ func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 	return list, true
 }
 
-// signSnapshot says whether a snapshot holds a confirm_changes call: with a snapshot_store the backend tells its own history
-// in every run of a thread that was asked once.
+// signSnapshot says whether a snapshot holds a confirm_changes call: with a snapshot_store the
+// backend tells its own history in every run of a thread that was asked once.
 func signSnapshot(ev agui.Event) bool {
 	if !bytes.Contains(ev.JSON, []byte(kit.ConfirmChanges)) || !ev.Valid() {
 		return false

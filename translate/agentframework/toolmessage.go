@@ -8,9 +8,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byToolMessage answers by a tool message: {"accepted":b} on the call itself, or {"accepted":b,"steps":[..]} on the
-// confirm_changes call of a predicted state. `approved` is not understood. That call must not be in the history: there it
-// is taken for the real one, which is not registered, and the model is asked again (RAN 1.0.0rc7 to 1.7.0).
+// byToolMessage answers by a tool message: {"accepted":b} on the call itself, or
+// {"accepted":b,"steps":[..]} on the confirm_changes call of a predicted state. `approved` is not
+// understood. That call must not be in the history: there it is taken for the real one, which is
+// not registered, and the model is asked again (RAN 1.0.0rc7 to 1.7.0).
 func byToolMessage(res *resumption, replies []reply) ([]byte, error) {
 	one := replies[0]
 	to := one.Call
@@ -35,8 +36,8 @@ func (r reply) steps() json.RawMessage {
 	return json.RawMessage("[]")
 }
 
-// refuseEdits refuses changed arguments where the backend runs a call only with those that it asked about: to run it
-// unchanged would not be what was approved.
+// refuseEdits refuses changed arguments where the backend runs a call only with those that it asked
+// about: to run it unchanged would not be what was approved.
 func (r reply) refuseEdits() error {
 	if !r.yes {
 		return nil

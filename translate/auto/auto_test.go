@@ -257,7 +257,8 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever streams, nothing panics, and every event that no dialect held comes out, each call's in order.
+// FuzzEvents: whatever streams, nothing panics, and every event that no dialect held comes out,
+// each call's in order.
 func FuzzEvents(f *testing.F) {
 	f.Add(strings.Join([]string{started, text, custom, finished}, "\n"))
 	f.Add(strings.Join([]string{started, suspend, outcome(`{"id":"x","reason":"r","message":null}`)}, "\n"))
@@ -287,8 +288,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends to a pause of whatever dialect, nothing panics, a refusal is one, and what goes
-// out is JSON.
+// FuzzAnswers: whatever a client sends to a pause of whatever dialect, nothing panics, a refusal is
+// one, and what goes out is JSON.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, `"resume":[{"interruptId":"a","status":"resolved","payload":true}]`, `"resume":[{"interruptId":"a","status":"cancelled"}]`,

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A stub is a dialect that decides by a tool call: it holds calls of the tool "maybe" and claims one as soon as its
-// arguments hold "yes" (when says at what event), and gives it up at "no".
+// A stub is a dialect that decides by a tool call: it holds calls of the tool "maybe" and claims
+// one as soon as its arguments hold "yes" (when says at what event), and gives it up at "no".
 type stub struct {
 	name string
 	when agui.Type
@@ -232,8 +232,9 @@ func TestHolding(t *testing.T) {
 	})
 }
 
-// A call whose END does not tell is let go by what directly follows it, or waits for the end of the run with all that comes behind
-// it. Either way the order is the backend's, and nothing is changed of what nobody claims.
+// A call whose END does not tell is let go by what directly follows it, or waits for the end of the
+// run with all that comes behind it. Either way the order is the backend's, and nothing is changed
+// of what nobody claims.
 func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	begins, args, ends := `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c"}`
 	call := []string{begins, args, ends}

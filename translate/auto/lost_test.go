@@ -17,7 +17,8 @@ type called struct {
 
 func (c called) Calls() []agui.Call { return c.calls }
 
-// A run that ends as those of an adapter that loses its interrupts is told of once, and passes untouched.
+// A run that ends as those of an adapter that loses its interrupts is told of once, and passes
+// untouched.
 func TestLostInterruptIsLogged(t *testing.T) {
 	stream := []string{
 		started, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files","parentMessageId":"m"}`,

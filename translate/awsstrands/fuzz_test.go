@@ -16,8 +16,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: whatever a backend streams, nothing panics, what passes passes untouched, and an interrupt is what every client
-// takes: JSON, a reason, no null, no call that was not seen.
+// FuzzEvents: whatever a backend streams, nothing panics, what passes passes untouched, and an
+// interrupt is what every client takes: JSON, a reason, no null, no call that was not seen.
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("../../testdata/aws-strands/*/*.upstream*.sse")
 	if err != nil || len(files) == 0 {
@@ -69,8 +69,9 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends to any question under any rule, nothing panics, what goes out is JSON that answers each
-// question once, and neither a cancelled nor a denied answer goes out as anything that approves.
+// FuzzAnswers: whatever a client sends to any question under any rule, nothing panics, what goes
+// out is JSON that answers each question once, and neither a cancelled nor a denied answer goes out
+// as anything that approves.
 func FuzzAnswers(f *testing.F) {
 	for kind := range 6 {
 		for _, payload := range []string{`"y"`, `true`, `false`, `{"approved":true}`, `{"approved":false,"x":1}`, `null`, `{"approved":true,"editedArgs":{}}`, `[]`, `{"approved":false,"approved":true}`} {

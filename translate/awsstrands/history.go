@@ -7,7 +7,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// pausePrivate is what a pause keeps for later runs: the calls that had no result when it was told, asked about or not.
+// pausePrivate is what a pause keeps for later runs: the calls that had no result when it was told,
+// asked about or not.
 type pausePrivate struct {
 	Held []string `json:"held,omitempty"`
 }
@@ -21,10 +22,11 @@ func heldBy(p agui.Pause) []string {
 	return kept.Held
 }
 
-// withoutHeld is the input without the calls that an ended pause held and that got no result: the pause was lost or is in doubt,
-// or the adapter told none (package comment). Left in the history, Python drops all that follows such a call and carries it
-// out anew, with those beside it of which nobody is asked (RAN ag_ui_strands 0.3.0); TypeScript hands them to the model, and
-// models refuse them. The calls of the pause that is open are the backend's to answer.
+// withoutHeld is the input without the calls that an ended pause held and that got no result: the
+// pause was lost or is in doubt, or the adapter told none (package comment). Left in the history,
+// Python drops all that follows such a call and carries it out anew, with those beside it of which
+// nobody is asked (RAN ag_ui_strands 0.3.0); TypeScript hands them to the model, and models refuse
+// them. The calls of the pause that is open are the backend's to answer.
 func withoutHeld(in agui.RunInput, ended []agui.Pause, open agui.Pause) agui.RunInput {
 	held := map[string]bool{}
 	for _, p := range ended {

@@ -17,13 +17,15 @@ const gateName = "ag_ui:tool_call:"
 // reasonToolCall needs a call that the client has seen.
 const reasonToolCall = "tool_call"
 
-// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives where the hook's is no text; the message is its JSON then.
+// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives where the hook's is no text;
+// the message is its JSON then.
 const reasonJSON = "confirmation"
 
 // private is what an interrupt keeps for its answer.
 type private struct {
 	Name string `json:"name,omitempty"`
-	// Own says that the answer goes as it is: the backend has a schema for it, or the interrupt is not Strands'.
+	// Own says that the answer goes as it is: the backend has a schema for it, or the interrupt is
+	// not Strands'.
 	Own      bool `json:"own,omitempty"`
 	Python   bool `json:"python,omitempty"`
 	FromTool bool `json:"fromTool,omitempty"`
@@ -31,7 +33,8 @@ type private struct {
 	Supplied bool `json:"supplied,omitempty"`
 }
 
-// privateOf is what was kept; of a pause that another dialect made (the operator named this one meanwhile), what its id tells.
+// privateOf is what was kept; of a pause that another dialect made (the operator named this one
+// meanwhile), what its id tells.
 func privateOf(i agui.Interrupt) private {
 	var kept private
 	if json.Unmarshal(i.Private, &kept) == nil {
@@ -41,7 +44,8 @@ func privateOf(i agui.Interrupt) private {
 	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == strandsapi.FromTool}
 }
 
-// isPython says whether an id is of the Python SDK, also where it is of a kind that is younger than this.
+// isPython says whether an id is of the Python SDK, also where it is of a kind that is younger than
+// this.
 func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 
 // A question is an adapter's interrupt in the making.
@@ -52,7 +56,8 @@ type question struct {
 	gated  bool // the backend itself says what an answer looks like
 	call   agui.Call
 	name   string
-	// reason is what the hook or the tool gave for one. inMessage: it stood in the message, as JSON if it was no text.
+	// reason is what the hook or the tool gave for one. inMessage: it stood in the message, as JSON
+	// if it was no text.
 	reason    gjson.Result
 	inMessage bool
 }
@@ -143,8 +148,8 @@ func (q question) tellMessage() string {
 	return strandsapi.Message(q.reason, tool, q.name)
 }
 
-// tellMetadata is the backend's, with the name, which the reason does not tell any more, and with a reason that stood as JSON in
-// the message; nil for what the backend says.
+// tellMetadata is the backend's, with the name, which the reason does not tell any more, and with a
+// reason that stood as JSON in the message; nil for what the backend says.
 func (q question) tellMetadata() []byte {
 	own := []byte{'{'}
 	if q.name != "" {

@@ -48,7 +48,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// What is kept of a history grows with it, and not with its square: a client may send very many small messages.
+// What is kept of a history grows with it, and not with its square: a client may send very many
+// small messages.
 func TestCutsAreBounded(t *testing.T) {
 	var all, sent []agui.Message
 	for n := range 8000 {

@@ -13,10 +13,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume is the request that carries the answers. The messages beside them stay behind: Python puts the history of the
-// request before the results of the calls that it holds, and a message between a call and its result is one that models
-// refuse. The history is the record's where the client sends less: Python goes on with it, and TypeScript's snapshot would
-// delete what it leaves out.
+// resume is the request that carries the answers. The messages beside them stay behind: Python puts
+// the history of the request before the results of the calls that it holds, and a message between a
+// call and its result is one that models refuse. The history is the record's where the client sends
+// less: Python goes on with it, and TypeScript's snapshot would delete what it leaves out.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 	list, err := d.entries(r)
 	if err != nil {
@@ -42,7 +42,8 @@ func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	return &translate.Exchange{Out: out, Run: d.plainRun(r, out.Withheld)}
 }
 
-// entries are the resume array. Two questions with one id are one to the adapters: they take one answer only.
+// entries are the resume array. Two questions with one id are one to the adapters: they take one
+// answer only.
 func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent, came := map[string]string{}, entriesOf(r.Input)
@@ -79,7 +80,8 @@ func entriesOf(in agui.RunInput) map[string]string {
 	return list
 }
 
-// entry is the client's own entry with the backend's id and what the answer became; made anew where it came otherwise.
+// entry is the client's own entry with the backend's id and what the answer became; made anew where
+// it came otherwise.
 func entry(came, native string, said agui.Answer) []byte {
 	if came == "" {
 		came = "{}"
@@ -111,8 +113,9 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// plainly is the answer as it came. Nothing is an answer to Python's adapter only: TypeScript's asks again for ever. No code of
-// the adapters' applies edited arguments: the call would run as nobody approved it.
+// plainly is the answer as it came. Nothing is an answer to Python's adapter only: TypeScript's
+// asks again for ever. No code of the adapters' applies edited arguments: the call would run as
+// nobody approved it.
 func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled:

@@ -94,17 +94,19 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: p}
 }
 
-// askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a resume so whose hook failed
-// on the answer (RAN), and calls that were approved beside it have run. No text of the model behind a result is rare.
+// askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a
+// resume so whose hook failed on the answer (RAN), and calls that were approved beside it have run.
+// No text of the model behind a result is rare.
 func (run *run) askedByPython() bool {
 	return slices.ContainsFunc(run.r.Pause.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
 }
 
-// refused is the result of a resume that ended in RUN_ERROR. The adapters judge the answers before they do anything, and what
-// they say then means that nothing was done; later the same words may mean something else.
+// refused is the result of a resume that ended in RUN_ERROR. The adapters judge the answers before
+// they do anything, and what they say then means that nothing was done; later the same words may
+// mean something else.
 //
-// Lost are the answers to what the adapter does not hold open any more, for a restart or for what happened behind our back, and
-// those that it will never take. Else the question stays as it is.
+// Lost are the answers to what the adapter does not hold open any more, for a restart or for what
+// happened behind our back, and those that it will never take. Else the question stays as it is.
 func (run *run) refused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)

@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// RUN_ERROR of a resume: what says that the question is lost, that nothing was done, and only if nothing was.
+// RUN_ERROR of a resume: what says that the question is lost, that nothing was done, and only if
+// nothing was.
 func TestErrorOfAResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream        []string
@@ -54,7 +55,8 @@ func TestErrorOfAResume(t *testing.T) {
 	})
 }
 
-// ag_ui_strands 0.3.0 calls it a success when a hook has died of the answer, and calls beside it may have run.
+// ag_ui_strands 0.3.0 calls it a success when a hook has died of the answer, and calls beside it
+// may have run.
 func TestSuccessThatMayBeNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  string
@@ -82,7 +84,8 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 	}
 }
 
-// Messages beside the answers go once the resume is over, behind what the client has been shown by then.
+// Messages beside the answers go once the resume is over, behind what the client has been shown by
+// then.
 func TestMessagesBesideTheAnswers(t *testing.T) {
 	p := ask(t, tsHook)
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[`+toolCall("A")+`]},{"id":"u2","role":"user","content":"two"}],`+
@@ -96,7 +99,8 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	body := gjson.ParseBytes(res.Next.Out.Body)
-	// The transcript of this test has no result for A: the call goes, for the backend would carry it out anew.
+	// The transcript of this test has no result for A: the call goes, for the backend would carry
+	// it out anew.
 	if got := body.Get("messages.#.id").Raw; got != `["u1","u2"]` || body.Get("resume").Exists() || body.Get("protocolVersion").Exists() {
 		t.Errorf("%s", body.Raw)
 	}
@@ -140,7 +144,8 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// Left in a history, a call of an ended pause that has no result is carried out anew by Python's adapter.
+// Left in a history, a call of an ended pause that has no result is carried out anew by Python's
+// adapter.
 func TestCallsOfEndedPauses(t *testing.T) {
 	ended := ask(t, tsHook) // holds A, which it asks about, and B beside it
 	message := func(id string, calls ...string) string {

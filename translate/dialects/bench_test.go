@@ -22,14 +22,15 @@ const (
 	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 )
 
-// pieceOf is a piece of text as a backend sends it that does not speak AG-UI: the data of a frame, and its name.
+// pieceOf is a piece of text as a backend sends it that does not speak AG-UI: the data of a frame,
+// and its name.
 var pieceOf = map[string][2]string{
 	"strands":    {`{"event": {"contentBlockDelta": {"delta": {"text": "%s"}}}}`, ""},
 	"superagent": {`{"type":"text","timestamp":1788256800500,"data":{"content":"","delta":"%s"}}`, "text"},
 }
 
-// BenchmarkRun is what a dialect costs that has nothing to do: an ordinary run through Begin, Event (or Decode) and End.
-// ns/event is what counts; ns/op is for the whole run.
+// BenchmarkRun is what a dialect costs that has nothing to do: an ordinary run through Begin, Event
+// (or Decode) and End. ns/event is what counts; ns/op is for the whole run.
 func BenchmarkRun(b *testing.B) {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","state":{},"messages":[{"id":"u","role":"user","content":"go"}],"tools":[],"context":[],"forwardedProps":{}}`))
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"holdpoint/translate/superagent"
 )
 
-// All are the dialects, with their options at the defaults. auto asks them in this order. agui stands
-// behind those that know the shape of an outcome, for it takes every one. phrases stands behind all,
-// for it guesses.
+// All are the dialects, with their options at the defaults. auto asks them in this order. agui
+// stands behind those that know the shape of an outcome, for it takes every one. phrases stands
+// behind all, for it guesses.
 func All() List {
 	return List{
 		entry(agentframework.Name, agentframework.New),
@@ -82,8 +82,8 @@ func (l List) Check(name string) []error {
 	return errs
 }
 
-// New makes the dialect of that name of its options. warn, which may be nil, is told what an operator
-// should know.
+// New makes the dialect of that name of its options. warn, which may be nil, is told what an
+// operator should know.
 //
 // auto is made of all the dialects but those that do not speak AG-UI and those that need something
 // which is not set.

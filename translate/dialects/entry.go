@@ -17,8 +17,8 @@ type Entry struct {
 	Name string
 	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes.
 	Prefix string
-	// Options points to a struct of variables (package variables). Each that is not a switch or a number
-	// says by a tag what the answers are that it is sent as:
+	// Options points to a struct of variables (package variables). Each that is not a switch or a
+	// number says by a tag what the answers are that it is sent as:
 	//
 	//	means:"nothing"     it is no part of an answer
 	//	means:"yes"         an approval
@@ -83,8 +83,8 @@ func (e Entry) check() []error {
 	return errs
 }
 
-// checkMeanings refuses what is sent for a cancelled or a denied answer and could be taken for a yes,
-// and an option that does not say what it means. So no dialect is made without this rule.
+// checkMeanings refuses what is sent for a cancelled or a denied answer and could be taken for a
+// yes, and an option that does not say what it means. So no dialect is made without this rule.
 func (e Entry) checkMeanings() []error {
 	var errs []error
 	for f, value := range reflect.ValueOf(e.Options).Elem().Fields() {

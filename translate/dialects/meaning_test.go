@@ -25,8 +25,9 @@ func newCareless(careless, translate.Warn) (*standard.Dialect, error) {
 	return new(standard.Dialect), nil
 }
 
-// TestNoOptionOfANoTakesAYes: what a cancelled or denied answer is sent as is nothing that could be a yes, in every option that
-// says it, and in one of a dialect that somebody adds and that does nothing for it.
+// TestNoOptionOfANoTakesAYes: what a cancelled or denied answer is sent as is nothing that could be
+// a yes, in every option that says it, and in one of a dialect that somebody adds and that does
+// nothing for it.
 func TestNoOptionOfANoTakesAYes(t *testing.T) {
 	yes := []string{`true`, `1`, `"yes"`, `"Y"`, `" OK "`, `{"approved":true}`, `{"type":"approve"}`, `[{"type":"accept"}]`, `""`, `{}`}
 	words := []string{"yes", "No, I mean yes", "OK", " ", "approved"}
@@ -66,10 +67,12 @@ func TestNoOptionOfANoTakesAYes(t *testing.T) {
 	}
 }
 
-// hints are what the name or the text of an option has that is sent for a cancelled or denied answer.
+// hints are what the name or the text of an option has that is sent for a cancelled or denied
+// answer.
 var hints = regexp.MustCompile(`(?i)\bcancel|\bdenied|\bdeny|\breject|(^|_)NO$`)
 
-// TestEveryOptionSaysWhatItMeans: no dialect is made of an option that does not, so a new one cannot miss the rule.
+// TestEveryOptionSaysWhatItMeans: no dialect is made of an option that does not, so a new one
+// cannot miss the rule.
 func TestEveryOptionSaysWhatItMeans(t *testing.T) {
 	for _, e := range All() {
 		if errs := e.checkMeanings(); len(errs) > 0 {

@@ -13,7 +13,8 @@ type shown struct {
 	order    []string
 }
 
-// newShown is the transcript of a run at its beginning; before is that of the run before it, or nil.
+// newShown is the transcript of a run at its beginning; before is that of the run before it, or
+// nil.
 func newShown(in agui.RunInput, before *shown) *shown {
 	s := &shown{calls: map[string]*agui.Call{}}
 	if before != nil {

@@ -64,7 +64,8 @@ const (
 	messages      = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","content":"x"}]}`
 	onInterrupt   = `{"type":"CUSTOM","name":"on_interrupt","value":"What?"}`
 
-	// Of Microsoft's: the call that is asked about, as Python and as .NET ask, and the synthetic one of the old host's.
+	// Of Microsoft's: the call that is asked about, as Python and as .NET ask, and the synthetic
+	// one of the old host's.
 	approval     = `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c","function_call":{"call_id":"c","name":"search","arguments":{}}}}`
 	dotnetRaw    = `"rawEvent":{"contents":[{"$type":"toolApprovalRequest","requestId":"ficc_c","toolCall":{"$type":"functionCall","name":"search","callId":"c"}}]}`
 	dotnetStart  = `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"search",` + dotnetRaw + `}`
@@ -84,7 +85,8 @@ var texts = []string{
 	`{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","role":"assistant","delta":"x"}`,
 }
 
-// noise are events of every other type, of which some continue or end what the recorded streams begin.
+// noise are events of every other type, of which some continue or end what the recorded streams
+// begin.
 var noise = []string{
 	`{"type":"RUN_STARTED","threadId":"other","runId":"r"}`,
 	`{"type":"STEP_STARTED","stepName":"__start__"}`, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,
@@ -119,8 +121,8 @@ var ends = []string{
 	`{"type":"RUN_ERROR","message":"kaput"}`, `{"type":"RUN_ERROR","message":"x","code":"APPROVAL_RESUME_NOT_FOUND"}`,
 }
 
-// stream draws what a backend sends: a recorded stream, or the beginning of one and the rest of another, with a part left out
-// and with rows of other events put in; and how it ends.
+// stream draws what a backend sends: a recorded stream, or the beginning of one and the rest of
+// another, with a part left out and with rows of other events put in; and how it ends.
 func (p *pair) stream() (events []string, end string) {
 	draw := func(label string, most int) int { return rapid.IntRange(0, most).Draw(p.rt, label) }
 	events = slices.Clone(rapid.SampledFrom(p.at).Draw(p.rt, "stream"))

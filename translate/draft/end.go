@@ -73,9 +73,9 @@ const (
 	byMessage form = "message"
 )
 
-// asked are the interrupts that the end has, and how they are answered; nil if it has none. An outcome object wins over
-// what is beside it, a list over the single one. An interrupt beside an outcome that nobody knows is one, as it is where
-// the outcome was left out.
+// asked are the interrupts that the end has, and how they are answered; nil if it has none. An
+// outcome object wins over what is beside it, a list over the single one. An interrupt beside an
+// outcome that nobody knows is one, as it is where the outcome was left out.
 func (e end) asked() ([]gjson.Result, form) {
 	if e.outcome.IsObject() {
 		if e.outcome.Get("type").Str != "interrupt" {
@@ -95,8 +95,8 @@ func (e end) asked() ([]gjson.Result, form) {
 	return nil, ""
 }
 
-// asksElsewhere says whether the question may stand elsewhere: outcome:"interrupt", or an empty list of interrupts, and
-// nothing in it.
+// asksElsewhere says whether the question may stand elsewhere: outcome:"interrupt", or an empty
+// list of interrupts, and nothing in it.
 func (e end) asksElsewhere() bool {
 	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()
 }
@@ -113,8 +113,8 @@ func objects(list gjson.Result) []gjson.Result {
 	return found
 }
 
-// ended is the end of a run that asks nothing, as every client takes it: a success as an outcome object, no string, no
-// null, none of the drafts' keys. What is in order already passes as it came.
+// ended is the end of a run that asks nothing, as every client takes it: a success as an outcome
+// object, no string, no null, none of the drafts' keys. What is in order already passes as it came.
 func (e end) ended() agui.Event {
 	outcome := ""
 	switch w := e.word(); {
@@ -131,8 +131,8 @@ func (e end) ended() agui.Event {
 	return e.rewritten(outcome)
 }
 
-// rewritten is the event with another outcome, "" for none, and without the drafts' keys and the named ones. A list in
-// interrupt is agent-framework's and stays.
+// rewritten is the event with another outcome, "" for none, and without the drafts' keys and the
+// named ones. A list in interrupt is agent-framework's and stays.
 func (e end) rewritten(outcome string, gone ...string) agui.Event {
 	drop := map[string]bool{"interrupt": !e.interrupt.IsArray(), "interrupts": true}
 	for _, k := range gone {
@@ -153,7 +153,8 @@ func (e end) rewritten(outcome string, gone ...string) agui.Event {
 	return e.ev.With(append(out, '}'))
 }
 
-// error is outcome:"error" as the event that it stands for, with the backend's own message and code.
+// error is outcome:"error" as the event that it stands for, with the backend's own message and
+// code.
 func (e end) error() agui.Event {
 	message := `the run ended with outcome "error"`
 	for _, m := range []gjson.Result{e.failure.Get("message"), e.failure, e.message} {

@@ -25,8 +25,8 @@ var ends = []string{
 
 var openCall = call("c1", "pando_permission_request", `{"title":"t"}`)
 
-// FuzzEvents: whatever a backend streams, nothing panics, what comes of it is JSON of the kind that no client dies of,
-// and every question can be answered or is refused for a reason.
+// FuzzEvents: whatever a backend streams, nothing panics, what comes of it is JSON of the kind that
+// no client dies of, and every question can be answered or is refused for a reason.
 func FuzzEvents(f *testing.F) {
 	for _, end := range ends {
 		f.Add(started+"\n"+end, true)
@@ -124,7 +124,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// checkBody: JSON without protocolVersion; of what was cancelled nothing is a yes and nothing is silent.
+// checkBody: JSON without protocolVersion; of what was cancelled nothing is a yes and nothing is
+// silent.
 func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	t.Helper()
 	if !json.Valid(out.Body) || !out.Resumes || gjson.GetBytes(out.Body, "protocolVersion").Exists() || !gjson.GetBytes(out.Body, "messages").IsArray() {
@@ -152,8 +153,8 @@ func checkBody(t *testing.T, out translate.Out, cancelled bool) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON, and approved means
-// approved: no yes goes out if nothing in the request could be one.
+// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON,
+// and approved means approved: no yes goes out if nothing in the request could be one.
 func FuzzAnswers(f *testing.F) {
 	A := "a~r1"
 	for _, end := range ends {

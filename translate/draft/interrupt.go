@@ -18,7 +18,8 @@ const (
 	reasonConfirm  = "confirmation"
 )
 
-// approvalPrefix is what Microsoft.Extensions.AI puts before a call's id to name the approval of it (from 10.4 on).
+// approvalPrefix is what Microsoft.Extensions.AI puts before a call's id to name the approval of it
+// (from 10.4 on).
 const approvalPrefix = "ficc_"
 
 // private is what an interrupt keeps for its resume.
@@ -27,8 +28,9 @@ type private struct {
 	Approval bool            `json:"approval,omitempty"` // {"approved":false} is its no
 }
 
-// fields are the members of a native interrupt: v1's id, reason and payload, and those that AG-UI's Interrupt has taken
-// over since. What is none of them, or of another kind than it has to be, is kept in rest.
+// fields are the members of a native interrupt: v1's id, reason and payload, and those that AG-UI's
+// Interrupt has taken over since. What is none of them, or of another kind than it has to be, is
+// kept in rest.
 type fields struct {
 	id, reason, message, toolCallID, schema, expires, subagent, metadata gjson.Result
 	content                                                              gjson.Result // the payload, else the value
@@ -74,8 +76,8 @@ func readFields(native gjson.Result, how form) fields {
 	return f
 }
 
-// interrupt is a native one as the client gets it. calls are those that it has seen. result is what stood beside a
-// v1 interrupt, if anything did.
+// interrupt is a native one as the client gets it. calls are those that it has seen. result is what
+// stood beside a v1 interrupt, if anything did.
 func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.Call) agui.Interrupt {
 	f := readFields(native, how)
 	approval := f.content.Get("functionName").Type == gjson.String
@@ -124,7 +126,8 @@ func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	return i
 }
 
-// reasonFor is the backend's reason, but for tool_call, which needs a call that the client has seen.
+// reasonFor is the backend's reason, but for tool_call, which needs a call that the client has
+// seen.
 func (f fields) reasonFor(approval bool, call string) string {
 	switch {
 	case f.reason.Exists() && (f.reason.Str != reasonToolCall || call != ""):
@@ -147,7 +150,8 @@ func (f fields) text() string {
 	return question(f.content)
 }
 
-// question is the text of a payload: it is one, or has it under one of the names that producers use.
+// question is the text of a payload: it is one, or has it under one of the names that producers
+// use.
 func question(payload gjson.Result) string {
 	if payload.Type == gjson.String {
 		return payload.Str
@@ -162,8 +166,8 @@ func question(payload gjson.Result) string {
 	return ""
 }
 
-// responseSchema is a schema that came along, or that of an approval, "" if there is none: a default would refuse the
-// answers to forms and free questions.
+// responseSchema is a schema that came along, or that of an approval, "" if there is none: a
+// default would refuse the answers to forms and free questions.
 func (f fields) responseSchema(approval bool) string {
 	for _, s := range []gjson.Result{f.schema, f.content.Get("responseSchema"), f.content.Get("schema")} {
 		if s.IsObject() {
@@ -176,8 +180,9 @@ func (f fields) responseSchema(approval bool) string {
 	return ""
 }
 
-// call is the id of the call that is asked about, "" if that is not sure: one that the interrupt names and the client has
-// seen; or one that its payload or its own id names, as long as it has no result.
+// call is the id of the call that is asked about, "" if that is not sure: one that the interrupt
+// names and the client has seen; or one that its payload or its own id names, as long as it has no
+// result.
 func (f fields) call(approval bool, calls []agui.Call) string {
 	seen := func(id string, answered bool) bool {
 		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id && (answered || !c.Answered) })

@@ -200,7 +200,8 @@ func TestQuestionsInToolCalls(t *testing.T) {
 	})
 }
 
-// A client that is shown the backend's own form gets the end as it came, and the calls again if it asks again.
+// A client that is shown the backend's own form gets the end as it came, and the calls again if it
+// asks again.
 func TestPauseInNativeForm(t *testing.T) {
 	native := func(stream ...string) translate.Result {
 		return plainFor(t, &translate.Request{Input: input(t, ""), Show: translate.ShowNative}, stream...)

@@ -11,8 +11,8 @@ import (
 
 // Options of the dialect, HOLDPOINT_DRAFT_*.
 type Options struct {
-	// Cancel is the payload that a v1 backend gets for a cancelled answer: v1 has no status. The approval of a function
-	// has a no of its own.
+	// Cancel is the payload that a v1 backend gets for a cancelled answer: v1 has no status. The
+	// approval of a function has a no of its own.
 	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function. It must be nothing that could be taken for a yes"`
 	// ApprovalTools are the calls by which backends ask that say no more than outcome:"interrupt".
 	ApprovalTools Names `env:"APPROVAL_TOOLS" means:"nothing" envDefault:"pando_permission_request" doc:"tools that ask: their unanswered call is the question of a backend that ends its run in outcome \"interrupt\" and says no more. Globs, name;name"`

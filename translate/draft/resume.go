@@ -12,9 +12,10 @@ import (
 
 // resume is the request that carries the answers, and the tool messages that do where it is they.
 //
-// TakesNew: a resume of the drafts is a key of an ordinary RunAgentInput, which has the whole history in its messages as in
-// every run, and no other place for new ones. A typed server reads both; one that looks at resume alone finds them in the
-// history of the next run. The call that a tool message answers, though, has to be the last but for that.
+// TakesNew: a resume of the drafts is a key of an ordinary RunAgentInput, which has the whole
+// history in its messages as in every run, and no other place for new ones. A typed server reads
+// both; one that looks at resume alone finds them in the history of the next run. The call that a
+// tool message answers, though, has to be the last but for that.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, []agui.Message, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, kit.Unreadable()
@@ -78,8 +79,9 @@ func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	return entry(i, "", payload), nil
 }
 
-// cancelFor is what a cancelled answer becomes: the no to the approval of a function, else the configured value; under a
-// schema, the first that it allows. nil if there is none; nothing is never sent, which could be taken for go on.
+// cancelFor is what a cancelled answer becomes: the no to the approval of a function, else the
+// configured value; under a schema, the first that it allows. nil if there is none; nothing is
+// never sent, which could be taken for go on.
 func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	schema := i.Schema()
 	list := []json.RawMessage{d.cancel}
@@ -97,8 +99,8 @@ func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.Ra
 	return nil
 }
 
-// array is v1.5's resume. Metadata of an entry is younger. Answers to interrupts that the backend cannot tell apart go
-// only where they are equal.
+// array is v1.5's resume. Metadata of an entry is younger. Answers to interrupts that the backend
+// cannot tell apart go only where they are equal.
 func array(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent := map[string]string{}

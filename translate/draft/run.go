@@ -15,8 +15,8 @@ type pausePrivate struct {
 	Form form `json:"form"`
 }
 
-// formOf is how the pause wants its answers. One that another dialect made (the operator named this one meanwhile) says
-// nothing of it.
+// formOf is how the pause wants its answers. One that another dialect made (the operator named this
+// one meanwhile) says nothing of it.
 func formOf(p agui.Pause) form {
 	var kept pausePrivate
 	if json.Unmarshal(p.Private, &kept) != nil || p.Dialect != Name || kept.Form == "" {
@@ -34,8 +34,9 @@ type run struct {
 	told []agui.Message // on a resume by tool messages: those
 }
 
-// Event implements translate.Run. The tool messages that answer are what the backend's own client would have in its
-// history: told as results, they are in this client's too, and no later run brings a call without one.
+// Event implements translate.Run. The tool messages that answer are what the backend's own client
+// would have in its history: told as results, they are in this client's too, and no later run
+// brings a call without one.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	if ev.Type == agui.RunStarted && run.r.Show != translate.ShowNative {

@@ -8,13 +8,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An Announcer says whose CUSTOM on_interrupt an event is: three integrations use the name, each with a value of its
-// own, and only one of them takes an answer in command.resume alone.
+// An Announcer says whose CUSTOM on_interrupt an event is: three integrations use the name, each
+// with a value of its own, and only one of them takes an answer in command.resume alone.
 type Announcer int
 
-// Nobody: no on_interrupt. LangGraph: the value is a string (its adapters since 2025-06 and 2025-07). Mastra: a string
-// or an object with "type":"mastra_suspend". CrewAI: an Interrupt object with a reason of its own. Unsigned: any other
-// value; LangGraph's adapters of before 2025-06 sent the bare value, but so may others.
+// Nobody: no on_interrupt. LangGraph: the value is a string (its adapters since 2025-06 and
+// 2025-07). Mastra: a string or an object with "type":"mastra_suspend". CrewAI: an Interrupt object
+// with a reason of its own. Unsigned: any other value; LangGraph's adapters of before 2025-06 sent
+// the bare value, but so may others.
 const (
 	Nobody Announcer = iota
 	LangGraph
@@ -25,7 +26,8 @@ const (
 
 const mastraSuspend = "mastra_suspend"
 
-// MastraSpeaks is the name of the dialect that Mastra's routes are known by, also where it announces a pause without the outcome.
+// MastraSpeaks is the name of the dialect that Mastra's routes are known by, also where it
+// announces a pause without the outcome.
 const MastraSpeaks = "agui"
 
 // Announced says whose announcement of a pause the event is.
@@ -36,7 +38,8 @@ func Announced(ev agui.Event) Announcer {
 	return announcer(ev.Get("value"))
 }
 
-// EchoOf says whose announcement a client echoes in command.interruptEvent; Nobody if there is no echo.
+// EchoOf says whose announcement a client echoes in command.interruptEvent; Nobody if there is no
+// echo.
 func EchoOf(in agui.RunInput) Announcer {
 	event := in.InterruptEvent()
 	if event == nil {

@@ -10,14 +10,15 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Answers reads the answers that any client of any backend may give: the entries of resume; and command.resume of
-// clients that know the CUSTOM form only and were shown the event that Holdpoint makes. Who reads a
-// resume object too clears it before.
+// Answers reads the answers that any client of any backend may give: the entries of resume; and
+// command.resume of clients that know the CUSTOM form only and were shown the event that Holdpoint
+// makes. Who reads a resume object too clears it before.
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list := Entries(in)
 	sent, native := in.CommandResume()
-	// On a thread that waits for nothing, an answer to Mastra passes untouched, as its question did: where that was seen, or
-	// the dialect is named. The client writes the echo, so it proves nothing by itself.
+	// On a thread that waits for nothing, an answer to Mastra passes untouched, as its question
+	// did: where that was seen, or the dialect is named. The client writes the echo, so it proves
+	// nothing by itself.
 	passes := p.ID == "" && p.Dialect == MastraSpeaks && EchoOf(in) == Mastra
 	if !native || passes {
 		return list, nil
@@ -35,7 +36,8 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return OneSet(list, answers)
 }
 
-// NoObject refuses a resume object beside another answer, for who does not read it: it may be the no.
+// NoObject refuses a resume object beside another answer, for who does not read it: it may be the
+// no.
 func NoObject(in agui.RunInput) error {
 	if in.ResumeObject == nil {
 		return nil
@@ -63,8 +65,8 @@ func GivenEntries(in agui.RunInput) map[string]gjson.Result {
 	return given
 }
 
-// OneSet is the one set of answers that a request gives in two forms, either of which may be empty; an error if they
-// say different things.
+// OneSet is the one set of answers that a request gives in two forms, either of which may be empty;
+// an error if they say different things.
 func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	switch {
 	case len(entries) == 0:
@@ -75,8 +77,9 @@ func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	return entries, nil
 }
 
-// fromCommand reads an answer in command.resume: the value for the one open interrupt, or an object keyed by ids. A
-// string that is the JSON text of an object or an array is read as that, as the adapters do that know this form.
+// fromCommand reads an answer in command.resume: the value for the one open interrupt, or an object
+// keyed by ids. A string that is the JSON text of an object or an array is read as that, as the
+// adapters do that know this form.
 func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answer, error) {
 	value := ParseText(sent)
 	nowhere := []agui.Answer{{Status: agui.Resolved, Payload: Payload(value), Native: true}}
@@ -90,7 +93,8 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	case ok:
 		return list, nil
 	}
-	// Without an echo it is for what is open; of several it can answer one only, and admit finds the others.
+	// Without an echo it is for what is open; of several it can answer one only, and admit finds
+	// the others.
 	id := p.Interrupts[0].ID
 	if in.InterruptEvent() != nil {
 		ids := in.EchoedIDs()
@@ -103,7 +107,8 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	return []agui.Answer{{ID: id, Status: agui.Resolved, Payload: Payload(value), Native: true}}, nil
 }
 
-// fromMap reads an object whose keys all are ids of the pause, published or native ones that no two interrupts share.
+// fromMap reads an object whose keys all are ids of the pause, published or native ones that no two
+// interrupts share.
 func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err error) {
 	if !value.IsObject() {
 		return nil, false, nil

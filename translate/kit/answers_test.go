@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// On a thread that waits for nothing, command.resume answers nothing that is open. Mastra's is none of Holdpoint's, but the client
-// writes the echo: it passes only where Mastra was heard.
+// On a thread that waits for nothing, command.resume answers nothing that is open. Mastra's is none
+// of Holdpoint's, but the client writes the echo: it passes only where Mastra was heard.
 func TestAnswersWithoutAPause(t *testing.T) {
 	mastra := `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"r\"}"`
 	for name, c := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Pruned is a JSON object without its null members and without the named ones; the others keep their bytes and their
-// order. null is fatal in an Interrupt to clients from 0.0.54 on.
+// Pruned is a JSON object without its null members and without the named ones; the others keep
+// their bytes and their order. null is fatal in an Interrupt to clients from 0.0.54 on.
 func Pruned(object gjson.Result, names ...string) []byte {
 	if !object.IsObject() {
 		return []byte(object.Raw)
@@ -26,7 +26,8 @@ func Pruned(object gjson.Result, names ...string) []byte {
 	return append(out, '}')
 }
 
-// AppendMember adds a member to an object in the making, which begins with '{'. key is JSON text, quotes included.
+// AppendMember adds a member to an object in the making, which begins with '{'. key is JSON text,
+// quotes included.
 func AppendMember(object []byte, key, value string) []byte {
 	object = slices.Grow(object, len(key)+len(value)+len(",:}"))
 	if len(object) > 1 {
@@ -47,10 +48,11 @@ func AppendText(object []byte, key, value string) []byte {
 	return agui.AppendString(object, value)
 }
 
-// ResumeArray is the resume array for a backend that reads one: the client's entries with the backend's own ids, every
-// other byte of them as it was but for a payload that the dialect says in other words; made of the answers where they came in
-// another form or from admit (an expired pause is cancelled). answers cover p in its order. What is cancelled has no payload: some backends (AGUI.Server) never look at
-// the status, and a payload is an answer to them.
+// ResumeArray is the resume array for a backend that reads one: the client's entries with the
+// backend's own ids, every other byte of them as it was but for a payload that the dialect says in
+// other words; made of the answers where they came in another form or from admit (an expired pause
+// is cancelled). answers cover p in its order. What is cancelled has no payload: some backends
+// (AGUI.Server) never look at the status, and a payload is an answer to them.
 func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
 	if list := clientsArray(in, p, answers); list != nil {
 		return list

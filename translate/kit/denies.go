@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Denies says whether an answer is a clear no: no backend that is supported carries anything out for it. What is not clear
-// counts as a yes, and so does silence.
+// Denies says whether an answer is a clear no: no backend that is supported carries anything out
+// for it. What is not clear counts as a yes, and so does silence.
 func Denies(a agui.Answer) bool {
 	return a.Status == agui.Cancelled || JSON(a.Payload).DeniesOnly() == nil && saysNo(gjson.ParseBytes(a.Payload))
 }
@@ -50,8 +50,8 @@ func isNo(word string) bool {
 	return false
 }
 
-// isOrder knows those of the words for no that also tell an agent to do something, where nothing says that they are a decision:
-// "cancel" may be the order's.
+// isOrder knows those of the words for no that also tell an agent to do something, where nothing
+// says that they are a decision: "cancel" may be the order's.
 func isOrder(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "abort", "cancel", "ignore", "stop":

@@ -12,8 +12,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An OptionError says what is wrong with an option of a dialect. Name is the variable's, without the
-// dialect's prefix.
+// An OptionError says what is wrong with an option of a dialect. Name is the variable's, without
+// the dialect's prefix.
 type OptionError struct {
 	Name string
 	Err  error
@@ -31,7 +31,8 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // Text is a text in an option of a dialect that a backend gets as words.
 type Text string
 
-// DeniesOnly is nil for a text that no reader could take for a yes, by one of its words or as a whole.
+// DeniesOnly is nil for a text that no reader could take for a yes, by one of its words or as a
+// whole.
 func (t Text) DeniesOnly() error {
 	const example = "want for example \"No. Do not do it.\""
 	words := t.Words()
@@ -67,7 +68,8 @@ func (j JSON) String() string { return string(j) }
 // SaysNothing says whether the value is null, empty text, an empty object or an empty array.
 func (j JSON) SaysNothing() bool { return saysNothing(gjson.ParseBytes(j)) }
 
-// DeniesOnly is nil for a value that no backend could take for a yes: not by what it says, and not because it says nothing.
+// DeniesOnly is nil for a value that no backend could take for a yes: not by what it says, and not
+// because it says nothing.
 func (j JSON) DeniesOnly() error {
 	v := gjson.ParseBytes(j)
 	switch {
@@ -91,8 +93,9 @@ func saysNothing(v gjson.Result) bool {
 	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
 }
 
-// mayBeYes says whether some backend could take the value for a yes by what it says. Any object is a yes to a backend that
-// only asks whether an answer came; no value can be sent that is none to every backend.
+// mayBeYes says whether some backend could take the value for a yes by what it says. Any object is
+// a yes to a backend that only asks whether an answer came; no value can be sent that is none to
+// every backend.
 func mayBeYes(v gjson.Result) bool {
 	switch {
 	case v.Type == gjson.True:
@@ -116,7 +119,8 @@ func mayBeYes(v gjson.Result) bool {
 	return false
 }
 
-// isYes knows the words with which backends are told to go on, as values and as keys of a value that is not false.
+// isYes knows the words with which backends are told to go on, as values and as keys of a value
+// that is not false.
 func isYes(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "okay",

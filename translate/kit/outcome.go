@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Outcome is the interrupts of an interrupt outcome, {"type":"interrupt","interrupts":[{..}]} of RUN_FINISHED, in bytes of their
-// own; nil if the event has none.
+// Outcome is the interrupts of an interrupt outcome, {"type":"interrupt","interrupts":[{..}]} of
+// RUN_FINISHED, in bytes of their own; nil if the event has none.
 func Outcome(finish agui.Event) []gjson.Result {
 	var list []gjson.Result
 	if interrupted(finish) {
@@ -44,8 +44,8 @@ func interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 	}
 }
 
-// WithoutOutcome is a RUN_FINISHED as Result.Finish has it for a pause: in bytes of its own, and of no frame, for proxy makes
-// another event of it.
+// WithoutOutcome is a RUN_FINISHED as Result.Finish has it for a pause: in bytes of its own, and of
+// no frame, for proxy makes another event of it.
 func WithoutOutcome(finish agui.Event) agui.Event {
 	finish.Frame = nil
 	if json := agui.DeleteKey(finish.JSON, "outcome"); len(json) != len(finish.JSON) {
@@ -54,8 +54,8 @@ func WithoutOutcome(finish agui.Event) agui.Event {
 	return finish.Clone()
 }
 
-// MaxQuestions is how many a pause may have. Nobody answers as many, and what is done with each beside the others is bounded
-// by it.
+// MaxQuestions is how many a pause may have. Nobody answers as many, and what is done with each
+// beside the others is bounded by it.
 const MaxQuestions = 4096
 
 // maxAsked bounds the events by which they are asked, as two frames are by default.
@@ -64,8 +64,8 @@ const maxAsked = 16 << 20
 // Asked counts what a run keeps of questions until its end.
 type Asked struct{ events, bytes int }
 
-// Add counts one more event, of so many bytes. An error, for which the run is to be given up, says that it is too much: no client
-// could be told all of it.
+// Add counts one more event, of so many bytes. An error, for which the run is to be given up, says
+// that it is too much: no client could be told all of it.
 func (a *Asked) Add(bytes int) error {
 	a.events, a.bytes = a.events+1, a.bytes+bytes
 	if a.events > MaxQuestions || a.bytes > maxAsked {

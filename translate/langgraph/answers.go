@@ -11,8 +11,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. An answer in command.resume that belongs to no pause comes back with an id that
-// none has, for admit to refuse: sent on, it would be the answer to whatever the thread waits for.
+// Answers implements translate.Dialect. An answer in command.resume that belongs to no pause comes
+// back with an id that none has, for admit to refuse: sent on, it would be the answer to whatever
+// the thread waits for.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	sent, native := in.CommandResume()
 	if !native {
@@ -25,8 +26,8 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if err != nil || len(in.Resume) == 0 {
 		return answers, err
 	}
-	// Both forms: resume is the answer, as in adapter 0.0.43, but only if the other says the same. Whichever of two
-	// contradicting answers went on, the other one may have been the no.
+	// Both forms: resume is the answer, as in adapter 0.0.43, but only if the other says the same.
+	// Whichever of two contradicting answers went on, the other one may have been the no.
 	list := entries(in, p)
 	switch {
 	case p.ID == "":
@@ -76,8 +77,9 @@ func placesOf(list []group) map[string][]int {
 	return places
 }
 
-// alias reads the short forms of an answer to a review: true and false, and the backend's own form for one action. None
-// of them makes an approval of what is none; anything else is left for the schema to refuse.
+// alias reads the short forms of an answer to a review: true and false, and the backend's own form
+// for one action. None of them makes an approval of what is none; anything else is left for the
+// schema to refuse.
 func alias(a *agui.Answer, g group) {
 	if g.Shape != hitl && g.Shape != inbox {
 		return
@@ -125,8 +127,9 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	}
 	g := list[max(echoed, 0)]
 	if len(list) > 1 {
-		// A scalar while several are open. Nobody can tell what it is meant for, and LangGraph's JavaScript server
-		// would take it for all of them: it stands as the answer to one, and admit finds the others unanswered.
+		// A scalar while several are open. Nobody can tell what it is meant for, and LangGraph's
+		// JavaScript server would take it for all of them: it stands as the answer to one, and
+		// admit finds the others unanswered.
 		return answerAll(p, g, value)[:1], nil
 	}
 	return answerAll(p, g, value), nil
@@ -159,8 +162,8 @@ func nonNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// parsed is the value that the adapter makes of command.resume: a string is parsed as JSON, and taken as it is where
-// that fails.
+// parsed is the value that the adapter makes of command.resume: a string is parsed as JSON, and
+// taken as it is where that fails.
 func parsed(sent json.RawMessage) json.RawMessage {
 	if s, ok := text(sent); ok && json.Valid([]byte(s)) {
 		return json.RawMessage(strings.TrimSpace(s))
@@ -168,8 +171,9 @@ func parsed(sent json.RawMessage) json.RawMessage {
 	return sent
 }
 
-// echo is the group that an echoed interruptEvent belongs to, -1 if there is no echo or it belongs to none. The event
-// is the value of a CUSTOM event: LangGraph's own, or Holdpoint's, which has the published ids in it.
+// echo is the group that an echoed interruptEvent belongs to, -1 if there is no echo or it belongs
+// to none. The event is the value of a CUSTOM event: LangGraph's own, or Holdpoint's, which has the
+// published ids in it.
 func echo(in agui.RunInput, p agui.Pause, list []group) int {
 	event := in.InterruptEvent()
 	if event == nil {
@@ -190,8 +194,8 @@ func echo(in agui.RunInput, p agui.Pause, list []group) int {
 	return -1
 }
 
-// idMap says whether the value is a map of ids, native or published. One key that is neither makes it the answer
-// itself, unless all look like ids: LangGraph would take that for a map.
+// idMap says whether the value is a map of ids, native or published. One key that is neither makes
+// it the answer itself, unless all look like ids: LangGraph would take that for a map.
 func idMap(value json.RawMessage, p agui.Pause, list []group) (map[string]json.RawMessage, bool) {
 	m, ok := members(value)
 	if !ok || len(m) == 0 {
@@ -257,9 +261,10 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.A
 	return answers, nil
 }
 
-// answerAll reads a value as the answer to a native interrupt, which is to all that was published for it. The own form
-// of a review (decisions, a list of responses) is kept whole with each, and Begin takes it apart; else the value is an
-// answer to one, and of several actions the first alone is answered.
+// answerAll reads a value as the answer to a native interrupt, which is to all that was published
+// for it. The own form of a review (decisions, a list of responses) is kept whole with each, and
+// Begin takes it apart; else the value is an answer to one, and of several actions the first alone
+// is answered.
 func answerAll(p agui.Pause, g group, value json.RawMessage) []agui.Answer {
 	a := agui.Answer{ID: p.Interrupts[g.at[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
 	own := false

@@ -39,9 +39,10 @@ func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	return agui.SetKey(in.Raw, "messages", messages)
 }
 
-// resumeMessages are the messages beside the answers: the client's without the new ones, which go in a run of their
-// own, or the record's where the client sends fewer than the backend had. Adapters of before June 2026 compare the
-// numbers first and, instead of resuming, begin anew (RAN TS 0.0.17, 0.0.31); newer ones look at neither. nil: as sent.
+// resumeMessages are the messages beside the answers: the client's without the new ones, which go
+// in a run of their own, or the record's where the client sends fewer than the backend had.
+// Adapters of before June 2026 compare the numbers first and, instead of resuming, begin anew (RAN
+// TS 0.0.17, 0.0.31); newer ones look at neither. nil: as sent.
 func resumeMessages(r *translate.Request) json.RawMessage {
 	list, recorded := kit.MessagesBefore(r)
 	switch {

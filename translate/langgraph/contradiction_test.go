@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A payload that says yes in one key and no in another is no approval, in whichever way it can be said.
+// A payload that says yes in one key and no in another is no approval, in whichever way it can be
+// said.
 func TestContradictionIsNoApproval(t *testing.T) {
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
 	for name, c := range map[string]struct{ value, payload string }{
@@ -33,7 +34,8 @@ func TestContradictionIsNoApproval(t *testing.T) {
 	}
 }
 
-// An edit is judged by the backend's args_schema in every form: a wrong one stays in the checkpoint for good.
+// An edit is judged by the backend's args_schema in every form: a wrong one stays in the checkpoint
+// for good.
 func TestEditsAreJudgedInEveryForm(t *testing.T) {
 	value := `{"action_requests":[{"name":"f","args":{"n":1}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit","respond"],"args_schema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}`
 	for _, payload := range []string{

@@ -74,7 +74,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// Section 7.3, row 15: several actions of one native interrupt are assembled, in every form of the answer.
+// Section 7.3, row 15: several actions of one native interrupt are assembled, in every form of the
+// answer.
 func TestDecisionsAreAssembled(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)

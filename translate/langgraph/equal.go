@@ -9,9 +9,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// equalJSON compares by value; absent and null are the same. Numbers are equal if they are written the same or mean
-// the same float: Python and JavaScript write 1.0, 1e3 and the like each in their own way, and one value comes once
-// from the one and once from the other. Whole numbers are compared digit by digit, for a float has not enough of them.
+// equalJSON compares by value; absent and null are the same. Numbers are equal if they are written
+// the same or mean the same float: Python and JavaScript write 1.0, 1e3 and the like each in their
+// own way, and one value comes once from the one and once from the other. Whole numbers are
+// compared digit by digit, for a float has not enough of them.
 func equalJSON(a, b json.RawMessage) bool {
 	if isNull(a) || isNull(b) {
 		return isNull(a) && isNull(b)
@@ -24,8 +25,8 @@ func equalJSON(a, b json.RawMessage) bool {
 	return oka && okb && equal(va, vb)
 }
 
-// equalTo is equalJSON with a, for who asks for many: a is read once, and not where it is far longer than what it is compared
-// with: escapes and white space make it some times longer, no more.
+// equalTo is equalJSON with a, for who asks for many: a is read once, and not where it is far
+// longer than what it is compared with: escapes and white space make it some times longer, no more.
 func equalTo(a json.RawMessage) func(b json.RawMessage) bool {
 	const longer = 8
 	var va any
@@ -100,7 +101,8 @@ func equalNumbers(a, b string) bool {
 
 func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// withoutConfig takes out of a value what Python's make_json_safe takes out: keys named config or runtime, at any depth.
+// withoutConfig takes out of a value what Python's make_json_safe takes out: keys named config or
+// runtime, at any depth.
 func withoutConfig(value json.RawMessage) json.RawMessage {
 	if !bytes.Contains(value, []byte(`"config"`)) && !bytes.Contains(value, []byte(`"runtime"`)) {
 		return value
@@ -128,8 +130,9 @@ func dropConfig(v any) any {
 	return v
 }
 
-// members are the members of a JSON object; of two equal keys the last counts, as in JSON.parse and json.loads. gjson
-// takes the first: an answer must not be read as one thing here and as another there.
+// members are the members of a JSON object; of two equal keys the last counts, as in JSON.parse and
+// json.loads. gjson takes the first: an answer must not be read as one thing here and as another
+// there.
 func members(object json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	err := json.Unmarshal(object, &m)

@@ -19,7 +19,8 @@ var values = []string{
 	`{"action_requests":[{"name":"f","args":null}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","respond"],"args_schema":{"$defs":{}}}]}`,
 }
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, and what comes of it is in order.
+// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, and what comes of it
+// is in order.
 func FuzzEvents(f *testing.F) {
 	for _, v := range values {
 		f.Add(strings.Join([]string{started, stepAsk, pyCalls, custom(idA, v), custom("", v), state, finished}, "\n"), false)
@@ -119,9 +120,10 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON without a resume
-// array and with messages, and approved means approved: a review gets no approving decision, and no other question
-// anything but a falsy value, if nowhere in the request there is a word or value that could mean yes.
+// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, what goes out is JSON
+// without a resume array and with messages, and approved means approved: a review gets no approving
+// decision, and no other question anything but a falsy value, if nowhere in the request there is a
+// word or value that could mean yes.
 func FuzzAnswers(f *testing.F) {
 	A, B := idA+"~r1", idA+"~r2"
 	bodies := []string{
@@ -203,8 +205,8 @@ func cancels(in agui.RunInput) bool {
 	return len(in.Resume) == 1 && in.Resume[0].Status == agui.Cancelled
 }
 
-// saysYes finds any true, and any word for an approval, in the strings and keys of a JSON text, and in JSON text inside
-// those.
+// saysYes finds any true, and any word for an approval, in the strings and keys of a JSON text, and
+// in JSON text inside those.
 func saysYes(text string) bool {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

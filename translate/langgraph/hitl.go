@@ -56,7 +56,8 @@ func parseHITL(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// configFor is the review config of the i-th action: the one at its place if it has its name, else the first that does.
+// configFor is the review config of the i-th action: the one at its place if it has its name, else
+// the first that does.
 func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	if i < len(configs) && configs[i].Get(key).Str == name {
 		return configs[i]
@@ -113,7 +114,8 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 	return json.RawMessage(`{"type":"approve"}`), nil
 }
 
-// wholeDecision is the i-th of the decisions of a client that answered in the middleware's own form.
+// wholeDecision is the i-th of the decisions of a client that answered in the middleware's own
+// form.
 func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(decisions, &list) != nil || len(list) != len(r.asks) {
@@ -122,7 +124,8 @@ func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json
 	return members(list[i])
 }
 
-// ownDecision takes a decision in the middleware's own form: of an allowed type, in the key style of the backend.
+// ownDecision takes a decision in the middleware's own form: of an allowed type, in the key style
+// of the backend.
 func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	kind, ok := text(m["type"])
@@ -155,7 +158,8 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		}
 		return addMessage([]byte(`{"type":"reject"`), message), nil
 	}
-	// Any other that the backend allows (respond): as it came, but for what only the generic form has.
+	// Any other that the backend allows (respond): as it came, but for what only the generic form
+	// has.
 	delete(m, "approved")
 	out, err := agui.Marshal(m)
 	if err != nil {

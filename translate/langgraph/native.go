@@ -17,25 +17,30 @@ type way string
 const (
 	// byID: in the id map of command.resume, which LangGraph knows by "every key is 32 hex digits".
 	byID way = "id"
-	// byScalar: as command.resume itself, for an interrupt without a usable id. The id is absent before langgraph 0.6
-	// and JS 0.4, and no id at all is "placeholder-id", which the deprecated NodeInterrupt has.
+	// byScalar: as command.resume itself, for an interrupt without a usable id. The id is absent
+	// before langgraph 0.6 and JS 0.4, and no id at all is "placeholder-id", which the deprecated
+	// NodeInterrupt has.
 	byScalar way = "scalar"
-	// byBareScalar: the same where there was no rawEvent either. Only the Python adapter from 0.0.43 on does that
-	// (emit_raw_events=False), and that one takes false, 0 and "" for answers (RAN 0.0.43).
+	// byBareScalar: the same where there was no rawEvent either. Only the Python adapter from
+	// 0.0.43 on does that (emit_raw_events=False), and that one takes false, 0 and "" for answers
+	// (RAN 0.0.43).
 	byBareScalar way = "bare"
-	// byArray: in the resume array. An outcome whose ids are not LangGraph's comes from a subclass of the adapter
-	// that maps interrupts itself (its README tells how) and must map the entries back; LangGraph would take a map
-	// with such keys for the answer itself and hand it to every node.
+	// byArray: in the resume array. An outcome whose ids are not LangGraph's comes from a subclass
+	// of the adapter that maps interrupts itself (its README tells how) and must map the entries
+	// back; LangGraph would take a map with such keys for the answer itself and hand it to every
+	// node.
 	byArray way = "array"
 )
 
-// A native is one interrupt of LangGraph as the stream announced it. The pause's Private keeps the exported fields.
+// A native is one interrupt of LangGraph as the stream announced it. The pause's Private keeps the
+// exported fields.
 type native struct {
 	ID    string          `json:"id,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"` // what interrupt() was called with; nil if the stream did not tell
 	Shape shape           `json:"shape,omitempty"`
 	Way   way             `json:"way"`
-	// Beside are the calls of the task that asked, where any of them may get the answer; nil for a task that asks alone.
+	// Beside are the calls of the task that asked, where any of them may get the answer; nil for a
+	// task that asks alone.
 	Beside json.RawMessage `json:"beside,omitempty"`
 
 	meta  []byte       // an object: ns, resumable, when and what else the backend put beside the value
@@ -68,10 +73,11 @@ func readCustom(event []byte) native {
 	return n
 }
 
-// customValue is the interrupt's value with its type. The event's value is always a string: a string value verbatim,
-// anything else as JSON text, so that "42" may be either and only rawEvent.value tells which. Where both are there the
-// text has more: Python's make_json_safe takes keys named config and runtime out of rawEvent at any depth, and with
-// them what an Agent Inbox request allows (RAN 0.0.42 and 0.0.43).
+// customValue is the interrupt's value with its type. The event's value is always a string: a
+// string value verbatim, anything else as JSON text, so that "42" may be either and only
+// rawEvent.value tells which. Where both are there the text has more: Python's make_json_safe takes
+// keys named config and runtime out of rawEvent at any depth, and with them what an Agent Inbox
+// request allows (RAN 0.0.42 and 0.0.43).
 func customValue(value, typed gjson.Result) json.RawMessage {
 	if value.Type != gjson.String {
 		return rawOf(value)
@@ -137,9 +143,10 @@ func readOutcome(ev agui.Event) []native {
 	return list
 }
 
-// union makes one set of what the CUSTOM events and the outcome announced. The outcome decides order and content; a
-// CUSTOM adds what the outcome left out, and its value, which is the more complete. Equal interrupts stay apart if they
-// were announced in the same form: two tools of one task share an id and may well ask the same (langgraph #6626).
+// union makes one set of what the CUSTOM events and the outcome announced. The outcome decides
+// order and content; a CUSTOM adds what the outcome left out, and its value, which is the more
+// complete. Equal interrupts stay apart if they were announced in the same form: two tools of one
+// task share an id and may well ask the same (langgraph #6626).
 func union(customs, outcome []native) []native {
 	if len(outcome) == 0 {
 		return customs

@@ -19,7 +19,8 @@ func objects(p agui.Pause) []string {
 	return list
 }
 
-// A plain pause: the CUSTOM event is held until the end, the rest passes with its frame (section 11, row 2; section 3.1).
+// A plain pause: the CUSTOM event is held until the end, the rest passes with its frame (section
+// 11, row 2; section 3.1).
 func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	for name, stream := range map[string][]string{
 		"custom before the snapshots (up to 0.0.42)": {started, stepAsk, custom(idA, approval), stepEnd, state, messages, finished},
@@ -54,7 +55,8 @@ func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	}
 }
 
-// Row 12: RUN_STARTED and RUN_FINISHED go on with the ids that they came with; proxy writes the client's.
+// Row 12: RUN_STARTED and RUN_FINISHED go on with the ids that they came with; proxy writes the
+// client's.
 func TestEndsThatAreNoPause(t *testing.T) {
 	d := newDialect(t, Options{})
 	for name, c := range map[string]struct {
@@ -90,7 +92,8 @@ func TestEndsThatAreNoPause(t *testing.T) {
 	}
 }
 
-// Section 3.2, section 11 rows 1 and 2: CUSTOM events and the outcome are one set, the outcome decides.
+// Section 3.2, section 11 rows 1 and 2: CUSTOM events and the outcome are one set, the outcome
+// decides.
 func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 	a, b := adapters(idA, `{"action":"A"}`, ""), adapters(idB, `{"action":"B"}`, "")
 	two := []string{idA + " A", idB + " B"}
@@ -128,7 +131,8 @@ func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 	}
 }
 
-// Section 4: where the native id is, and what is done without one. ns and ids of xxhash 4.1.0 for Python.
+// Section 4: where the native id is, and what is done without one. ns and ids of xxhash 4.1.0 for
+// Python.
 func TestNativeID(t *testing.T) {
 	const value = `,"value":"What?","name":"on_interrupt","type":"CUSTOM"}`
 	ns := `"ns":["ask:6c1e2d3f-0000-4000-8000-000000000000"],"resumable":true,"when":"during"`
@@ -304,7 +308,8 @@ func TestOutcomeDecidesContent(t *testing.T) {
 	}
 }
 
-// An outcome whose ids are not LangGraph's is a subclass's own (row 15, "subclass fan-out"): one set, as it has it.
+// An outcome whose ids are not LangGraph's is a subclass's own (row 15, "subclass fan-out"): one
+// set, as it has it.
 func TestOutcomeOfASubclass(t *testing.T) {
 	given := func(n string) string {
 		return `{"id":"` + idA + `:` + n + `","reason":"tool_call","message":"m` + n + `","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`

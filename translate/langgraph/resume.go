@@ -19,8 +19,9 @@ type group struct {
 	answers []agui.Answer
 }
 
-// groups sorts a pause's interrupts by their native ones. answers may be nil, or the pause's in its order. A pause
-// that another dialect made (the operator named this one meanwhile) is read by its native ids alone.
+// groups sorts a pause's interrupts by their native ones. answers may be nil, or the pause's in its
+// order. A pause that another dialect made (the operator named this one meanwhile) is read by its
+// native ids alone.
 func groups(p agui.Pause, answers []agui.Answer) []group {
 	kept := keptOf(p)
 	if len(kept.Natives) == 0 {
@@ -94,8 +95,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 	return translate.Out{Body: body, Resumes: true}, answered, nil
 }
 
-// command is what command.resume becomes: an id map of all that is open, or the value itself where the backend gave
-// no id and nothing else is open.
+// command is what command.resume becomes: an id map of all that is open, or the value itself where
+// the backend gave no id and nothing else is open.
 func (d *Dialect) command(r *translate.Request, list []group) (json.RawMessage, error) {
 	values := make([]json.RawMessage, len(list))
 	for i, g := range list {
@@ -130,9 +131,10 @@ func (d *Dialect) command(r *translate.Request, list []group) (json.RawMessage, 
 	return append(m, '}'), nil
 }
 
-// unambiguous refuses what is no denial where another call than the one that asked may get it. An approval of all of them at
-// once would be no better: LangGraph takes one answer at a time, asks again for the next call, and runs the first one again
-// with the answer that it has (RAN 1.2.22, 200 threads).
+// unambiguous refuses what is no denial where another call than the one that asked may get it. An
+// approval of all of them at once would be no better: LangGraph takes one answer at a time, asks
+// again for the next call, and runs the first one again with the answer that it has (RAN 1.2.22,
+// 200 threads).
 func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
 	if a.Payload = value; g.Beside == nil || kit.Denies(a) {
 		return nil
@@ -182,8 +184,8 @@ func (d *Dialect) value(r *translate.Request, g group) (json.RawMessage, error) 
 
 const sentinel = "__agui_cancelled__"
 
-// cancelFor is what a cancelled answer becomes under a schema: the configured value, else a no that the schema itself
-// offers; nil if there is none.
+// cancelFor is what a cancelled answer becomes under a schema: the configured value, else a no that
+// the schema itself offers; nil if there is none.
 func (d *Dialect) cancelFor(id string, schema json.RawMessage, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	values := []json.RawMessage{d.cancelled(id)}
 	if schema == nil || valid == nil {
@@ -207,8 +209,9 @@ func (d *Dialect) cancelled(id string) json.RawMessage {
 	return d.cancel
 }
 
-// scalar is an answer without an id map. Adapters parse a string as JSON (since 2026-01; before that they give it to
-// the graph as it is), so one that is JSON text is written as JSON text once more, to arrive as the string that it is.
+// scalar is an answer without an id map. Adapters parse a string as JSON (since 2026-01; before
+// that they give it to the graph as it is), so one that is JSON text is written as JSON text once
+// more, to arrive as the string that it is.
 func scalar(g group, v json.RawMessage) (json.RawMessage, error) {
 	switch s, isText := text(v); {
 	case isNull(v):
@@ -223,7 +226,8 @@ func scalar(g group, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// isIDMap says whether LangGraph takes the value for an id map, or Python does for an empty one (_loop.py).
+// isIDMap says whether LangGraph takes the value for an id map, or Python does for an empty one
+// (_loop.py).
 func isIDMap(v json.RawMessage) bool {
 	m, ok := members(v)
 	for k := range m {
@@ -262,10 +266,10 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// asSent says whether the client's own command.resume can stay as it is: it is the value, or the JSON text of the value
-// where no id map can be sent (adapters of before 2026-01 give the text to the graph). Wherever there is an id, the map
-// goes: as a scalar the answer would be one to every question that is open, also those that the adapter did not report
-// (RAN on the JavaScript server).
+// asSent says whether the client's own command.resume can stay as it is: it is the value, or the
+// JSON text of the value where no id map can be sent (adapters of before 2026-01 give the text to
+// the graph). Wherever there is an id, the map goes: as a scalar the answer would be one to every
+// question that is open, also those that the adapter did not report (RAN on the JavaScript server).
 func asSent(sent, value json.RawMessage, list []group) bool {
 	if equalJSON(sent, value) {
 		return true

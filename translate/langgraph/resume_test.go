@@ -200,7 +200,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// A subclass's own ids go back in the array that it reads, and never as keys of a map: that would be the answer itself.
+// A subclass's own ids go back in the array that it reads, and never as keys of a map: that would
+// be the answer itself.
 func TestResumeOfASubclass(t *testing.T) {
 	d := newDialect(t, Options{})
 	given := func(n string) string {

@@ -10,9 +10,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A review is a value that asks for a decision on one or several tool calls: of langchain's human-in-the-loop
-// middleware, or an Agent Inbox request. Every action of it is published as an interrupt of its own, for that is what
-// generic clients can render, and the answers are assembled into the one value that the graph waits for.
+// A review is a value that asks for a decision on one or several tool calls: of langchain's
+// human-in-the-loop middleware, or an Agent Inbox request. Every action of it is published as an
+// interrupt of its own, for that is what generic clients can render, and the answers are assembled
+// into the one value that the graph waits for.
 type review struct {
 	shape shape
 	asks  []ask
@@ -62,8 +63,8 @@ func (r review) fields(i int, find *finder) fields {
 	return f
 }
 
-// schema of the answer for one action. editedArgs stands in it only where edits are taken: its presence is how a
-// client knows. A decision that a boolean cannot say is offered as type.
+// schema of the answer for one action. editedArgs stands in it only where edits are taken: its
+// presence is how a client knows. A decision that a boolean cannot say is offered as type.
 func (r review) schema(i int) json.RawMessage {
 	a := r.asks[i]
 	p := []byte(`{"approved":{"type":"boolean"}`)
@@ -100,9 +101,9 @@ func (r review) unsaid(a ask) bool {
 	})
 }
 
-// decide makes the backend's decision of an answer for action i. The error says why it cannot be made; then nothing
-// is sent, for LangGraph keeps a bad answer and replays it for ever (langgraph.md, section 1, fact 5).
-// valid is Request.Valid.
+// decide makes the backend's decision of an answer for action i. The error says why it cannot be
+// made; then nothing is sent, for LangGraph keeps a bad answer and replays it for ever
+// (langgraph.md, section 1, fact 5). valid is Request.Valid.
 func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	if r.shape == inbox {
 		return r.respond(i, a)
@@ -145,8 +146,8 @@ type verdict struct {
 	message  *string
 }
 
-// readVerdict reads a payload. Only approved:true is an approval; whatever is not understood, or says a thing twice in
-// two ways, is refused.
+// readVerdict reads a payload. Only approved:true is an approval; whatever is not understood, or
+// says a thing twice in two ways, is refused.
 func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
 	var v verdict
 	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {

@@ -12,7 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumed is a run that answers everything that p asks with the payload, and the transcript beside it.
+// resumed is a run that answers everything that p asks with the payload, and the transcript beside
+// it.
 func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *log) {
 	t.Helper()
 	var entries []string
@@ -143,8 +144,8 @@ func TestPauseAfterAResume(t *testing.T) {
 	}
 }
 
-// Section 3.4 and fact 9: Python's adapter up to 0.0.42 shows the second of two parallel questions only when it is
-// asked without an answer (RAN 0.0.42).
+// Section 3.4 and fact 9: Python's adapter up to 0.0.42 shows the second of two parallel questions
+// only when it is asked without an answer (RAN 0.0.42).
 func TestAskedOnceMore(t *testing.T) {
 	d := newDialect(t, Options{})
 	a := custom(idA, `{"action":"A"}`)
@@ -196,7 +197,8 @@ func TestAskedOnceMore(t *testing.T) {
 	})
 }
 
-// Design, section 5: new messages beside the answers go in a run of their own, once the first ended without a pause.
+// Design, section 5: new messages beside the answers go in a run of their own, once the first ended
+// without a pause.
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)

@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A shape is what kind of value a graph called interrupt() with. It is kept with the pause, so that an answer is read
-// by the shape that was published.
+// A shape is what kind of value a graph called interrupt() with. It is kept with the pause, so that
+// an answer is read by the shape that was published.
 type shape string
 
 const (
@@ -83,8 +83,8 @@ func publish(natives []native, calls []agui.Call) []agui.Interrupt {
 	return list
 }
 
-// question is equal when the graph asks the same again, whatever else the interrupt says: the call that it is bound to
-// depends on what the client of the run had seen.
+// question is equal when the graph asks the same again, whatever else the interrupt says: the call
+// that it is bound to depends on what the client of the run had seen.
 func (n native) question(action int) string {
 	value := []byte(withoutConfig(n.Value))
 	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again
@@ -94,7 +94,8 @@ func (n native) question(action int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// fields of an Interrupt, without id and metadata. They are strings of JSON text; "" is an absent field.
+// fields of an Interrupt, without id and metadata. They are strings of JSON text; "" is an absent
+// field.
 type fields struct {
 	reason                   string // never absent
 	message, toolCallID      *string
@@ -102,8 +103,8 @@ type fields struct {
 	expiresAt, subagentRunID *string
 }
 
-// fields of an interrupt of which nothing has to be assembled, by the adapter's own rules (interrupts.py,
-// lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
+// fields of an interrupt of which nothing has to be assembled, by the adapter's own rules
+// (interrupts.py, lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
 func (n native) fields(find *finder) fields {
 	v := gjson.ParseBytes(n.Value)
 	f := fields{reason: reasonDefault}
@@ -150,8 +151,8 @@ func (f *fields) extras(g gjson.Result) {
 	f.subagentRunID = firstString(g.Get("subagentRunId"), stringResult(f.subagentRunID))
 }
 
-// bindCall keeps a toolCallId only if the client has seen the call: a card for one that it does not know cannot be
-// shown, and reason tool_call promises one.
+// bindCall keeps a toolCallId only if the client has seen the call: a card for one that it does not
+// know cannot be shown, and reason tool_call promises one.
 func (f *fields) bindCall(find *finder) {
 	if f.toolCallID != nil {
 		if at := find.byID(*f.toolCallID); at < 0 {
@@ -171,8 +172,8 @@ func asks(tool string) *string {
 	return &s
 }
 
-// object is the AG-UI Interrupt without its id. index is that of the action of a review, else -1. It is put together
-// from JSON text, not marshalled: the backend's values keep their bytes.
+// object is the AG-UI Interrupt without its id. index is that of the action of a review, else -1.
+// It is put together from JSON text, not marshalled: the backend's values keep their bytes.
 func (n native) object(f fields, index int) json.RawMessage {
 	o := []byte{'{'}
 	o = addString(o, "reason", &f.reason)
@@ -196,11 +197,12 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// maxRepeated is how many bytes of the value of a review may be repeated with its actions: each is an interrupt, and the value has
-// them all.
+// maxRepeated is how many bytes of the value of a review may be repeated with its actions: each is
+// an interrupt, and the value has them all.
 const maxRepeated = 4 << 20
 
-// metadata is {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside what the backend itself has there.
+// metadata is {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside what
+// the backend itself has there.
 func (n native) metadata(index int) []byte {
 	m := []byte{'{'}
 	if own := n.given.Get("metadata"); own.IsObject() {
@@ -252,8 +254,8 @@ func stringResult(s *string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: *s}
 }
 
-// objectOf is the first of the values that is there and not null, if it is an object: a schema of another kind (true)
-// is fatal to clients.
+// objectOf is the first of the values that is there and not null, if it is an object: a schema of
+// another kind (true) is fatal to clients.
 func objectOf(values ...gjson.Result) string {
 	for _, v := range values {
 		if v.Exists() && v.Type != gjson.Null {
@@ -276,8 +278,9 @@ func (f *finder) byID(id string) int {
 	return slices.IndexFunc(f.calls, func(c agui.Call) bool { return c.ID == id })
 }
 
-// take is the id of a call by name and arguments, nil if the client has seen none. A call without a result goes
-// before an answered one, and one of the last message before an older one: that is what a middleware reviews.
+// take is the id of a call by name and arguments, nil if the client has seen none. A call without a
+// result goes before an answered one, and one of the last message before an older one: that is what
+// a middleware reviews.
 func (f *finder) take(name string, args json.RawMessage) *string {
 	best, bestRank := -1, -1
 	for i, c := range f.calls {

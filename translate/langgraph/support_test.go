@@ -80,7 +80,8 @@ func (p played) types() string {
 	return strings.Join(list, " ")
 }
 
-// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends without one.
+// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends
+// without one.
 func play(run translate.Run, l *log, stream ...string) played {
 	var p played
 	end := translate.End{}
@@ -114,7 +115,8 @@ func newDialect(t testing.TB, o Options) *Dialect {
 	return d
 }
 
-// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1, ~r2...
+// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1,
+// ~r2...
 func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, d, stream...)
@@ -166,7 +168,8 @@ func parse(t testing.TB, body string) agui.RunInput {
 	return in
 }
 
-// admitted is what proxy does between Answers and Begin, without schemas: each interrupt answered once, in order.
+// admitted is what proxy does between Answers and Begin, without schemas: each interrupt answered
+// once, in order.
 func admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	var ordered []agui.Answer
 	for _, a := range answers {
@@ -265,7 +268,8 @@ func withOutcome(interrupts ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(interrupts, ",") + `]}}`
 }
 
-// adapters is an interrupt of the outcome as Python's adapter writes it, nulls included (RAN 0.0.43).
+// adapters is an interrupt of the outcome as Python's adapter writes it, nulls included (RAN
+// 0.0.43).
 func adapters(id, raw, more string) string {
 	return `{"id":"` + id + `","reason":"langgraph:interrupt"` + more + `,"metadata":{"langgraph":{"raw":` + raw + `,"ns":null,"resumable":null,"when":null}}}`
 }

@@ -22,9 +22,10 @@ const (
 	maxAsked = 64      // questions of one task, one after the other
 )
 
-// A trail is what a stream shows of the graph's tasks: its steps, and with RAW events the checkpoint namespace of each task
-// that began and the tools that were called in it. A task keeps its namespace when it is resumed and has another one in every
-// new run, for it is made of the checkpoint's id (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
+// A trail is what a stream shows of the graph's tasks: its steps, and with RAW events the
+// checkpoint namespace of each task that began and the tools that were called in it. A task keeps
+// its namespace when it is resumed and has another one in every new run, for it is made of the
+// checkpoint's id (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
 type trail struct {
 	first, last []byte   // steps
 	tasks       []string // namespaces, in the order in which the tasks began
@@ -129,9 +130,11 @@ func (t *trail) end(run string, gaveResult bool) {
 	}
 }
 
-// tangled are the tasks in which several calls may ask, at once: LangGraph counts the questions of a task as they come and
-// hands it the answers in that order (langgraph issue 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18), so what was said to one call may be heard by another. In a task
-// that never had an answer a call that gave its result did not ask; after the first answer it may have.
+// tangled are the tasks in which several calls may ask, at once: LangGraph counts the questions of
+// a task as they come and hands it the answers in that order (langgraph issue 6533; RAN Python
+// 1.0.8 and 1.2.22, JavaScript 1.4.18), so what was said to one call may be heard by another. In a
+// task that never had an answer a call that gave its result did not ask; after the first answer it
+// may have.
 func (t *trail) tangled(resumed func(task string) bool) [][]toolCall {
 	var list [][]toolCall
 	for at, task := range t.tasks {
@@ -148,9 +151,9 @@ func (t *trail) tangled(resumed func(task string) bool) [][]toolCall {
 	return list
 }
 
-// tangle marks the questions that were asked in tangled tasks. A task is found by the id of its question. Where no question
-// has the id of a tangled task, each one that is of no other task that was seen may be its: a tool that runs a graph asks
-// under the namespace of that graph.
+// tangle marks the questions that were asked in tangled tasks. A task is found by the id of its
+// question. Where no question has the id of a tangled task, each one that is of no other task that
+// was seen may be its: a tool that runs a graph asks under the namespace of that graph.
 func (run *run) tangle(natives []native) {
 	switch {
 	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n native) bool { return n.Way == byBareScalar }):
@@ -173,8 +176,9 @@ func (run *run) tangle(natives []native) {
 	}
 }
 
-// reemitted marks what a run asks that only asks again, and of which nothing is known here: nobody saw the tasks. More calls
-// wait for their results than questions are open, and the questions are no review of calls.
+// reemitted marks what a run asks that only asks again, and of which nothing is known here: nobody
+// saw the tasks. More calls wait for their results than questions are open, and the questions are
+// no review of calls.
 func (run *run) reemitted(natives []native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
@@ -183,8 +187,8 @@ func (run *run) reemitted(natives []native) {
 	}
 }
 
-// blind says whether a run that shows no RAW events asks what may be asked by one of several calls; or by a node that asks
-// about all of them, which looks the same.
+// blind says whether a run that shows no RAW events asks what may be asked by one of several calls;
+// or by a node that asks about all of them, which looks the same.
 func (run *run) blind(natives []native) bool {
 	return len(run.trail.tasks) == 0 && !run.trail.full && run.steps > 0 && run.fewerThanCalls(natives)
 }
@@ -252,8 +256,9 @@ func besides(calls []toolCall) []byte {
 	return append(list, ']')
 }
 
-// ids are those that questions of the tasks can have, with the place of the task. Up to langgraph 1.1 all questions of a task
-// have the first one's; in 1.2 the next ones count the answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
+// ids are those that questions of the tasks can have, with the place of the task. Up to langgraph
+// 1.1 all questions of a task have the first one's; in 1.2 the next ones count the answers
+// (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
 func (t *trail) ids() map[string]int {
 	ids := make(map[string]int, len(t.tasks)*maxAsked)
 	for at, task := range t.tasks {

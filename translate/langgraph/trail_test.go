@@ -151,7 +151,8 @@ func TestAskedAgainBesideCalls(t *testing.T) {
 	}
 }
 
-// Without RAW events nobody can tell two tools of one ToolNode from a node that asks about one of two calls.
+// Without RAW events nobody can tell two tools of one ToolNode from a node that asks about one of
+// two calls.
 func TestBlindIsWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
@@ -178,7 +179,8 @@ func TestBlindIsWarnedOf(t *testing.T) {
 	}
 }
 
-// What a resumed run shows of the answer: that the task which asked goes on, that the graph began anew, or neither.
+// What a resumed run shows of the answer: that the task which asked goes on, that the graph began
+// anew, or neither.
 func TestWhatBecameOfTheAnswer(t *testing.T) {
 	task := func(ns string) string { return rawOfTask("on_chain_start", ns, "n", "ask") }
 	mine, fresh := task(taskN), task("ask:31a299d7-e36e-66b6-b95b-2dc1e87e9783")
@@ -233,7 +235,8 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 
 func textStart(id string) string { return `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `"}` }
 
-// A person's words on which the backend only asked again count as new with the answer, unless its snapshot has them.
+// A person's words on which the backend only asked again count as new with the answer, unless its
+// snapshot has them.
 func TestWordsThatWereNotTaken(t *testing.T) {
 	d := newDialect(t, Options{})
 	plain := func(messages string, stream ...string) translate.Result {

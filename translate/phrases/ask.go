@@ -13,7 +13,8 @@ import (
 // maxMessage bounds the message of the interrupt: the text stands in the conversation too.
 const maxMessage = 4 << 10
 
-// plainEnd says whether the event ends a run that has nothing left to do: no outcome, or success without open calls.
+// plainEnd says whether the event ends a run that has nothing left to do: no outcome, or success
+// without open calls.
 func plainEnd(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
@@ -34,8 +35,8 @@ type asking struct {
 	at               int // of the phrase
 }
 
-// lastText is the last text of the assistant behind the last message of the user, if it asks; nil if it does not, or if the
-// messages are not all known.
+// lastText is the last text of the assistant behind the last message of the user, if it asks; nil
+// if it does not, or if the messages are not all known.
 func (d *Dialect) lastText(t agui.Transcript) *asking {
 	if t == nil {
 		return nil
@@ -72,7 +73,8 @@ func (a *asking) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }
 
-// bounded is the text; of a long one its end, where the question stands, or what begins with the phrase.
+// bounded is the text; of a long one its end, where the question stands, or what begins with the
+// phrase.
 func (a *asking) bounded() string {
 	if len(a.text) <= maxMessage {
 		return a.text

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// FuzzAnswers: whatever a client sends to an open question, nothing panics, what goes out is JSON with one answer, and that
-// is a no where there is no yes in what the client sent.
+// FuzzAnswers: whatever a client sends to an open question, nothing panics, what goes out is JSON
+// with one answer, and that is a no where there is no yes in what the client sent.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{"", resume("true"), resume("false"), resume(""), resume(`{"approved":false,"APPROVED":true}`), `"forwardedProps":{"command":{"resume":true}}`, `"resume":[]`, `"resume":{"interruptId":"a1"}`} {
 		f.Add(asks+","+asked, more)

@@ -9,8 +9,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// history is the conversation as the backend gets it: each answer in its place, and no yes whose run failed or is in doubt.
-// To a backend that has no other memory than this, such a yes is one that it has not followed yet.
+// history is the conversation as the backend gets it: each answer in its place, and no yes whose
+// run failed or is in doubt. To a backend that has no other memory than this, such a yes is one
+// that it has not followed yet.
 func (d *Dialect) history(list []agui.Message, ended []agui.Pause) (_ []agui.Message, changed bool) {
 	failed := map[string]bool{}
 	for _, p := range ended {
@@ -31,21 +32,23 @@ func (d *Dialect) approves(m agui.Message) bool {
 	return isAnswer(m) && gjson.GetBytes(m.JSON, "content").Str != d.no
 }
 
-// endsInYes says whether nothing was said behind a yes. A run of that history (the reply made anew, a client that tries
-// again) would have the backend follow it once more.
+// endsInYes says whether nothing was said behind a yes. A run of that history (the reply made anew,
+// a client that tries again) would have the backend follow it once more.
 func (d *Dialect) endsInYes(list []agui.Message) bool {
 	for _, m := range slices.Backward(list) {
 		switch m.Role {
 		case "user", "assistant", "tool":
-			// Clients have ids that begin so of their own; ours have what was minted behind them, or hold the words.
+			// Clients have ids that begin so of their own; ours have what was minted behind them,
+			// or hold the words.
 			return d.approves(m) && (strings.Contains(m.ID, "~") || gjson.GetBytes(m.JSON, "content").Str == d.yes)
 		}
 	}
 	return false
 }
 
-// order is the messages with each answer right behind its question. Clients add what a snapshot brings at the end of what
-// they have, so behind messages that were sent beside the answer: a model would take a yes for theirs.
+// order is the messages with each answer right behind its question. Clients add what a snapshot
+// brings at the end of what they have, so behind messages that were sent beside the answer: a model
+// would take a yes for theirs.
 func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 	if !slices.ContainsFunc(list, isAnswer) {
 		return list, false // nearly always
@@ -107,7 +110,8 @@ func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	return at, ok
 }
 
-// belongs says whether a message behind a question is of the same run: a result of a call that the question's message has.
+// belongs says whether a message behind a question is of the same run: a result of a call that the
+// question's message has.
 func belongs(m agui.Message) bool {
 	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
 }

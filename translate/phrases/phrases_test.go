@@ -195,8 +195,8 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	}
 }
 
-// A "yes" that was typed while the question was open, and refused, comes beside every answer from then on. The backend must
-// have replied to the answer before it reads it.
+// A "yes" that was typed while the question was open, and refused, comes beside every answer from
+// then on. The backend must have replied to the answer before it reads it.
 func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 	typed, reply := say("u2", "user", "yes"), say("a2", "assistant", "I left it.")
 	instruction := say("s2", "system", "Be brief.")

@@ -21,7 +21,8 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, err
 }
 
-// answerPrefix begins the id of a message that answers; the interrupt's id follows, which begins with the question's.
+// answerPrefix begins the id of a message that answers; the interrupt's id follows, which begins
+// with the question's.
 const answerPrefix = "confirm-"
 
 // message is what an answer becomes. A yes is one that nobody can read as anything else.
@@ -43,7 +44,8 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// said says whether a message is somebody's words or a tool's, and no instruction: those stand wherever they stand.
+// said says whether a message is somebody's words or a tool's, and no instruction: those stand
+// wherever they stand.
 func said(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
 
 // behind is the conversation with the answer.

@@ -38,7 +38,8 @@ func (run *run) Passes(t agui.Type) bool {
 	return t != agui.RunStarted || run.answer == nil || run.told
 }
 
-// snapshot is the client's history with the answer in it, if all of it is known: what a snapshot leaves out, a client forgets.
+// snapshot is the client's history with the answer in it, if all of it is known: what a snapshot
+// leaves out, a client forgets.
 func (run *run) snapshot() (agui.Event, bool) {
 	if run.r.Show == translate.ShowNative {
 		return agui.Event{}, false
@@ -61,7 +62,8 @@ func (run *run) snapshot() (agui.Event, bool) {
 	}{agui.MessagesSnapshot, agui.MessageList(list)})), true
 }
 
-// End implements translate.Run. A client that is shown the backend's own form answers a question in words.
+// End implements translate.Run. A client that is shown the backend's own form answers a question in
+// words.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
@@ -82,7 +84,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// waits says whether a call of this run has no result: the client's to answer, or the run is not at its end.
+// waits says whether a call of this run has no result: the client's to answer, or the run is not at
+// its end.
 func (run *run) waits(before map[string]bool) bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return !c.Answered && !before[c.ID] })
 }
@@ -109,7 +112,8 @@ func (run *run) ended(res translate.Result) translate.Result {
 	return res
 }
 
-// left says of what was said beside the answer that it was not taken. It is in the history of the next run.
+// left says of what was said beside the answer that it was not taken. It is in the history of the
+// next run.
 func (run *run) left(res translate.Result) translate.Result {
 	if run.saidBeside() {
 		finish := res.Finish.Clone()

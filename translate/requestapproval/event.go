@@ -7,7 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A said is what an event of a call says, as JSON text that lives in the event; "" for what it does not say.
+// A said is what an event of a call says, as JSON text that lives in the event; "" for what it does
+// not say.
 type said struct {
 	id, name, parent, delta string
 	nameAt, deltaAt         int  // where they stand
@@ -15,7 +16,8 @@ type said struct {
 	valid                   bool // it may be acted on
 }
 
-// read reads an event of a call. Of one that may not be acted on, it says which call it looks to be of.
+// read reads an event of a call. Of one that may not be acted on, it says which call it looks to be
+// of.
 func read(ev agui.Event) (s said) {
 	m := agui.MembersOf(ev.JSON)
 	types, size := 0, len("{")
@@ -52,7 +54,8 @@ func read(ev agui.Event) (s said) {
 	return s
 }
 
-// first sets what is not set yet, and says whether it was not: of two equal keys the first one counts.
+// first sets what is not set yet, and says whether it was not: of two equal keys the first one
+// counts.
 func first(to *string, value string) bool {
 	if *to != "" {
 		return false
@@ -80,8 +83,8 @@ func newFrame(c *call, ev agui.Event, s said) frame {
 	return f
 }
 
-// appendRenamed appends the event with another name or other arguments, unless they are nil, without nulls and rawEvent. Of all
-// other members every byte stays.
+// appendRenamed appends the event with another name or other arguments, unless they are nil,
+// without nulls and rawEvent. Of all other members every byte stays.
 func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
 	json := f.ev.JSON
 	text := cmp.Or(name, args)

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// What this backend makes of a history decides what it runs, so it is read here as widely as any of its versions might:
-// keys in any spelling, and of two equal ones both.
+// What this backend makes of a history decides what it runs, so it is read here as widely as any of
+// its versions might: keys in any spelling, and of two equal ones both.
 
 // A history is the messages of a request, looked over once.
 type history struct {
@@ -75,8 +75,9 @@ func (h *history) answers(m gjson.Result) bool {
 	})
 }
 
-// cleaned is the history as the backend may have it: without a pair of a request and its answer, and without those of its
-// calls without a result of which goes says so. A pair of which the result is there becomes the exchange that it was.
+// cleaned is the history as the backend may have it: without a pair of a request and its answer,
+// and without those of its calls without a result of which goes says so. A pair of which the result
+// is there becomes the exchange that it was.
 func cleaned(list []agui.Message, declares func(string) bool, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list, declares)
 	renamed := map[string]bool{}
@@ -100,8 +101,9 @@ func cleaned(list []agui.Message, declares func(string) bool, goes func(kit.Dang
 	return left.Messages, changed || len(left.Raw) > len("{}")
 }
 
-// leftOver says of a call without a result whether it stays one: a call of a declared tool is the client's to answer; of
-// the others, those of an ended pause are, and those that the conversation has left behind.
+// leftOver says of a call without a result whether it stays one: a call of a declared tool is the
+// client's to answer; of the others, those of an ended pause are, and those that the conversation
+// has left behind.
 func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
@@ -112,7 +114,8 @@ func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
-// told is a history as a client is told it: with the functions' calls for the synthetic ones, and without their answers.
+// told is a history as a client is told it: with the functions' calls for the synthetic ones, and
+// without their answers.
 func told(list []agui.Message, declares func(string) bool) []agui.Message {
 	h := look(list, declares)
 	var out []agui.Message
@@ -140,7 +143,8 @@ func told(list []agui.Message, declares func(string) bool) []agui.Message {
 	return out
 }
 
-// exchange is the function's own call in place of a synthetic one; nil if its result is not there, or its call is.
+// exchange is the function's own call in place of a synthetic one; nil if its result is not there,
+// or its call is.
 func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.RawMessage {
 	if len(ids) != 1 || a.function == "" || !h.results[ids[0]] || h.real[ids[0]] || renamed[ids[0]] {
 		return nil
@@ -170,8 +174,8 @@ func without(list []agui.Message, calls map[string]bool) []agui.Message {
 	return out
 }
 
-// withCalls is the message with what edit makes of each of its calls (nil: none). A message in which nothing changes keeps
-// its bytes; false if nothing is left of it.
+// withCalls is the message with what edit makes of each of its calls (nil: none). A message in
+// which nothing changes keeps its bytes; false if nothing is left of it.
 func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
 	all := kit.Calls(gjson.ParseBytes(m.JSON))
 	var left []json.RawMessage

@@ -6,12 +6,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumeBody is the request that carries the answers: the history without the open calls, and behind it the pairs.
+// resumeBody is the request that carries the answers: the history without the open calls, and
+// behind it the pairs.
 //
-// Each request has a message of its own, with its answer behind it: of two requests in one message the wrapper of Agent
-// Framework's sample makes two messages with both, and the function-invoking client throws at the repetition (the hosts
-// merge neighbouring messages with calls, so the answer stands between). All have one id, for that client rebuilds one
-// message of calls for each id, and model providers want all calls of a turn in one, before their results.
+// Each request has a message of its own, with its answer behind it: of two requests in one message
+// the wrapper of Agent Framework's sample makes two messages with both, and the function-invoking
+// client throws at the repetition (the hosts merge neighbouring messages with calls, so the answer
+// stands between). All have one id, for that client rebuilds one message of calls for each id, and
+// model providers want all calls of a turn in one, before their results.
 func resumeBody(r *translate.Request, asked []kept) ([]byte, error) {
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
@@ -39,10 +41,11 @@ func callsAsked(asked []kept) map[string]bool {
 	return open
 }
 
-// takesNew says whether the new messages beside the answers go with them. The function-invoking client puts the rebuilt
-// call and its result behind everything up to Microsoft.Extensions.AI 10.8.3, which no sample has reached: what a person
-// says about a call would stand before it. So they go in a run of their own, but for the backend's own client, whose
-// history is not known well enough to be written by others.
+// takesNew says whether the new messages beside the answers go with them. The function-invoking
+// client puts the rebuilt call and its result behind everything up to Microsoft.Extensions.AI
+// 10.8.3, which no sample has reached: what a person says about a call would stand before it. So
+// they go in a run of their own, but for the backend's own client, whose history is not known well
+// enough to be written by others.
 func takesNew(r *translate.Request) bool { return r.Show == translate.ShowNative }
 
 // pair is the request and its answer.
@@ -68,8 +71,8 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 	return []agui.Message{agui.ParseMessage(request), agui.ParseMessage(answer)}
 }
 
-// before are the messages before the answers: the client's without the new ones, or the record's where the client sends
-// fewer (messages: [] is legal).
+// before are the messages before the answers: the client's without the new ones, or the record's
+// where the client sends fewer (messages: [] is legal).
 func before(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {

@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume; and command.resume of clients that know the CUSTOM form
-// only and were shown the event that Holdpoint makes.
+// Answers implements translate.Dialect: the entries of resume; and command.resume of clients that
+// know the CUSTOM form only and were shown the event that Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	answers, err := given(in, p)
 	for n, a := range answers {
@@ -46,8 +46,8 @@ func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error)
 	return kit.OneSet(kit.Entries(in), []agui.Answer{a})
 }
 
-// mastraInterrupt is the interrupt that an echoed announcement of Mastra's belongs to: the outcome beside it has the id
-// <runId>::<toolCallId> (integrations/mastra).
+// mastraInterrupt is the interrupt that an echoed announcement of Mastra's belongs to: the outcome
+// beside it has the id <runId>::<toolCallId> (integrations/mastra).
 func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 	if kit.EchoOf(in) != kit.Mastra {
 		return nil

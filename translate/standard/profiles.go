@@ -13,11 +13,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A profile is what is known of one backend's questions that they do not say themselves. All backends of this dialect read the
-// same resume array, but some take more for a yes than a yes, and not all of them look at a message beside the answers.
+// A profile is what is known of one backend's questions that they do not say themselves. All
+// backends of this dialect read the same resume array, but some take more for a yes than a yes, and
+// not all of them look at a message beside the answers.
 type profile struct {
-	// An interrupt of the kind has this reason; this key in its metadata, where the reason could be anybody's; and as its
-	// id the id of its call behind this prefix. An empty string asks for nothing.
+	// An interrupt of the kind has this reason; this key in its metadata, where the reason could be
+	// anybody's; and as its id the id of its call behind this prefix. An empty string asks for
+	// nothing.
 	reason, metadata, prefix string
 
 	schema   string    // the responseSchema that is published where the backend gives none; "" is none
@@ -25,25 +27,30 @@ type profile struct {
 	given    bool      // a payload that is absent, null or blank is refused
 	// falseIs is what a payload of false says, "" where it is a payload like others.
 	falseIs agui.Status
-	// unsaid: the backend has no word for cancelled that it does not take for a yes. Nothing is sent then.
+	// unsaid: the backend has no word for cancelled that it does not take for a yes. Nothing is
+	// sent then.
 	unsaid bool
-	// ownID is where in the metadata its id stands too, for a backend whose ids are what a client chose.
+	// ownID is where in the metadata its id stands too, for a backend whose ids are what a client
+	// chose.
 	ownID  string
 	beside travel
 }
 
-// A decision is an object with a yes or a no under key. Clients may use the other words for it, or a bare boolean.
+// A decision is an object with a yes or a no under key. Clients may use the other words for it, or
+// a bare boolean.
 type decision struct {
 	key     string
 	also    []string
 	payload bool // a member "payload" of any form may stand beside it
 }
 
-// A travel says which of the messages that came beside the answers go with them. The others go in an exchange of their own.
+// A travel says which of the messages that came beside the answers go with them. The others go in
+// an exchange of their own.
 type travel int
 
-// withResults: the results of the client's own tools, for which the backend may wait as well. onlyResults: these, and of all that the
-// paused run did not know nothing else, be it a person's word or not. withNone: none. withAll: all.
+// withResults: the results of the client's own tools, for which the backend may wait as well.
+// onlyResults: these, and of all that the paused run did not know nothing else, be it a person's
+// word or not. withNone: none. withAll: all.
 const (
 	withResults travel = iota
 	onlyResults
@@ -51,37 +58,43 @@ const (
 	withAll
 )
 
-// profiles are in the order in which an interrupt is held against them. All that is said here was seen on running backends, but
-// for what READ is said of.
+// profiles are in the order in which an interrupt is held against them. All that is said here was
+// seen on running backends, but for what READ is said of.
 var profiles = []profile{
-	// Google ADK, ag-ui-adk 0.11.0 with emit_interrupt_outcome, a tool that wants a confirmation. It publishes no schema, reads
-	// {"confirmed":b[,"payload":..]}, b and {"approved":b}, and takes everything else for a yes: "no", {"accepted":false},
-	// nothing at all. Another key beside confirmed fails, and the question is gone (adk_agent.py _resume_entry_content).
-	// cancelled is {"confirmed":false}. It looks at the last new message only: one that stands behind the answer loses it.
+	// Google ADK, ag-ui-adk 0.11.0 with emit_interrupt_outcome, a tool that wants a confirmation.
+	// It publishes no schema, reads {"confirmed":b[,"payload":..]}, b and {"approved":b}, and takes
+	// everything else for a yes: "no", {"accepted":false}, nothing at all. Another key beside
+	// confirmed fails, and the question is gone (adk_agent.py _resume_entry_content). cancelled is
+	// {"confirmed":false}. It looks at the last new message only: one that stands behind the answer
+	// loses it.
 	{
 		reason: "confirmation", metadata: "adk",
 		schema:   `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
 		decision: &decision{key: "confirmed", also: []string{"approved"}, payload: true},
 		beside:   onlyResults,
 	},
-	// The same package, a predicted state (PredictStateMapping). It reads a boolean under accepted, approved or confirmed, in this
-	// order, and some words; nothing at all, a number and a list are a yes. cancelled is {"accepted":false}. Any other text it
-	// hands to the model as what the person said, which is neither.
+	// The same package, a predicted state (PredictStateMapping). It reads a boolean under accepted,
+	// approved or confirmed, in this order, and some words; nothing at all, a number and a list are
+	// a yes. cancelled is {"accepted":false}. Any other text it hands to the model as what the
+	// person said, which is neither.
 	{
 		reason: "confirm_changes", metadata: "predict_state",
 		schema:   `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`,
 		decision: &decision{key: "accepted", also: []string{"approved", "confirmed"}},
 		beside:   onlyResults,
 	},
-	// CrewAI, ag-ui-crewai 1.0.0. It takes cancelled, and a payload that is null or blank, for the default of the question, and
-	// if that has none for its first option (_hitl.py feedback_from_resume), which the stream does not tell. The flow begins anew
-	// with the next run, and asks again.
+	// CrewAI, ag-ui-crewai 1.0.0. It takes cancelled, and a payload that is null or blank, for the
+	// default of the question, and if that has none for its first option (_hitl.py
+	// feedback_from_resume), which the stream does not tell. The flow begins anew with the next
+	// run, and asks again.
 	{reason: "crewai:human_feedback", given: true, unsaid: true, ownID: "crewai.flowId", beside: withNone},
-	// Mastra, @ag-ui/mastra 1.1.2. resolved without a payload is an ordinary run beside the suspended one, which asks once more.
-	// false is Mastra's own word for cancelled, and the tool never hears it (mastra.ts run).
+	// Mastra, @ag-ui/mastra 1.1.2. resolved without a payload is an ordinary run beside the
+	// suspended one, which asks once more. false is Mastra's own word for cancelled, and the tool
+	// never hears it (mastra.ts run).
 	{reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, beside: withNone},
-	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps: the message is in the turn that the
-	// answer goes on with, and a second turn would only cost a second call of the model.
+	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps: the
+	// message is in the turn that the answer goes on with, and a second turn would only cost a
+	// second call of the model.
 	{reason: "tool_call", prefix: "int-", beside: withAll},
 }
 
@@ -107,8 +120,8 @@ func profileOf(native string, object gjson.Result) profile {
 	return unknown
 }
 
-// isMinted says whether another Holdpoint stands behind this one, which knows what its backend can be told. Its ids are the
-// backend's and a random part behind a tilde.
+// isMinted says whether another Holdpoint stands behind this one, which knows what its backend can
+// be told. Its ids are the backend's and a random part behind a tilde.
 func (p profile) isMinted(native string, object gjson.Result) bool {
 	at := strings.LastIndexByte(native, '~')
 	if at < 0 || at == len(native)-1 {
@@ -196,11 +209,13 @@ func blank(payload json.RawMessage) bool {
 	}) == ""
 }
 
-// behind are the messages of a resume that do not go with the answers, and those of the new ones that go in an exchange of their own.
+// behind are the messages of a resume that do not go with the answers, and those of the new ones
+// that go in an exchange of their own.
 func behind(r *translate.Request) (cut, later []agui.Message) {
 	how := withAll
 	for n := range r.Pause.Interrupts {
-		// Where several are asked, the narrowest decides; as far as is known they are all of one backend.
+		// Where several are asked, the narrowest decides; as far as is known they are all of one
+		// backend.
 		if beside := profileOfInterrupt(&r.Pause.Interrupts[n]).beside; how == withAll || beside == onlyResults {
 			how = beside
 		}

@@ -367,7 +367,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever a backend streams, nothing panics and no interrupt is without reason or has a null.
+// FuzzEvents: whatever a backend streams, nothing panics and no interrupt is without reason or has
+// a null.
 func FuzzEvents(f *testing.F) {
 	f.Add(started + "\n" + text + "\n" + outcome(`{"id":"a","reason":null,"message":null,"responseSchema":`+schema+`}`, `{"id":"b"}`))
 	f.Add(finished)
@@ -400,8 +401,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzAnswers: whatever a client sends, nothing panics, what goes out is JSON, and a cancelled or a denied answer goes
-// out as one.
+// FuzzAnswers: whatever a client sends, nothing panics, what goes out is JSON, and a cancelled or a
+// denied answer goes out as one.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, array(entry("a~r1", `{"approved":true}`), entry("b~r2", ``)), array(entry("b~r2", `false`), entry("a~r1", `{"approved":false}`)),

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: those that any client may give. A string, and a bare true or false, are forms of their
-// own that the schema {approved} cannot say; Begin judges them.
+// Answers implements translate.Dialect: those that any client may give. A string, and a bare true
+// or false, are forms of their own that the schema {approved} cannot say; Begin judges them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -37,7 +37,8 @@ func privateOf(i agui.Interrupt) private {
 
 func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 
-// responses is the prompt of a resume: [{"interruptResponse":{"interruptId":..,"response":..}},..], all answers in one list.
+// responses is the prompt of a resume: [{"interruptResponse":{"interruptId":..,"response":..}},..],
+// all answers in one list.
 func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return nil, kit.Unreadable()

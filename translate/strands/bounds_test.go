@@ -34,8 +34,9 @@ func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
 }
 
-// What a run keeps of a stream is bounded, by no size of a frame: neither do a short id keep the frame that it stands in, nor
-// what comes later to a question that is known, nor the name of a node.
+// What a run keeps of a stream is bounded, by no size of a frame: neither do a short id keep the
+// frame that it stands in, nor what comes later to a question that is known, nor the name of a
+// node.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	pad := strings.Repeat("x", 1<<20)
 	for name, frame := range map[string]func(n int) string{

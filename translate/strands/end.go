@@ -37,17 +37,19 @@ func (f *failure) event(forced bool) agui.Event {
 
 // What backends say in an error, as far as it decides something.
 const (
-	// Python, to a prompt that is no list while it waits: "prompt_type=<class 'str'> | must resume from interrupt with list of ..."
+	// Python, to a prompt that is no list while it waits: "prompt_type=<class 'str'> | must resume
+	// from interrupt with list of ..."
 	saysWaiting = "must resume from interrupt"
 	// TypeScript, the same. It cannot be asked for what.
 	saysWaitingTS = "Agent is in an interrupted state"
 )
 
-// busy are the errors of a second call while the first one runs, in Python and in TypeScript. Nothing was done then.
+// busy are the errors of a second call while the first one runs, in Python and in TypeScript.
+// Nothing was done then.
 var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
 
-// saysLost are what they say to an answer that they do not wait for: Python up to 1.40, newer Python, an unknown id, and that in
-// a graph of TypeScript.
+// saysLost are what they say to an answer that they do not wait for: Python up to 1.40, newer
+// Python, an unknown id, and that in a graph of TypeScript.
 var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", "no interrupt found", "no node found with matching interrupt"}
 
 func lost(text string) bool {
@@ -69,7 +71,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.questions.over:
 		return refuse(strandsapi.CodeInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil
 	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
-		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62): the agent waits all the same.
+		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62):
+		// the agent waits all the same.
 		return run.paused(), nil
 	case run.stop == interrupted && run.body:
 		return run.lostInBody(), nil
@@ -88,7 +91,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return run.finished(), nil
 }
 
-// lostInBody is the result of an answer that is one JSON text and does not say what the agent asks. Two lines make a stream of it.
+// lostInBody is the result of an answer that is one JSON text and does not say what the agent asks.
+// Two lines make a stream of it.
 func (run *run) lostInBody() translate.Result {
 	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
 	if run.camel {
@@ -124,7 +128,8 @@ func (run *run) finish(members ...string) agui.Event {
 	return finish
 }
 
-// untouched is the fate of answers that the agent did not look at; of a run without answers there is none.
+// untouched is the fate of answers that the agent did not look at; of a run without answers there
+// is none.
 func (run *run) untouched() translate.Fate {
 	if run.resumed == nil {
 		return translate.Finished
@@ -132,8 +137,8 @@ func (run *run) untouched() translate.Fate {
 	return translate.Untouched
 }
 
-// idle says whether nothing was done: no agent began, nothing was said, called or carried out. What refuses a prompt does so
-// before all that.
+// idle says whether nothing was done: no agent began, nothing was said, called or carried out. What
+// refuses a prompt does so before all that.
 func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
 
 // ended is the result of a run that an error frame ended.
@@ -141,7 +146,8 @@ func (run *run) ended(e translate.End) translate.Result {
 	text := run.failed.text
 	switch {
 	case !run.idle() && run.taken == nil && !strings.Contains(text, saysWaitingTS):
-		// An agent in the midst of its work may fail with the same words, a node of a graph for one: what was sent has been taken.
+		// An agent in the midst of its work may fail with the same words, a node of a graph for
+		// one: what was sent has been taken.
 		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && lost(text):
 		return translate.Result{Fate: translate.Lost}
@@ -163,12 +169,14 @@ func (run *run) ended(e translate.End) translate.Result {
 	return translate.Result{Finish: e.Event}
 }
 
-// stuck is the result of an agent that waits and was not asked with an empty list, since a resume failed, and does not take null.
+// stuck is the result of an agent that waits and was not asked with an empty list, since a resume
+// failed, and does not take null.
 func stuck(why string) translate.Result {
 	return refuse(strandsapi.CodeInterruptLost, "the agent still waits for the answers of a run that failed, and does not take them back (%s): go on in another thread, or begin its session anew", agui.Cut(why))
 }
 
-// status is the result of an answer that is none of the agent's. It goes to the client as it is, unless it decides something.
+// status is the result of an answer that is none of the agent's. It goes to the client as it is,
+// unless it decides something.
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
 	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats what it does not take, so that the words may be the client's
@@ -188,9 +196,10 @@ func (run *run) status(e translate.End) translate.Result {
 	return translate.Result{}
 }
 
-// askWhat is the way on where the agent waits for an answer that nothing here knows of: Python raises its questions again when
-// it is given an empty list, and does nothing else. It would act on answers that it has kept of a resume which failed, though:
-// after one it is given null for each of them, which it takes for no answer yet (RAN 1.40 and 1.62).
+// askWhat is the way on where the agent waits for an answer that nothing here knows of: Python
+// raises its questions again when it is given an empty list, and does nothing else. It would act on
+// answers that it has kept of a resume which failed, though: after one it is given null for each of
+// them, which it takes for no answer yet (RAN 1.40 and 1.62).
 func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
 		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and does not say to what")
@@ -272,8 +281,8 @@ func (run *run) unended() translate.Result {
 	return refuse(agui.UpstreamEOF, "the backend's stream ended without the agent's result")
 }
 
-// goOn sends what is still to be sent: the messages beside the answers; the prompt that was refused while the agent waited, if it
-// does no more.
+// goOn sends what is still to be sent: the messages beside the answers; the prompt that was refused
+// while the agent waited, if it does no more.
 func (run *run) goOn(res *translate.Result) {
 	switch {
 	case run.refused != nil:
@@ -299,8 +308,9 @@ func (run *run) goOn(res *translate.Result) {
 
 func quotedBytes(s string) []byte { return agui.MustMarshal(s) }
 
-// asksByTool says whether all that was asked came from a call, or what stands before it: then TypeScript goes on with the calls.
-// Where nothing waits it takes the answers for nothing and calls the model (RAN 1.19.0).
+// asksByTool says whether all that was asked came from a call, or what stands before it: then
+// TypeScript goes on with the calls. Where nothing waits it takes the answers for nothing and calls
+// the model (RAN 1.19.0).
 func (run *run) asksByTool() bool {
 	if run.resumed == nil {
 		return false
@@ -324,8 +334,8 @@ func (run *run) json(data []byte, emit func(agui.Event)) {
 	}
 }
 
-// answer takes {"result":...}, {"output":{"message":...}}, {"response":...}, {"message":...}, a string, or an AgentResult as
-// TypeScript writes it.
+// answer takes {"result":...}, {"output":{"message":...}}, {"response":...}, {"message":...}, a
+// string, or an AgentResult as TypeScript writes it.
 func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
 	l := run.lane("", emit)
 	run.body = true

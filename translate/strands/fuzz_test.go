@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzStream: whatever a backend sends, in whatever framing, to a plain run, a resume or one that asks what the agent waits for:
-// nothing panics, and what comes of it is in order.
+// FuzzStream: whatever a backend sends, in whatever framing, to a plain run, a resume or one that
+// asks what the agent waits for: nothing panics, and what comes of it is in order.
 func FuzzStream(f *testing.F) {
 	all := []string{began, opened, hi, closed, calls, argument, toolStop, endTurn, whole, paid, asksPay, endsWell, endsAsk, boom, waits}
 	ts := []string{tsBegan, tsModel, tsOpened, tsHi, tsClosed, tsCall, tsArgs, tsStop, tsWhole, tsTools, tsResult, fakes("c1", "c2"), tsAsk, tsPaused, tsEnded}
@@ -167,8 +167,9 @@ func checkInterrupt(t *testing.T, i agui.Interrupt) {
 	}
 }
 
-// FuzzAnswers: whatever a client answers, under whatever rule: nothing panics, what goes out is JSON with the backend's own id, a
-// no is the rule's no, and a hook that is written for a string gets one.
+// FuzzAnswers: whatever a client answers, under whatever rule: nothing panics, what goes out is
+// JSON with the backend's own id, a no is the rule's no, and a hook that is written for a string
+// gets one.
 func FuzzAnswers(f *testing.F) {
 	for _, payload := range []string{
 		`{"approved":true}`, `{"approved":false}`, `true`, `false`, `"y"`, `"n"`, `""`, `null`, `{"approved":false,"answer":"y"}`, `{"approved":false,"approved":true}`, `7`, `[true]`,

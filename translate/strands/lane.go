@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ids makes the ids of what a client run shows. They are the same for the same run, and another run has others: a client may
-// resume with the runId of the run that paused (CopilotKit does), but not with its interrupts.
+// ids makes the ids of what a client run shows. They are the same for the same run, and another run
+// has others: a client may resume with the runId of the run that paused (CopilotKit does), but not
+// with its interrupts.
 type ids struct {
 	base string
 	n    int
@@ -37,11 +38,13 @@ func (i *ids) next() string {
 	return fmt.Sprintf("%s-%d", i.base, i.n)
 }
 
-// maxCalls bounds what is kept of one message's calls, to tell those that the deltas have shown from those that they have not.
+// maxCalls bounds what is kept of one message's calls, to tell those that the deltas have shown
+// from those that they have not.
 const maxCalls = 4096
 
-// A lane is one agent's part of a stream: the agent, or a node of a graph or a swarm, whose frames may come between those of
-// another. It holds what is open there, and what of the message at hand has been shown.
+// A lane is one agent's part of a stream: the agent, or a node of a graph or a swarm, whose frames
+// may come between those of another. It holds what is open there, and what of the message at hand
+// has been shown.
 type lane struct {
 	run  *run
 	emit func(agui.Event)
@@ -174,7 +177,8 @@ func (l *lane) closeThought() {
 	}
 }
 
-// closeCall ends a call. One without arguments has {}: a model's provider takes no other for JSON when the client sends it back.
+// closeCall ends a call. One without arguments has {}: a model's provider takes no other for JSON
+// when the client sends it back.
 func (l *lane) closeCall() {
 	if l.open != "" {
 		if !l.argued {
@@ -230,7 +234,8 @@ func (l *lane) assistant(content gjson.Result) {
 	l.newMessage()
 }
 
-// isOld says whether a message of an agent that was asked what it waits for repeats calls that the client has.
+// isOld says whether a message of an agent that was asked what it waits for repeats calls that the
+// client has.
 func (run *run) isOld(content gjson.Result) bool {
 	known, old := map[string]bool{}, false
 	if run.r.Transcript != nil {
@@ -255,7 +260,8 @@ func (l *lane) results(content gjson.Result) {
 	})
 }
 
-// result shows the result of a call, once: TypeScript repeats it in two more events, Python in a graph.
+// result shows the result of a call, once: TypeScript repeats it in two more events, Python in a
+// graph.
 func (l *lane) result(result gjson.Result) {
 	id := result.Get("toolUseId")
 	if id.Type != gjson.String || id.Str == "" || l.run.answered[keyOf(id.Str)] {
@@ -269,8 +275,9 @@ func (l *lane) result(result gjson.Result) {
 	l.send(agui.CallResult, "messageId", quoted(l.run.ids.next()), "toolCallId", id.Raw, "content", quoted(resultText(result.Get("content"))), "role", `"tool"`)
 }
 
-// resultText is what a client shows of a result: its texts and its JSON, each on lines of its own. Pictures, documents and
-// videos are named; their bytes come as the repr of a Python object, if at all.
+// resultText is what a client shows of a result: its texts and its JSON, each on lines of its own.
+// Pictures, documents and videos are named; their bytes come as the repr of a Python object, if at
+// all.
 func resultText(content gjson.Result) string {
 	out := ""
 	content.ForEach(func(_, block gjson.Result) bool {
@@ -303,7 +310,8 @@ func jsonText(v gjson.Result) string {
 	return v.Raw
 }
 
-// keyOf bounds the size of a key: an id of a backend may be as long as a frame, and keep the frame that it is a part of.
+// keyOf bounds the size of a key: an id of a backend may be as long as a frame, and keep the frame
+// that it is a part of.
 func keyOf(id string) string {
 	if len(id) <= 64 {
 		return strings.Clone(id)

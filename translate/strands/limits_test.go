@@ -40,7 +40,8 @@ func TestTooManyQuestions(t *testing.T) {
 	}
 }
 
-// Names and ids without end cost no memory without end, and nothing takes more than one look at what came.
+// Names and ids without end cost no memory without end, and nothing takes more than one look at
+// what came.
 func TestHostileStreams(t *testing.T) {
 	const n = 100_000
 	many := func(s string) string {

@@ -13,8 +13,8 @@ type Options struct {
 	Body    Body    `env:"BODY" means:"nothing" envDefault:"{\"prompt\":\"$prompt\"}" doc:"JSON of a request to a Strands server. $prompt stands for the text or the list of answers. $session, $thread, $run, $state, $forwardedProps, $messages, $context and $tools can be used too"`
 	Headers Headers `env:"HEADERS" means:"nothing" envDefault:"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session" doc:"headers of such a request: Name=value;Name=value, or none. $session is a hash of the thread's id, 64 characters"`
 	Paths   Paths   `env:"PATHS" means:"nothing" doc:"paths of a Strands server that lead to an agent: globs, path;path. / always does. Without it all paths do"`
-	// Rules: the documented hook takes a string, and only one. Some projects stream frames of their own
-	// for questions, {"type":"interrupt","interrupt_id":..}.
+	// Rules: the documented hook takes a string, and only one. Some projects stream frames of their
+	// own for questions, {"type":"interrupt","interrupt_id":..}.
 	Rules     strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name how answers are handed to a Strands agent, and which schema and reason a question has. It is read at start (docs/strands.md#rules)"`
 	Reasoning bool             `env:"REASONING" envDefault:"false" doc:"show the reasoning of a Strands agent's model"`
 	Text      bool             `env:"TEXT" envDefault:"false" doc:"take plain text and bare strings of a Strands server for what the agent says. Only for agents that never ask, because such a server drops their questions"`
@@ -58,7 +58,8 @@ func (p *Paths) UnmarshalText(text []byte) error {
 		if one = strings.TrimSpace(one); one == "" {
 			continue
 		}
-		// A request's path is compared in its shortest form: a glob in another would match none, and all of them would pass.
+		// A request's path is compared in its shortest form: a glob in another would match none,
+		// and all of them would pass.
 		short := path.Clean(one)
 		if _, err := path.Match(one, ""); err != nil || !strings.HasPrefix(one, "/") || short != one && short+"/" != one {
 			return fmt.Errorf("%q is no path in its shortest form, want for example /invocations;/agents/*", one)

@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// textOf is the text of a user's message. What is no text (a picture, a document) an entrypoint cannot be given: it hands its
-// JSON to the agent, and there bytes are bytes.
+// textOf is the text of a user's message. What is no text (a picture, a document) an entrypoint
+// cannot be given: it hands its JSON to the agent, and there bytes are bytes.
 func textOf(m agui.Message) (string, *agui.RunError) {
 	content := gjson.GetBytes(m.JSON, "content")
 	var parts []string
@@ -36,8 +36,9 @@ func textOf(m agui.Message) (string, *agui.RunError) {
 	return text, nil
 }
 
-// newPrompt is what a run without answers sends: the text of the last message of the conversation, which must be a user's. The
-// agent keeps the conversation itself; an older message was sent by an older run, and would be said twice.
+// newPrompt is what a run without answers sends: the text of the last message of the conversation,
+// which must be a user's. The agent keeps the conversation itself; an older message was sent by an
+// older run, and would be said twice.
 func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.RunError) {
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		switch m := in.Messages[at]; m.Role {

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// private is what an interrupt keeps for its answer: its name, and whether the body of a tool asked, which takes what it
-// likes; a hook is written for a string.
+// private is what an interrupt keeps for its answer: its name, and whether the body of a tool
+// asked, which takes what it likes; a hook is written for a string.
 type private struct {
 	Name string `json:"name"`
 	Tool bool   `json:"tool,omitempty"`
@@ -19,9 +19,10 @@ type private struct {
 
 const toolCall = "tool_call"
 
-// callsAskedAbout are the tools that the client knows calls of, by the calls' ids. A call that is asked about and that it does
-// not know is shown first (before): an agent that is asked what it waits for does not tell it again, and a client cannot show a
-// question about a call that it has not.
+// callsAskedAbout are the tools that the client knows calls of, by the calls' ids. A call that is
+// asked about and that it does not know is shown first (before): an agent that is asked what it
+// waits for does not tell it again, and a client cannot show a question about a call that it has
+// not.
 func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event) {
 	calls = map[string]string{}
 	if run.r.Transcript != nil {
@@ -60,7 +61,8 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	return list
 }
 
-// publish is the AG-UI Interrupt for a question, without its id. calls are the calls that the client has seen, by their ids.
+// publish is the AG-UI Interrupt for a question, without its id. calls are the calls that the
+// client has seen, by their ids.
 func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string, more bool) json.RawMessage {
 	callID := id.ToolUseID
 	if q.callID != "" {

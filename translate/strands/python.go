@@ -81,7 +81,8 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	})
 }
 
-// restarted: the agent was called once more in the same stream. What it asked before, its server has answered itself.
+// restarted: the agent was called once more in the same stream. What it asked before, its server
+// has answered itself.
 func (run *run) restarted() {
 	run.whole = true
 	run.questions, run.stop, run.forced, run.held = questions{}, "", false, nil
@@ -233,8 +234,8 @@ func (run *run) result(v gjson.Result, l *lane) {
 	}
 }
 
-// missed says whether what the result repeats has not been shown: a server may send the end alone. Where the beginning was
-// seen, the message in the end may be an older one.
+// missed says whether what the result repeats has not been shown: a server may send the end alone.
+// Where the beginning was seen, the message in the end may be an older one.
 func (run *run) missed() bool { return !run.shown && !run.whole }
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
@@ -258,8 +259,8 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 	run.stopped(reason)
 }
 
-// reasonIn is why the agent stopped by a result, or by what a server writes beside one; "" if it does not say so. One that says
-// anywhere that the agent asks is taken at its word.
+// reasonIn is why the agent stopped by a result, or by what a server writes beside one; "" if it
+// does not say so. One that says anywhere that the agent asks is taken at its word.
 func reasonIn(v gjson.Result) string {
 	reason := ""
 	for _, name := range []string{"stop_reason", "stopReason", "status"} {
@@ -293,7 +294,8 @@ func reasonOf(status string) string {
 	return status
 }
 
-// lastMessage takes a result that is the agent's last message alone. A call in it was not carried out: the agent stopped at it.
+// lastMessage takes a result that is the agent's last message alone. A call in it was not carried
+// out: the agent stopped at it.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
 	if run.missed() {
 		run.message(m, l)

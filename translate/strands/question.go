@@ -27,7 +27,8 @@ type question struct {
 	again            bool // it was answered before
 }
 
-// questions are those of a run, each once: Python gives one of a node twice, and all once more at the end.
+// questions are those of a run, each once: Python gives one of a node twice, and all once more at
+// the end.
 type questions struct {
 	list []question
 	at   map[string]int  // where in list, by what is asked
@@ -48,8 +49,8 @@ func (q question) asks() string {
 	return string(h.Sum(nil))
 }
 
-// add takes a question. Two with one id are one if they ask the same; else both are asked, for one answer will be taken for
-// both (ids of batches and nodes are made of names alone).
+// add takes a question. Two with one id are one if they ask the same; else both are asked, for one
+// answer will be taken for both (ids of batches and nodes are made of names alone).
 func (qs *questions) add(q question) {
 	if qs.over {
 		return
@@ -96,7 +97,8 @@ func (q *question) own() {
 	}
 }
 
-// asksFor takes a list of interrupts: objects, or where a server serialises with default=str their reprs.
+// asksFor takes a list of interrupts: objects, or where a server serialises with default=str their
+// reprs.
 func (run *run) asksFor(use, list gjson.Result, node string) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		q, err := question{}, errNoInterrupt
@@ -113,7 +115,8 @@ func (run *run) asksFor(use, list gjson.Result, node string) {
 	})
 }
 
-// ask notes a question. The last frame repeats all of them, in a form that may say the reason in another way.
+// ask notes a question. The last frame repeats all of them, in a form that may say the reason in
+// another way.
 func (run *run) ask(q question, use gjson.Result, node string) {
 	if !use.Exists() && node == "" && run.questions.ids[q.id] {
 		return
@@ -128,7 +131,8 @@ func (run *run) ask(q question, use gjson.Result, node string) {
 	run.questions.add(q)
 }
 
-// locate takes what stands where the operator says that questions do: an object, or a list of them. false: nothing does.
+// locate takes what stands where the operator says that questions do: an object, or a list of them.
+// false: nothing does.
 func (run *run) locate(v gjson.Result, node string) bool {
 	found := false
 	for _, one := range v.Array() { // of an object that object

@@ -13,9 +13,10 @@ import (
 	"holdpoint/translate/strands/internal/pyliteral"
 )
 
-// What AgentCore cannot serialise it sends as json.dumps(str(event)): the repr of a dict as a JSON string. Most of them repeat a
-// frame that came as JSON (prepare() puts the Agent into every event with a delta), and of those only the beginning is looked
-// at. These are read, being the only carrier of what they say:
+// What AgentCore cannot serialise it sends as json.dumps(str(event)): the repr of a dict as a JSON
+// string. Most of them repeat a frame that came as JSON (prepare() puts the Agent into every event
+// with a delta), and of those only the beginning is looked at. These are read, being the only
+// carrier of what they say:
 var told = []string{
 	`{'result': `,                          // the end, nearly always
 	`{'type': 'multiagent_result'`,         // that of a graph or a swarm, always
@@ -69,7 +70,8 @@ func worthReading(s []byte) bool {
 	return false
 }
 
-// repr takes the repr of an event. What cannot be read is passed over, unless it is the end of a run that asks.
+// repr takes the repr of an event. What cannot be read is passed over, unless it is the end of a
+// run that asks.
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
 		if !run.readRepr(s, l) && run.d.text {
@@ -113,8 +115,8 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 
 var errTwice = errors.New("a name stands twice")
 
-// members are the named ones of a dict or a call. All of it is checked before any is used: only then is it known what in it is
-// code and what is somebody's text.
+// members are the named ones of a dict or a call. All of it is checked before any is used: only
+// then is it known what in it is code and what is somebody's text.
 func members(s string, names ...string) (map[string]string, error) {
 	m := map[string]string{}
 	err := pyliteral.Each(s, func(key, value string) error {
@@ -181,7 +183,8 @@ func head(arguments string) string {
 	return ""
 }
 
-// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end. reason is what its head says.
+// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end. reason is what
+// its head says.
 func (run *run) readResult(s, reason string, l *lane) {
 	args, err := members(s, "message", "interrupts", "results")
 	if err != nil || reason == "" {
@@ -213,7 +216,8 @@ func (run *run) readStr(s string) bool {
 	return err == nil || strings.HasPrefix(s, "[{'id': 'v1:")
 }
 
-// readToString takes what AgentResult.toString() of TypeScript is if it asks; false if it is something else.
+// readToString takes what AgentResult.toString() of TypeScript is if it asks; false if it is
+// something else.
 func (run *run) readToString(s string) bool {
 	if !agui.ValidJSON([]byte(s)) {
 		return false
@@ -259,7 +263,8 @@ func readInterrupts(s string) ([]question, error) {
 
 var errNoInterrupt = errors.New("no interrupt")
 
-// readInterrupt reads Interrupt(id='..', name='..', reason=.., response=None), or the same as a dict.
+// readInterrupt reads Interrupt(id='..', name='..', reason=.., response=None), or the same as a
+// dict.
 func readInterrupt(s string) (q question, err error) {
 	m, err := members(s, "id", "name", "reason")
 	if err != nil {

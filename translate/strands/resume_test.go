@@ -78,7 +78,8 @@ func TestResumeRequest(t *testing.T) {
 	}
 }
 
-// A form that the schema cannot say is marked, so that the schema does not refuse it; unless the operator wrote the schema.
+// A form that the schema cannot say is marked, so that the schema does not refuse it; unless the
+// operator wrote the schema.
 func TestOwnForms(t *testing.T) {
 	var o Options
 	d := newDialect(t, o)
@@ -221,7 +222,8 @@ func TestStatuses(t *testing.T) {
 
 const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's", "error_type": "TypeError"}`
 
-// An agent that waits though no pause is known is asked what for; what was said meanwhile it has not heard.
+// An agent that waits though no pause is known is asked what for; what was said meanwhile it has
+// not heard.
 func TestAskedWhatItWaitsFor(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := plain(t, d, stream, frames(waits))
@@ -248,7 +250,8 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// An agent may hold the answers of a resume that failed, and act on them when it is asked (RAN 1.40 and 1.62).
+// An agent may hold the answers of a resume that failed, and act on them when it is asked (RAN 1.40
+// and 1.62).
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Options{})
 	in := input(t, "")

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// maxLanes and maxSteps bound what is kept of the nodes of a graph, which a backend may name as it likes.
+// maxLanes and maxSteps bound what is kept of the nodes of a graph, which a backend may name as it
+// likes.
 const (
 	maxLanes = 256
 	maxSteps = 256
@@ -20,15 +21,18 @@ type run struct {
 	d   *Dialect
 	r   *translate.Request
 	ids *ids
-	// resumed is the pause whose answers the exchange carried, nil if it carried none. listed says that its prompt was a list.
+	// resumed is the pause whose answers the exchange carried, nil if it carried none. listed says
+	// that its prompt was a list.
 	resumed *agui.Pause
 	listed  bool
 	// prompt is what was sent as text, sent the messages that it is the text of.
 	prompt string
 	sent   []agui.Message
-	// refused is the exchange that the backend did not take since it was waiting: this one asks it what for. nil in all others.
+	// refused is the exchange that the backend did not take since it was waiting: this one asks it
+	// what for. nil in all others.
 	refused *run
-	// taken are the ids of questions that were answered before, in an exchange that failed, and are asked again by refused's.
+	// taken are the ids of questions that were answered before, in an exchange that failed, and are
+	// asked again by refused's.
 	taken map[string]bool
 	// insists says that the exchange sends what was refused once more, now that nothing is open.
 	insists bool
@@ -58,8 +62,8 @@ type run struct {
 	anew      bool            // TypeScript: the model's came before it
 }
 
-// A source is what text is taken from: many servers send it as deltas of the model and once more as {"data": ...}. The first of
-// the two that is seen is kept to.
+// A source is what text is taken from: many servers send it as deltas of the model and once more as
+// {"data": ...}. The first of the two that is seen is kept to.
 type source int
 
 const (
@@ -72,7 +76,8 @@ func newRun(d *Dialect, r *translate.Request, ids *ids) *run {
 	return &run{d: d, r: r, ids: ids, lanes: map[string]*lane{}, answered: map[string]bool{}}
 }
 
-// Framing implements translate.Decoder. The documented Express server declares no type at all and sends lines.
+// Framing implements translate.Decoder. The documented Express server declares no type at all and
+// sends lines.
 func (run *run) Framing(mediaType string) translate.Framing {
 	switch mediaType {
 	case "text/event-stream":

@@ -13,11 +13,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Body is the JSON of a request to the backend. A string in it that is one of the placeholders is replaced by what it stands
-// for, whatever type that has.
+// A Body is the JSON of a request to the backend. A string in it that is one of the placeholders is
+// replaced by what it stands for, whatever type that has.
 type Body string
 
-// placeholders are the names in a Body, and the keys of the request that they are taken from; those without are made.
+// placeholders are the names in a Body, and the keys of the request that they are taken from; those
+// without are made.
 var placeholders = map[string]string{
 	"$prompt": "", "$session": "",
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
@@ -106,7 +107,8 @@ func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage
 	return append(dst, v.Raw...)
 }
 
-// Headers are sent with every request to the backend: Name=value;Name=value, in which $session is replaced; or none.
+// Headers are sent with every request to the backend: Name=value;Name=value, in which $session is
+// replaced; or none.
 type Headers []header
 
 type header struct{ name, value string }

@@ -7,7 +7,8 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// interruptedResult is what the SDK puts in the place of the result of a call that waits. Nobody said it, so nobody is told it.
+// interruptedResult is what the SDK puts in the place of the result of a call that waits. Nobody
+// said it, so nobody is told it.
 const interruptedResult = "Tool execution interrupted"
 
 // typescript takes an event of @strands-agents/sdk:
@@ -105,7 +106,8 @@ func (run *run) waiting(content gjson.Result) {
 	})
 }
 
-// more says whether a call waits that no question is about: the SDK asks about it when the others are answered.
+// more says whether a call waits that no question is about: the SDK asks about it when the others
+// are answered.
 func (run *run) more() bool {
 	waits := len(run.held)
 	asked := map[string]bool{}

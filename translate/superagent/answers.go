@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. A bare boolean, or a boolean under the field's own name, answers a lone confirm; a
-// bare text any other lone field.
+// Answers implements translate.Dialect. A bare boolean, or a boolean under the field's own name,
+// answers a lone confirm; a bare text any other lone field.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	if err != nil {
@@ -54,8 +54,8 @@ func memberOf(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// inputOf is the input of a resume: an object with at least one member that says something, or nil where nothing may be
-// sent. Nothing at all is a yes to the server.
+// inputOf is the input of a resume: an object with at least one member that says something, or nil
+// where nothing may be sent. Nothing at all is a yes to the server.
 func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return kept.denial(), nil
@@ -98,7 +98,8 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 	return append(input, '}'), nil
 }
 
-// confirmation is the input for a lone confirm. Whatever could be read as another answer makes it none.
+// confirmation is the input for a lone confirm. Whatever could be read as another answer makes it
+// none.
 func confirmation(id string, payload gjson.Result, name string) (json.RawMessage, error) {
 	given := append(kit.Members(payload, "approved"), memberOf(payload, name)...)
 	word := ""

@@ -24,8 +24,9 @@ type frame struct {
 	at   int64        // its timestamp, Unix milliseconds
 }
 
-// readFrame sees in a frame what it is. An event stands under its type's name, or, where text is sent as bare tokens, under
-// none; a frame called message is always a token, for there a model may write what looks like an event.
+// readFrame sees in a frame what it is. An event stands under its type's name, or, where text is
+// sent as bare tokens, under none; a frame called message is always a token, for there a model may
+// write what looks like an event.
 func readFrame(p translate.Piece) frame {
 	name := string(p.Name)
 	named, bare := slices.Contains(kinds, name), name == "" || name == "message"
@@ -42,8 +43,8 @@ func readFrame(p translate.Piece) frame {
 	}
 	text := p.Data
 	if name == "message" && (len(text) == 0 || text[len(text)-1] == '\n') {
-		// The server's writer drops one newline at the end of a token, and sends no data for an empty one: an empty last line
-		// is the trace of that newline.
+		// The server's writer drops one newline at the end of a token, and sends no data for an
+		// empty one: an empty last line is the trace of that newline.
 		text = append(slices.Clone(text), '\n')
 	}
 	return frame{kind: token, text: string(text)}
@@ -69,14 +70,14 @@ func readEvent(data []byte, name string) (frame, bool) {
 // done ends a stream of tokens.
 const done = "[DONE]"
 
-// The marker of a question: as the server writes it, with a NUL; and as its documentation shows it and another hop that
-// writes JSON would.
+// The marker of a question: as the server writes it, with a NUL; and as its documentation shows it
+// and another hop that writes JSON would.
 const marker = "\x00INTERRUPT:"
 
 var written = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
 
-// readMarker says whether a token is a question, and reads it; nil if it cannot be read. A model can write the characters
-// of the written forms, so they count only before a state.
+// readMarker says whether a token is a question, and reads it; nil if it cannot be read. A model
+// can write the characters of the written forms, so they count only before a state.
 func readMarker(text string) (q *question, asks bool) {
 	if rest, ok := cutPrefix(text, marker); ok {
 		state := gjson.Result{}

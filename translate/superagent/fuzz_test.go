@@ -12,8 +12,9 @@ import (
 	"holdpoint/translate"
 )
 
-// FuzzStream: whatever the server streams, a frame on a line, nothing panics, what comes of it are events in an order that
-// no client dies of, and a question can be stored, and answered with a yes and a no and nothing else.
+// FuzzStream: whatever the server streams, a frame on a line, nothing panics, what comes of it are
+// events in an order that no client dies of, and a question can be stored, and answered with a yes
+// and a no and nothing else.
 func FuzzStream(f *testing.F) {
 	for _, s := range [][]string{
 		{"message|Hel", "message|", "message|\x00INTERRUPT:" + state, "message|[DONE]"}, {`\u0000INTERRUPT:` + stateWith(""), "[DONE]"},
@@ -128,8 +129,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, nothing empty goes out, and no yes goes out
-// that the request does not hold.
+// FuzzAnswers: whatever a client sends to whatever is asked, nothing panics, nothing empty goes
+// out, and no yes goes out that the request does not hold.
 func FuzzAnswers(f *testing.F) {
 	for _, fields := range []string{"", confirmField, confirmField + `,{"name":"city","type":"text"}`, `{"name":"approved","type":"text"}`} {
 		for _, more := range []string{

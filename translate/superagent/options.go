@@ -12,7 +12,8 @@ import (
 
 // Options of the dialect, HOLDPOINT_SUPERAGENT_*.
 type Options struct {
-	// AgentID: the server's default is an agent of its own choice, and a resume without one is refused.
+	// AgentID: the server's default is an agent of its own choice, and a resume without one is
+	// refused.
 	AgentID string `env:"AGENT_ID" means:"nothing" doc:"the agent that every run is for, as GET /api/v1/agents of the backend lists it. superagent does not start without it"`
 	Prefix  string `env:"PREFIX" means:"nothing" envDefault:"/api/v1" doc:"path before /chat/stream and /chat/resume of a superagent server"`
 	// Timeout is not on the wire.

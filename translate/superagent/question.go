@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxMessage bounds the message of an interrupt, and maxReason what its metadata repeat of it: the reason is the whole
-	// answer of the model, and stands in the conversation too.
+	// maxMessage bounds the message of an interrupt, and maxReason what its metadata repeat of it:
+	// the reason is the whole answer of the model, and stands in the conversation too.
 	maxMessage = 8 << 10
 	maxReason  = 64 << 10
 )
@@ -118,8 +118,9 @@ func text(v gjson.Result) string {
 	return v.Str
 }
 
-// readInterrupt reads an interrupt event. The real one has the whole state as JSON text in its reason, and fields that the
-// server would not find again in that state; the documented one is as it looks. nil: it cannot be read.
+// readInterrupt reads an interrupt event. The real one has the whole state as JSON text in its
+// reason, and fields that the server would not find again in that state; the documented one is as
+// it looks. nil: it cannot be read.
 func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	if !data.IsObject() {
 		return nil
@@ -171,7 +172,8 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	return agui.Interrupt{Native: q.native(d.agent, thread), Object: append(o, '}'), Private: agui.MustMarshal(k)}
 }
 
-// native is the checkpoint_id; questions of the documented A2UI event and of TurnLoop agents have none.
+// native is the checkpoint_id; questions of the documented A2UI event and of TurnLoop agents have
+// none.
 func (q *question) native(agent, thread string) string {
 	if q.checkpoint != "" {
 		return agui.Cut(q.checkpoint)

@@ -11,7 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// chat is the request for a run. A2UI says more than plain tokens; a server that does not know the header ignores it.
+// chat is the request for a run. A2UI says more than plain tokens; a server that does not know the
+// header ignores it.
 func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   d.prefix + streamPath,
@@ -38,8 +39,9 @@ func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.
 	}
 }
 
-// lastSaid is the text of a run: what the user said last. A run that ends in something else brings nothing that the server
-// could take, and what came before it was said already: to say it again could do it again.
+// lastSaid is the text of a run: what the user said last. A run that ends in something else brings
+// nothing that the server could take, and what came before it was said already: to say it again
+// could do it again.
 func lastSaid(messages []agui.Message) (string, error) {
 	for _, m := range slices.Backward(messages) {
 		switch m.Role {
@@ -84,8 +86,8 @@ func said(m agui.Message) (text string, whole bool) {
 	return strings.Join(parts, "\n"), whole
 }
 
-// beside is what the messages beside the answers say, as one text; left says that there is more in them than the server
-// takes: messages with something else than text, results of tools.
+// beside is what the messages beside the answers say, as one text; left says that there is more in
+// them than the server takes: messages with something else than text, results of tools.
 func beside(list []agui.Message) (text string, left bool) {
 	var texts []string
 	for _, m := range list {

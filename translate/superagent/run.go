@@ -19,7 +19,8 @@ type run struct {
 	left      bool // messages beside the answers stay behind
 
 	asked *question // the last one: the server keeps one of a thread
-	// failure is a token by which the server may say that it failed: it does if nothing follows, else a model wrote it.
+	// failure is a token by which the server may say that it failed: it does if nothing follows,
+	// else a model wrote it.
 	failure string
 }
 
@@ -185,8 +186,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return translate.Result{}, nil
 }
 
-// paused is the result of a run that asks. The server holds the answer of its model back, so that the question would stand
-// nowhere in the conversation.
+// paused is the result of a run that asks. The server holds the answer of its model back, so that
+// the question would stand nowhere in the conversation.
 func (run *run) paused() translate.Result {
 	asked := translate.Asked{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
 	res := translate.Result{Asked: asked, Finish: run.finished()}

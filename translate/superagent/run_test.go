@@ -73,7 +73,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// Ids of calls that the thread has seen are not used again: a client would add to the call that it has.
+// Ids of calls that the thread has seen are not used again: a client would add to the call that it
+// has.
 func TestCallIDsThatRepeat(t *testing.T) {
 	in := input(t, `"messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},{"id":"m1","role":"tool","toolCallId":"c1","content":"x"},`+hello+`]`)
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
@@ -100,7 +101,8 @@ func TestCallIDsThatRepeat(t *testing.T) {
 	}
 }
 
-// Of two runs of a thread with one runId (CopilotKit's resume), no message has an id of the other's.
+// Of two runs of a thread with one runId (CopilotKit's resume), no message has an id of the
+// other's.
 func TestMessageIDs(t *testing.T) {
 	id := func(r *translate.Request) string {
 		_, run, err := newDialect(t).Begin(r)

@@ -123,7 +123,8 @@ func playPlain(t testing.TB, list ...string) played {
 	return play(t, run, frames(list...))
 }
 
-// story is what a stream tells, in short: texts in quotes, reasoning in parentheses, calls, results, the end.
+// story is what a stream tells, in short: texts in quotes, reasoning in parentheses, calls,
+// results, the end.
 func (p played) story() string {
 	var b strings.Builder
 	open := ""

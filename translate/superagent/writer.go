@@ -15,11 +15,13 @@ import (
 const (
 	// maxSaid bounds what is kept of a stream's text to see whether it holds the question.
 	maxSaid = 256 << 10
-	// maxCalls bounds the calls whose results are waited for; of more, the result gets a call of its own.
+	// maxCalls bounds the calls whose results are waited for; of more, the result gets a call of
+	// its own.
 	maxCalls = 4096
 )
 
-// A writer makes events of a run: texts, reasoning and calls, each begun and ended, with ids that the thread has not seen.
+// A writer makes events of a run: texts, reasoning and calls, each begun and ended, with ids that
+// the thread has not seen.
 type writer struct {
 	prefix string // of all ids
 	n      int
@@ -121,7 +123,8 @@ func (w *writer) write(delta string, emit func(agui.Event)) {
 	}
 }
 
-// holds says whether the text was said already. Newlines get lost in tokens, so white space does not count.
+// holds says whether the text was said already. Newlines get lost in tokens, so white space does
+// not count.
 func (w *writer) holds(text string) bool { return strings.Contains(string(w.said), squeezed(text)) }
 
 func squeezed(text string) string {

@@ -30,8 +30,8 @@ func (c *calls) Write(p []byte) (int, error)        { c.note("write %q", p); ret
 func (c *calls) FlushError() error                  { c.note("flush"); return nil }
 func (c *calls) SetWriteDeadline(t time.Time) error { c.note("deadline %v", !t.IsZero()); return nil }
 
-// TestHeaderGoesOutWithTheFirstFrame, in one write, or by itself if there is none yet; ReverseProxy's own flushes do not send it
-// before; and the last frames go with the stream's end.
+// TestHeaderGoesOutWithTheFirstFrame, in one write, or by itself if there is none yet;
+// ReverseProxy's own flushes do not send it before; and the last frames go with the stream's end.
 func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	for name, c := range map[string]struct {
 		wait, last bool
@@ -63,8 +63,8 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	}
 }
 
-// TestEachWriteHasItsTime: a deadline serves the writes of some seconds, and none of them has less than writeTimeout; at the end
-// it goes.
+// TestEachWriteHasItsTime: a deadline serves the writes of some seconds, and none of them has less
+// than writeTimeout; at the end it goes.
 func TestEachWriteHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		under := &deadlines{ResponseRecorder: httptest.NewRecorder()}

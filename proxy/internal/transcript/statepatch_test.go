@@ -94,7 +94,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// Whatever applies comes to the same as with evanphx/json-patch, patch by patch. (The whole state as a place it does not know.)
+// Whatever applies comes to the same as with evanphx/json-patch, patch by patch. (The whole state
+// as a place it does not know.)
 func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d~e", "f/g", "ü", "0", "1"})
@@ -210,7 +211,8 @@ func TestListOfChunks(t *testing.T) {
 	})
 }
 
-// TestPatchesCostTheirBytes: what some bytes of patches can make of a state, or make Holdpoint look at, is bounded.
+// TestPatchesCostTheirBytes: what some bytes of patches can make of a state, or make Holdpoint look
+// at, is bounded.
 func TestPatchesCostTheirBytes(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 900) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 900)
 	far := strings.Repeat("/a", 900)

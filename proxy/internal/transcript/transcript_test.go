@@ -75,7 +75,8 @@ func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
 	}
 }
 
-// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and again.
+// TestPatchThatCopiesIsBounded: a few hundred bytes of copy operations double the state again and
+// again.
 func TestPatchThatCopiesIsBounded(t *testing.T) {
 	var ops []string
 	for n := range 20 {
@@ -92,7 +93,8 @@ func TestPatchThatCopiesIsBounded(t *testing.T) {
 	}
 }
 
-// What is open is closed from the last to the first, whatever ended before, and what has ended takes no room.
+// What is open is closed from the last to the first, whatever ended before, and what has ended
+// takes no room.
 func TestOpenItemsOfALongStream(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	add := func(kind string, n int) {
@@ -117,7 +119,8 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 	}
 }
 
-// Turns of message, call and result cost the same however many there were before; and so do the calls of one message.
+// Turns of message, call and result cost the same however many there were before; and so do the
+// calls of one message.
 func TestManyTurnsTakeLinearTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		parent                 string
@@ -154,8 +157,8 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestFoldedLateAsAtOnce: it makes no difference to what is told whether events are read as they come or much later, joined; and
-// over the bound a message is not known at all, or whole.
+// TestFoldedLateAsAtOnce: it makes no difference to what is told whether events are read as they
+// come or much later, joined; and over the bound a message is not known at all, or whole.
 func TestFoldedLateAsAtOnce(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -172,7 +175,8 @@ func TestFoldedLateAsAtOnce(t *testing.T) {
 	}
 }
 
-// someEvents are those of a stream in which everything happens in order, of about as much text as the limit, or far more.
+// someEvents are those of a stream in which everything happens in order, of about as much text as
+// the limit, or far more.
 func someEvents(random *rand.Rand, limit int) (events []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
@@ -210,8 +214,8 @@ func someEvents(random *rand.Rand, limit int) (events []string) {
 	return events
 }
 
-// TestTextBehindASnapshotIsWhole: what was over the bound is known again from a MESSAGES_SNAPSHOT on, and so is what streams
-// behind it.
+// TestTextBehindASnapshotIsWhole: what was over the bound is known again from a MESSAGES_SNAPSHOT
+// on, and so is what streams behind it.
 func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	tr := New(1<<10, nil, nil)
 	piece := func(m, s string) {
@@ -237,7 +241,8 @@ func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	}
 }
 
-// TestEscapesAreCountedAsWhatTheyMean: the bound is one of what is told, not of how the backend writes it.
+// TestEscapesAreCountedAsWhatTheyMean: the bound is one of what is told, not of how the backend
+// writes it.
 func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	const limit = 100_000
 	tr := New(limit, nil, nil)
@@ -267,7 +272,8 @@ func told(tr *Transcript) string {
 }
 
 // hostileTime is what some megabytes may take of the processor: they take parts of a second, and
-// minutes where the time is the square of what is repeated. What else the machine does is not in it.
+// minutes where the time is the square of what is repeated. What else the machine does is not in
+// it.
 const hostileTime = 30 * time.Second
 
 func processorTime(t *testing.T) time.Duration {

@@ -12,16 +12,17 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A hook or a tool of Strands gets the answer exactly as it was sent, and nothing on the wire tells what it can read: the
-// documented hook compares it with "y" after lower() and dies of anything but text, the vended HumanInTheLoop takes true and
-// "y" alone, tools written for ag_ui_strands look into an envelope. So the form is the operator's to say, by the interrupt's name.
+// A hook or a tool of Strands gets the answer exactly as it was sent, and nothing on the wire tells
+// what it can read: the documented hook compares it with "y" after lower() and dies of anything but
+// text, the vended HumanInTheLoop takes true and "y" alone, tools written for ag_ui_strands look
+// into an envelope. So the form is the operator's to say, by the interrupt's name.
 
 // Profile is the form of an answer.
 type Profile string
 
-// The profiles. Words: text, as Strands' documentation has it. Bool: true and false. Envelope: {"response": payload} and
-// {"cancelled": true}, as ag_ui_strands gives it to tools. Raw: the payload as it is and {"status":"cancelled"}, as
-// @ag-ui/aws-strands gives it.
+// The profiles. Words: text, as Strands' documentation has it. Bool: true and false. Envelope:
+// {"response": payload} and {"cancelled": true}, as ag_ui_strands gives it to tools. Raw: the
+// payload as it is and {"status":"cancelled"}, as @ag-ui/aws-strands gives it.
 const (
 	Words    Profile = "docs-string"
 	Bool     Profile = "bool"
@@ -31,7 +32,8 @@ const (
 
 var profiles = []Profile{Words, Bool, Envelope, Raw}
 
-// checkWords refuses a no that could be a yes, to this name's hook or to any that is known, and a yes that is none.
+// checkWords refuses a no that could be a yes, to this name's hook or to any that is known, and a
+// yes that is none.
 func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {
@@ -69,7 +71,8 @@ func sameWord(a, b json.RawMessage) bool {
 	return string(agui.Canonical(a)) == string(agui.Canonical(b))
 }
 
-// isYesWord and isNoWord know the words that the documented hooks, the vended ones and the samples take.
+// isYesWord and isNoWord know the words that the documented hooks, the vended ones and the samples
+// take.
 func isYesWord(v json.RawMessage) bool {
 	return isOneOf(v, "y", "yes", "t", "trust", "true", "a", "approve", "approved", "ok", "allow", "1")
 }
@@ -84,7 +87,8 @@ func isOneOf(v json.RawMessage, words ...string) bool {
 	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
 }
 
-// Decides says whether an approval becomes a value of its own, so that {"approved"} is all that an answer has to say.
+// Decides says whether an approval becomes a value of its own, so that {"approved"} is all that an
+// answer has to say.
 func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
 
 func (r Rule) profile() Profile {
@@ -124,9 +128,9 @@ func (r Rule) Cancelled() json.RawMessage {
 	return r.no()
 }
 
-// Say is what a hook or a tool gets for an answer. words says that whoever asked is a hook that knows words only: what is
-// neither text nor a yes or no is refused then, since the hook would die of it or take it for a no that nobody said. The
-// error is an *agui.RunError.
+// Say is what a hook or a tool gets for an answer. words says that whoever asked is a hook that
+// knows words only: what is neither text nor a yes or no is refused then, since the hook would die
+// of it or take it for a no that nobody said. The error is an *agui.RunError.
 func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return r.Cancelled(), nil
@@ -157,8 +161,8 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	return said, err
 }
 
-// at is the value at an operator's path, nil if there is none, or if readers of the payload would find different ones: of two
-// equal keys some take the first and some the last.
+// at is the value at an operator's path, nil if there is none, or if readers of the payload would
+// find different ones: of two equal keys some take the first and some the last.
 func at(payload json.RawMessage, path string) json.RawMessage {
 	value := kit.Payload(gjson.GetBytes(payload, path))
 	if string(agui.Canonical(value)) != string(agui.Canonical(kit.Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
@@ -192,8 +196,9 @@ func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMess
 	return payload, nil
 }
 
-// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object has other keys. A yes is one
-// to every reader; of keys that stand twice, or in another spelling, any that is false makes a no.
+// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object
+// has other keys. A yes is one to every reader; of keys that stand twice, or in another spelling,
+// any that is false makes a no.
 func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsBool() {

@@ -107,7 +107,8 @@ func TestAnswerToAHook(t *testing.T) {
 	}
 }
 
-// A hook with a word of its own for no may know no other: it would take "n" for a yes. Nor is silence an answer to a hook.
+// A hook with a word of its own for no may know no other: it would take "n" for a yes. Nor is
+// silence an answer to a hook.
 func TestAnswerByOwnWords(t *testing.T) {
 	rules := parsed(t, `{"name":"own","answers":"docs-string","yes":"A","no":"D"},{"name":"wrapped","answers":"envelope"}`)
 	own, _ := rules.Answer("own")
@@ -189,8 +190,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied or cancelled is
-// no yes.
+// FuzzAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied
+// or cancelled is no yes.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{`true`, `{"approved":false}`, `{"approved":true,"a":1}`, `{"approved":false,"approved":true}`, `"n"`, `[]`, `{"Approved":true}`} {
 		f.Add(s, true)

@@ -45,7 +45,8 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-// FuzzParseStrandsID: whatever a backend calls an interrupt, nothing panics, and a call's id is a part of it.
+// FuzzParseStrandsID: whatever a backend calls an interrupt, nothing panics, and a call's id is a
+// part of it.
 func FuzzParseID(f *testing.F) {
 	for _, s := range []string{"v1:before_tool_call:a:75a96266-45d2-581c-8a6f-043e472e1763", "hook:beforeToolCall:a:b:c", "tool:a:b", "middleware:executeTool::", "v1::"} {
 		f.Add(s)

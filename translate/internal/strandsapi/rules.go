@@ -18,11 +18,12 @@ type Rule struct {
 	Names   string // a pattern of path.Match on the interrupt's name
 	Profile Profile
 	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become, nil for the
-	// profile's own. Path is where in the payload the answer is, "" for the whole. What stands there
-	// is judged as a payload is.
+	// profile's own. Path is where in the payload the answer is, "" for the whole. What stands
+	// there is judged as a payload is.
 	Yes, No, Cancel json.RawMessage
 	Path            string
-	// Schema and Reason are told to the client in place of what Holdpoint makes; nil and "" for that.
+	// Schema and Reason are told to the client in place of what Holdpoint makes; nil and "" for
+	// that.
 	Schema json.RawMessage
 	Reason string
 
@@ -40,8 +41,8 @@ type Rule struct {
 //	  ]
 //	}
 //
-// A rule has a name and at least one of answers, schema and reason. For each of these the first rule
-// counts that has it and whose name matches.
+// A rule has a name and at least one of answers, schema and reason. For each of these the first
+// rule counts that has it and whose name matches.
 type Rules struct {
 	Questions string
 	List      []Rule
@@ -97,7 +98,8 @@ func (r Rules) Refuse(says func(Rule) error) error {
 	return nil
 }
 
-// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no path: * stands for a slash too.
+// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no
+// path: * stands for a slash too.
 func MatchName(pattern, name string) bool {
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
 	return ok && err == nil

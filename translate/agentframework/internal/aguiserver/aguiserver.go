@@ -53,8 +53,8 @@ type approvalRequest struct {
 	free bool      // requiresConfirmation is false: it is asked for only because another call of its batch is
 }
 
-// requestIn is the request to approve the call that the event is of. It is asked for every call that the client does not
-// declare, so it is quick where there is none.
+// requestIn is the request to approve the call that the event is of. It is asked for every call
+// that the client does not declare, so it is quick where there is none.
 func requestIn(ev agui.Event) (approvalRequest, bool) {
 	if !bytes.Contains(ev.JSON, []byte(requestType)) || !ev.Valid() {
 		return approvalRequest{}, false
@@ -75,8 +75,9 @@ func requestIn(ev agui.Event) (approvalRequest, bool) {
 	return approvalRequest{}, false
 }
 
-// Signs says whether the event is the host's: it is of a call that is to be approved, or it ends a run with such an
-// interrupt. Other interrupts of its (InterruptRequestContent) look like anybody's.
+// Signs says whether the event is the host's: it is of a call that is to be approved, or it ends a
+// run with such an interrupt. Other interrupts of its (InterruptRequestContent) look like
+// anybody's.
 func Signs(ev agui.Event) bool {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -92,8 +93,8 @@ func Signs(ev agui.Event) bool {
 	return false
 }
 
-// looksLikeOurs says whether an interrupt is an approval of the host's by all that is the same in each. rawEvent may have been
-// stripped on the way.
+// looksLikeOurs says whether an interrupt is an approval of the host's by all that is the same in
+// each. rawEvent may have been stripped on the way.
 func looksLikeOurs(i gjson.Result) bool {
 	call := i.Get("toolCallId").Str
 	return call != "" && i.Get("id").Str == idPrefix+call && i.Get("reason").Str == "tool_call" &&

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is touched, and what is asked
-// is an interrupt that a client takes.
+// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is touched,
+// and what is asked is an interrupt that a client takes.
 func FuzzEvents(f *testing.F) {
 	two := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
 	batch := append(shows("call_1", "rm", filesArgs, two...), shows("call_2", "ls", "null", two...)...)
@@ -82,7 +82,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkAnswers: a pause that is cancelled runs nothing but the calls that need no approval, or is refused.
+// checkAnswers: a pause that is cancelled runs nothing but the calls that need no approval, or is
+// refused.
 func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	t.Helper()
 	var answers []agui.Answer
@@ -105,9 +106,9 @@ func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends to an approval and to a free question, nothing panics, what goes out is JSON,
-// the call that it approves is the one that was asked about, a yes was said, and only one of the two can be taken for an
-// approval.
+// FuzzAnswers: whatever a client sends to an approval and to a free question, nothing panics, what
+// goes out is JSON, the call that it approves is the one that was asked about, a yes was said, and
+// only one of the two can be taken for an approval.
 func FuzzAnswers(f *testing.F) {
 	for _, payload := range []string{
 		`{"approved":true}`, `{"approved":false,"approved":true}`, `{"accepted":true}`, `{"approved":true,"toolCall":{"callId":"x"}}`, `{"tool_call":1}`, `true`, `"x"`, `null`, `[]`, ``,
@@ -161,5 +162,6 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// isTool says whether a message may answer a call, as the dialect judges it: in any spelling of the role.
+// isTool says whether a message may answer a call, as the dialect judges it: in any spelling of the
+// role.
 func isTool(m agui.Message) bool { return kit.IsTool(gjson.ParseBytes(m.JSON)) }

@@ -43,9 +43,11 @@ func (s *Stream) Passes(t agui.Type) bool {
 
 func (a approvalRequest) is(b approvalRequest) bool { return a.ID == b.ID && a.Call.ID == b.Call.ID }
 
-// A keptPause is what a pause keeps of the host beside its interrupts, each of which keeps its askedCall.
+// A keptPause is what a pause keeps of the host beside its interrupts, each of which keeps its
+// askedCall.
 type keptPause struct {
-	// Siblings are the calls of the same batch that need no approval: the host runs them only if they are approved too.
+	// Siblings are the calls of the same batch that need no approval: the host runs them only if
+	// they are approved too.
 	Siblings []approvalRequest `json:"siblings,omitempty"`
 }
 
@@ -53,8 +55,9 @@ type privateForm struct {
 	Dotnet *keptPause `json:"dotnet,omitempty"`
 }
 
-// Paused is the pause with which the host ended a run, and its terminal event without the outcome; false if it asked for no
-// approval. To the interrupts of the outcome come the approvals that it kept back because tools were declared.
+// Paused is the pause with which the host ended a run, and its terminal event without the outcome;
+// false if it asked for no approval. To the interrupts of the outcome come the approvals that it
+// kept back because tools were declared.
 func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
 	list := kit.Outcome(finish)
 	if len(list) == 0 && !succeeded(finish) {
@@ -97,7 +100,8 @@ func succeeded(finish agui.Event) bool {
 	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// Inputs is the pause of any other interrupt outcome: the host's generic interrupts have no sign of their own.
+// Inputs is the pause of any other interrupt outcome: the host's generic interrupts have no sign of
+// their own.
 func Inputs(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := shownCalls(r)
@@ -123,8 +127,8 @@ func shownCalls(r *translate.Request) []agui.Call {
 	return r.Transcript.Calls()
 }
 
-// approval is the request behind an interrupt of the outcome: as the stream showed it, else by the looks of the interrupt
-// and the call that the client has seen.
+// approval is the request behind an interrupt of the outcome: as the stream showed it, else by the
+// looks of the interrupt and the call that the client has seen.
 func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, bool) {
 	id, call := i.Get("id").Str, i.Get("toolCallId").Str
 	for _, a := range s.asked {
@@ -154,8 +158,9 @@ func (a approvalRequest) object() []byte {
 	}{"tool_call", messageStart + a.Call.Name, a.Call.ID, json.RawMessage(kit.ApprovalSchema)})
 }
 
-// interrupt makes an interrupt of the object. It is bound to the call only if that is what the client has seen under the id:
-// ids may repeat, and nobody shall approve what he was not shown. Else the interrupt says what it is about.
+// interrupt makes an interrupt of the object. It is bound to the call only if that is what the
+// client has seen under the id: ids may repeat, and nobody shall approve what he was not shown.
+// Else the interrupt says what it is about.
 func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interrupt {
 	if !gjson.GetBytes(object, "responseSchema").IsObject() {
 		object = agui.SetKey(object, "responseSchema", []byte(kit.ApprovalSchema))
@@ -190,8 +195,8 @@ func (c askedCall) seen(calls []agui.Call) bool {
 	})
 }
 
-// inputInterrupt is an interrupt that asks for something else than an approval: as it came, but for what a client fails on, and
-// for a call that the client does not know.
+// inputInterrupt is an interrupt that asks for something else than an approval: as it came, but for
+// what a client fails on, and for a call that the client does not know.
 func inputInterrupt(i gjson.Result, calls []agui.Call) agui.Interrupt {
 	object := kit.Pruned(i, "id")
 	call := gjson.GetBytes(object, "toolCallId")

@@ -13,7 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A log is a transcript of calls, good enough for tests: it joins the deltas of equal ids, as a client does.
+// A log is a transcript of calls, good enough for tests: it joins the deltas of equal ids, as a
+// client does.
 type log struct {
 	calls    []agui.Call
 	messages []json.RawMessage
@@ -38,7 +39,8 @@ func (l *log) add(ev agui.Event) {
 	}
 }
 
-// asking is the content of rawEvent by which the host asks to approve a call; more are further members.
+// asking is the content of rawEvent by which the host asks to approve a call; more are further
+// members.
 func asking(id, name, args, more string) string {
 	return `{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"` + name + `","arguments":` + args + `,"informationalOnly":false,"callId":"` + id + `","annotations":null},"requestId":"ficc_` + id + `"` + more + `,"annotations":null}`
 }

@@ -8,9 +8,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// JSON is the value that s is as JSON text: str, numbers, True, False, None, list and dict as json.dumps has them, tuple and
-// set as lists, bytes in base64, keys of a dict as strings. What JSON has no number for (inf, nan, a complex one) and what is no
-// literal is a string: its repr.
+// JSON is the value that s is as JSON text: str, numbers, True, False, None, list and dict as
+// json.dumps has them, tuple and set as lists, bytes in base64, keys of a dict as strings. What
+// JSON has no number for (inf, nan, a complex one) and what is no literal is a string: its repr.
 func JSON(s string) ([]byte, error) {
 	r := reader{s: s}
 	out, err := r.json(nil, 0)
@@ -65,7 +65,8 @@ func (r *reader) json(out []byte, depth int) ([]byte, error) {
 	return append(out, agui.MustMarshal(s)...), nil
 }
 
-// jsonMembers reads a list, a tuple, a set or a dict. Which of the two last it is, its first member says.
+// jsonMembers reads a list, a tuple, a set or a dict. Which of the two last it is, its first member
+// says.
 func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	closing := r.bracket()
 	dict, first := closing == '}', true
@@ -112,7 +113,8 @@ func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// keyText is a key of a dict as json.dumps writes it, and as repr does where that has no form for it.
+// keyText is a key of a dict as json.dumps writes it, and as repr does where that has no form for
+// it.
 func keyText(s string) string {
 	if text, err := Str(s); err == nil {
 		return text

@@ -110,10 +110,12 @@ func (r *reader) number() {
 	}
 }
 
-// A part is a member of a list, a dict or a call: its key (as it is written; of a call its name, "" without one) and its value.
+// A part is a member of a list, a dict or a call: its key (as it is written; of a call its name, ""
+// without one) and its value.
 type part struct{ key, value string }
 
-// members reads from an opening bracket to the closing one and hands out what is between, unless each is nil.
+// members reads from an opening bracket to the closing one and hands out what is between, unless
+// each is nil.
 func (r *reader) members(depth int, each func(part) error) error {
 	closing := r.bracket()
 	r.at++
@@ -173,9 +175,9 @@ func isName(s string) bool {
 	return s != "" && isLetter(s[0]) && !strings.ContainsAny(s, `'"([{<.`)
 }
 
-// angle reads an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object at 0x7f>. Whoever writes
-// __repr__ is free, so a string in it ends before the next bracket of this kind: a lone apostrophe cannot make text out of
-// what follows, nor the other way round.
+// angle reads an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object
+// at 0x7f>. Whoever writes __repr__ is free, so a string in it ends before the next bracket of this
+// kind: a lone apostrophe cannot make text out of what follows, nor the other way round.
 func (r *reader) angle(depth int) error {
 	open := 0
 	for ; r.at < len(r.s); r.at++ {
@@ -228,9 +230,10 @@ func Name(s string) string {
 	return ""
 }
 
-// Each hands out the members of the list, tuple, dict or call that s is, in order. key is the key of a dict, read if it is a str
-// and as it is written else; the name of a call's argument; "" without one. value is a part of s, for the functions of this
-// package. All of s is checked, unless each stops it by an error.
+// Each hands out the members of the list, tuple, dict or call that s is, in order. key is the key
+// of a dict, read if it is a str and as it is written else; the name of a call's argument; ""
+// without one. value is a part of s, for the functions of this package. All of s is checked, unless
+// each stops it by an error.
 func Each(s string, each func(key, value string) error) error {
 	r := reader{s: s}
 	r.space()

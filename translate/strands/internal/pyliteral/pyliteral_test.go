@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// The left column is what CPython's repr writes, the right what json.dumps makes of the same value where it can.
+// The left column is what CPython's repr writes, the right what json.dumps makes of the same value
+// where it can.
 func TestJSON(t *testing.T) {
 	for s, want := range map[string]string{
 		`'a'`: `"a"`, `"it's"`: `"it's"`, `'say "x"'`: `"say \"x\""`, `'it\'s "x"'`: `"it's \"x\""`, `''`: `""`,
@@ -160,7 +161,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// A document of a tool's comes as bytes of megabytes, without an escape in it. It took hours when each byte was searched from.
+// A document of a tool's comes as bytes of megabytes, without an escape in it. It took hours when
+// each byte was searched from.
 func TestLongBytes(t *testing.T) {
 	s := "b'" + strings.Repeat("x", 2<<20) + "'"
 	if out, err := JSON(s); err != nil || len(out) != (2<<20+2)/3*4+2 {

@@ -8,8 +8,8 @@ import (
 
 var errNoStr = errors.New("pyliteral: no str")
 
-// quoteAt is how far the quote of a string is from here: 1 and more if there are prefixes, counted from 1; 0 if no string
-// begins here.
+// quoteAt is how far the quote of a string is from here: 1 and more if there are prefixes, counted
+// from 1; 0 if no string begins here.
 func (r *reader) quoteAt() int {
 	for n := range 3 {
 		if r.at+n >= len(r.s) {
@@ -78,7 +78,8 @@ func put(out *[]byte, s string) {
 // simple are the escapes of one letter.
 const simple, meaning = `\'"abfnrtv`, "\\'\"\a\b\f\n\r\t\v"
 
-// escape reads what begins with a backslash. An escape that Python does not know is two characters, as there.
+// escape reads what begins with a backslash. An escape that Python does not know is two characters,
+// as there.
 func (r *reader) escape(p prefix, out *[]byte) error {
 	if r.at+1 >= len(r.s) {
 		return r.fail("a string does not end")
@@ -134,7 +135,8 @@ func (r *reader) hex(p prefix, out *[]byte, digits int) error {
 	return nil
 }
 
-// putCode appends a character, or in bytes a byte. Half of a surrogate pair, which a str of Python's may hold, becomes U+FFFD.
+// putCode appends a character, or in bytes a byte. Half of a surrogate pair, which a str of
+// Python's may hold, becomes U+FFFD.
 func putCode(p prefix, out *[]byte, code int) {
 	switch {
 	case out == nil:
