@@ -25,7 +25,8 @@ func withMessages(list ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]}`
 }
 
-// readsApprovals is a dialect that takes the tool message on call c1 for the answer to its one question.
+// readsApprovals is a dialect that takes the tool message on call c1 for the answer to its one
+// question.
 func readsApprovals(m agui.Message, _ agui.Interrupt) string {
 	return gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
 }
@@ -211,8 +212,8 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 }
 
-// What a dialect let through in its place is not told a second time, but to a client that asks again, and then without
-// the calls that it has.
+// What a dialect let through in its place is not told a second time, but to a client that asks
+// again, and then without the calls that it has.
 func TestAnnouncedInPlace(t *testing.T) {
 	const call, more = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","parentMessageId":"a1","delta":"{}"}`, `{"type":"CUSTOM","name":"x","value":1}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -234,7 +235,8 @@ func TestAnnouncedInPlace(t *testing.T) {
 	}
 }
 
-// A pause that was opened before the operator chose the backend's own form has no end of the backend's to tell.
+// A pause that was opened before the operator chose the backend's own form has no end of the
+// backend's to tell.
 func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {

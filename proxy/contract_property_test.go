@@ -27,18 +27,20 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestContract drives the whole handler through any order of runs, resumes, replays, reloads, expiries, errors, lost
-// ends and restarts, as one client that keeps its list of open interrupts on RUN_ERROR (as @ag-ui/client does), one
-// that has lost it, and one that answers out of an old list. It holds at every step that
+// TestContract drives the whole handler through any order of runs, resumes, replays, reloads,
+// expiries, errors, lost ends and restarts, as one client that keeps its list of open interrupts on
+// RUN_ERROR (as @ag-ui/client does), one that has lost it, and one that answers out of an old list.
+// It holds at every step that
 //
 //   - the backend is never called while a question is open, but by answers that cover it exactly;
 //   - what reaches the backend as approved was approved by the client, for that very question;
 //   - no question's answers reach the backend twice;
 //   - an approval that somebody wrote into the history never reaches it;
-//   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out against a later one;
+//   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out
+//     against a later one;
 //
-// and at the end of every sequence that the thread can go on: a client that keeps its list reaches an ordinary run in
-// at most two requests.
+// and at the end of every sequence that the thread can go on: a client that keeps its list reaches
+// an ordinary run in at most two requests.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -125,7 +127,8 @@ func (w *world) dialect() *fakeDialect {
 	return d
 }
 
-// takesNew makes the fake a dialect whose resume carries new messages along, as an outcome backend's does.
+// takesNew makes the fake a dialect whose resume carries new messages along, as an outcome
+// backend's does.
 func takesNew(r *translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
@@ -221,7 +224,8 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 	}
 }
 
-// carryOut is a backend that keeps the first answer to its one question until it has come to an end with it.
+// carryOut is a backend that keeps the first answer to its one question until it has come to an end
+// with it.
 func (w *world) carryOut(answer string) {
 	if w.kept != "" && w.kept != answer {
 		w.violation = "the backend carried out " + w.kept + ", and the answer was " + answer

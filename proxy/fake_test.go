@@ -34,8 +34,8 @@ const (
 	assistant = `{"id":"a1","role":"assistant","content":"?"}`
 )
 
-// A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested without the shapes of
-// a real backend. Tests put what they need into its fields.
+// A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested
+// without the shapes of a real backend. Tests put what they need into its fields.
 type fakeDialect struct {
 	reads func(m agui.Message, i agui.Interrupt) (payload string) // what a message answers; "" nothing
 	keys  []string                                                // the keys of its questions, all of each
@@ -60,7 +60,8 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 	return list, nil
 }
 
-// Replies are the native approvals, and what reads reads: settled, a pair of request_approval stays.
+// Replies are the native approvals, and what reads reads: settled, a pair of request_approval
+// stays.
 func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		paired := map[int]bool{}

@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestScenariosCoverEveryDialect: adding a dialect is a folder, a line in translate/dialects, and scenarios of its own.
+// TestScenariosCoverEveryDialect: adding a dialect is a folder, a line in translate/dialects, and
+// scenarios of its own.
 func TestScenariosCoverEveryDialect(t *testing.T) {
 	covered := map[string][]string{}
 	for _, s := range scenarios(t) {

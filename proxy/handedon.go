@@ -33,7 +33,8 @@ func (r *run) cleanPass() {
 	})
 }
 
-// clean finds what goes. resumed is the pause that the request goes on with, nil for an ordinary run.
+// clean finds what goes. resumed is the pause that the request goes on with, nil for an ordinary
+// run.
 //
 // A decision goes: the dialect puts the answers there itself, and what the record does not know as
 // an answer must not reach the backend. What is settled stays if its dialect says so. With a stray

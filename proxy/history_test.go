@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// asksByKey is a rig whose every run asks about call c1, in its first runs runs, and whose client may
-// answer by a tool message on that call.
+// asksByKey is a rig whose every run asks about call c1, in its first runs runs, and whose client
+// may answer by a tool message on that call.
 func asksByKey(t *testing.T, runs int, between ...string) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -33,8 +33,8 @@ func saysOnC1(id string, approved bool) string {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, id, approved)
 }
 
-// TestAReplyThatStoodThere: a yes that was there before the question is no answer to it, whatever id
-// its message has by now. One more, or one that says something else, is.
+// TestAReplyThatStoodThere: a yes that was there before the question is no answer to it, whatever
+// id its message has by now. One more, or one that says something else, is.
 func TestAReplyThatStoodThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		then []string // behind the first message, in the request with the answer

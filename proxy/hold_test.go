@@ -71,8 +71,8 @@ func textOf(id string) string {
 	return streamOf(`{"type":"TEXT_MESSAGE_START","messageId":"`+id+`","role":"assistant"}`, `{"type":"TEXT_MESSAGE_CONTENT","messageId":"`+id+`","delta":"hello"}`)
 }
 
-// TestRunThatIsHeldOpen: it saves its pause, closes what is open, and waits. With the answers it goes on in
-// the same stream, on the way of any resume; without them its question is told.
+// TestRunThatIsHeldOpen: it saves its pause, closes what is open, and waits. With the answers it
+// goes on in the same stream, on the way of any resume; without them its question is told.
 func TestRunThatIsHeldOpen(t *testing.T) {
 	asksFirst := func(then string, err error) func(context.Context, int, io.Writer) error {
 		return func(_ context.Context, n int, w io.Writer) error {
@@ -181,8 +181,8 @@ func TestRunThatIsHeldOpen(t *testing.T) {
 	}
 }
 
-// TestHeldRunGivesItsAnswersBack: what another exchange of the run carried before is no evidence of what
-// became of these answers.
+// TestHeldRunGivesItsAnswersBack: what another exchange of the run carried before is no evidence of
+// what became of these answers.
 func TestHeldRunGivesItsAnswersBack(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 3 {
@@ -203,8 +203,8 @@ func TestHeldRunGivesItsAnswersBack(t *testing.T) {
 	}
 }
 
-// TestRequestOfHoldpointsOwn: it carries its pause, once, and is served to nobody. However many there are and
-// whatever has become of the pause, none is ever an ordinary run.
+// TestRequestOfHoldpointsOwn: it carries its pause, once, and is served to nobody. However many
+// there are and whatever has become of the pause, none is ever an ordinary run.
 func TestRequestOfHoldpointsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(g *rig) // what happens between the question and the requests

@@ -13,8 +13,8 @@ const (
 	over                 // nothing follows what is made already
 )
 
-// moves are the phases that may follow each. A run that has ended is read on, for a backend may begin
-// another one in the same stream; a late RUN_ERROR ends it once more.
+// moves are the phases that may follow each. A run that has ended is read on, for a backend may
+// begin another one in the same stream; a late RUN_ERROR ends it once more.
 var moves = [...][]phase{
 	reading: {between, held, ended, over},
 	between: {reading, over},

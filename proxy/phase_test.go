@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestIllegalMoveEndsTheRun: a stream that would go on behind its end is a bug, and the client is told of it
-// in a stream that ends.
+// TestIllegalMoveEndsTheRun: a stream that would go on behind its end is a bug, and the client is
+// told of it in a stream that ends.
 func TestIllegalMoveEndsTheRun(t *testing.T) {
 	legal := 0
 	for from := reading; from <= over; from++ {

@@ -112,8 +112,8 @@ func TestTwoEqualClicks(t *testing.T) {
 	}
 }
 
-// TestEqualClickAfterTheFirstWasTurnedDown: the pause is open again, so the click that waited goes to the backend; its
-// stream has begun, so a status of the backend becomes RUN_ERROR.
+// TestEqualClickAfterTheFirstWasTurnedDown: the pause is open again, so the click that waited goes
+// to the backend; its stream has begun, so a status of the backend becomes RUN_ERROR.
 func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -310,7 +310,8 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeAfterAStatus: a dialect may try another way where the backend turned the first one down.
+// TestSecondExchangeAfterAStatus: a dialect may try another way where the backend turned the first
+// one down.
 func TestSecondExchangeAfterAStatus(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -387,8 +388,8 @@ func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r3","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
 }
 
-// TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: a real LangGraph adapter ends each run with one, and a client
-// deletes what it leaves out.
+// TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: a real LangGraph adapter ends each run
+// with one, and a client deletes what it leaves out.
 func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, snapshot, asks)) })
@@ -399,8 +400,8 @@ func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	}
 }
 
-// TestAnswersGoOverAConnectionOfTheirOwn: on a kept one that the backend closes at that moment nobody can tell whether it
-// read the request.
+// TestAnswersGoOverAConnectionOfTheirOwn: on a kept one that the backend closes at that moment
+// nobody can tell whether it read the request.
 func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	var from []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -415,7 +416,8 @@ func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: they were given, and are no part of the ordinary run.
+// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: they were given, and are no part of
+// the ordinary run.
 func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = new(standard.Dialect), ClientBoth })
 	g.do(input("t", "r1", ""))
@@ -502,7 +504,8 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	}
 }
 
-// Messages that did not travel are put into a snapshot at once: of very many small ones each would copy it.
+// Messages that did not travel are put into a snapshot at once: of very many small ones each would
+// copy it.
 func TestManyUntakenMessages(t *testing.T) {
 	const many = 2000
 	var fresh []agui.Message

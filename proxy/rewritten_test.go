@@ -27,7 +27,8 @@ type exampleEnd struct {
 	out  []byte
 }
 
-// endings are n of a stream, for an end can be told once. Its RUN_STARTED has other ids than the request.
+// endings are n of a stream, for an end can be told once. Its RUN_STARTED has other ids than the
+// request.
 func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*exampleEnd {
 	t.Helper()
 	d, err := dialects.All().New(dialect, nil)
@@ -81,12 +82,13 @@ const (
 	whole    = `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"m1","role":"assistant","content":"hello"}]}`
 )
 
-// A terminal event that is rewritten takes at most 12 allocations from the dialect's End to its frame: with the request's ids,
-// or with the interrupt outcome in it.
+// A terminal event that is rewritten takes at most 12 allocations from the dialect's End to its
+// frame: with the request's ids, or with the interrupt outcome in it.
 //
-// A pause leaves a record beside it, which is counted by itself: its own bytes (itself, its id, the backend's own end, and the
-// one without the outcome under the request's ids), what the client has (Messages, State, Seen), the digest of the questions, and
-// what a call of the store takes here, for its context. The store of this test does nothing; memory's work comes on top.
+// A pause leaves a record beside it, which is counted by itself: its own bytes (itself, its id, the
+// backend's own end, and the one without the outcome under the request's ids), what the client has
+// (Messages, State, Seen), the digest of the questions, and what a call of the store takes here,
+// for its context. The store of this test does nothing; memory's work comes on top.
 func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	const runs = 100
 	most := 12.0
@@ -156,7 +158,8 @@ func BenchmarkEnd(b *testing.B) {
 	}
 }
 
-// What passes takes nothing: the results of calls, of which each is asked whether it needs an id of its own.
+// What passes takes nothing: the results of calls, of which each is asked whether it needs an id of
+// its own.
 func TestPassedResultsDoNotAllocate(t *testing.T) {
 	const runs = 200
 	r := endings(t, 1, "agui", noStore{}, otherIDs)[0].run

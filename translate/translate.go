@@ -75,8 +75,8 @@ const (
 // Show is how a client is told of a pause, HOLDPOINT_CLIENT.
 type Show int
 
-// ShowOutcome: the outcome alone. ShowBoth: a CUSTOM on_interrupt beside it. ShowNative: the backend's own form, and
-// nothing that Holdpoint makes.
+// ShowOutcome: the outcome alone. ShowBoth: a CUSTOM on_interrupt beside it. ShowNative: the
+// backend's own form, and nothing that Holdpoint makes.
 const (
 	ShowOutcome Show = iota
 	ShowBoth
@@ -210,16 +210,18 @@ type Early interface {
 
 // A HistoryReader is a Dialect whose backend takes decisions out of the messages of a request.
 //
-// proxy relates the replies to the record. One that names an open question (Interrupt.Keys) is its answer, unless it stood
-// there before the question was asked (Pause.Stood). One that names an ended question does not count again. Any other is
-// refused if it is the request's last word, or else taken out. So nothing reaches the backend as a decision that is not in
-// the record.
+// proxy relates the replies to the record. One that names an open question (Interrupt.Keys) is its
+// answer, unless it stood there before the question was asked (Pause.Stood). One that names an
+// ended question does not count again. Any other is refused if it is the request's last word, or
+// else taken out. So nothing reaches the backend as a decision that is not in the record.
 type HistoryReader interface {
-	// Replies are the decisions that a backend of this family could find in the messages, whoever wrote them. Pure, and quick
-	// where there are none. spoken is the dialect that the route is known to speak, "" if nobody knows.
+	// Replies are the decisions that a backend of this family could find in the messages, whoever
+	// wrote them. Pure, and quick where there are none. spoken is the dialect that the route is
+	// known to speak, "" if nobody knows.
 	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
-	// AnswerIn is what a reply in the message says to a question of the dialect, whose Keys have the reply's Key: status and
-	// payload. false: it is no answer to that question, or cannot be any more (Reply.Past). Pure.
+	// AnswerIn is what a reply in the message says to a question of the dialect, whose Keys have
+	// the reply's Key: status and payload. false: it is no answer to that question, or cannot be
+	// any more (Reply.Past). Pure.
 	AnswerIn(m agui.Message, reply Reply, i agui.Interrupt) (agui.Answer, bool)
 }
 
@@ -228,34 +230,41 @@ type Reply struct {
 	Dialect string // who read it; "" if that is none whose question it could answer
 	At      int    // of in.Messages
 	Key     string // which question it is for, as Interrupt.Keys have it, or a published id
-	// Says is what the reader wants back in AnswerIn: a message may hold very many decisions. Nobody else reads it.
+	// Says is what the reader wants back in AnswerIn: a message may hold very many decisions.
+	// Nobody else reads it.
 	Says json.RawMessage
-	// Asked says that it is a decision even if the record knows no such question: it has the form of one, or the history
-	// shows the call that asks. Else it may be the result of an ordinary tool, and is left alone.
+	// Asked says that it is a decision even if the record knows no such question: it has the form
+	// of one, or the history shows the call that asks. Else it may be the result of an ordinary
+	// tool, and is left alone.
 	Asked bool
-	// Names is the call that a refusal names, "" for a form of which it says that it is an approval.
+	// Names is the call that a refusal names, "" for a form of which it says that it is an
+	// approval.
 	Names string
-	// Calls are the calls of the history that ask for it. Where the decision is not handed on, they go too.
+	// Calls are the calls of the history that ask for it. Where the decision is not handed on, they
+	// go too.
 	Calls []string
 	// Unclear says that two readers could read it in two ways: it never answers.
 	Unclear bool
-	// Past says that the backend would not look for an answer there any more: AnswerIn has the last word on it.
+	// Past says that the backend would not look for an answer there any more: AnswerIn has the last
+	// word on it.
 	Past bool
-	// Kept says that once the record knows it as the answer the message stays in the history. Else it goes, for some version
-	// would carry it out again.
+	// Kept says that once the record knows it as the answer the message stays in the history. Else
+	// it goes, for some version would carry it out again.
 	Kept bool
 	// Rest is the message without its decisions, if it says anything else.
 	Rest *agui.Message
 }
 
-// A Disarmer is a Dialect whose backends take a tool message for a decision, whatever was asked. The same message may be the answer
-// that another backend wants, so it is asked only while nobody knows what a route speaks nor what the thread waits for.
+// A Disarmer is a Dialect whose backends take a tool message for a decision, whatever was asked.
+// The same message may be the answer that another backend wants, so it is asked only while nobody
+// knows what a route speaks nor what the thread waits for.
 type Disarmer interface {
-	// Undeclared are the calls, of tools that the request does not declare, on which such messages decide behind all that was
-	// said: proxy hands on only what answers a call that passed (Request.Passed).
+	// Undeclared are the calls, of tools that the request does not declare, on which such messages
+	// decide behind all that was said: proxy hands on only what answers a call that passed
+	// (Request.Passed).
 	Undeclared(in agui.RunInput) []string
-	// Disarmed is the input with each such message, wherever it stands, as what no backend takes for a decision; passed is
-	// Request.Passed.
+	// Disarmed is the input with each such message, wherever it stands, as what no backend takes
+	// for a decision; passed is Request.Passed.
 	Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput
 }
 

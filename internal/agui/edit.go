@@ -148,7 +148,8 @@ func cut(object []byte, value gjson.Result) []byte {
 	return append(append(make([]byte, 0, len(object)-(to-from)), object[:from]...), object[to:]...)
 }
 
-// extent is where the member with a value stands, with the comma before it, or behind it if it is the first.
+// extent is where the member with a value stands, with the comma before it, or behind it if it is
+// the first.
 func extent(object []byte, value gjson.Result) (from, to int) {
 	colon := bytes.LastIndexByte(object[:value.Index], ':')
 	key := object[:bytes.LastIndexByte(object[:colon], '"')]

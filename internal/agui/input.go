@@ -445,7 +445,8 @@ type Rewrite struct {
 	NoCommand bool // without an answer in forwardedProps.command; other keys of command stay
 }
 
-// Rewritten is the input with those changes, every other byte as it was. The body is copied once, if anything changes.
+// Rewritten is the input with those changes, every other byte as it was. The body is copied once,
+// if anything changes.
 func (in RunInput) Rewritten(w Rewrite) RunInput {
 	var few [3]Edit
 	edits := few[:0]

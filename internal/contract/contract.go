@@ -28,8 +28,8 @@ type Case struct {
 	Settled []agui.SeenMessage
 	// Mixed are the messages with an answer, of Answers or Settled, that say something else too.
 	Mixed []agui.SeenMessage
-	// Stray says that the request ends in a decision of which nobody knows the question. StrayNames is
-	// the call that it names, if that can be told.
+	// Stray says that the request ends in a decision of which nobody knows the question. StrayNames
+	// is the call that it names, if that can be told.
 	Stray      bool
 	StrayNames string
 	// Unasked is a call, "" if there is none, that the request's last word decides on, and that
@@ -83,7 +83,8 @@ const (
 	Quiet
 	// Replay tells how the pause ended that these answers ended.
 	Replay
-	// Wait until the same answers, which are on their way, have come to their end. Then judge again.
+	// Wait until the same answers, which are on their way, have come to their end. Then judge
+	// again.
 	Wait
 	// Refuse ends in RUN_ERROR.
 	Refuse

@@ -14,8 +14,8 @@ import (
 // store differ.
 const skew = 5 * time.Second
 
-// Judge rules on a request. The rules are tried in the order in which they stand here, which is that
-// of docs/contract.md; the first that fits decides.
+// Judge rules on a request. The rules are tried in the order in which they stand here, which is
+// that of docs/contract.md; the first that fits decides.
 func Judge(c *Case) Ruling {
 	if c.Carry != "" && !c.carries() {
 		return Ruling{Do: Quiet}
@@ -71,8 +71,8 @@ func AllCancelled(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
-// EndedBadly says whether a pause was answered, and the run with the answers ended in an error or in
-// doubt. The backend may hold them still.
+// EndedBadly says whether a pause was answered, and the run with the answers ended in an error or
+// in doubt. The backend may hold them still.
 func EndedBadly(r *store.Result) bool { return r.How == store.Doubtful || isError(r.Finish) }
 
 func isError(event json.RawMessage) bool {
@@ -285,8 +285,8 @@ func (c *Case) inHistory() bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
-// meant says whether the answers were read for that pause. Ids alone do not tell: a request that has
-// waited may find another question open, and an answer in the backend's own form names none.
+// meant says whether the answers were read for that pause. Ids alone do not tell: a request that
+// has waited may find another question open, and an answer in the backend's own form names none.
 func (c *Case) meant(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
 
 func (c *Case) namesOpen() bool {

@@ -83,8 +83,8 @@ func longInDocument(text string) []int {
 	return list
 }
 
-// longComments are the numbers of the lines in a Go file that hold nothing but a comment and are too
-// long. The output of an example is what the example prints, so it is not counted.
+// longComments are the numbers of the lines in a Go file that hold nothing but a comment and are
+// too long. The output of an example is what the example prints, so it is not counted.
 func longComments(text string) []int {
 	var list []int
 	output := false
@@ -101,8 +101,8 @@ func longComments(text string) []int {
 // mark is what stands before the first word of a line: a comment's slashes, a list's bullet.
 var mark = regexp.MustCompile(`^\s*(//)?\s*([-*·>]|\d+\.)?\s*`)
 
-// tooLong says whether a line is over the limit and somebody could break it. Nobody breaks a span of
-// code.
+// tooLong says whether a line is over the limit and somebody could break it. Nobody breaks a span
+// of code.
 func tooLong(line string) bool {
 	if utf8.RuneCountInString(line) <= columns {
 		return false

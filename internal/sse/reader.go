@@ -23,14 +23,16 @@ const (
 	maxEmptyReads = 100     // as in bufio
 )
 
-// A Source is an io.Reader that knows whether it has more. One that is none is asked for as much as its last Reads
-// suggest, and the Reader holds a buffer while it waits.
+// A Source is an io.Reader that knows whether it has more. One that is none is asked for as much as
+// its last Reads suggest, and the Reader holds a buffer while it waits.
 type Source interface {
 	io.Reader
-	// More is how much a Read can ask for that returns without waiting: 0 if that is not known. A longer one may hold back what
-	// has come, for net/http fills a Read from a chunk before it returns.
+	// More is how much a Read can ask for that returns without waiting: 0 if that is not known. A
+	// longer one may hold back what has come, for net/http fills a Read from a chunk before it
+	// returns.
 	More() int
-	// Wait waits as a Read would. It is called only behind a Read that got less than it asked for: all that had come was read.
+	// Wait waits as a Read would. It is called only behind a Read that got less than it asked for:
+	// all that had come was read.
 	Wait()
 }
 
@@ -84,11 +86,13 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: src, more: more, max: max, size: minBuffer}
 }
 
-// Next returns the next frame, valid until the next call that Ready said false to. It never waits for bytes behind it.
+// Next returns the next frame, valid until the next call that Ready said false to. It never waits
+// for bytes behind it.
 //
-// The error is io.EOF after a clean end, else that of the source, a *TooLargeError or io.ErrNoProgress. All
-// whole frames come before it. An unfinished rest of the stream, if any, comes together with the error, which
-// then stays; of a frame that is too large nothing is returned.
+// The error is io.EOF after a clean end, else that of the source, a *TooLargeError or
+// io.ErrNoProgress. All whole frames come before it. An unfinished rest of the stream, if any,
+// comes together with the error, which then stays; of a frame that is too large nothing is
+// returned.
 func (r *Reader) Next() (Frame, error) {
 	for !r.find() && !r.tooLarge() && r.err == nil {
 		r.fill()
@@ -107,8 +111,9 @@ func (r *Reader) Next() (Frame, error) {
 	return Frame{}, r.err
 }
 
-// Ready says whether Next returns a whole frame without a Read from the source: a caller that writes frames
-// onwards does so when Ready turns false, since the next call may wait for long. What Next returned is valid until then.
+// Ready says whether Next returns a whole frame without a Read from the source: a caller that
+// writes frames onwards does so when Ready turns false, since the next call may wait for long. What
+// Next returned is valid until then.
 func (r *Reader) Ready() bool {
 	return r.find() && !r.tooLarge()
 }
@@ -116,11 +121,12 @@ func (r *Reader) Ready() bool {
 // Ended says that the source has ended, in whatever way. Next then waits for nothing any more.
 func (r *Reader) Ended() bool { return r.err != nil }
 
-// Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after a Read.
+// Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after
+// a Read.
 func (r *Reader) Pos() int { return r.start }
 
-// Slice is what stands between two places that Pos gave: frames that were returned, in one piece. It is valid as long as
-// they are, and may be written over by who needs them no more.
+// Slice is what stands between two places that Pos gave: frames that were returned, in one piece.
+// It is valid as long as they are, and may be written over by who needs them no more.
 func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
 
 // Ahead is what was read and not returned yet, as far as there is no CR in it.
@@ -132,7 +138,8 @@ func (r *Reader) Ahead() []byte {
 	return b[r.start : r.ends.cr-1]
 }
 
-// Skip passes over the first n bytes of Ahead, which must be whole frames, as if they had been returned.
+// Skip passes over the first n bytes of Ahead, which must be whole frames, as if they had been
+// returned.
 func (r *Reader) Skip(n int) {
 	r.start += n
 	r.begun, r.cutAtCR = true, false
@@ -177,7 +184,8 @@ func (r *Reader) take() Frame {
 	return f
 }
 
-// fill reads once, and what is there already with it. Called when all of the buffer is searched and holds no whole frame.
+// fill reads once, and what is there already with it. Called when all of the buffer is searched and
+// holds no whole frame.
 func (r *Reader) fill() {
 	poison.Bytes(r.buf[:r.start])
 	if r.more != nil && r.drained && r.more.More() == 0 {
@@ -205,8 +213,8 @@ func (r *Reader) release() {
 	r.mem, r.buf, r.start, r.line, r.scan, r.end, r.ends = nil, nil, 0, 0, 0, 0, lineEnds{}
 }
 
-// makeRoom puts what is pending into a buffer of at least size and with room behind it. This is the place to give memory
-// back, for the Read may last an hour.
+// makeRoom puts what is pending into a buffer of at least size and with room behind it. This is the
+// place to give memory back, for the Read may last an hour.
 func (r *Reader) makeRoom(size int) {
 	pending := r.buf[r.start:r.end]
 	for size-len(pending) < minSpace {

@@ -11,8 +11,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume, and every form in fields that a version of the framework takes or a
-// front end for it sends: an object or a list in resume, forwardedProps.resume or command.resume. For messages see Replies.
+// Answers implements translate.Dialect: the entries of resume, and every form in fields that a
+// version of the framework takes or a front end for it sends: an object or a list in resume,
+// forwardedProps.resume or command.resume. For messages see Replies.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	given, err := formal(in, p)
 	if err != nil {
@@ -29,8 +30,9 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return given, nil
 }
 
-// contradiction is an error if two answers to one question differ: admit takes the last, and the first may be the no. Not
-// of messages, which stay in a client's history: the last is what it says now.
+// contradiction is an error if two answers to one question differ: admit takes the last, and the
+// first may be the no. Not of messages, which stay in a client's history: the last is what it says
+// now.
 func contradiction(list []agui.Answer) error {
 	said := make(map[string]agui.Answer, len(list))
 	for _, a := range list {
@@ -74,7 +76,8 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.OneSet(entries, own)
 }
 
-// unclaimed are the answers where nobody knows whose they are: those in the forms that have no other owner than this framework.
+// unclaimed are the answers where nobody knows whose they are: those in the forms that have no
+// other owner than this framework.
 func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	var items []gjson.Result
 	if in.ResumeObject != nil {
@@ -91,8 +94,9 @@ func propsItems(in agui.RunInput) []gjson.Result {
 	return items(gjson.GetBytes(in.ForwardedProps, "resume"))
 }
 
-// items reads what 1.0.0b260225 and later take for a resume: {"interrupts":[..]}, {"interrupt":[..]}, a list, or one item
-// {"id" or another key of itemID, "value" or "payload" or "response"}. They leave out what has no id.
+// items reads what 1.0.0b260225 and later take for a resume: {"interrupts":[..]},
+// {"interrupt":[..]}, a list, or one item {"id" or another key of itemID, "value" or "payload" or
+// "response"}. They leave out what has no id.
 func items(v gjson.Result) []gjson.Result {
 	list := v.Array()
 	if v.IsObject() {
@@ -155,8 +159,9 @@ func sameAnswer(a, b json.RawMessage) bool {
 	return err == nil && err2 == nil && one == other
 }
 
-// alias is an answer in the words of its question's schema: accepted and approved are one word, and a bare yes or no is
-// meant for it. Versions differ in the one they know: 1.0.0rc8 to 1.0.1 accepted, 1.1.0 and later both, .NET approved.
+// alias is an answer in the words of its question's schema: accepted and approved are one word, and
+// a bare yes or no is meant for it. Versions differ in the one they know: 1.0.0rc8 to 1.0.1
+// accepted, 1.1.0 and later both, .NET approved.
 func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i == nil || a.Status != agui.Resolved {
 		return a
@@ -177,7 +182,8 @@ func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// renamed is the object with one key in place of another. Where both are there and agree, one is left.
+// renamed is the object with one key in place of another. Where both are there and agree, one is
+// left.
 func renamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// answersOf reads a request with more members for a pause, and writes what was found: id status payload.
+// answersOf reads a request with more members for a pause, and writes what was found: id status
+// payload.
 func answersOf(t *testing.T, p agui.Pause, more string, messages ...string) (string, agui.Code) {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r2","messages":[` + strings.Join(messages, ",") + `]`

@@ -51,9 +51,10 @@ const Name = "agent-framework"
 
 // Options of the dialect, HOLDPOINT_AGENT_FRAMEWORK_*.
 type Options struct {
-	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know no cancel. A value
-	// that does not fit the type that the workflow asks for is not sent: the question is given up then. Approvals are
-	// denied, and newer versions are told of the cancel as it is.
+	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know
+	// no cancel. A value that does not fit the type that the workflow asks for is not sent: the
+	// question is given up then. Approvals are denied, and newer versions are told of the cancel as
+	// it is.
 	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be nothing that the workflow could take for a yes"`
 }
 
@@ -82,9 +83,10 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer: the CUSTOM events of approvals and of workflows (of whose plain runs 1.0.0rc7 to 1.0.1
-// tell the end of a text behind the end of the run); the synthetic calls in a snapshot; the list in RUN_FINISHED.interrupt,
-// an outcome with metadata of the framework's own, and one of the .NET host's.
+// Sign implements translate.Signer: the CUSTOM events of approvals and of workflows (of whose plain
+// runs 1.0.0rc7 to 1.0.1 tell the end of a text behind the end of the run); the synthetic calls in
+// a snapshot; the list in RUN_FINISHED.interrupt, an outcome with metadata of the framework's own,
+// and one of the .NET host's.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
@@ -98,8 +100,8 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
-// SignCall implements translate.CallSigner: the synthetic calls by their arguments; an END without START, which a CUSTOM
-// event that asks has to follow; and what the .NET host says beside a call.
+// SignCall implements translate.CallSigner: the synthetic calls by their arguments; an END without
+// START, which a CUSTOM event that asks has to follow; and what the .NET host says beside a call.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	if isBare(c) && c.Ended && ev.Type != agui.CallEnd {
 		return signBehindBare(ev, c)
@@ -140,8 +142,9 @@ func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	return translate.No
 }
 
-// signBehindBare says what it was that had no arguments: ag-ui-adk and others have such a call too. 1.0.0b251105 sends a snapshot with
-// it and with the call that it is about directly behind it, and its run ends without a word; an outcome is somebody else's.
+// signBehindBare says what it was that had no arguments: ag-ui-adk and others have such a call too.
+// 1.0.0b251105 sends a snapshot with it and with the call that it is about directly behind it, and
+// its run ends without a word; an outcome is somebody else's.
 func signBehindBare(ev agui.Event, held agui.Call) translate.Verdict {
 	switch {
 	case ev.Type == agui.MessagesSnapshot && shows(ev, held.ID):
@@ -177,8 +180,8 @@ func speaksOutcome(finish agui.Event) bool {
 	return false
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the family would take for an
-// answer: no version minds keys that it does not know (RAN).
+// Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the
+// family would take for an answer: no version minds keys that it does not know (RAN).
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":

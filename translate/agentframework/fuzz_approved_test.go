@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzApproved: whatever a client sends, in every place where some version looks for an answer, nothing panics, what goes out
-// is JSON, and in all exchanges together nothing is approved but what the answers that were admitted say yes to.
+// FuzzApproved: whatever a client sends, in every place where some version looks for an answer,
+// nothing panics, what goes out is JSON, and in all exchanges together nothing is approved but what
+// the answers that were admitted say yes to.
 func FuzzApproved(f *testing.F) {
 	for row := range pauses() {
 		for _, resume := range []string{
@@ -119,8 +120,8 @@ func approvedIn(t *testing.T, body []byte) []string {
 	return ids
 }
 
-// withoutApprovals is the input without the native approvals, as they are without an answer in the record: the messages, and
-// the calls that asked.
+// withoutApprovals is the input without the native approvals, as they are without an answer in the
+// record: the messages, and the calls that asked.
 func withoutApprovals(in agui.RunInput) agui.RunInput {
 	list := kit.Approvals(in)
 	if len(list) == 0 {

@@ -12,13 +12,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Replies implements translate.HistoryReader: tool messages, function_approvals, and every other native approval. They answer
-// behind the assistant's last words only, for providers repeat the ids of their calls and an old answer must not be one to a
-// new question. A confirm_changes call has an id of its own, and is known wherever it stands, see AnswerIn.
+// Replies implements translate.HistoryReader: tool messages, function_approvals, and every other
+// native approval. They answer behind the assistant's last words only, for providers repeat the ids
+// of their calls and an old answer must not be one to a new question. A confirm_changes call has an
+// id of its own, and is known wherever it stands, see AnswerIn.
 //
-// A tool message need not say yes or no: a workflow takes anything for the answer to its request. So each is a reply, and
-// proxy leaves alone what names no question. Where the route is known to speak this dialect, a yes or no on a call that the
-// request does not declare is one, whoever asked.
+// A tool message need not say yes or no: a workflow takes anything for the answer to its request.
+// So each is a reply, and proxy leaves alone what names no question. Where the route is known to
+// speak this dialect, a yes or no on a call that the request does not declare is one, whoever
+// asked.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		last := len(in.Messages)
@@ -85,7 +87,8 @@ func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 	return alias(&i, agui.Answer{Status: agui.Resolved, Payload: payload}), true
 }
 
-// toolAnswer reads a tool message: a decision on the call, on its confirm_changes call, or anything on a workflow's request.
+// toolAnswer reads a tool message: a decision on the call, on its confirm_changes call, or anything
+// on a workflow's request.
 func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	asked, _ := askOf(i)
 	if reply.Past && (asked.Confirm == "" || asked.Confirm != reply.Key) {
@@ -108,8 +111,8 @@ func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.A
 	return agui.Answer{}, false
 }
 
-// withoutSteps is a decision without the steps that front ends for confirm_changes send with each, where only the decision
-// is asked for.
+// withoutSteps is a decision without the steps that front ends for confirm_changes send with each,
+// where only the decision is asked for.
 func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
 		return kit.Payload(value)

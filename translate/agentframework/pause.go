@@ -64,8 +64,9 @@ func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	return []agui.AskedCall{c}
 }
 
-// stateless says whether the backend runs what the answers say without having kept the question: all did before
-// 1.0.0b260319. Until then the list had the last approval only (agent-framework 4590), which shows if there are several.
+// stateless says whether the backend runs what the answers say without having kept the question:
+// all did before 1.0.0b260319. Until then the list had the last approval only (agent-framework
+// 4590), which shows if there are several.
 func (run *run) stateless(row string, listed int) bool {
 	approvals := 0
 	for _, a := range run.asks {

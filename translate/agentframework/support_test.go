@@ -113,7 +113,8 @@ func (p played) text() string {
 	return strings.Join(list, "\n")
 }
 
-// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends without one.
+// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends
+// without one.
 func play(t testing.TB, run translate.Run, l *log, stream ...string) played {
 	t.Helper()
 	var p played
@@ -161,8 +162,8 @@ func playPlain(t testing.TB, more string, stream ...string) (played, *log) {
 	return play(t, run, l, stream...), l
 }
 
-// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1, ~r2...; and what the
-// client has been shown by then.
+// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1,
+// ~r2...; and what the client has been shown by then.
 func pausedBy(t testing.TB, stream ...string) (agui.Pause, *log) {
 	t.Helper()
 	p, l := playPlain(t, "", stream...)
@@ -203,7 +204,8 @@ func parseInput(t testing.TB, body string) agui.RunInput {
 	return in
 }
 
-// admitted is what proxy does between Answers and Begin, without schemas: each interrupt answered once, in order.
+// admitted is what proxy does between Answers and Begin, without schemas: each interrupt answered
+// once, in order.
 func admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	for _, a := range answers {
 		if p.Interrupt(a.ID) == nil {
@@ -365,7 +367,8 @@ func withOutcome(schema string, ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// asking is the stream of a run that asks about the calls; finish is its end, prefix goes before the ids.
+// asking is the stream of a run that asks about the calls; finish is its end, prefix goes before
+// the ids.
 func asking(finish, prefix string, calls ...string) []string {
 	list := []string{started, textOpen}
 	var shown []string

@@ -20,7 +20,8 @@ import (
 // Name of the dialect.
 const Name = "auto"
 
-// Options of the dialect. Warn, which may be nil, is told of what passes although it is a pause; once for each kind.
+// Options of the dialect. Warn, which may be nil, is told of what passes although it is a pause;
+// once for each kind.
 type Options struct {
 	Warn func(msg string, args ...any)
 }
@@ -76,8 +77,8 @@ func (d *Dialect) byName(name string) translate.Dialect {
 	return nil
 }
 
-// Answers implements translate.Dialect: the dialect that made the pause or that the route was seen to speak reads
-// them; where neither is known, the first that finds any.
+// Answers implements translate.Dialect: the dialect that made the pause or that the route was seen
+// to speak reads them; where neither is known, the first that finds any.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if one := d.byName(p.Dialect); one != nil {
 		return one.Answers(in, p)
@@ -104,7 +105,8 @@ func (d *Dialect) Takes(object []byte, spoken string) string {
 	return ""
 }
 
-// Replies implements translate.HistoryReader for every dialect: which one a backend speaks is not known before its first pause.
+// Replies implements translate.HistoryReader for every dialect: which one a backend speaks is not
+// known before its first pause.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {
@@ -149,8 +151,9 @@ func (d *Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui
 	return in
 }
 
-// Begin implements translate.Dialect. A resume is the business of the dialect that asked. An ordinary run goes out as
-// the dialect of the route would send it, if that is known, and its stream is looked at all the same.
+// Begin implements translate.Dialect. A resume is the business of the dialect that asked. An
+// ordinary run goes out as the dialect of the route would send it, if that is known, and its stream
+// is looked at all the same.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	known := d.byName(r.Pause.Dialect)
 	switch {

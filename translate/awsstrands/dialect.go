@@ -97,7 +97,8 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Replies implements translate.HistoryReader: none of them answers here, but another backend could take it for a decision.
+// Replies implements translate.HistoryReader: none of them answers here, but another backend could
+// take it for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return kit.Strays(in, spoken == Name)
 }
@@ -107,8 +108,9 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer: an interrupt outcome in which every interrupt is Strands', by metadata.strandsName or by
-// an id of its making. An id tool:<x>:<y> could be anybody's, so x has to be a call that was seen.
+// Sign implements translate.Signer: an interrupt outcome in which every interrupt is Strands', by
+// metadata.strandsName or by an id of its making. An id tool:<x>:<y> could be anybody's, so x has
+// to be a call that was seen.
 func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	if ev.Type != agui.RunFinished {
 		return false
@@ -148,8 +150,8 @@ func calls(t agui.Transcript) map[string]agui.Call {
 	return seen
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, but for calls that an ended pause has left without a result
-// and for the protocolVersion, which is younger than the adapters.
+// Begin implements translate.Dialect. A plain run goes as it came, but for calls that an ended
+// pause has left without a result and for the protocolVersion, which is younger than the adapters.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out

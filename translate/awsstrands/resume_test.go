@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// What an answer becomes on its way to a hook or a tool, by who asked. SDK 1.19.0 runs the call if its hook dies of an answer
-// (RAN), so that nothing but text may reach a hook in TypeScript.
+// What an answer becomes on its way to a hook or a tool, by who asked. SDK 1.19.0 runs the call if
+// its hook dies of an answer (RAN), so that nothing but text may reach a hook in TypeScript.
 func TestAnswers(t *testing.T) {
 	const refused = "refused"
 	kinds := []string{tsHook, tsAll, tsTool, pyHook, pyTool, pyGate}
 	for payload, want := range map[string][]string{
-		//                     hook          batch         tool                       Python: hook               tool                       gate
+		//                     hook batch tool Python: hook tool gate
 		`"y"`:                                {`"y"`, `"y"`, `"y"`, `"y"`, `"y"`, refused},
 		`"t"`:                                {`"t"`, `"t"`, `"t"`, `"t"`, `"t"`, refused},
 		`true`:                               {`"y"`, `"y"`, `"y"`, `true`, `true`, refused},
@@ -124,7 +124,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A pause that another dialect recorded is answered by what its ids tell: a no must not be an object there either.
+// A pause that another dialect recorded is answered by what its ids tell: a no must not be an
+// object there either.
 func TestPauseOfAnotherDialect(t *testing.T) {
 	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
 	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, array(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {

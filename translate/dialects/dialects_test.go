@@ -31,7 +31,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A dialect that needs something is left out of auto without it. Naming it is an error that says what is missing.
+// A dialect that needs something is left out of auto without it. Naming it is an error that says
+// what is missing.
 func TestNeeds(t *testing.T) {
 	list, needy := All(), 0
 	asked := asked(t, list)
@@ -63,7 +64,8 @@ func TestForeignDialectsAreNamed(t *testing.T) {
 	}
 }
 
-// An option that is wrong is an error of the dialect that has it, and of auto if that asks the dialect.
+// An option that is wrong is an error of the dialect that has it, and of auto if that asks the
+// dialect.
 func TestWrongOptions(t *testing.T) {
 	for _, name := range []string{langgraph.Name, auto.Name} {
 		list := All()
@@ -80,8 +82,8 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// TestOrder: auto asks the dialects in the order of the list. agui takes every outcome, so nobody behind it gets one. phrases
-// guesses, so nobody stands behind it.
+// TestOrder: auto asks the dialects in the order of the list. agui takes every outcome, so nobody
+// behind it gets one. phrases guesses, so nobody stands behind it.
 func TestOrder(t *testing.T) {
 	const outcome = `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"agui:interrupt","metadata":{"langgraph":{},"agent_framework":{},"strandsName":"x"}}]}}`
 	list := ready(t)
@@ -114,8 +116,9 @@ func asked(t *testing.T, list List) []string {
 	return names
 }
 
-// TestAnswersAreOfFields: no dialect reads messages where it reads answers. A decision in them is a reply, whoever the dialect
-// is: also what another backend would take for one is a stray at each that speaks AG-UI.
+// TestAnswersAreOfFields: no dialect reads messages where it reads answers. A decision in them is a
+// reply, whoever the dialect is: also what another backend would take for one is a stray at each
+// that speaks AG-UI.
 func TestAnswersAreOfFields(t *testing.T) {
 	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
 	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`
@@ -165,8 +168,9 @@ func reads(reader translate.HistoryReader, in agui.RunInput, spoken string) iter
 	return reader.Replies(in, spoken)
 }
 
-// What passes costs no allocation, whatever the dialect: the calls, the texts and what else there is in an ordinary stream,
-// each round under ids of its own. What a Run keeps of them grows now and then; that is less than one allocation for a round.
+// What passes costs no allocation, whatever the dialect: the calls, the texts and what else there
+// is in an ordinary stream, each round under ids of its own. What a Run keeps of them grows now and
+// then; that is less than one allocation for a round.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	const rounds = 200
 	for _, name := range All().Names() {

@@ -9,9 +9,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers are what a dialect reads out of a request to a pause, in its fields and behind those in its
-// messages. A decision of which the pause knows no question has the id of the call that it names, and
-// no payload. It is proxy that puts them together; this does it in short.
+// Answers are what a dialect reads out of a request to a pause, in its fields and behind those in
+// its messages. A decision of which the pause knows no question has the id of the call that it
+// names, and no payload. It is proxy that puts them together; this does it in short.
 func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := d.Answers(in, p)
 	reader, ok := d.(translate.HistoryReader)

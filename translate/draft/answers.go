@@ -12,8 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume and command.resume, as from any client; a resume object, as
-// from a client of the first draft. Where a pause was asked by tool calls, tool messages answer it too, see Replies.
+// Answers implements translate.Dialect: the entries of resume and command.resume, as from any
+// client; a resume object, as from a client of the first draft. Where a pause was asked by tool
+// calls, tool messages answer it too, see Replies.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
@@ -37,8 +38,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// fromObject reads {interruptId?, payload?}. Without an id it is for what is open; of several it can answer one only, and
-// admit finds the others. A status is younger than the object, but who sends one means it.
+// fromObject reads {interruptId?, payload?}. Without an id it is for what is open; of several it
+// can answer one only, and admit finds the others. A status is younger than the object, but who
+// sends one means it.
 func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	a := agui.Answer{Status: agui.Resolved, Native: true}
 	ok := true
@@ -70,11 +72,13 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	return a, nil
 }
 
-// Replies implements translate.HistoryReader: the tool messages that decide a call that asks. They answer at the end of the
-// messages only, where the backend looks for them: a history keeps the answers to older questions, and the results of calls
-// that were approved. Before that a yes counts, on a call of a configured tool: nobody but the record may have said it.
+// Replies implements translate.HistoryReader: the tool messages that decide a call that asks. They
+// answer at the end of the messages only, where the backend looks for them: a history keeps the
+// answers to older questions, and the results of calls that were approved. Before that a yes
+// counts, on a call of a configured tool: nobody but the record may have said it.
 //
-// The backend reads keys in any case, and of two the last one. What only it would take for a decision answers nothing here.
+// The backend reads keys in any case, and of two the last one. What only it would take for a
+// decision answers nothing here.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range kit.Strays(in, spoken == Name) {
@@ -141,8 +145,8 @@ func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 	return ids
 }
 
-// decision is the content of a tool message that approves or denies, in whatever spelling; a result is none. plain says
-// that nobody can read the message in another way.
+// decision is the content of a tool message that approves or denies, in whatever spelling; a result
+// is none. plain says that nobody can read the message in another way.
 func decision(m gjson.Result) (payload json.RawMessage, plain, ok bool) {
 	contents := kit.Members(m, "content")
 	for _, v := range contents {

@@ -132,7 +132,8 @@ func TestAnswersInToolMessages(t *testing.T) {
 	}
 }
 
-// What a backend could take for a yes stands anywhere in the messages; at their end a no counts too.
+// What a backend could take for a yes stands anywhere in the messages; at their end a no counts
+// too.
 func TestDecisions(t *testing.T) {
 	yes, no := `{"approved":true}`, `{"approved":false}`
 	for name, c := range map[string]struct{ messages, more, want string }{

@@ -56,7 +56,8 @@ type Dialect struct {
 	once   sync.Once // of warn
 }
 
-// New makes the dialect. warn, which may be nil, is told of a pause that passes as a plain end, once.
+// New makes the dialect. warn, which may be nil, is told of a pause that passes as a plain end,
+// once.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("draft: %w", err)
@@ -71,8 +72,9 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer: an end with a string outcome, with an interrupt object or with interrupts at the
-// root. Beside an outcome object these are only to be taken out, as is a null outcome, at which the schema of 1.0.0 fails.
+// Sign implements translate.Signer: an end with a string outcome, with an interrupt object or with
+// interrupts at the root. Beside an outcome object these are only to be taken out, as is a null
+// outcome, at which the schema of 1.0.0 fails.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if ev.Type != agui.RunFinished || !ev.Valid() {
 		return false
@@ -81,8 +83,8 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return e.outcome.Type == gjson.String || isNull(e.outcome) || e.interrupt.IsObject() || e.interrupts.IsArray()
 }
 
-// Begin implements translate.Dialect. A draft backend never gets protocolVersion, which is younger, nor an array without
-// an answer, which a typed v1 server cannot read.
+// Begin implements translate.Dialect. A draft backend never gets protocolVersion, which is younger,
+// nor an array without an answer, which a typed v1 server cannot read.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return plainOut(r), d.plainRun(r), nil

@@ -11,21 +11,23 @@ import (
 	"holdpoint/translate"
 )
 
-// A native approval is a yes or no in the messages of a request, in a form that Microsoft's backends act on: a call of
-// request_approval or confirm_changes with a tool message for it, or function_approvals of a message. They believe what
-// the history says was asked, so whoever writes one approves what no agent proposed.
+// A native approval is a yes or no in the messages of a request, in a form that Microsoft's
+// backends act on: a call of request_approval or confirm_changes with a tool message for it, or
+// function_approvals of a message. They believe what the history says was asked, so whoever writes
+// one approves what no agent proposed.
 
-// Names of the synthetic calls, and of the member of a message (.NET's Step04 samples; agent-framework-ag-ui 1.0.0b251105
-// and later).
+// Names of the synthetic calls, and of the member of a message (.NET's Step04 samples;
+// agent-framework-ag-ui 1.0.0b251105 and later).
 const (
 	RequestApproval   = "request_approval"
 	ConfirmChanges    = "confirm_changes"
 	FunctionApprovals = "function_approvals"
 )
 
-// Approvals are the native approvals in a request's messages, in order, as replies of no dialect: for one whose backend asks by
-// none of these forms each is a stray. Key is the name of the form, see AsksBy. A call of a tool that the request declares
-// itself is the client's own business. Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
+// Approvals are the native approvals in a request's messages, in order, as replies of no dialect:
+// for one whose backend asks by none of these forms each is a stray. Key is the name of the form,
+// see AsksBy. A call of a tool that the request declares itself is the client's own business. Keys
+// are read in any spelling, for .NET reads toolcalls and Python tool_calls.
 func Approvals(in agui.RunInput) []translate.Reply {
 	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil
@@ -71,8 +73,8 @@ func Approvals(in agui.RunInput) []translate.Reply {
 	return list
 }
 
-// Loose is what can be read of a JSON object that is no run: its messages and the names of its tools. Messages may stand in
-// several lists: of two one backend reads the first, another the last.
+// Loose is what can be read of a JSON object that is no run: its messages and the names of its
+// tools. Messages may stand in several lists: of two one backend reads the first, another the last.
 func Loose(object []byte) agui.RunInput {
 	root, in := agui.View(object), agui.RunInput{Raw: object}
 	for _, list := range Members(root, "messages") {
@@ -87,8 +89,8 @@ func Loose(object []byte) agui.RunInput {
 	return in
 }
 
-// Strays are the native approvals for a dialect whose backend takes no decision out of messages: it has them where it is named,
-// or known; under auto others have them too.
+// Strays are the native approvals for a dialect whose backend takes no decision out of messages: it
+// has them where it is named, or known; under auto others have them too.
 func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		if !named {
@@ -102,7 +104,8 @@ func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 	}
 }
 
-// approving is the name under which a message approves, "" if it does not. asked are the calls that ask, by their ids.
+// approving is the name under which a message approves, "" if it does not. asked are the calls that
+// ask, by their ids.
 func approving(m gjson.Result, asked map[string]string) string {
 	if slices.ContainsFunc(Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
 		return FunctionApprovals
@@ -119,9 +122,10 @@ func approving(m gjson.Result, asked map[string]string) string {
 	return name
 }
 
-// decides says whether some backend could read a tool message as a decision, and not as the result that the call got
-// later: text that is no object, or an object without a word of the two, is none to any of them (.NET's samples throw at
-// it). Python reads NaN too, so what only looks like an object may be one.
+// decides says whether some backend could read a tool message as a decision, and not as the result
+// that the call got later: text that is no object, or an object without a word of the two, is none
+// to any of them (.NET's samples throw at it). Python reads NaN too, so what only looks like an
+// object may be one.
 func decides(m gjson.Result) bool {
 	contents := Members(m, "content")
 	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
@@ -136,8 +140,8 @@ func decides(m gjson.Result) bool {
 	})
 }
 
-// mayBePart says whether a message may be a part of a native approval, and is quick where the answer is no: histories are
-// long, and most of them is text and the results of tools.
+// mayBePart says whether a message may be a part of a native approval, and is quick where the
+// answer is no: histories are long, and most of them is text and the results of tools.
 func mayBePart(m agui.Message) bool {
 	if m.Plain {
 		return false
@@ -153,13 +157,14 @@ func mayBePart(m agui.Message) bool {
 	return false
 }
 
-// mayApprove looks for the words that every form has in a key or a name, unless one of their letters is written as an escape.
+// mayApprove looks for the words that every form has in a key or a name, unless one of their
+// letters is written as an escape.
 func mayApprove(body []byte) bool {
 	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
 }
 
-// asking is the name under which a call asks for an approval, in one of the ways in which it may be read; "" if it asks
-// for none.
+// asking is the name under which a call asks for an approval, in one of the ways in which it may be
+// read; "" if it asks for none.
 func asking(c gjson.Result, declares func(tool string) bool) string {
 	named := Texts(c, "function", "name")
 	args := Every(c, "function", "arguments")
@@ -175,8 +180,9 @@ func asking(c gjson.Result, declares func(tool string) bool) string {
 	return ""
 }
 
-// asks says whether a call with these arguments asks for an approval, by their structure: many products have a tool of
-// one of these names. confirm_changes has no arguments where it confirms a predicted state (1.0.0b251105).
+// asks says whether a call with these arguments asks for an approval, by their structure: many
+// products have a tool of one of these names. confirm_changes has no arguments where it confirms a
+// predicted state (1.0.0b251105).
 func asks(name string, args gjson.Result) bool {
 	if name == ConfirmChanges {
 		return len(args.Map()) == 0 || len(Texts(args, "function_call_id")) > 0
@@ -186,8 +192,8 @@ func asks(name string, args gjson.Result) bool {
 	})
 }
 
-// idsOf are the ids in the named members of an object, "" where it has none. agent-framework-ag-ui reads the call of a tool
-// message from actionExecutionId too.
+// idsOf are the ids in the named members of an object, "" where it has none. agent-framework-ag-ui
+// reads the call of a tool message from actionExecutionId too.
 func idsOf(object gjson.Result, names ...string) []string {
 	var ids []string
 	for _, name := range names {
@@ -199,7 +205,8 @@ func idsOf(object gjson.Result, names ...string) []string {
 	return ids
 }
 
-// withoutFunctionApprovals is a message without its function_approvals; false if it says nothing else.
+// withoutFunctionApprovals is a message without its function_approvals; false if it says nothing
+// else.
 func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
 	if len(Members(object, FunctionApprovals)) == 0 || IsTool(object) {

@@ -125,7 +125,8 @@ func FuzzApprovals(f *testing.F) {
 	})
 }
 
-// A key that stands twice is read as the one here and as the other there (gjson takes the first, .NET the last).
+// A key that stands twice is read as the one here and as the other there (gjson takes the first,
+// .NET the last).
 func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	const (
 		args   = `"arguments":"{\"request\":{\"approval_id\":\"a\",\"function_name\":\"f\"}}"`

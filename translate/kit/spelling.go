@@ -11,8 +11,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Backends do not read JSON alike: .NET matches keys in any case and takes the last of two, Python takes tool_calls for
-// toolCalls and the last of two equal keys. Who must not overlook a thing reads it as any of them might.
+// Backends do not read JSON alike: .NET matches keys in any case and takes the last of two, Python
+// takes tool_calls for toolCalls and the last of two equal keys. Who must not overlook a thing
+// reads it as any of them might.
 
 // Texts are the strings at a path of names, found as by Every.
 func Texts(object gjson.Result, path ...string) []string {
@@ -46,8 +47,9 @@ func Calls(m gjson.Result) []gjson.Result {
 	return list
 }
 
-// Members are the members of an object with that name, in whatever spelling: .NET matches keys in any case and takes the
-// last of two, Python takes tool_calls for toolCalls. Who must not overlook one looks at all of them.
+// Members are the members of an object with that name, in whatever spelling: .NET matches keys in
+// any case and takes the last of two, Python takes tool_calls for toolCalls. Who must not overlook
+// one looks at all of them.
 func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -111,8 +113,8 @@ func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bo
 	return agui.ParseMessage(out), true
 }
 
-// WithoutCalls is the input without the given tool calls of the assistant, and without the messages in which nothing
-// else is.
+// WithoutCalls is the input without the given tool calls of the assistant, and without the messages
+// in which nothing else is.
 func WithoutCalls(in agui.RunInput, gone map[string]bool) agui.RunInput {
 	var kept []agui.Message
 	changed := false
@@ -129,13 +131,14 @@ func WithoutCalls(in agui.RunInput, gone map[string]bool) agui.RunInput {
 	return in.WithMessages(kept)
 }
 
-// MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is a letter that it has once.
+// MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is
+// a letter that it has once.
 func MaySay(json []byte, word string, rare byte) bool {
 	return hasWord(json, word, rare) || escapesLetters(json)
 }
 
-// escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes all that is not ASCII,
-// and .NET and Go some signs, but nobody letters.
+// escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes
+// all that is not ASCII, and .NET and Go some signs, but nobody letters.
 func escapesLetters(body []byte) bool {
 	for {
 		_, rest, found := bytes.Cut(body, []byte(`\u00`))
@@ -149,7 +152,8 @@ func escapesLetters(body []byte) bool {
 	}
 }
 
-// hasWord looks for a lower-case word in any case, by a letter that it has once and texts have seldom.
+// hasWord looks for a lower-case word in any case, by a letter that it has once and texts have
+// seldom.
 func hasWord(body []byte, word string, rare byte) bool {
 	at := strings.IndexByte(word, rare)
 	for _, c := range [...]byte{rare, rare - 'a' + 'A'} {

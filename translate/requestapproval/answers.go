@@ -12,8 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume, and command.resume of clients that were shown the CUSTOM event
-// that Holdpoint makes. The backend's own form is a tool message on the call, see Replies.
+// Answers implements translate.Dialect: the entries of resume, and command.resume of clients that
+// were shown the CUSTOM event that Holdpoint makes. The backend's own form is a tool message on the
+// call, see Replies.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -22,7 +23,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, err
 }
 
-// alias reads the short forms: true and false, and accepted, agent-framework's word, where approved is missing.
+// alias reads the short forms: true and false, and accepted, agent-framework's word, where approved
+// is missing.
 func alias(a *agui.Answer) {
 	if s := string(a.Payload); s == "true" || s == "false" {
 		a.Payload = json.RawMessage(`{"approved":` + s + `}`)
@@ -35,8 +37,9 @@ func alias(a *agui.Answer) {
 	}
 }
 
-// Replies implements translate.HistoryReader: the tool messages by which the samples' own clients answer, and every other
-// native approval, which is a stray here. A client's copy of the call need not be there: what is asked stands in the record.
+// Replies implements translate.HistoryReader: the tool messages by which the samples' own clients
+// answer, and every other native approval, which is a stray here. A client's copy of the call need
+// not be there: what is asked stands in the record.
 func (*Dialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		pairs := kit.Approvals(in)
@@ -63,7 +66,8 @@ func (*Dialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 			if !yield(translate.Reply{Dialect: Name, At: at, Key: key}) {
 				return
 			}
-			// On an open call it is an answer, or it is refused: the samples' hosts go by the call, others by approval_id.
+			// On an open call it is an answer, or it is refused: the samples' hosts go by the call,
+			// others by approval_id.
 			if !yield(translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Unclear: true}) {
 				return
 			}
@@ -99,7 +103,8 @@ func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 	return id.Str, said.Raw, hasID && hasSaid && id.Type == gjson.String && said.IsBool()
 }
 
-// approves says whether an answer is a yes. What says two things, or approves what was not asked, is refused.
+// approves says whether an answer is a yes. What says two things, or approves what was not asked,
+// is refused.
 func approves(a agui.Answer, k kept) (bool, error) {
 	if a.Status == agui.Cancelled {
 		return false, nil

@@ -27,8 +27,9 @@ var requestKeys = [...]string{"approval_id", "function_name", "function_argument
 
 const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
 
-// readAsk reads the arguments of a call; false if they are not those of a request. A key that stands twice may be read
-// otherwise by the backend than here, so nothing is asked by it. What is read lives in args.
+// readAsk reads the arguments of a call; false if they are not those of a request. A key that
+// stands twice may be read otherwise by the backend than here, so nothing is asked by it. What is
+// read lives in args.
 func readAsk(args []byte) (ask, bool) {
 	var request [1]named
 	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].only() {
@@ -84,7 +85,8 @@ func (n *named) only() bool { return n.times == 1 && n.exact }
 
 func (n *named) isText() bool { return n.only() && n.value[0] == '"' }
 
-// keeps says whether a text comes out of a record as it went in: half a surrogate pair, or what is no UTF-8, does not.
+// keeps says whether a text comes out of a record as it went in: half a surrogate pair, or what is
+// no UTF-8, does not.
 func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
 // only is the one member with that name, which must be spelled so.
@@ -96,7 +98,8 @@ func only(object gjson.Result, name string) (gjson.Result, bool) {
 	return v, v.Exists()
 }
 
-// compact is JSON without the white space between its tokens; numbers, escapes and the order of keys stay.
+// compact is JSON without the white space between its tokens; numbers, escapes and the order of
+// keys stay.
 func compact(raw string) string {
 	if !hasSpace(raw) {
 		return raw
@@ -116,8 +119,8 @@ func fits[T string | []byte](args T) bool {
 // little is so little text that it may be read again for every delta.
 const little = 4 << 10
 
-// couldFit says whether arguments that are not whole may still become those of a request. It is asked for every delta, so
-// it looks at their beginning only.
+// couldFit says whether arguments that are not whole may still become those of a request. It is
+// asked for every delta, so it looks at their beginning only.
 func couldFit[T string | []byte](args T) bool {
 	for n := range min(len(args), little) {
 		if !isSpace(args[n]) {
@@ -127,9 +130,9 @@ func couldFit[T string | []byte](args T) bool {
 	return len(args) < little
 }
 
-// whole says whether the arguments are a whole object, of which a chunk of so many bytes came last. An object ends in a
-// brace: the text is parsed only where the chunk does, and where it is no small part of it. What is not found out here is at
-// the run's end.
+// whole says whether the arguments are a whole object, of which a chunk of so many bytes came last.
+// An object ends in a brace: the text is parsed only where the chunk does, and where it is no small
+// part of it. What is not found out here is at the run's end.
 func whole[T string | []byte](args T, chunk int) bool {
 	end := len(args)
 	for end > len(args)-chunk && isSpace(args[end-1]) {
@@ -156,7 +159,8 @@ func plainEnd(finish agui.Event) bool {
 	return finish.Valid() && (outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// object is the AG-UI Interrupt without its id. callID is "" for a call that the client was not shown.
+// object is the AG-UI Interrupt without its id. callID is "" for a call that the client was not
+// shown.
 func (a ask) object(callID string) []byte {
 	o := []byte{'{'}
 	if callID == "" {
@@ -181,7 +185,8 @@ func (a ask) object(callID string) []byte {
 // A kept is what an interrupt keeps for the resume.
 type kept struct {
 	Call string `json:"call"`
-	// Args are the arguments of the synthetic call as they came, text for text: what the backend runs are those.
+	// Args are the arguments of the synthetic call as they came, text for text: what the backend
+	// runs are those.
 	Args     string `json:"args"`
 	Approval string `json:"approval"`
 	Parent   string `json:"parent"` // id of the assistant's message that has the call

@@ -74,8 +74,8 @@ func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// SignCall implements translate.CallSigner: a call that is named request_approval, if its arguments are those of a request.
-// Many products have a tool of that name.
+// SignCall implements translate.CallSigner: a call that is named request_approval, if its arguments
+// are those of a request. Many products have a tool of that name.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch {
 	case c.Name != kit.RequestApproval:
@@ -118,7 +118,8 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	if !ok || len(asked) != len(r.Answers) {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	// A tool message on an open call is a second answer to this backend, in whatever spelling, and runs it once more.
+	// A tool message on an open call is a second answer to this backend, in whatever spelling, and
+	// runs it once more.
 	r = r.With(r.Input, without(r.New, callsAsked(asked)))
 	body, err := resumeBody(r, asked)
 	if err != nil {
@@ -127,8 +128,9 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	return translate.Out{Body: body, Resumes: true, TakesNew: takesNew(r)}, newRun(r), nil
 }
 
-// plainOut is an ordinary run: as it came, but for what this backend would throw at or run once more, and for keys that it
-// predates. A resume that the newest host reads itself would be a second answer beside the pair.
+// plainOut is an ordinary run: as it came, but for what this backend would throw at or run once
+// more, and for keys that it predates. A resume that the newest host reads itself would be a second
+// answer beside the pair.
 func plainOut(r *translate.Request) translate.Out {
 	in := r.Input
 	body := in.Raw

@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is lost but those of requests, a
-// native client's stream is untouched, and what is asked can be stored and answered.
+// FuzzEvents: whatever a backend streams, one event on a line, nothing panics, no event is lost but
+// those of requests, a native client's stream is untouched, and what is asked can be stored and
+// answered.
 func FuzzEvents(f *testing.F) {
 	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":` + quoted(argsB) + `}`
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x"}`
@@ -109,8 +110,9 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	}
 }
 
-// FuzzAnswers: whatever a client sends while a request is open, nothing panics; what goes out asks for what was asked, with
-// one answer; and that is a no where there is no yes in what the client sent.
+// FuzzAnswers: whatever a client sends while a request is open, nothing panics; what goes out asks
+// for what was asked, with one answer; and that is a no where there is no yes in what the client
+// sent.
 func FuzzAnswers(f *testing.F) {
 	old := assistant("x", "x", "request_approval", argsB)
 	for _, more := range []string{

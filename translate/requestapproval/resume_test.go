@@ -129,8 +129,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A tool message that answers carries its place, so that it is no new input; of a call that repeats an id, only what came
-// after the question is read.
+// A tool message that answers carries its place, so that it is no new input; of a call that repeats
+// an id, only what came after the question is read.
 func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
@@ -158,7 +158,8 @@ func TestAnswersFromMessages(t *testing.T) {
 	}
 }
 
-// A tool message on one open call with the approval_id of another is an answer to neither: hosts differ in which they go by.
+// A tool message on one open call with the approval_id of another is an answer to neither: hosts
+// differ in which they go by.
 func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	published := bothAsked(t)
 	native := bothAsked(t)
@@ -173,8 +174,8 @@ func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	}
 }
 
-// A tool message on an open call is never handed on beside the answer, in whatever spelling: two answers run it, or run
-// what was denied.
+// A tool message on an open call is never handed on beside the answer, in whatever spelling: two
+// answers run it, or run what was denied.
 func TestSecondAnswerStaysOut(t *testing.T) {
 	for _, second := range []string{
 		tool("x", "a", `{"approval_id":"ficc_a","approved":true}`),

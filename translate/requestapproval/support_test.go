@@ -15,7 +15,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A log is a transcript that is good enough for tests: calls with their messages, as a client makes them.
+// A log is a transcript that is good enough for tests: calls with their messages, as a client makes
+// them.
 type log struct {
 	calls    []agui.Call
 	messages []json.RawMessage
@@ -79,7 +80,8 @@ func (p played) find(t *testing.T, kind agui.Type, call string) agui.Event {
 	return agui.Event{}
 }
 
-// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends without one.
+// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends
+// without one.
 func play(run translate.Run, l *log, stream ...string) played {
 	var p played
 	end := translate.End{}
@@ -117,7 +119,8 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	return play(run, l, stream...)
 }
 
-// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1, ~r2...
+// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1,
+// ~r2...
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, translate.ShowOutcome, "", stream...)
@@ -198,7 +201,8 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 	return out, run, err
 }
 
-// sent is the conversation of a request in short: who, what is said, the calls with their arguments' names.
+// sent is the conversation of a request in short: who, what is said, the calls with their
+// arguments' names.
 func sent(body []byte) string {
 	var list []string
 	for _, m := range gjson.GetBytes(body, "messages").Array() {

@@ -53,7 +53,8 @@ type Dialect struct {
 	reasoning, text bool
 }
 
-// New makes the dialect. warn, which may be nil, is told what an operator should know of the options.
+// New makes the dialect. warn, which may be nil, is told what an operator should know of the
+// options.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -74,14 +75,16 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Route implements translate.Foreign. A closing slash makes no other place, nor does what follows a semicolon.
+// Route implements translate.Foreign. A closing slash makes no other place, nor does what follows a
+// semicolon.
 func (d *Dialect) Route(p string) (route string, ok bool) {
 	segments := strings.Split(p, "/")
 	for i, s := range segments {
 		segments[i], _, _ = strings.Cut(s, ";")
 	}
 	p = path.Clean("/" + strings.Join(segments, "/"))
-	// "/" is the upstream's own path (proxy adds nothing for it), which leads to the agent whatever the client's paths are.
+	// "/" is the upstream's own path (proxy adds nothing for it), which leads to the agent whatever
+	// the client's paths are.
 	return p, len(d.paths) == 0 || p == "/" || slices.ContainsFunc(d.paths, func(glob string) bool {
 		ok, err := path.Match(glob, p)
 		return ok && err == nil
@@ -110,16 +113,16 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, run, nil
 }
 
-// out is the request with a prompt, which is JSON. It is read to its end though the client has left: the documented TypeScript
-// server goes on, and what it then asks it tells nobody again; one that stops when it is hung up on carries out calls that wait
-// (RAN @strands-agents/sdk 1.19.0).
+// out is the request with a prompt, which is JSON. It is read to its end though the client has
+// left: the documented TypeScript server goes on, and what it then asks it tells nobody again; one
+// that stops when it is hung up on carries out calls that wait (RAN @strands-agents/sdk 1.19.0).
 func (d *Dialect) out(r *translate.Request, prompt []byte) translate.Out {
 	session := sessionOf(r.Input.ThreadID)
 	return translate.Out{Body: d.template.with(r.Input, prompt, session), Header: d.headers.with(session), ReadOn: true}
 }
 
-// sessionOf is the session of a thread at the backend. It is no secret of the thread, and nothing of the thread's id is in it:
-// AgentCore wants at least 33 characters and shows them in its logs.
+// sessionOf is the session of a thread at the backend. It is no secret of the thread, and nothing
+// of the thread's id is in it: AgentCore wants at least 33 characters and shows them in its logs.
 func sessionOf(threadID string) string {
 	sum := sha256.Sum256([]byte("holdpoint strands session\x00" + threadID))
 	return hex.EncodeToString(sum[:])

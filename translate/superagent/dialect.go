@@ -81,8 +81,9 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Route implements translate.Foreign: runs are for the root, and the server's own endpoints for runs are the same place. A
-// native resume would answer past the record, under whatever version of the API: servers have several beside each other.
+// Route implements translate.Foreign: runs are for the root, and the server's own endpoints for
+// runs are the same place. A native resume would answer past the record, under whatever version of
+// the API: servers have several beside each other.
 func (*Dialect) Route(path string) (string, bool) {
 	path = strings.TrimRight(path, "/")
 	return "/", path == "" || strings.HasSuffix(path, streamPath) || strings.HasSuffix(path, resumePath)

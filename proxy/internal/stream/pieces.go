@@ -20,8 +20,9 @@ const maxKeptLine = 128 << 10
 
 // Pieces cut the answer of a backend that does not speak AG-UI, see translate.Framing.
 type Pieces interface {
-	// Next gives the next piece, valid until the following call, or what ended the stream: io.EOF, an *sse.TooLargeError,
-	// or the source's error. A piece without data has nothing for a decoder. comments, if there are any, go to the client.
+	// Next gives the next piece, valid until the following call, or what ended the stream: io.EOF,
+	// an *sse.TooLargeError, or the source's error. A piece without data has nothing for a decoder.
+	// comments, if there are any, go to the client.
 	Next() (p translate.Piece, comments []byte, err error)
 	// Ready says whether Next returns without a Read from the source.
 	Ready() bool
