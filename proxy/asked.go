@@ -9,12 +9,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A yes is for the call that a person was shown. Backends that keep nothing (pydantic-ai without a store) take that call out
-// of the request's messages, so that whoever writes those would decide what runs: other arguments, or another tool. The
-// record has the call as it was shown, and a resume brings that one, in every dialect.
+// A yes is for the call that a person was shown. Backends that keep nothing (pydantic-ai without a
+// store) take that call out of the request's messages, so that whoever writes those would decide
+// what runs: other arguments, or another tool. The record has the call as it was shown, and a
+// resume brings that one, in every dialect.
 
-// noteCalls notes with each question the call that it names. What the client has of a call holds before what the dialect
-// knows of it; that stands where the transcript was too large.
+// noteCalls notes with each question the call that it names. What the client has of a call holds
+// before what the dialect knows of it; that stands where the transcript was too large.
 func (r *run) noteCalls(list []agui.Interrupt) {
 	for n := range list {
 		i := &list[n]
@@ -32,9 +33,10 @@ func (r *run) noteCalls(list []agui.Interrupt) {
 	}
 }
 
-// asAsked is a resume's list of messages with the calls that the pause asks about as the record has them. A yes is refused
-// where it cannot be said what it would run: the record does not know the call in full, or the messages hold it more often than
-// they did, or in a form that parsers read in more than one way. A clear no is none of these.
+// asAsked is a resume's list of messages with the calls that the pause asks about as the record has
+// them. A yes is refused where it cannot be said what it would run: the record does not know the
+// call in full, or the messages hold it more often than they did, or in a form that parsers read in
+// more than one way. A clear no is none of these.
 func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	calls := map[string]agui.AskedCall{} // by their ids
 	approved := map[string]string{}      // the interrupt that a yes is for
@@ -95,8 +97,9 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message)
 	return list, nil
 }
 
-// moreThanOnce is the interrupt of an approved call that the messages hold more often than the client was shown it, "" if
-// there is none: a backend that runs what it finds would run it twice. (Of two calls with one id there may be two.)
+// moreThanOnce is the interrupt of an approved call that the messages hold more often than the
+// client was shown it, "" if there is none: a backend that runs what it finds would run it twice.
+// (Of two calls with one id there may be two.)
 func (r *run) moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]string) string {
 	var known map[string]int
 	for id, interrupt := range approved {

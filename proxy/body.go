@@ -12,13 +12,15 @@ import (
 	"holdpoint/translate"
 )
 
-// readAhead is how much output is made from frames that are in memory already before it is handed on.
+// readAhead is how much output is made from frames that are in memory already before it is handed
+// on.
 const readAhead = 64 << 10
 
 // dataPrefix is how a data line begins that every client reads, see lacksSpace.
 const dataPrefix = "data: "
 
-// newBody reads up, which may be nil. framing is that of a backend that does not speak AG-UI; Unread means AG-UI.
+// newBody reads up, which may be nil. framing is that of a backend that does not speak AG-UI;
+// Unread means AG-UI.
 func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := &body{r: r, apart: apart{silent: make(chan struct{}, 1)}}
 	b.emits = b.emit
@@ -60,7 +62,8 @@ func (b *body) idled() {
 	b.r.life.cancel(errIdle)
 }
 
-// start tells a RUN_STARTED of our own if the backend gave none: a client fails a stream that begins otherwise.
+// start tells a RUN_STARTED of our own if the backend gave none: a client fails a stream that
+// begins otherwise.
 func (b *body) start() {
 	if b.started {
 		return
@@ -114,8 +117,8 @@ func (b *body) emit(ev agui.Event) {
 	b.out.Event(ev)
 }
 
-// isKnownCall says whether the event begins again a call that the client knew before the resume. Clients append to the
-// call they have: its arguments would stand twice.
+// isKnownCall says whether the event begins again a call that the client knew before the resume.
+// Clients append to the call they have: its arguments would stand twice.
 func (b *body) isKnownCall(ev agui.Event) bool {
 	id := ev.Get("toolCallId").Str
 	if ev.Type == agui.CallChunk {
@@ -130,8 +133,8 @@ func (b *body) isKnownCall(ev agui.Event) bool {
 // reached notes that the backend has the exchange at hand, or a part of it.
 func (r *run) reached() { r.claim.connected.Store(true) }
 
-// bound gives up the exchange if its answer's header, or what stands in place of a stream, does not come within the idle
-// time. It returns what ends the watch.
+// bound gives up the exchange if its answer's header, or what stands in place of a stream, does not
+// come within the idle time. It returns what ends the watch.
 func (r *run) bound() (done func()) {
 	limit := r.h.opts.IdleTimeout
 	if limit == 0 {

@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// carry makes a request of Holdpoint's own that carries a pause: in, on a path as a client has it. It
-// is served to nobody, and returns when its run has ended, or goes on by itself.
+// carry makes a request of Holdpoint's own that carries a pause: in, on a path as a client has it.
+// It is served to nobody, and returns when its run has ended, or goes on by itself.
 func (h *Handler) carry(ctx context.Context, path *url.URL, in agui.RunInput, pauseID string) {
 	req := (&http.Request{Method: http.MethodPost, URL: path, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
 	route, ok := h.route(path.Path)

@@ -13,8 +13,8 @@ import (
 )
 
 // A claim is the right to carry one set of answers to the backend, and the evidence of how far they
-// got. It decides at its end whether the pause has ended or is given back. A run without answers has
-// none: its token is "".
+// got. It decides at its end whether the pause has ended or is given back. A run without answers
+// has none: its token is "".
 type claim struct {
 	ledger *ledger
 	log    *slog.Logger
@@ -50,8 +50,8 @@ func quicker(err error) bool {
 	return errors.Is(err, store.ErrReplay) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
-// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act: the
-// lease lapses, and that reads as in doubt.
+// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act:
+// the lease lapses, and that reads as in doubt.
 func (c *claim) renew(ctx context.Context, token string) bool {
 	err := c.ledger.renew(ctx, token)
 	if err != nil && ctx.Err() == nil {
@@ -60,7 +60,8 @@ func (c *claim) renew(ctx context.Context, token string) bool {
 	return !errors.Is(err, store.ErrStale)
 }
 
-// failed is a fate, too: the dialect has failed at the end, and nobody knows what it would have said.
+// failed is a fate, too: the dialect has failed at the end, and nobody knows what it would have
+// said.
 const failed translate.Fate = -1
 
 // end ends the claim: with the result, or by giving the pause back. It does nothing where there is
@@ -87,8 +88,8 @@ func (c *claim) abandon() error {
 	return c.release()
 }
 
-// givesBack says whether the pause is open again after such an end: no exchange with the answers has
-// gone out and the run failed, or the only one that did says that nothing was done.
+// givesBack says whether the pause is open again after such an end: no exchange with the answers
+// has gone out and the run failed, or the only one that did says that nothing was done.
 func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
 	switch {
 	case became == translate.Lost, became == translate.InDoubt, c.none && became != failed:
@@ -101,9 +102,9 @@ func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
 	return became == translate.Untouched && c.onlyHere()
 }
 
-// finish ends the claim with a result. next is the pause that the run ended in, nil if it did not ask.
-// Where the claim was given up for lost, a run that asks nothing is told all the same: only the record
-// has gone on.
+// finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
+// ask. Where the claim was given up for lost, a run that asks nothing is told all the same: only
+// the record has gone on.
 func (c *claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID

@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate"
 )
 
-// pull gives what the client is to have next: whole frames, as many as are in memory, in two parts of which either may be
-// empty. They are valid until the following call. last says that they go out with the stream's end. The error is
-// io.EOF.
+// pull gives what the client is to have next: whole frames, as many as are in memory, in two parts
+// of which either may be empty. They are valid until the following call. last says that they go out
+// with the stream's end. The error is io.EOF.
 func (b *body) pull() (made, row []byte, last bool, err error) {
 	if b.apart.left {
 		return nil, nil, false, io.EOF
@@ -101,7 +101,8 @@ func (b *body) finishUnread() {
 	b.conclude(b.end)
 }
 
-// ended is called with what the frame reader gave at the end of the stream. It returns nil if there is more to read.
+// ended is called with what the frame reader gave at the end of the stream. It returns nil if there
+// is more to read.
 func (b *body) ended(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
@@ -156,8 +157,8 @@ func (b *body) next() {
 	b.r.send(headerOnly{}) // the client has a header already
 }
 
-// guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine of its own, where
-// net/http does not recover.
+// guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine
+// of its own, where net/http does not recover.
 func (b *body) guarded() {
 	defer func() {
 		if p := recover(); p != nil {
@@ -171,8 +172,8 @@ func (b *body) guarded() {
 	b.fill()
 }
 
-// fillApart is fill in a goroutine of its own, so that the client's stream can end while the upstream of a claimed run
-// is silent. It returns false if that happened; the fill goes on then.
+// fillApart is fill in a goroutine of its own, so that the client's stream can end while the
+// upstream of a claimed run is silent. It returns false if that happened; the fill goes on then.
 func (b *body) fillApart() bool {
 	if b.apart.fills == nil {
 		b.apart.fills, b.apart.filled = make(chan struct{}), make(chan struct{}, 1)

@@ -51,14 +51,14 @@ func (b *body) frame(f sse.Frame) {
 	poison.Bytes(b.lf)
 }
 
-// tooDeepToHold says whether an event that is not looked into is one by which a client may learn of a question: it would read it,
-// and nobody would hold it.
+// tooDeepToHold says whether an event that is not looked into is one by which a client may learn of
+// a question: it would read it, and nobody would hold it.
 func tooDeepToHold(ev agui.Event) bool {
 	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
 }
 
-// lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client 0.0.42 and the Go SDK skip
-// such a line without a word, so the frame is made anew.
+// lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client
+// 0.0.42 and the Go SDK skip such a line without a word, so the frame is made anew.
 func lacksSpace(frame []byte) bool {
 	for line := range bytes.SplitSeq(frame, []byte("\n")) {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(value) > 0 && value[0] != ' ' {
@@ -92,7 +92,8 @@ func (b *body) giveUp(err error) {
 	b.conclude(ending{End: translate.End{Cut: true}, broken: b.r.translationError(err)})
 }
 
-// piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one, which may take its time.
+// piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one,
+// which may take its time.
 func (b *body) piece() error {
 	if !b.started {
 		b.start()
@@ -117,8 +118,8 @@ func (b *body) piece() error {
 	return nil
 }
 
-// afterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may follow; a client fails
-// on anything else, and then forgets the end that it had.
+// afterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may
+// follow; a client fails on anything else, and then forgets the end that it had.
 func (b *body) afterEnd(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
@@ -141,7 +142,8 @@ func (b *body) stop() {
 	b.phase.advance(over)
 }
 
-// beginLater begins a further run of the same stream, without answers; what it wants sent is dropped.
+// beginLater begins a further run of the same stream, without answers; what it wants sent is
+// dropped.
 func (b *body) beginLater() error {
 	r := b.r
 	r.withdraw()
@@ -187,8 +189,8 @@ func (b *body) passes(t agui.Type) bool {
 
 var done = []byte("[DONE]")
 
-// conclude ends the exchange at hand. It is the one door to the end of a stream: how that came about
-// is told by e.
+// conclude ends the exchange at hand. It is the one door to the end of a stream: how that came
+// about is told by e.
 func (b *body) conclude(e ending) { b.follow(b.r.conclude(e), e.Event.Type) }
 
 // follow does what was concluded. seen is the backend's own end, Unknown if there was none.

@@ -53,9 +53,9 @@ type Handler struct {
 
 	lives lives
 
-	// holds is asked about each pause that is saved: by which answers its run is to go on, nil if it is
-	// not held open. The run waits until one comes, without entries if it is to wait no more. Nothing
-	// sets it yet; see hold.go.
+	// holds is asked about each pause that is saved: by which answers its run is to go on, nil if
+	// it is not held open. The run waits until one comes, without entries if it is to wait no more.
+	// Nothing sets it yet; see hold.go.
 	holds func(p *agui.Pause) <-chan []agui.ResumeEntry
 }
 

@@ -14,16 +14,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Some backends take decisions out of a request's messages, and believe what those say was asked. So
-// the messages are read once for each attempt: each decision in them is related to the record here,
-// and clean makes of that what the backend gets. A client behind Holdpoint holds such a decision
-// only if it is shown the backend's own form (HOLDPOINT_CLIENT=native), or was told of one.
+// Some backends take decisions out of a request's messages, and believe what those say was asked.
+// So the messages are read once for each attempt: each decision in them is related to the record
+// here, and clean makes of that what the backend gets. A client behind Holdpoint holds such a
+// decision only if it is shown the backend's own form (HOLDPOINT_CLIENT=native), or was told of
+// one.
 
 // carried says whether it is in the record, now or before.
 func (d *reply) carried() bool { return d.taken || d.repeats || d.settled }
 
-// counts says whether it may stand at the end of a request: it answers, or is a part of the history.
-// What a backend would take for an answer there, and has answered an earlier question, is neither.
+// counts says whether it may stand at the end of a request: it answers, or is a part of the
+// history. What a backend would take for an answer there, and has answered an earlier question, is
+// neither.
 func (d *reply) counts() bool { return d.taken || d.repeats || d.settled && (d.Kept || d.Past) }
 
 // readHistory relates the decisions in the request's messages to the record.
@@ -90,8 +92,8 @@ func (d *reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 	return nil
 }
 
-// told are the tool messages, canonical, by which the client was told of answers to calls that asked.
-// They need not say all that the answers said.
+// told are the tool messages, canonical, by which the client was told of answers to calls that
+// asked. They need not say all that the answers said.
 func (r *run) told() map[string]bool {
 	set := map[string]bool{}
 	for _, result := range r.record.Results {
@@ -112,9 +114,9 @@ func (r *run) told() map[string]bool {
 	return set
 }
 
-// withReplies are the answers of a request to a pause: those in its fields, and the replies in its messages.
-// An entry and a reply, or two replies, that contradict each other are refused: one of them is not
-// what the person said, and it is not known which.
+// withReplies are the answers of a request to a pause: those in its fields, and the replies in its
+// messages. An entry and a reply, or two replies, that contradict each other are refused: one of
+// them is not what the person said, and it is not known which.
 func (r *run) withReplies(pauseID string, list []agui.Answer) ([]agui.Answer, *agui.RunError) {
 	if len(r.replies) == 0 || pauseID == "" {
 		return list, nil

@@ -7,9 +7,9 @@ import (
 )
 
 // A pause may be answered by another door than the chat's resume. Two ways lead on from there, and
-// both are those of a resume: the request is judged, prepared, claimed and sent like any other. A run
-// that is held open makes another attempt, in mid-run. Without one, Holdpoint makes a request of its
-// own, which is served to nobody. Nothing opens such a door yet.
+// both are those of a resume: the request is judged, prepared, claimed and sent like any other. A
+// run that is held open makes another attempt, in mid-run. Without one, Holdpoint makes a request
+// of its own, which is served to nobody. Nothing opens such a door yet.
 
 // awaitAnswers waits for what the run is held open for, and goes on with the answers. If none come,
 // the pause is told.

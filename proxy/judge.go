@@ -50,8 +50,8 @@ func (r *run) load() (err error) {
 	}
 	if p := r.record.Pause; p != nil {
 		// The record's own is everybody's. It is copied here, where the room for it on the stack is
-		// given back before the dialect is asked: with 8 kB more a stream has a stack of 16 kB until the
-		// collector comes by (idle-9000: 2 kB more for each of them).
+		// given back before the dialect is asked: with 8 kB more a stream has a stack of 16 kB
+		// until the collector comes by (idle-9000: 2 kB more for each of them).
 		mine := p.Indexed()
 		r.record.Pause = &mine
 	}
@@ -118,11 +118,12 @@ func (r *run) showFor() translate.Show {
 	return translate.ShowBoth
 }
 
-// namedPause is the pause whose ids the request names, open or ended; else the open one; else the one that ended last,
-// for an answer that names none; else none, but for the dialect that the route was seen to speak.
+// namedPause is the pause whose ids the request names, open or ended; else the open one; else the
+// one that ended last, for an answer that names none; else none, but for the dialect that the route
+// was seen to speak.
 //
-// A request that has waited is read for the pause that it was read for at first: the question that is open by now was
-// asked after it came, and cannot be what it answers.
+// A request that has waited is read for the pause that it was read for at first: the question that
+// is open by now was asked after it came, and cannot be what it answers.
 func (r *run) namedPause(named *agui.Pause) {
 	switch p, ended := r.findPause(); {
 	case p == nil:

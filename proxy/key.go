@@ -14,8 +14,8 @@ import (
 	"holdpoint/store"
 )
 
-// recordKey names the record of a thread. The parts are hashed: what a client chose is in no key, and the lengths
-// between them keep ("a","bc") and ("ab","c") apart.
+// recordKey names the record of a thread. The parts are hashed: what a client chose is in no key,
+// and the lengths between them keep ("a","bc") and ("ab","c") apart.
 func recordKey(path, thread string) store.Key {
 	const tenant, route = "", "" // one of each until there is configuration for more
 	parts := make([]byte, 0, 256)
@@ -27,8 +27,8 @@ func recordKey(path, thread string) store.Key {
 	return store.Key(hex.EncodeToString(sum[:]))
 }
 
-// recordPath is the path as it goes into a record's key. Spellings that a backend may take for the same path have one
-// record: doubled and closing slashes, percent-encoding, case.
+// recordPath is the path as it goes into a record's key. Spellings that a backend may take for the
+// same path have one record: doubled and closing slashes, percent-encoding, case.
 func recordPath(p string) string {
 	if strings.HasPrefix(p, "/") && isPlain(p) {
 		return strings.ToLower(path.Clean(p))
@@ -71,7 +71,8 @@ const (
 	maxOpenCalls = 64
 )
 
-// isPlain says whether a path has neither escapes nor any sign in it of which a part could be made, as most have.
+// isPlain says whether a path has neither escapes nor any sign in it of which a part could be made,
+// as most have.
 func isPlain(path string) bool {
 	for i := range len(path) {
 		switch c := path[i]; {
@@ -83,8 +84,8 @@ func isPlain(path string) bool {
 	return true
 }
 
-// misleading says whether an escaped path holds what some backends read as another path: a segment . or .., escaped or
-// not, or a control character (Starlette's ^/agent$ matches "/agent\n").
+// misleading says whether an escaped path holds what some backends read as another path: a segment
+// . or .., escaped or not, or a control character (Starlette's ^/agent$ matches "/agent\n").
 func misleading(escaped string) bool {
 	if isPlain(escaped) {
 		return false

@@ -28,8 +28,8 @@ type lives struct {
 // A life says whether a run goes on.
 //
 // It does not end with the client's request. A claimed run goes on without its client, so that the
-// outcome of what was approved is recorded, and so does one whose dialect wants it (outlive). For any
-// other run the client's leaving cancels the backend's request.
+// outcome of what was approved is recorded, and so does one whose dialect wants it (outlive). For
+// any other run the client's leaving cancels the backend's request.
 type life struct {
 	books  *lives
 	key    store.Key
@@ -126,8 +126,8 @@ func (b *lives) remove(l *life, line []slog.Attr) bool {
 	return b.reports.add(line)
 }
 
-// countAlone counts a run that goes on without its client. It returns false if it was counted before,
-// or has ended.
+// countAlone counts a run that goes on without its client. It returns false if it was counted
+// before, or has ended.
 func (b *lives) countAlone(l *life) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -93,7 +93,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// recognise makes a run of a request that is one. passes says that it goes on untouched; one that does neither was refused.
+// recognise makes a run of a request that is one. passes says that it goes on untouched; one that
+// does neither was refused.
 func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, passes bool) {
 	if req.Method == http.MethodConnect {
 		h.badRequest(w, req, http.StatusNotImplemented, "CONNECT is not taken: behind it a client would talk to the backend itself")
@@ -139,7 +140,8 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 	return nil, false
 }
 
-// asksOnly says whether a request cannot bring anything to a backend: it has no body, and its method is none that changes a thing.
+// asksOnly says whether a request cannot bring anything to a backend: it has no body, and its
+// method is none that changes a thing.
 func asksOnly(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -148,8 +150,9 @@ func asksOnly(req *http.Request) bool {
 	return false
 }
 
-// Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR PROXY_DRAINING and a clean
-// end; a claimed run is in doubt then. New runs are refused from that moment on.
+// Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR
+// PROXY_DRAINING and a clean end; a claimed run is in doubt then. New runs are refused from that
+// moment on.
 func (h *Handler) Drain(ctx context.Context) error {
 	ended := h.lives.allEnded()
 	select {
@@ -166,8 +169,8 @@ func (h *Handler) Drain(ctx context.Context) error {
 	}
 }
 
-// route is the path as records are kept for it. ok is false where no run can be: at a backend that does not speak AG-UI,
-// where its agent is not.
+// route is the path as records are kept for it. ok is false where no run can be: at a backend that
+// does not speak AG-UI, where its agent is not.
 func (h *Handler) route(path string) (route string, ok bool) {
 	route = recordPath(path)
 	if h.foreign == nil {

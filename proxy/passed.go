@@ -8,11 +8,13 @@ import (
 	"holdpoint/translate"
 )
 
-// Some backends ask by a call that nobody holds as a question: agno, ADK's confirm_changes in its default mode. The client's
-// answer is a tool message that an Agent Framework would take for an approval, and where nobody knows what a route speaks it
-// passes only for a call that this process saw go by so, on that thread. A pause of Agent Framework is claimed by its signs.
+// Some backends ask by a call that nobody holds as a question: agno, ADK's confirm_changes in its
+// default mode. The client's answer is a tool message that an Agent Framework would take for an
+// approval, and where nobody knows what a route speaks it passes only for a call that this process
+// saw go by so, on that thread. A pause of Agent Framework is claimed by its signs.
 
-// noteCall notes a call of a stream that nobody knows, and its result. One that the request declares is the client's own.
+// noteCall notes a call of a stream that nobody knows, and its result. One that the request
+// declares is the client's own.
 func (r *run) noteCall(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:
@@ -32,7 +34,8 @@ func (r *run) noteCall(ev agui.Event) {
 	}
 }
 
-// keepPassed remembers the calls that a run left without a result. finish is how it ended, and nobody claimed its stream.
+// keepPassed remembers the calls that a run left without a result. finish is how it ended, and
+// nobody claimed its stream.
 func (r *run) keepPassed(finish agui.Event) {
 	if len(r.openCalls) > 0 && finish.Type == agui.RunFinished && r.spoken() == "" {
 		for _, c := range r.openCalls {
@@ -42,8 +45,8 @@ func (r *run) keepPassed(finish agui.Event) {
 	r.openCalls = nil
 }
 
-// unasked is a call that a message of the request decides on, while nobody knows what the route speaks or what the thread
-// waits for, nor saw that call pass; "" if there is none.
+// unasked is a call that a message of the request decides on, while nobody knows what the route
+// speaks or what the thread waits for, nor saw that call pass; "" if there is none.
 func (r *run) unasked() string {
 	disarmer, ok := r.h.opts.Dialect.(translate.Disarmer)
 	if !ok || r.record.Pause != nil || r.spoken() != "" {
@@ -57,5 +60,6 @@ func (r *run) unasked() string {
 	return ""
 }
 
-// passed says whether this process saw the call pass on the run's thread, left to the client to answer.
+// passed says whether this process saw the call pass on the run's thread, left to the client to
+// answer.
 func (r *run) passed(call string) bool { return r.h.passed.Contains(passedCallOf(r.ledger.key, call)) }

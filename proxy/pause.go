@@ -16,8 +16,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it. A
-// run that is held open waits before the last step. A resume can arrive before the first one returns.
+// concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it.
+// A run that is held open waits before the last step. A resume can arrive before the first one
+// returns.
 func (r *run) concludePause(res *translate.Result) conclusion {
 	if len(res.Untaken) > 0 {
 		r.fresh, r.taken = res.Untaken, false
@@ -66,7 +67,8 @@ func (r *run) closeOpen(before []agui.Event) []agui.Event {
 	return append(before, r.transcript.Unclosed()...)
 }
 
-// tellSaved is the last step. closing is what the second one gave, if the client does not have it yet.
+// tellSaved is the last step. closing is what the second one gave, if the client does not have it
+// yet.
 func (r *run) tellSaved(s *savedPause, closing []agui.Event) []agui.Event {
 	if r.show != translate.ShowNative {
 		closing = r.appendSnapshots(closing, s.kept)
@@ -96,8 +98,9 @@ func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 	return nil
 }
 
-// pauseFrames is how many of the largest frames a pause may have in all that is kept of it: a question stands there as the
-// backend asked it, as the client is told it, and in what the dialect keeps of it.
+// pauseFrames is how many of the largest frames a pause may have in all that is kept of it: a
+// question stands there as the backend asked it, as the client is told it, and in what the dialect
+// keeps of it.
 const pauseFrames = 4
 
 // refusePause ends a run with an error in place of its question.
@@ -192,7 +195,8 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 		if !errors.Is(err, store.ErrStale) {
 			return p, r.keepError(err)
 		}
-		// The claim was given up for lost and something else began; the question is new all the same.
+		// The claim was given up for lost and something else began; the question is new all the
+		// same.
 	}
 	if err = r.ledger.open(p); err == nil {
 		return p, nil
@@ -233,7 +237,8 @@ func (r *run) keepError(err error) *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, "the run asks something that cannot be kept at the moment")
 }
 
-// withdraw closes the pause that this stream opened, if it is open still: the backend went on without an answer.
+// withdraw closes the pause that this stream opened, if it is open still: the backend went on
+// without an answer.
 func (r *run) withdraw() {
 	if r.report.paused == nil || r.report.paused.ID != r.opened {
 		return

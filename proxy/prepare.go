@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A verdict of contract.Wait
-// means that the record has changed.
+// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A
+// verdict of contract.Wait means that the record has changed.
 func (r *run) prepare() {
 	if r.verdict.Ends == store.Withdrawn && !r.giveUp() {
 		return
@@ -86,7 +86,8 @@ func (r *run) readyResume() *agui.RunError {
 	return nil
 }
 
-// cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes on.
+// cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes
+// on.
 func (r *run) cancelUnsaid() {
 	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.Refusal.Code)
 	replies := r.replies
@@ -98,8 +99,8 @@ func (r *run) cancelUnsaid() {
 	r.verdict = contract.GiveUp(r.newCase())
 }
 
-// begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What the dialect cannot express is
-// refused here, before the claim: false.
+// begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
+// the dialect cannot express is refused here, before the claim: false.
 func (r *run) begin(resumed *agui.Pause) bool {
 	err := r.askBegin(r.request(resumed))
 	if err != nil {
@@ -144,9 +145,9 @@ func (r *run) notBegun(err error) {
 	r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: r.record.Pause != nil}
 }
 
-// endedPauses are those of the record whose questions are still known, newest first. A plain run begins beside a pause only
-// if that was given up just now. A tombstone's questions are not known; that it failed a backend may have to be told of which
-// keeps the answers, for it acts on them.
+// endedPauses are those of the record whose questions are still known, newest first. A plain run
+// begins beside a pause only if that was given up just now. A tombstone's questions are not known;
+// that it failed a backend may have to be told of which keeps the answers, for it acts on them.
 func (r *run) endedPauses(resumed *agui.Pause) []agui.Pause {
 	if r.record.Pause == nil && len(r.record.Results) == 0 {
 		return nil
@@ -188,7 +189,8 @@ func (r *run) claimPause() {
 
 func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
 
-// closeDoubt closes a doubt that is to be told, or sets another verdict: the pause ends with it, so that the thread can go on.
+// closeDoubt closes a doubt that is to be told, or sets another verdict: the pause ends with it, so
+// that the thread can go on.
 func (r *run) closeDoubt() {
 	p := r.record.Pause
 	told := store.Result{How: store.Doubtful}
@@ -205,7 +207,8 @@ func (r *run) closeDoubt() {
 	}
 }
 
-// giveUp closes the open pause: nothing that can be said to it can be handed on. false: another verdict is set.
+// giveUp closes the open pause: nothing that can be said to it can be handed on. false: another
+// verdict is set.
 func (r *run) giveUp() bool {
 	p := r.record.Pause
 	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})

@@ -18,8 +18,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A run is one run of a client: a request, at most one claim, one exchange with the backend or rarely several. It is used
-// by one goroutine at a time: the handler's, and after the client has left the one that reads on.
+// A run is one run of a client: a request, at most one claim, one exchange with the backend or
+// rarely several. It is used by one goroutine at a time: the handler's, and after the client has
+// left the one that reads on.
 type run struct {
 	h    *Handler
 	log  *slog.Logger // names the run
@@ -62,8 +63,8 @@ type report struct {
 	paused  *agui.Pause // the pause that was told
 }
 
-// An attempt is what one judgement makes of the request. A request that waited is judged anew, and nothing of the
-// attempt before is left then.
+// An attempt is what one judgement makes of the request. A request that waited is judged anew, and
+// nothing of the attempt before is left then.
 type attempt struct {
 	in         agui.RunInput       // as it goes to the dialect
 	validator  *contract.Validator // of its payloads, nil while there was none
@@ -95,8 +96,8 @@ func runOf(ctx context.Context) *run {
 	return r
 }
 
-// spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was started anew; "" if neither
-// is known.
+// spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was
+// started anew; "" if neither is known.
 func (r *run) spoken() string {
 	if name := r.h.routeDialect(r.path); name != "" {
 		return name
@@ -136,9 +137,9 @@ func (r *run) claimedNow() bool { return r.claim.held.Load() }
 // carries makes the request one that carries a pause, and nothing else.
 func (r *run) carries(pauseID string) { r.carry, r.judged, r.readFor = pauseID, true, pauseID }
 
-// A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the client's. It is pulled
-// by pump. It ends with io.EOF always, whatever the upstream does: the official client takes a truncated stream for success
-// and dies of a reset.
+// A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the
+// client's. It is pulled by pump. It ends with io.EOF always, whatever the upstream does: the
+// official client takes a truncated stream for success and dies of a reset.
 type body struct {
 	r      *run
 	up     io.ReadCloser // nil: there is nothing to read
@@ -162,7 +163,8 @@ type body struct {
 	apart apart
 }
 
-// An answer is what came of an exchange: a stream, or why there is none and what the dialect is told then.
+// An answer is what came of an exchange: a stream, or why there is none and what the dialect is
+// told then.
 type answer struct {
 	stream  io.ReadCloser
 	framing translate.Framing // Unread: AG-UI
@@ -207,6 +209,7 @@ type reply struct {
 	answer agui.Answer // to that
 	// settled: that pause ended well, with this answer.
 	settled bool
-	// taken: it is an answer of this request; repeats: it says what an entry of its resume array says.
+	// taken: it is an answer of this request; repeats: it says what an entry of its resume array
+	// says.
 	taken, repeats bool
 }

@@ -105,8 +105,8 @@ func (r *run) forward(out *stream.Writer) {
 	}
 }
 
-// pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which decides how much goes out in
-// a system call; and its flushes come from another goroutine.
+// pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which
+// decides how much goes out in a system call; and its flushes come from another goroutine.
 func (r *run) pump(out *stream.Writer) {
 	defer r.body.Close()
 	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// conclude ends an exchange: it asks the translation what the end means, saves it, and says what the
-// client is to be told, or that the run goes on.
+// conclude ends an exchange: it asks the translation what the end means, saves it, and says what
+// the client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
 	res, err := r.exchange.Run.End(e.End)
 	became := fateOf(&res, &e.End)

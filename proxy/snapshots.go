@@ -36,8 +36,9 @@ func (r *run) snapshots() snapshot {
 // sameBytes says whether two slices are one and the same.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen are the messages that count as known from now on: also those that were taken out of the request, for they come
-// again with the next. A message that the backend did not take comes again as a new one.
+// seen are the messages that count as known from now on: also those that were taken out of the
+// request, for they come again with the next. A message that the backend did not take comes again
+// as a new one.
 func (r *run) seen() []agui.SeenMessage {
 	list := r.transcript.Seen()
 	known := make(map[agui.SeenMessage]bool, len(list))
@@ -69,8 +70,8 @@ func (r *run) untaken() map[agui.SeenMessage]bool {
 	return set
 }
 
-// appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has not sent whole after
-// its last change, and only what is known whole.
+// appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has
+// not sent whole after its last change, and only what is known whole.
 func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
 	if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
 		events = append(events, stateEvent(s.state))
@@ -101,9 +102,9 @@ func stateEvent(state json.RawMessage) agui.Event {
 	}{agui.StateSnapshot, state}))
 }
 
-// storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that a request shows,
-// so they go only to one that holds a message of that run; and only if they hold every message of the request, for a
-// MESSAGES_SNAPSHOT deletes what it leaves out.
+// storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that
+// a request shows, so they go only to one that holds a message of that run; and only if they hold
+// every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
 func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
 	if r.show == translate.ShowNative {
 		return nil // nothing is made for such a client
@@ -153,8 +154,8 @@ func identity(m agui.Message) agui.SeenMessage {
 	return agui.See(m)
 }
 
-// withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with those: a client
-// deletes what a snapshot leaves out, and they would never come again.
+// withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with
+// those: a client deletes what a snapshot leaves out, and they would never come again.
 func (r *run) withUntaken(ev agui.Event) agui.Event {
 	if r.taken || len(r.fresh) == 0 || !ev.Valid() {
 		return ev
@@ -193,8 +194,9 @@ func (r *run) keepEnd(result *store.Result) {
 	result.Seen = r.seen()
 }
 
-// resumeTranscript is the transcript that a resumed run begins with: the record's messages merged with the request's
-// by id, for a resume may come with fewer (messages: [] is legal) or with new ones.
+// resumeTranscript is the transcript that a resumed run begins with: the record's messages merged
+// with the request's by id, for a resume may come with fewer (messages: [] is legal) or with new
+// ones.
 func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	state := r.in.State
 	if len(gjson.ParseBytes(state).Map()) == 0 && len(p.State) > 0 {
@@ -231,8 +233,9 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	return t
 }
 
-// withWithheld is a MESSAGES_SNAPSHOT with what the dialect kept from the backend (Out.Withheld). What Holdpoint keeps
-// from a model is none of the client's loss. A message stands behind the nearest one before it that the snapshot has.
+// withWithheld is a MESSAGES_SNAPSHOT with what the dialect kept from the backend (Out.Withheld).
+// What Holdpoint keeps from a model is none of the client's loss. A message stands behind the
+// nearest one before it that the snapshot has.
 func withWithheld(ev agui.Event, withheld []translate.Withheld) agui.Event {
 	if len(withheld) == 0 || !ev.Valid() {
 		return ev

@@ -43,8 +43,8 @@ func (r *run) beginStream(out *stream.Writer) {
 // protocolVersion is what Holdpoint declares where the backend declares nothing.
 const protocolVersion = "1.0"
 
-// withRunIDs gives a run's first and last event the request's ids: backends invent runIds (LangGraph's TypeScript
-// adapter ends every run with the server's own).
+// withRunIDs gives a run's first and last event the request's ids: backends invent runIds
+// (LangGraph's TypeScript adapter ends every run with the server's own).
 func (r *run) withRunIDs(ev agui.Event) agui.Event {
 	var few [3]agui.Edit
 	if edits := r.appendIDs(few[:0], ev); len(edits) > 0 {
@@ -77,10 +77,10 @@ const maxResults = 4096
 // resultSeed is for the hashes by which they are known: an id would have to be copied.
 var resultSeed = maphash.MakeSeed()
 
-// withResultID gives a result a message of its own where it has the id of another. Microsoft's .NET host names a result
-// after its call, and so does a client the assistant's message of a call that names no parent; its older host gives all
-// results of a run one id. Of two messages with one id a MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client
-// 1.0.0, src/apply/default.ts).
+// withResultID gives a result a message of its own where it has the id of another. Microsoft's .NET
+// host names a result after its call, and so does a client the assistant's message of a call that
+// names no parent; its older host gives all results of a run one id. Of two messages with one id a
+// MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client 1.0.0, src/apply/default.ts).
 func (r *run) withResultID(ev agui.Event) agui.Event {
 	var v [2]string
 	if r.show == translate.ShowNative || !ev.Read(v[:], "messageId", "toolCallId") {
@@ -121,8 +121,8 @@ func (r *run) startEvent() agui.Event {
 
 func (r *run) finishEvent() agui.Event { return agui.FinishedEvent(r.in.ThreadID, r.in.RunID) }
 
-// tellPause tells an open pause in the form that the client is shown: the backend's announcement (announce), what else there is
-// to tell, the end.
+// tellPause tells an open pause in the form that the client is shown: the backend's announcement
+// (announce), what else there is to tell, the end.
 func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event {
 	events := make([]agui.Event, 0, len(announce)+len(more)+2)
 	if r.show != translate.ShowOutcome {
@@ -138,8 +138,8 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 	return append(events, r.outcomeEvent(p))
 }
 
-// announcement is how the backend itself announced the pause, without the calls that the client has in its history: it
-// would append their arguments to those that it has.
+// announcement is how the backend itself announced the pause, without the calls that the client has
+// in its history: it would append their arguments to those that it has.
 func (r *run) announcement(p *agui.Pause) []agui.Event {
 	var events []agui.Event
 	var known map[string]bool
@@ -199,9 +199,10 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 	return agui.NewEvent(finish)
 }
 
-// customInterrupt is the CUSTOM on_interrupt for clients that know only that, made where the backend sends none. The
-// value is JSON text, as LangGraph's; the ids stand in it, so that a client which echoes it (command.interruptEvent)
-// says what it answers. One event for all: such clients keep the last one only.
+// customInterrupt is the CUSTOM on_interrupt for clients that know only that, made where the
+// backend sends none. The value is JSON text, as LangGraph's; the ids stand in it, so that a client
+// which echoes it (command.interruptEvent) says what it answers. One event for all: such clients
+// keep the last one only.
 func customInterrupt(p *agui.Pause) agui.Event {
 	value := []byte(p.Interrupts[0].Object)
 	if len(p.Interrupts) > 1 {
@@ -218,7 +219,8 @@ func customInterrupt(p *agui.Pause) agui.Event {
 	}{agui.Custom, agui.OnInterrupt, string(value)}))
 }
 
-// again tells the open pause to a request that brings nothing new: a reloaded page, the same POST once more.
+// again tells the open pause to a request that brings nothing new: a reloaded page, the same POST
+// once more.
 func (r *run) again() []agui.Event {
 	p := r.record.Pause
 	r.report.outcome, r.report.paused = "interrupt again", p
@@ -244,8 +246,9 @@ func (r *run) replay(result *store.Result) []agui.Event {
 	return append(events, finish)
 }
 
-// refusal is what a refused request is told: where something can still be asked, it is asked again, for a RUN_ERROR
-// alone takes CopilotKit's card away for good; then the reason, as the late RUN_ERROR that may follow.
+// refusal is what a refused request is told: where something can still be asked, it is asked again,
+// for a RUN_ERROR alone takes CopilotKit's card away for good; then the reason, as the late
+// RUN_ERROR that may follow.
 func (r *run) refusal(v contract.Ruling) []agui.Event {
 	if v.Refusal == nil {
 		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")

@@ -23,12 +23,12 @@ type Interrupt struct {
 	// Question is equal for the same question asked again. A dialect may set it; else proxy makes
 	// it of Native and Object.
 	Question string `json:"question,omitempty"`
-	// Keys are what a reply in a message may name to answer this question, beside ID. nil: no message
-	// answers it. Only a dialect that reads answers in messages sets them.
+	// Keys are what a reply in a message may name to answer this question, beside ID. nil: no
+	// message answers it. Only a dialect that reads answers in messages sets them.
 	Keys []string `json:"keys,omitempty"`
-	// Yes and No are the payloads of a plain approval and of a plain denial. nil: there is none, for
-	// it is a free question, or the backend has no such word. A dialect sets them where the published
-	// schema does not tell; else proxy reads them from that.
+	// Yes and No are the payloads of a plain approval and of a plain denial. nil: there is none,
+	// for it is a free question, or the backend has no such word. A dialect sets them where the
+	// published schema does not tell; else proxy reads them from that.
 	Yes json.RawMessage `json:"yes,omitempty"`
 	No  json.RawMessage `json:"no,omitempty"`
 	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets
@@ -108,7 +108,8 @@ type Pause struct {
 	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not kept
 	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
-	// Stood are the replies that were there before the run asked: they answer nothing of this pause.
+	// Stood are the replies that were there before the run asked: they answer nothing of this
+	// pause.
 	Stood []StoodReply `json:"stood,omitempty"`
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
@@ -116,8 +117,9 @@ type Pause struct {
 	index *index // nil: there is none, see Indexed
 }
 
-// A StoodReply is a reply in a message by what it names and what it says, and how often it was there. Ids of messages do not
-// tell: a tool message and the assistant's message of its call may have one id, and clients rename messages.
+// A StoodReply is a reply in a message by what it names and what it says, and how often it was
+// there. Ids of messages do not tell: a tool message and the assistant's message of its call may
+// have one id, and clients rename messages.
 type StoodReply struct {
 	Key   string `json:"key"`
 	Says  string `json:"says"` // a digest of the answer
@@ -279,7 +281,8 @@ type Answer struct {
 type Meaning int
 
 // Unclear counts as a yes wherever something is refused to a yes: only a clear no is free. Approves
-// is a plain yes of the question's own. Denies is a clear no: no backend carries anything out for it.
+// is a plain yes of the question's own. Denies is a clear no: no backend carries anything out for
+// it.
 const (
 	Unclear Meaning = iota
 	Approves

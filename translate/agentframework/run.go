@@ -13,7 +13,8 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange: it takes out of the stream by what the framework asks, and repairs what clients fail on.
+// A run translates one exchange: it takes out of the stream by what the framework asks, and repairs
+// what clients fail on.
 type run struct {
 	d *Dialect
 	r *translate.Request
@@ -42,8 +43,8 @@ type run struct {
 	beside   []agui.Message // those that this run brings, after a resume that could not
 	sorted   bool           // and the client has them behind what was approved
 
-	// calls are those whose START has passed, by a hash of their ids: a stream may have many. The transcript has most of them,
-	// but not those that wait.
+	// calls are those whose START has passed, by a hash of their ids: a stream may have many. The
+	// transcript has most of them, but not those that wait.
 	calls map[uint64]struct{}
 }
 
@@ -115,8 +116,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. Every event of a call that has arguments is looked into, for the .NET host says in
-// rawEvent what it asks.
+// Passes implements translate.Passer. Every event of a call that has arguments is looked into, for
+// the .NET host says in rawEvent what it asks.
 func (run *run) Passes(t agui.Type) bool {
 	switch {
 	case run.after, run.lone.Type != agui.Unknown:

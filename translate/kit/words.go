@@ -31,8 +31,8 @@ func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	return nil, nil
 }
 
-// Says is what an answer means, by its status and the question's own words. A no is clear only if it
-// says nothing else; a yes may have more members, such as a comment.
+// Says is what an answer means, by its status and the question's own words. A no is clear only if
+// it says nothing else; a yes may have more members, such as a comment.
 func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
 	case Denies(a), len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):

@@ -16,8 +16,8 @@ const startNode = "__start__"
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It holds the CUSTOM on_interrupt events until the end, because no client may learn of
-// a question before it is saved, and counts what else there was.
+// A run translates one exchange. It holds the CUSTOM on_interrupt events until the end, because no
+// client may learn of a question before it is saved, and counts what else there was.
 type run struct {
 	d *Dialect
 	r *translate.Request
@@ -46,7 +46,8 @@ type run struct {
 	spoke, silent bool            // a snapshot had one of them; there was a snapshot
 }
 
-// Event implements translate.Run. CUSTOM events, steps and RAW events are looked into, and on a resume snapshots of the messages.
+// Event implements translate.Run. CUSTOM events, steps and RAW events are looked into, and on a
+// resume snapshots of the messages.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.Custom:
@@ -107,16 +108,17 @@ func (run *run) Passes(t agui.Type) bool {
 	return run.others > 0
 }
 
-// forgotten ends a resume that the backend took for a new run. Nothing more of it is wanted: it runs without the
-// conversation, and its snapshot would delete the client's.
+// forgotten ends a resume that the backend took for a new run. Nothing more of it is wanted: it
+// runs without the conversation, and its snapshot would delete the client's.
 func (run *run) forgotten() error {
 	run.lost = true
 	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
 }
 
-// beganElsewhere says whether the task, the first one that a resume shows, is none of the paused run. What goes on is what
-// was not finished, so all that it begins with was there before; a graph that runs from its beginning, of a new thread or of
-// an earlier point of this one, has tasks of its own.
+// beganElsewhere says whether the task, the first one that a resume shows, is none of the paused
+// run. What goes on is what was not finished, so all that it begins with was there before; a graph
+// that runs from its beginning, of a new thread or of an earlier point of this one, has tasks of
+// its own.
 func (run *run) beganElsewhere(task string) bool {
 	if run.answered == nil || run.placed || len(run.before.Tasks) == 0 {
 		return false
@@ -125,11 +127,12 @@ func (run *run) beganElsewhere(task string) bool {
 	return !run.placed
 }
 
-// snapshot looks into a MESSAGES_SNAPSHOT. It returns true for one that may be that of a graph which runs from its beginning,
-// without RAW events to tell by: it begins with the step that the paused run began with, and has no message of the person's,
-// which the paused run's had (create_agent, RAN 0.0.42 and 0.0.43 after a restart). It would delete the client's conversation
-// and is held back. A graph that took the answer and then replaced the conversation looks the same, if it asked in its first
-// step; what became of the answer is said at the end.
+// snapshot looks into a MESSAGES_SNAPSHOT. It returns true for one that may be that of a graph
+// which runs from its beginning, without RAW events to tell by: it begins with the step that the
+// paused run began with, and has no message of the person's, which the paused run's had
+// (create_agent, RAN 0.0.42 and 0.0.43 after a restart). It would delete the client's conversation
+// and is held back. A graph that took the answer and then replaced the conversation looks the same,
+// if it asked in its first step; what became of the answer is said at the end.
 func (run *run) snapshot(ev agui.Event) bool {
 	if run.answered == nil {
 		run.hears(ev)
@@ -190,7 +193,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.again != nil:
 		return *run.again, nil // asking once more was our own idea; the question stands as it was
 	default:
-		// What was held goes: nothing that a failed run asked can be answered, and the backend asks again.
+		// What was held goes: nothing that a failed run asked can be answered, and the backend asks
+		// again.
 		return translate.Result{Finish: e.Event}, nil
 	}
 	natives := run.natives(e.Event)
@@ -213,12 +217,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// askAgain says whether the backend is to be asked once more what it waits for, and how. Python's adapter up to 0.0.42
-// reports only the first task's interrupt at the end of a run, and after its answer the same one once more, for ever,
-// while another waits unseen; a run without an answer reports all of them and executes nothing (RAN 0.0.42: A; then A
-// again; a run without an answer: A and B). Asked is only such an adapter, known by the order of its events (snapshots
-// after the CUSTOM event, as in no later one), and only where every question is one that was just answered. A graph
-// that asks the same again on purpose is asked for nothing: it says the same.
+// askAgain says whether the backend is to be asked once more what it waits for, and how. Python's
+// adapter up to 0.0.42 reports only the first task's interrupt at the end of a run, and after its
+// answer the same one once more, for ever, while another waits unseen; a run without an answer
+// reports all of them and executes nothing (RAN 0.0.42: A; then A again; a run without an answer: A
+// and B). Asked is only such an adapter, known by the order of its events (snapshots after the
+// CUSTOM event, as in no later one), and only where every question is one that was just answered. A
+// graph that asks the same again on purpose is asked for nothing: it says the same.
 func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bool) {
 	if run.answered == nil || run.statesAfter == 0 || run.messagesAfter == 0 || finish.Get("outcome").Exists() {
 		return translate.Out{}, false
@@ -237,9 +242,10 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 	return translate.Out{Body: kit.Unanswered(run.r.Input, messages)}, true
 }
 
-// withoutStale leaves out, of what the backend says when it is asked once more, the questions that were answered just
-// before: a finished task's interrupt stays in the state beside the open ones (langgraph.md, section 1, fact 10). If
-// one of them was asked anew all the same, the next run reports it.
+// withoutStale leaves out, of what the backend says when it is asked once more, the questions that
+// were answered just before: a finished task's interrupt stays in the state beside the open ones
+// (langgraph.md, section 1, fact 10). If one of them was asked anew all the same, the next run
+// reports it.
 func (run *run) withoutStale(natives []native) []native {
 	if run.again == nil {
 		return natives
@@ -273,8 +279,8 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	// Sticky: LangGraph keeps the first value that a task was resumed with and replays it (RAN 0.0.42 and 0.0.43,
-	// e2e TestDirectFirstAnswerSticks).
+	// Sticky: LangGraph keeps the first value that a task was resumed with and replays it (RAN
+	// 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
 	asked := translate.Asked{Interrupts: publish(natives, calls), Own: run.announced(natives), Sticky: true}
 	asked.Private = agui.MustMarshal(run.kept(natives))
 	asked.OwnFinish = slices.Clone(finish.JSON)
@@ -288,14 +294,16 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Untaken: run.untaken()}
 }
 
-// onlyAsks says whether an ordinary run showed nothing but questions: the adapters tell what is open and run nothing.
+// onlyAsks says whether an ordinary run showed nothing but questions: the adapters tell what is
+// open and run nothing.
 func (run *run) onlyAsks() bool {
 	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
 }
 
-// untaken are the messages that a run did not take which only asked again: it runs nothing and sends no snapshot, and what
-// came with it is dropped (RAN, all versions). The person's words behind all others are those that may be new; of what began
-// the thread the backend knows, or it would not wait. Which of them the backend had all the same its next snapshot tells.
+// untaken are the messages that a run did not take which only asked again: it runs nothing and
+// sends no snapshot, and what came with it is dropped (RAN, all versions). The person's words
+// behind all others are those that may be new; of what began the thread the backend knows, or it
+// would not wait. Which of them the backend had all the same its next snapshot tells.
 func (run *run) untaken() []agui.Message {
 	if run.again != nil || !run.onlyAsks() {
 		return nil
@@ -311,7 +319,8 @@ func (run *run) untaken() []agui.Message {
 	return list[from:]
 }
 
-// finished is the result of a run that ended without asking: the backend's own end, then what came beside the answers.
+// finished is the result of a run that ended without asking: the backend's own end, then what came
+// beside the answers.
 func (run *run) finished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
 		r := run.r.With(run.r.Input, run.beside)
@@ -320,9 +329,10 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
 	}
-	// A graph that took an answer has run at least the node that asked, and the adapters show every node as a step
-	// (RAN, all versions), unless the client chose another streamMode. Snapshots alone are what they send where nothing
-	// waited for an answer (RAN Python 0.0.42 and 0.0.43): the thread was resumed, or taken on, behind our back.
+	// A graph that took an answer has run at least the node that asked, and the adapters show every
+	// node as a step (RAN, all versions), unless the client chose another streamMode. Snapshots
+	// alone are what they send where nothing waited for an answer (RAN Python 0.0.42 and 0.0.43):
+	// the thread was resumed, or taken on, behind our back.
 	chosen := gjson.GetBytes(run.r.Input.ForwardedProps, "streamMode").Exists()
 	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 && !chosen {
 		return translate.Result{Fate: translate.Lost}
@@ -347,7 +357,8 @@ func (run *run) announced(natives []native) []json.RawMessage {
 	})
 }
 
-// kept is what the pause keeps for its resume. What a run that only asked again does not show is as it was.
+// kept is what the pause keeps for its resume. What a run that only asked again does not show is as
+// it was.
 func (run *run) kept(natives []native) private {
 	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.last), Tasks: run.trail.outermosts(), Silent: run.silent && !run.spoke}
 	if k.First == "" {

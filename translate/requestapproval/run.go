@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the frames of the held calls together, each of which may have the arguments once more in rawEvent, and
-// maxCalls how many are held at once. What is more goes out as it came.
+// maxHeld bounds the frames of the held calls together, each of which may have the arguments once
+// more in rawEvent, and maxCalls how many are held at once. What is more goes out as it came.
 const (
 	maxHeld  = 8 << 20
 	maxCalls = 64
@@ -21,8 +21,9 @@ const (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange: it holds the frames of calls that may be requests until each of them has ended, and
-// renames those that are. A client that is shown the backend's own form gets everything as it comes.
+// A run translates one exchange: it holds the frames of calls that may be requests until each of
+// them has ended, and renames those that are. A client that is shown the backend's own form gets
+// everything as it comes.
 type run struct {
 	r      *translate.Request
 	native bool
@@ -74,7 +75,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. What continues a call passes as long as there is none that it could be of.
+// Passes implements translate.Passer. What continues a call passes as long as there is none that it
+// could be of.
 func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallChunk:
@@ -121,7 +123,8 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	case begins:
 		c = run.begin(id)
 	case c == nil:
-		// More of a call that was decided: white space behind a chunk, or the call once more. A client would append it.
+		// More of a call that was decided: white space behind a chunk, or the call once more. A
+		// client would append it.
 		if run.native {
 			emit(ev)
 		}
@@ -242,9 +245,9 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	run.tooMany = run.asking.Add(size)
 }
 
-// rename emits the frames of a request as a call of the function: where they came, under the same id, with the arguments
-// in one piece. rawEvent goes: it shows the synthetic call. So do nulls, which the old host writes: a null parentMessageId
-// is fatal to clients up to 0.0.53.
+// rename emits the frames of a request as a call of the function: where they came, under the same
+// id, with the arguments in one piece. rawEvent goes: it shows the synthetic call. So do nulls,
+// which the old host writes: a null parentMessageId is fatal to clients up to 0.0.53.
 func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	delta := false
 	for n, f := range frames {
@@ -273,8 +276,8 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	}
 }
 
-// snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions' calls for the synthetic
-// ones, and without their answers.
+// snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions'
+// calls for the synthetic ones, and without their answers.
 func (run *run) snapshot(ev agui.Event) agui.Event {
 	if run.native || !bytes.Contains(ev.JSON, []byte(kit.RequestApproval)) || !ev.Valid() {
 		return ev

@@ -10,15 +10,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run; one that goes on for
-// longer meant something else by it.
+// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run; one
+// that goes on for longer meant something else by it.
 const maxHeld = 1 << 20
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. The outcome is in the terminal event, but some backends (Mastra, CrewAI) announce the
-// pause by a CUSTOM on_interrupt before it: no client may learn of a question before it is saved, so that event is held,
-// and what follows it too, for the order is the backend's.
+// A run translates one exchange. The outcome is in the terminal event, but some backends (Mastra,
+// CrewAI) announce the pause by a CUSTOM on_interrupt before it: no client may learn of a question
+// before it is saved, so that event is held, and what follows it too, for the order is the
+// backend's.
 type run struct {
 	resumes  bool
 	left     *translate.Request // of a resume: New are the messages that did not go with the answers
@@ -82,9 +83,10 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// failed is the result of a run that ended in RUN_ERROR. On a resume, and only if it was all that came, some codes say
-// that nothing was done: the integrations for Strands (integrations/aws-strands) and Microsoft Agent Framework (issue
-// 7570) check the answers first. A Holdpoint behind this one says of its own backend that the question is lost.
+// failed is the result of a run that ended in RUN_ERROR. On a resume, and only if it was all that
+// came, some codes say that nothing was done: the integrations for Strands
+// (integrations/aws-strands) and Microsoft Agent Framework (issue 7570) check the answers first. A
+// Holdpoint behind this one says of its own backend that the question is lost.
 func (run *run) failed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)

@@ -29,8 +29,9 @@ func callOf(i agui.Interrupt) (c askedCall, ok bool) {
 	return c, ok
 }
 
-// Resume begins the resume of a pause of the host's. New messages go in the same request, before the calls that were
-// asked about: the host puts those behind all that it is sent, and what a front end's own tools brought has to be there.
+// Resume begins the resume of a pause of the host's. New messages go in the same request, before
+// the calls that were asked about: the host puts those behind all that it is sent, and what a front
+// end's own tools brought has to be there.
 func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	list, err := entries(r)
 	if err != nil {
@@ -47,8 +48,9 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	}
 	asked := askedIDs(append([]agui.Pause{r.Pause}, r.Ended...))
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
-		// A call of the front end's own that has no result yet goes too, for this once: the host runs what was approved,
-		// and then its provider refuses the history. The result comes with a later run.
+		// A call of the front end's own that has no result yet goes too, for this once: the host
+		// runs what was approved, and then its provider refuses the history. The result comes with
+		// a later run.
 		return asked[c.ID] || c.Abandoned || in.Declares(c.Name)
 	})
 	body := agui.SetKey(in.Raw, "resume", agui.MustMarshal(list))
@@ -63,9 +65,10 @@ type entry struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// entries are the answers as the host wants them. It never looks at the status, takes an answer without toolCall for
-// one that nobody asked for, and one with it for an approval, whatever was asked; the call that it runs is the one in the
-// answer. So all of an approval's payload but the yes or no is ours, and no other payload may look like one.
+// entries are the answers as the host wants them. It never looks at the status, takes an answer
+// without toolCall for one that nobody asked for, and one with it for an approval, whatever was
+// asked; the call that it runs is the one in the answer. So all of an approval's payload but the
+// yes or no is ours, and no other payload may look like one.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.GivenEntries(r.Input)
 	var list []entry
@@ -113,7 +116,8 @@ func approvalPayload(approved bool, call askedCall) json.RawMessage {
 	}{approved, call})
 }
 
-// decisionIn reads the decision of a payload. What says a thing twice, or yes under one name and no under the other, is none.
+// decisionIn reads the decision of a payload. What says a thing twice, or yes under one name and no
+// under the other, is none.
 func decisionIn(payload json.RawMessage) (yes, ok bool) {
 	said, good := 0, true
 	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
@@ -147,10 +151,11 @@ func metadataOf(given gjson.Result) json.RawMessage {
 	return nil
 }
 
-// Plain is the request of a run that answers nothing. A call that was asked about and has no result, because its
-// resume failed or nobody knows, is taken out: where a front end's tools are declared and one of them has brought a result, the
-// host approves and runs what is left without one (ProcessContinuation); else its provider refuses the history. Where the
-// record has forgotten what was asked, it is a call of the backend's that a user has talked over.
+// Plain is the request of a run that answers nothing. A call that was asked about and has no
+// result, because its resume failed or nobody knows, is taken out: where a front end's tools are
+// declared and one of them has brought a result, the host approves and runs what is left without
+// one (ProcessContinuation); else its provider refuses the history. Where the record has forgotten
+// what was asked, it is a call of the backend's that a user has talked over.
 func Plain(r *translate.Request) translate.Out {
 	known := slices.ContainsFunc(r.Ended, Made)
 	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
@@ -186,8 +191,9 @@ func askedIDs(pauses []agui.Pause) map[string]bool {
 	return ids
 }
 
-// continues says whether the host takes the request for the continuation of a call of a tool that it declares: the
-// history holds such a call and, behind it, a result for it (HasClientToolResults).
+// continues says whether the host takes the request for the continuation of a call of a tool that
+// it declares: the history holds such a call and, behind it, a result for it
+// (HasClientToolResults).
 func continues(in agui.RunInput) bool {
 	if len(in.Tools) == 0 {
 		return false
@@ -208,8 +214,8 @@ func continues(in agui.RunInput) bool {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an error may have come
-// before or behind the tool.
+// A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an
+// error may have come before or behind the tool.
 type run struct {
 	r *translate.Request
 	s Stream
