@@ -107,12 +107,14 @@ func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
-// WithNewMessages are the messages of that exchange; the list is the caller's own.
+// WithNewMessages are the messages of that exchange; the list is the caller's own. The new ones
+// stand last, wherever the client has them: an answer that stood last would be taken once more.
 func WithNewMessages(r *translate.Request) []agui.Message {
-	if messages, ok := KnownMessages(r); ok {
-		return append(messages, r.New...)
+	messages, ok := KnownMessages(r)
+	if !ok {
+		messages = WithoutMessages(r.Input.Messages, r.New)
 	}
-	return slices.Clone(r.Input.Messages)
+	return slices.Concat(messages, r.New)
 }
 
 // A DanglingCall is a tool call of the assistant in the history that no result answers.

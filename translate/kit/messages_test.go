@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 // calling is an assistant's message with calls of the tool "rm", one for each id.
@@ -67,4 +68,19 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 		t.Fatalf("no run (%v): %s", err, body)
 	}
 	return in
+}
+
+// TestNewMessagesStandLast: the exchange behind the answers brings what is new at its end, also where
+// the transcript is not known whole and the client has it further up. Else the answer would be last.
+func TestNewMessagesStandLast(t *testing.T) {
+	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
+	r := &translate.Request{Input: in, New: in.Messages[:1]}
+	got := agui.MessageList(WithNewMessages(r))
+	const want = `[{"id":"a1","role":"assistant","content":"asks"},{"id":"u1","role":"user","content":"new"}]`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if again := agui.MessageList(in.Messages); string(again) == want {
+		t.Error("the request was changed")
+	}
 }
