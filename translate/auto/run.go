@@ -140,7 +140,7 @@ func (run *run) Passes(t agui.Type) bool {
 		}
 	}
 	for _, e := range run.early {
-		if !e.run.(translate.Passer).Passes(t) {
+		if p, ok := e.run.(translate.Passer); !ok || !p.Passes(t) {
 			return false
 		}
 	}

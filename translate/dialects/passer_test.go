@@ -63,7 +63,7 @@ func TestWhatPasses(t *testing.T) {
 		}
 		p, ok := run.(translate.Passer)
 		if !ok {
-			t.Logf("%s: its run is no Passer, so it is shown every event: that is slower", name)
+			t.Logf("%s is no translate.Passer: it is slower, see docs/new-dialect.md", name)
 			continue
 		}
 		for _, one := range bulk {

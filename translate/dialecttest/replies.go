@@ -1,4 +1,3 @@
-// Package dialecttest is what the tests of dialects share. It is no part of the product.
 package dialecttest
 
 import (

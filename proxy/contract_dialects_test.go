@@ -1,0 +1,341 @@
+package proxy_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy"
+	"holdpoint/proxy/internal/transcript"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
+	"holdpoint/translate/dialects"
+	"holdpoint/translate/dialecttest"
+)
+
+// TestContractOfEveryDialect drives the whole handler, with each dialect before a backend of its
+// family (dialecttest), through any order of questions, answers by the resume array, replays, new
+// messages, reloads, lost ends and restarts. It holds at every step that
+//
+//   - the backend is told to do only what the client approved, by that very question;
+//   - no question's answer reaches the backend twice;
+//   - what the client gets is a valid stream;
+//
+// and at the end that the thread can go on, and that a plain yes is carried out and a plain no is not.
+func TestContractOfEveryDialect(t *testing.T) {
+	for _, name := range dialects.All().Names()[1:] {
+		list := dialecttest.Of(name)
+		if len(list) == 0 {
+			t.Errorf("no backend of dialect %s stands in translate/dialecttest/backends.go: "+
+				"add one, so that the dialect is held to the contract (see docs/new-dialect.md)", name)
+		}
+		for _, b := range list {
+			t.Run(b.Name(), func(t *testing.T) {
+				fewer(t, 30)
+				rapid.Check(t, func(t *rapid.T) { chat(t, b) })
+			})
+		}
+	}
+}
+
+// fewer has rapid try fewer sequences than its default, unless -rapid.checks says how many.
+func fewer(t *testing.T, checks int) {
+	t.Helper()
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "rapid.checks" {
+			checks, _ = strconv.Atoi(f.Value.String())
+		}
+	})
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	if err := f.Value.Set(strconv.Itoa(checks)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(before) })
+}
+
+// chat is one sequence.
+func chat(t *rapid.T, b dialecttest.Backend) {
+	c := newChatter(t, b)
+	t.Repeat(map[string]func(*rapid.T){
+		"a new message":       func(t *rapid.T) { c.words(); c.send("", drawEnd(t)) },
+		"the page is loaded":  func(t *rapid.T) { c.send("", drawEnd(t)) },
+		"answer":              func(t *rapid.T) { c.answer(c.pending, drawHow(t), rapid.Bool().Draw(t, "beside words"), drawEnd(t)) },
+		"answer an old one":   func(t *rapid.T) { c.answer(c.oldOne(t), drawHow(t), rapid.Bool().Draw(t, "beside words"), drawEnd(t)) },
+		"the same body again": func(t *rapid.T) { c.again(drawEnd(t)) },
+		"restart":             func(t *rapid.T) { c.restart() },
+		"":                    func(t *rapid.T) { c.check() },
+	})
+	c.goesOn()
+	c.plainAnswers()
+}
+
+// How a question is answered: cancelled with the payload of a yes beside it is none.
+var hows = []string{"yes", "no", "cancel", "cancel with a yes"}
+
+func drawHow(t *rapid.T) string { return rapid.SampledFrom(hows).Draw(t, "answer") }
+
+// How the backend ends a run.
+var ends = []string{"end", "ask", "ask", "error", "cut"}
+
+func drawEnd(t *rapid.T) string { return rapid.SampledFrom(ends).Draw(t, "backend") }
+
+// A chatter is a client, Holdpoint and a backend, all in one goroutine.
+type chatter struct {
+	t     *rapid.T
+	b     dialecttest.Backend
+	h     http.Handler
+	store store.Store
+	now   time.Time
+	ids   int
+
+	// The client's view.
+	runs     int
+	history  []agui.Message
+	marks    int      // of its own messages
+	pending  string   // the published id of the open question
+	old      []string // published ids
+	last     string
+	question map[string]int // which one a published id is
+
+	// The backend's view.
+	end   string // how it ends the run at hand
+	asked int    // questions so far
+	waits int    // the one that it waits for, 0 if none
+	did   map[int]int
+	told  map[int]int // how often it was told something of a question
+	seen  []byte      // the body of the last request
+	got   string      // the last stream
+
+	approved  map[int]bool // questions that the client has ever approved
+	violation string
+}
+
+func newChatter(t *rapid.T, b dialecttest.Backend) *chatter {
+	c := &chatter{
+		t: t, b: b, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
+		question: map[string]int{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{},
+	}
+	c.store = storetest.Sealed(t, memory.New(memory.Options{
+		Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: func() time.Time { return c.now },
+	}))
+	c.restart()
+	c.words()
+	return c
+}
+
+func (c *chatter) restart() {
+	list := dialects.All()
+	for _, err := range list.Read(c.b.Environment) {
+		c.t.Fatal(err)
+	}
+	d, err := list.New(c.b.Dialect, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.h, err = proxy.New(proxy.Options{
+		Upstream: &url.URL{Scheme: "http", Host: "backend", Path: "/"}, Dialect: d, Store: c.store,
+		Client: proxy.ClientOutcome, Transport: c, Now: func() time.Time { return c.now },
+		NewID: func() string { c.ids++; return fmt.Sprint("id", c.ids) },
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// RoundTrip is the backend.
+func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.seen = body
+	answer := c.b.Ends
+	for n := 1; n <= c.asked; n++ {
+		switch c.b.Reads(body, n, n == c.waits) {
+		case dialecttest.Nothing:
+			continue
+		case dialecttest.Approves:
+			c.did[n]++
+			answer = c.b.Did
+			if !c.approved[n] {
+				c.violation = fmt.Sprintf("question %d: the backend was told to do what nobody approved: %s", n, body)
+			}
+		case dialecttest.Denies:
+			answer = c.b.Left
+		}
+		if c.told[n]++; c.told[n] > 1 {
+			c.violation = fmt.Sprintf("question %d: an answer reached the backend a second time: %s", n, body)
+		}
+	}
+	answer = dialecttest.Numbered(answer, c.asked)
+	c.waits = 0
+	switch c.end {
+	case "ask":
+		c.asked++
+		c.waits = c.asked
+		answer = dialecttest.Numbered(c.b.Behind(answer), c.asked)
+		c.end = "end" // of a second exchange
+	case "error":
+		answer = "data: {\"type\":\"RUN_ERROR\",\"message\":\"kaput\"}\n\n"
+	case "cut":
+		answer = answer[:len(answer)/3]
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.b.MediaType}}, Request: req, ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(strings.NewReader(answer)),
+	}, nil
+}
+
+// words is a new message of the client's.
+func (c *chatter) words() {
+	c.marks++
+	c.add(fmt.Sprintf(`{"id":"u%d","role":"user","content":"words %d."}`, c.marks, c.marks))
+}
+
+func (c *chatter) add(message string) {
+	c.history = append(c.history, agui.ParseMessage(json.RawMessage(message)))
+}
+
+// answer answers a published question by the resume array.
+func (c *chatter) answer(id, how string, words bool, end string) {
+	if id == "" {
+		return
+	}
+	if words {
+		c.words()
+	}
+	status, payload := "resolved", `,"payload":`+c.b.Yes
+	switch how {
+	case "yes":
+		c.approved[c.question[id]] = true
+	case "no":
+		payload = `,"payload":` + c.b.No
+	case "cancel":
+		status, payload = "cancelled", ""
+	default:
+		status = "cancelled"
+	}
+	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload), end)
+}
+
+func (c *chatter) oldOne(t *rapid.T) string {
+	if len(c.old) == 0 {
+		return ""
+	}
+	return rapid.SampledFrom(c.old).Draw(t, "id")
+}
+
+func (c *chatter) again(end string) {
+	if c.last != "" {
+		c.post(c.last, end)
+	}
+}
+
+// send posts the history, with more members.
+func (c *chatter) send(more, end string) {
+	c.runs++
+	c.post(fmt.Sprintf(`{"threadId":"t","runId":"r%d","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":%s%s}`,
+		c.runs, agui.MessageList(c.history), more), end)
+}
+
+func (c *chatter) post(body, end string) {
+	c.last, c.end = body, end
+	rec := httptest.NewRecorder()
+	c.h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	if rec.Code != http.StatusOK {
+		c.t.Fatalf("status %d: %s", rec.Code, rec.Body)
+	}
+	for _, complaint := range lint(rec.Body.Bytes()) {
+		c.t.Fatalf("%s\n%s", complaint, rec.Body)
+	}
+	c.got = rec.Body.String()
+	c.fold(c.got)
+}
+
+// fold is what a client makes of a stream.
+func (c *chatter) fold(stream string) {
+	shown := transcript.New(1<<20, c.history, nil)
+	frames, _ := split(stream)
+	for _, frame := range frames {
+		data, ok := dataOf(frame)
+		if !ok {
+			continue
+		}
+		ev := agui.NewEvent([]byte(data))
+		shown.Add(ev)
+		if ev.Type != agui.RunFinished {
+			continue
+		}
+		c.pending = ev.Get("outcome.interrupts.0.id").Str
+		if c.pending == "" {
+			continue
+		}
+		if _, known := c.question[c.pending]; !known {
+			c.question[c.pending] = c.asked
+			c.old = append(c.old, c.pending)
+		}
+	}
+	list, _ := shown.Messages()
+	c.history = nil
+	for _, m := range list {
+		c.history = append(c.history, agui.ParseMessage(slices.Clone(m)))
+	}
+}
+
+func (c *chatter) check() {
+	if c.violation != "" {
+		c.t.Fatal(c.violation)
+	}
+}
+
+// goesOn: the client cancels what is open beside a new message, as often as it must, until the
+// backend has the message.
+func (c *chatter) goesOn() {
+	for range 3 {
+		if c.words(); c.pending != "" {
+			c.answer(c.pending, "cancel", false, "end")
+		} else {
+			c.send("", "end")
+		}
+		c.check()
+		if strings.Contains(string(c.seen), fmt.Sprintf("words %d.", c.marks)) {
+			return
+		}
+	}
+	c.t.Fatalf("the thread cannot go on; %s came of %s", c.got, c.last)
+}
+
+// plainAnswers: a yes is carried out, and a no is not.
+func (c *chatter) plainAnswers() {
+	for _, how := range []string{"yes", "no"} {
+		c.words()
+		c.send("", "ask")
+		n := c.asked
+		if c.waits != n || c.pending == "" {
+			c.t.Fatalf("the backend's question was not told: %s", dialecttest.Numbered(c.b.Asks, n))
+		}
+		c.answer(c.pending, how, false, "end")
+		c.check()
+		if c.told[n] != 1 || (c.did[n] == 1) != (how == "yes") {
+			c.t.Fatalf("%s: the backend was told %d times, and did it %d times: %s", how, c.told[n], c.did[n], c.seen)
+		}
+	}
+	if !gjson.ValidBytes(c.seen) {
+		c.t.Fatalf("no JSON: %s", c.seen)
+	}
+}

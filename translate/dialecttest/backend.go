@@ -1,0 +1,84 @@
+// Package dialecttest is what the tests of dialects share: what a dialect reads out of a request, and
+// for each dialect a small backend of its family, which asks, and says what was answered.
+//
+// A test that goes by the list of dialects plays these backends. So a dialect that is added is held
+// to the contract by tests that somebody else wrote, as soon as its backend stands here.
+//
+// It is for tests only, and knows neither proxy nor how a dialect is made.
+package dialecttest
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A Backend pauses for one question at a time, as one of the family does. It is data: who plays it
+// keeps what it is waiting for. {n} in its texts is the number of the question, and makes their ids
+// unique.
+type Backend struct {
+	// Dialect is the name of the dialect; Form says which of its forms this is, where it has more
+	// than one.
+	Dialect, Form string
+	// Environment is what an operator has to set, beside HOLDPOINT_DIALECT.
+	Environment map[string]string
+	// MediaType of its answers.
+	MediaType string
+	// Asks is the answer that ends in question n. Ends is that of a run that asks nothing. Did and
+	// Left are those of a request that brought an answer: it carried out what it had asked about, or
+	// not.
+	Asks, Ends, Did, Left string
+	// Yes and No are the payloads of a plain approval and a plain denial.
+	Yes, No string
+	// Reads is what a request says to question n. The backend waits for that question if waits is
+	// set: a request that does not name it may mean it then.
+	Reads func(body []byte, n int, waits bool) Word
+}
+
+// A Word is what a request says to a question.
+type Word int
+
+// Nothing: the request does not speak of it. Approves: the backend would do it. Denies: it is told
+// not to.
+const (
+	Nothing Word = iota
+	Approves
+	Denies
+)
+
+// Name of the backend, for a test.
+func (b Backend) Name() string { return strings.TrimSuffix(b.Dialect+" "+b.Form, " ") }
+
+// Numbered is one of the texts for question n.
+func Numbered(text string, n int) string { return strings.ReplaceAll(text, "{n}", strconv.Itoa(n)) }
+
+// Behind is the answer of a run that has come to first and then asks: one run, where both are.
+func (b Backend) Behind(first string) string {
+	sep := "\n"
+	if b.MediaType == eventStream {
+		sep = "\n\n"
+	}
+	did, asks := strings.Split(first, sep), strings.Split(b.Asks, sep)
+	if did[0] != asks[0] {
+		return b.Asks // nothing of such an answer tells the two apart
+	}
+	return strings.Join(append(did[:len(did)-2], asks[1:]...), sep)
+}
+
+// Of are the backends of a dialect.
+func Of(dialect string) []Backend {
+	var list []Backend
+	for _, b := range backends() {
+		if b.Dialect == dialect {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// frames is an event stream of the data of its frames.
+func frames(data ...string) string {
+	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n"
+}
+
+// lines are lines of JSON.
+func lines(data ...string) string { return strings.Join(data, "\n") + "\n" }

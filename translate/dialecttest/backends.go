@@ -1,0 +1,251 @@
+package dialecttest
+
+import (
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+const (
+	eventStream = "text/event-stream"
+	started     = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
+	finished    = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+)
+
+// approved are the payloads of most backends.
+const approved, denied = `{"approved":true}`, `{"approved":false}`
+
+// says is a text of the assistant.
+func says(id, text string) []string {
+	return []string{
+		`{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`,
+		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"` + id + `","delta":"` + text + `"}`,
+		`{"type":"TEXT_MESSAGE_END","messageId":"` + id + `"}`,
+	}
+}
+
+// calls is a call of delete_file.
+func calls(id, name, args string) []string {
+	return []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m{n}"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":` + args + `}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`,
+	}
+}
+
+// run is the stream of a run.
+func run(end string, events ...[]string) string {
+	list := []string{started}
+	for _, one := range events {
+		list = append(list, one...)
+	}
+	return frames(append(list, end)...)
+}
+
+// interrupt is RUN_FINISHED with one interrupt.
+func interrupt(object string) string {
+	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + object + `]}}`
+}
+
+// result is that of call n.
+var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
+
+// word is what a value says by its member approved; a value that is not there says nothing.
+func word(value gjson.Result) Word {
+	switch {
+	case !value.Exists():
+		return Nothing
+	case value.Get("approved").Type == gjson.True:
+		return Approves
+	}
+	return Denies
+}
+
+// inResume is what the resume array says to the interrupt.
+func inResume(body []byte, id string) Word {
+	for _, entry := range gjson.GetBytes(body, "resume").Array() {
+		if entry.Get("interruptId").Str != id {
+			continue
+		}
+		if entry.Get("status").Str == "resolved" {
+			return word(entry.Get("payload"))
+		}
+		return Denies
+	}
+	return Nothing
+}
+
+// inMessage is what the last tool message on a call of the history says, if the call is one of the
+// tool that asks and nothing but tool messages stands behind it.
+func inMessage(body []byte, callID, tool string) Word {
+	said, known := Nothing, false
+	for _, m := range gjson.GetBytes(body, "messages").Array() {
+		if m.Get("role").Str != "tool" {
+			said = Nothing
+			known = known || m.Get(`toolCalls.#(id=="`+callID+`").function.name`).Str == tool
+		} else if known && m.Get("toolCallId").Str == callID {
+			said = word(gjson.Parse(m.Get("content").Str))
+		}
+	}
+	return said
+}
+
+func backends() []Backend {
+	deleteFile := calls("call-{n}", "delete_file", `"{\"path\":\"{n}.txt\"}"`)
+	return []Backend{
+		{
+			Dialect: "agui", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(interrupt(`{"id":"int-{n}","reason":"tool_call","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`), deleteFile),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inResume(body, fmt.Sprintf("int-%d", n))
+			},
+		},
+		{
+			Dialect: "agent-framework", Form: "1.7.0", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(interrupt(`{"id":"af-call-{n}","reason":"tool_call","message":"Approve running delete_file?","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"accepted":{"type":"boolean"}}},"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"call-{n}","name":"delete_file"}}}}`),
+				deleteFile,
+				[]string{`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"af-call-{n}","function_call":{"call_id":"call-{n}","name":"delete_file","arguments":{"path":"{n}.txt"}}}}`},
+				calls("confirm-{n}", "confirm_changes", `"{\"function_name\":\"delete_file\",\"function_call_id\":\"call-{n}\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"steps\":[]}"`)),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inResume(body, fmt.Sprintf("af-call-%d", n))
+			},
+		},
+		{
+			Dialect: "aws-strands", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(interrupt(`{"id":"v1:before_tool_call:call-{n}:75a96266-45d2-581c-8a6f-043e472e1763","reason":"myapp-approval","metadata":{"reason":{"path":"{n}.txt"}}}`), deleteFile),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inResume(body, fmt.Sprintf("v1:before_tool_call:call-%d:75a96266-45d2-581c-8a6f-043e472e1763", n))
+			},
+		},
+		{
+			Dialect: "draft", Form: "by object", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt","interrupt":{"id":"int-{n}","reason":"human_approval","payload":{"proposal":{"tool":"delete_file","args":{"path":"{n}.txt"}}}}}`, says("m{n}", "I have a draft.")),
+			Ends: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "Yes?")),
+			Did:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "It is gone.")),
+			Left: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, waits bool) Word {
+				resume := gjson.GetBytes(body, "resume")
+				if id := resume.Get("interruptId"); !resume.IsObject() || id.Exists() && id.Str != fmt.Sprintf("int-%d", n) || !id.Exists() && !waits {
+					return Nothing
+				}
+				return word(resume.Get("payload"))
+			},
+		},
+		{
+			Dialect: "draft", Form: "by call", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`, calls("call-{n}", "pando_permission_request", `"{\"tool\":\"bash\",\"description\":\"rm {n}.txt\"}"`)),
+			Ends: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "Yes?")),
+			Did:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "It is gone.")),
+			Left: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inMessage(body, fmt.Sprintf("call-%d", n), "pando_permission_request")
+			},
+		},
+		{
+			Dialect: "langgraph", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(finished, []string{
+				`{"type":"STEP_STARTED","stepName":"ask"}`,
+				`{"type":"MESSAGES_SNAPSHOT","messages":[]}`,
+				`{"type":"STEP_FINISHED","stepName":"ask"}`,
+				`{"type":"CUSTOM","name":"on_interrupt","value":"{\"question\": \"Delete {n}.txt?\"}","rawEvent":{"value":{"question":"Delete {n}.txt?"},"id":"529a97505c90b72d4bb075632aece{n}"}}`,
+			}),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "It is gone.")),
+			Left: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, waits bool) Word {
+				value := gjson.GetBytes(body, "forwardedProps.command.resume")
+				if one := value.Get(fmt.Sprintf("529a97505c90b72d4bb075632aece%d", n)); one.Exists() {
+					return word(one)
+				}
+				if !waits || value.IsObject() && !value.Get("approved").Exists() {
+					return Nothing
+				}
+				return word(value)
+			},
+		},
+		{
+			Dialect: "request-approval", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`, calls("call-{n}", "request_approval", `"{\"request\":{\"approval_id\":\"ficc_call-{n}\",\"function_name\":\"delete_file\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"message\":\"Approve?\"}}"`)),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inMessage(body, fmt.Sprintf("call-%d", n), "request_approval")
+			},
+		},
+		{
+			Dialect: "phrases", MediaType: eventStream, Yes: approved, No: denied,
+			Environment: map[string]string{"HOLDPOINT_PHRASES_ASK": "default"},
+			Asks:        run(finished, says("m{n}", "I would delete {n}.txt. Shall I proceed?")),
+			Ends:        run(finished, says("said-{n}", "Yes?")),
+			Did:         run(finished, says("said-{n}", "It is gone.")),
+			Left:        run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, waits bool) Word {
+				list := gjson.GetBytes(body, "messages").Array()
+				if !waits || len(list) == 0 {
+					return Nothing
+				}
+				last := list[len(list)-1]
+				switch {
+				case last.Get("role").Str != "user":
+					return Nothing
+				case last.Get("content").Str == "Yes, please proceed.":
+					return Approves
+				}
+				return Denies // a model goes on with other words, and does not do it
+			},
+		},
+		{
+			Dialect: "strands", MediaType: "application/x-ndjson", Yes: approved, No: denied,
+			Asks: lines(
+				`{"type":"beforeInvocationEvent"}`,
+				`{"type":"interruptEvent","interrupt":{"id":"hook:beforeToolCall:call-{n}:myapp-approval","name":"myapp-approval","reason":{"path":"{n}.txt"},"source":"hook"}}`,
+				`{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"interrupt","lastMessage":{"role":"user","content":[{"text":"go"}]}}}`,
+			),
+			Ends: lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"Yes?"}]}}}`),
+			Did:  lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"It is gone."}]}}}`),
+			Left: lines(`{"type":"beforeInvocationEvent"}`, `{"type":"agentResultEvent","result":{"type":"agentResult","stopReason":"endTurn","lastMessage":{"role":"assistant","content":[{"text":"I leave it."}]}}}`),
+			Reads: func(body []byte, n int, _ bool) Word {
+				for _, one := range gjson.GetBytes(body, "prompt").Array() {
+					answer := one.Get("interruptResponse")
+					if answer.Get("interruptId").Str != fmt.Sprintf("hook:beforeToolCall:call-%d:myapp-approval", n) {
+						continue
+					}
+					if answer.Get("response").Str == "y" {
+						return Approves
+					}
+					return Denies
+				}
+				return Nothing
+			},
+		},
+		{
+			Dialect: "superagent", MediaType: eventStream, Yes: approved, No: denied,
+			Environment: map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "approver"},
+			Asks: "event: interrupt\ndata: " + `{"type":"interrupt","timestamp":1788256800500,"data":{"reason":"{\"session_id\":\"t\",\"agent_name\":\"approver\",\"reason\":\"I am about to delete {n}.txt. Please confirm.\",\"fields\":[{\"name\":\"confirm\",\"type\":\"confirm\",\"label\":\"Confirm action\",\"required\":true}],\"timestamp\":1788256800,\"checkpoint_id\":\"approver_t_178825680000000000{n}\"}","fields":[{"name":"response","type":"text","label":"Your response","required":true}]}}` + "\n\n" +
+				"event: done\ndata: " + `{"type":"done","timestamp":1788256800500,"data":null}` + "\n\n",
+			Ends: "event: message\ndata: Yes?\n\nevent: message\ndata: [DONE]\n\n",
+			Did:  "event: message\ndata: It is gone.\n\nevent: message\ndata: [DONE]\n\n",
+			Left: "event: message\ndata: I leave it.\n\nevent: message\ndata: [DONE]\n\n",
+			Reads: func(body []byte, _ int, waits bool) Word {
+				confirm := gjson.GetBytes(body, "input.confirm")
+				switch {
+				case !waits || !confirm.Exists():
+					return Nothing
+				case confirm.Type == gjson.True:
+					return Approves
+				}
+				return Denies
+			},
+		},
+	}
+}
