@@ -165,7 +165,7 @@ func doubtCases() []testCase {
 			r.PauseID, r.IDs, r.Digest = "p", []string{"p~1", "p~2"}, "d"
 			r.At, r.Receipt = rec.Doubt.At, rec.Doubt.Receipt
 			x.same("Doubt", rec.Doubt, &r)
-			x.clock.advance(x.long / 100)
+			x.clock.advance(10 * x.unit)
 			x.state(k, store.InDoubt, "p")
 		}},
 		{name: "a doubtful finish is the end of its claim", run: func(x *fixture) {
