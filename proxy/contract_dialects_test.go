@@ -28,7 +28,7 @@ import (
 )
 
 // TestContractOfEveryDialect drives the whole handler, with each dialect before a backend of its
-// family (dialecttest), through any order of questions, answers by the resume array, replays, new
+// family (dialecttest), through any order of questions, answers in every form, replays, new
 // messages, reloads, lost ends and restarts. It holds at every step that
 //
 //   - the backend is told to do only what the client approved, by that very question;
@@ -72,10 +72,18 @@ func fewer(t *testing.T, checks int) {
 func chat(t *rapid.T, b dialecttest.Backend) {
 	c := newChatter(t, b)
 	t.Repeat(map[string]func(*rapid.T){
-		"a new message":       func(t *rapid.T) { c.words(); c.send("", drawEnd(t)) },
-		"the page is loaded":  func(t *rapid.T) { c.send("", drawEnd(t)) },
-		"answer":              func(t *rapid.T) { c.answer(c.pending, drawHow(t), rapid.Bool().Draw(t, "beside words"), drawEnd(t)) },
-		"answer an old one":   func(t *rapid.T) { c.answer(c.oldOne(t), drawHow(t), rapid.Bool().Draw(t, "beside words"), drawEnd(t)) },
+		"a new message":      func(t *rapid.T) { c.words(); c.send("", drawEnd(t)) },
+		"the page is loaded": func(t *rapid.T) { c.send("", drawEnd(t)) },
+		"answer":             func(t *rapid.T) { c.answer(c.pending, drawHow(t), rapid.Bool().Draw(t, "beside words"), drawEnd(t)) },
+		"answer an old one":  func(t *rapid.T) { c.answer(c.oldOne(t), drawHow(t), rapid.Bool().Draw(t, "beside words"), drawEnd(t)) },
+		"reply": func(t *rapid.T) {
+			c.reply(c.asked, rapid.Bool().Draw(t, "yes"), rapid.Bool().Draw(t, "before words"), drawEnd(t))
+		},
+		"reply to an old one": func(t *rapid.T) {
+			if c.asked > 1 {
+				c.reply(rapid.IntRange(1, c.asked-1).Draw(t, "question"), rapid.Bool().Draw(t, "yes"), rapid.Bool().Draw(t, "before words"), drawEnd(t))
+			}
+		},
 		"the same body again": func(t *rapid.T) { c.again(drawEnd(t)) },
 		"restart":             func(t *rapid.T) { c.restart() },
 		"":                    func(t *rapid.T) { c.check() },
@@ -111,6 +119,7 @@ type chatter struct {
 	old      []string // published ids
 	last     string
 	question map[string]int // which one a published id is
+	replied  map[int]bool   // questions that it has answered by a message
 
 	// The backend's view.
 	end   string // how it ends the run at hand
@@ -128,7 +137,7 @@ type chatter struct {
 func newChatter(t *rapid.T, b dialecttest.Backend) *chatter {
 	c := &chatter{
 		t: t, b: b, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
-		question: map[string]int{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{},
+		question: map[string]int{}, replied: map[int]bool{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{},
 	}
 	c.store = storetest.Sealed(t, memory.New(memory.Options{
 		Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: func() time.Time { return c.now },
@@ -231,6 +240,22 @@ func (c *chatter) answer(id, how string, words bool, end string) {
 		status = "cancelled"
 	}
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload), end)
+}
+
+// reply answers in the backend's own form, once: a client shows a question once.
+func (c *chatter) reply(n int, yes, words bool, end string) {
+	if c.b.Reply == "" || n == 0 || c.replied[n] {
+		return
+	}
+	c.replied[n] = true
+	if yes {
+		c.approved[n] = true
+	}
+	c.add(c.b.Replied(n, yes))
+	if words {
+		c.words()
+	}
+	c.send("", end)
 }
 
 func (c *chatter) oldOne(t *rapid.T) string {

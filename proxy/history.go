@@ -116,7 +116,8 @@ func (r *run) told() map[string]bool {
 
 // withReplies are the answers of a request to a pause: those in its fields, and the replies in its
 // messages. An entry and a reply, or two replies, that contradict each other are refused: one of
-// them is not what the person said, and it is not known which.
+// them is not what the person said, and it is not known which. Where the pause has ended, the first
+// one holds: the history keeps what was said, and nothing that is said now is carried out.
 func (r *run) withReplies(pauseID string, list []agui.Answer) ([]agui.Answer, *agui.RunError) {
 	if len(r.replies) == 0 || pauseID == "" {
 		return list, nil
@@ -126,6 +127,7 @@ func (r *run) withReplies(pauseID string, list []agui.Answer) ([]agui.Answer, *a
 		places[list[n].ID] = n
 	}
 	fields := len(list)
+	open := r.record.Pause != nil && r.record.Pause.ID == pauseID
 	for n := range r.replies {
 		d := &r.replies[n]
 		if d.pause == nil || d.pause.ID != pauseID || d.Past {
@@ -136,6 +138,8 @@ func (r *run) withReplies(pauseID string, list []agui.Answer) ([]agui.Answer, *a
 		case !known:
 			places[d.answer.ID] = len(list)
 			list = append(list, d.answer)
+		case !open && !agree(list[at], d.answer):
+			continue
 		case !agree(list[at], d.answer) && at < fields:
 			return nil, agui.Errorf(agui.ResumeConflict, "resume and a message beside it answer interrupt %q differently", agui.Cut(d.answer.ID))
 		case !agree(list[at], d.answer):

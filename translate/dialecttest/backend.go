@@ -1,5 +1,5 @@
-// Package dialecttest is what the tests of dialects share: what a dialect reads out of a request, and
-// for each dialect a small backend of its family, which asks, and says what was answered.
+// Package dialecttest has what the tests of any dialect need: for each dialect a small backend of
+// its family, which asks, and says what was answered.
 //
 // A test that goes by the list of dialects plays these backends. So a dialect that is added is held
 // to the contract by tests that somebody else wrote, as soon as its backend stands here.
@@ -29,6 +29,9 @@ type Backend struct {
 	Asks, Ends, Did, Left string
 	// Yes and No are the payloads of a plain approval and a plain denial.
 	Yes, No string
+	// Reply is the message by which a client answers question n in the backend's own form, with
+	// {yes} in the place of true or false. "": there is no such form.
+	Reply string
 	// Reads is what a request says to question n. The backend waits for that question if waits is
 	// set: a request that does not name it may mean it then.
 	Reads func(body []byte, n int, waits bool) Word
@@ -50,6 +53,11 @@ func (b Backend) Name() string { return strings.TrimSuffix(b.Dialect+" "+b.Form,
 
 // Numbered is one of the texts for question n.
 func Numbered(text string, n int) string { return strings.ReplaceAll(text, "{n}", strconv.Itoa(n)) }
+
+// Replied is the message that answers question n; yes says how.
+func (b Backend) Replied(n int, yes bool) string {
+	return strings.ReplaceAll(Numbered(b.Reply, n), "{yes}", strconv.FormatBool(yes))
+}
 
 // Behind is the answer of a run that has come to first and then asks: one run, where both are.
 func (b Backend) Behind(first string) string {

@@ -142,10 +142,11 @@ func backends() []Backend {
 		},
 		{
 			Dialect: "draft", Form: "by call", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`, calls("call-{n}", "pando_permission_request", `"{\"tool\":\"bash\",\"description\":\"rm {n}.txt\"}"`)),
-			Ends: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "Yes?")),
-			Did:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "It is gone.")),
-			Left: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "I leave it.")),
+			Asks:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`, calls("call-{n}", "pando_permission_request", `"{\"tool\":\"bash\",\"description\":\"rm {n}.txt\"}"`)),
+			Ends:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "Yes?")),
+			Did:   run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "It is gone.")),
+			Left:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"success"}`, says("said-{n}", "I leave it.")),
+			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approved\":{yes}}"}`,
 			Reads: func(body []byte, n int, _ bool) Word {
 				return inMessage(body, fmt.Sprintf("call-%d", n), "pando_permission_request")
 			},
@@ -174,10 +175,11 @@ func backends() []Backend {
 		},
 		{
 			Dialect: "request-approval", MediaType: eventStream, Yes: approved, No: denied,
-			Asks: run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`, calls("call-{n}", "request_approval", `"{\"request\":{\"approval_id\":\"ficc_call-{n}\",\"function_name\":\"delete_file\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"message\":\"Approve?\"}}"`)),
-			Ends: run(finished, says("said-{n}", "Yes?")),
-			Did:  run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
-			Left: run(finished, says("said-{n}", "I leave it.")),
+			Asks:  run(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`, calls("call-{n}", "request_approval", `"{\"request\":{\"approval_id\":\"ficc_call-{n}\",\"function_name\":\"delete_file\",\"function_arguments\":{\"path\":\"{n}.txt\"},\"message\":\"Approve?\"}}"`)),
+			Ends:  run(finished, says("said-{n}", "Yes?")),
+			Did:   run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
+			Left:  run(finished, says("said-{n}", "I leave it.")),
+			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approval_id\":\"ficc_call-{n}\",\"approved\":{yes}}"}`,
 			Reads: func(body []byte, n int, _ bool) Word {
 				return inMessage(body, fmt.Sprintf("call-%d", n), "request_approval")
 			},
