@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -82,36 +83,50 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 // TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is no stream. What
 // was sent is in doubt and not given back; what was not sent is open again.
 func TestPanicBehindTheClaim(t *testing.T) {
+	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {
-		sent  bool
-		then  string // what the same answers are told
-		calls int
+		single func(own http.RoundTripper) http.RoundTripper // nil: the dialect has the bug
+		then   string                                        // what the same answers are told
 	}{
-		"answers sent": {true, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT", 2},
-		"nothing sent": {false, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED", 2},
+		"answers sent": {nil, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		"nothing sent": {
+			func(http.RoundTripper) http.RoundTripper { return &http.Transport{Proxy: panics} },
+			"RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED",
+		},
+		"answers sent, by a transport of the caller's": {
+			func(own http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(req *http.Request) (*http.Response, error) {
+					if res, err := own.RoundTrip(req); err == nil {
+						res.Body.Close()
+					}
+					panic("a bug")
+				})
+			},
+			"RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-				if n == 2 && c.sent {
+				if n == 2 && c.single == nil {
 					w.WriteHeader(http.StatusInternalServerError)
 					return
 				}
 				asksOnce(w, r, n)
 			})
 			g.do(input("t", "r1", ""))
-			if c.sent {
+			single := g.h.single
+			if c.single == nil {
 				g.dialect.bug = buggy("End", true)
 			} else {
-				single := g.h.single
-				g.h.single = roundTripper(func(*http.Request) (*http.Response, error) { g.h.single = single; panic("a bug") })
+				g.h.single = c.single(single)
 			}
 			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
 			g.settled()
 			wantLine(t, g.logs, `level=ERROR msg="the run panicked" thread_id=t run_id=r2 panic="a bug" stack=`)
 			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r2 outcome=error `, "code=INTERNAL_ERROR")
-			g.dialect.bug = nil
+			g.dialect.bug, g.h.single = nil, single
 			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), c.then)
-			if g.called() != c.calls {
+			if g.called() != 2 {
 				t.Errorf("%d calls", g.called())
 			}
 		})

@@ -69,10 +69,15 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		via = t.h.transport
 	}
 	if _, std := via.(*http.Transport); !std {
+		mayHave := true // it says nothing of connections, nor does its panic
+		defer func() {
+			if mayHave {
+				r.reached()
+			}
+		}()
 		res, err := via.RoundTrip(req)
-		if dial := (*net.OpError)(nil); !errors.As(err, &dial) || dial.Op != "dial" {
-			r.reached() // it says nothing of connections
-		}
+		dial := (*net.OpError)(nil)
+		mayHave = !errors.As(err, &dial) || dial.Op != "dial"
 		return res, err
 	}
 	var conn *burstConn
