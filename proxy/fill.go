@@ -209,13 +209,17 @@ func (b *body) readAlone() {
 			b.apart.busy = false
 		}
 		b.endFills()
-		for b.phase < ended {
+		for b.unfinished() {
 			b.out.Clear()
 			b.guarded()
 		}
 		b.close()
 	})
 }
+
+// unfinished says that the end of the run that the client asked for is not known yet. A later run
+// of the same stream is not claimed, and does not outlive the client.
+func (b *body) unfinished() bool { return b.phase < ended && b.laterRuns == 0 }
 
 // Close is called at the end, or when the client has left.
 func (b *body) Close() {
@@ -229,7 +233,7 @@ func (b *body) Close() {
 		b.close()
 		b.endFills()
 		return
-	case b.r.life.lasting.Load() && at < ended, b.r.claimedNow():
+	case b.r.life.lasting.Load() && b.unfinished(), b.r.claimedNow():
 		b.readAlone()
 		return
 	}
