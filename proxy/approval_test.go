@@ -40,6 +40,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 		"a pair at the end":                  {withMessages(oldUser, askCall, askYes), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
 		"a no is refused as well":            {withMessages(oldUser, askCall, askNo), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
 		"function_approvals":                 {withMessages(oldUser, inOne), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
+		"words in the same message":          {withMessages(oldUser, strings.Replace(inOne, `"content":""`, `"content":"And b?"`, 1)), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
 		"a pair of another day":              {withMessages(oldUser, askCall, askYes, askWords), "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askWords + "]", true},
 		"function_approvals are no words":    {withMessages(oldUser, askCall, askYes, inOne), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
 		"a question that nobody answered":    {withMessages(oldUser, askCall, askWords), "RUN_STARTED RUN_FINISHED", "[" + oldUser + "," + askCall + "," + askWords + "]", false},

@@ -66,9 +66,11 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 		if repeats := resumed != nil && known(func(d reply) bool { return d.pause == resumed }); taken || repeats {
 			continue
 		}
+		var calls []string // all replies in a message may name the same ones, and both may be very many
 		for _, d := range here {
-			if d.Asked {
-				c.takeCalls(d.Calls)
+			if d.Asked && !sameList(d.Calls, calls) {
+				calls = d.Calls
+				c.takeCalls(calls)
 			}
 		}
 		if asked && !known(func(d reply) bool { return d.settled }) {
@@ -145,6 +147,11 @@ func (p *pairs) answers(at int) bool {
 	}
 	p.answered = there && !open
 	return open
+}
+
+// sameList says whether two lists are one.
+func sameList(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // countLeftovers finds the calls that have several tool messages. Of those the ones go that only

@@ -116,8 +116,10 @@ func (r *run) told() map[string]bool {
 
 // withReplies are the answers of a request to a pause: those in its fields, and the replies in its
 // messages. An entry and a reply, or two replies, that contradict each other are refused: one of
-// them is not what the person said, and it is not known which. Where the pause has ended, the first
-// one holds: the history keeps what was said, and nothing that is said now is carried out.
+// them is not what the person said, and it is not known which. Of replies that agree the last
+// counts, for a person may have said more since; so it does where replies replace each other. Where
+// the pause has ended nothing is refused: the history keeps what was said, and nothing of it is
+// carried out.
 func (r *run) withReplies(pauseID string, list []agui.Answer) ([]agui.Answer, *agui.RunError) {
 	if len(r.replies) == 0 || pauseID == "" {
 		return list, nil
@@ -128,60 +130,82 @@ func (r *run) withReplies(pauseID string, list []agui.Answer) ([]agui.Answer, *a
 	}
 	fields := len(list)
 	open := r.record.Pause != nil && r.record.Pause.ID == pauseID
+	meanings := map[int]meaning{} // of the list, by places: very many replies may name one entry
 	for n := range r.replies {
 		d := &r.replies[n]
 		if d.pause == nil || d.pause.ID != pauseID || d.Past {
 			continue
 		}
 		at, known := places[d.answer.ID]
-		switch {
-		case !known:
+		if !known {
 			places[d.answer.ID] = len(list)
 			list = append(list, d.answer)
-		case !open && !agree(list[at], d.answer):
+			d.taken = true
 			continue
-		case !agree(list[at], d.answer) && at < fields:
-			return nil, agui.Errorf(agui.ResumeConflict, "resume and a message beside it answer interrupt %q differently", agui.Cut(d.answer.ID))
-		case !agree(list[at], d.answer):
-			return nil, agui.Errorf(agui.ResumeConflict, "two messages answer interrupt %q, and say different things", agui.Cut(d.answer.ID))
 		}
-		d.taken, d.repeats = !known || at >= fields, known && at < fields
+		before, read := meanings[at]
+		if !read {
+			before = meaningOf(list[at])
+			meanings[at] = before
+		}
+		says := meaningOf(d.answer)
+		switch entry := at < fields; {
+		case !open && !before.agrees(says) && (entry || !d.Replaces):
+		case entry && !before.agrees(says):
+			return nil, agui.Errorf(agui.ResumeConflict, "resume and a message beside it answer interrupt %q differently", agui.Cut(d.answer.ID))
+		case entry:
+			d.repeats = true
+		case !d.Replaces && !before.agrees(says):
+			return nil, agui.Errorf(agui.ResumeConflict, "two messages answer interrupt %q, and say different things", agui.Cut(d.answer.ID))
+		default:
+			list[at], meanings[at], d.taken = d.answer, says, true
+		}
 	}
 	return list, nil
 }
 
-// agree says whether two answers to one question decide the same: they are equal, both are a clear
+// A meaning is what an answer decides, as far as two can be compared.
+type meaning struct {
+	digest string
+	denies bool
+	words  map[string]gjson.Type // what it has of true and false; nil if it is no object
+}
+
+func meaningOf(a agui.Answer) meaning {
+	m := meaning{digest: contract.DigestOf(a), denies: kit.Denies(a)}
+	if object := gjson.ParseBytes(a.Payload); object.IsObject() {
+		m.words = map[string]gjson.Type{}
+		object.ForEach(func(k, v gjson.Result) bool {
+			if v.IsBool() {
+				m.words[k.Str] = v.Type
+			}
+			return true
+		})
+	}
+	return m
+}
+
+// agrees says whether two answers to one question decide the same: they are equal, both are a clear
 // no, or none is and what they both have of true and false is equal.
-func agree(a, b agui.Answer) bool {
-	if contract.DigestOf(a) == contract.DigestOf(b) {
+func (m meaning) agrees(with meaning) bool {
+	if m.digest == with.digest {
 		return true
 	}
-	if no := kit.Denies(a); no || kit.Denies(b) {
-		return no && kit.Denies(b)
+	if m.denies || with.denies {
+		return m.denies && with.denies
 	}
 	shared, equal := 0, true
-	one, other := gjson.ParseBytes(a.Payload), gjson.ParseBytes(b.Payload)
-	if !one.IsObject() || !other.IsObject() {
-		return false
+	for word, said := range with.words {
+		if is, ok := m.words[word]; ok {
+			shared, equal = shared+1, equal && is == said
+		}
 	}
-	words := map[string]gjson.Type{}
-	one.ForEach(func(k, v gjson.Result) bool {
-		if v.IsBool() {
-			words[k.Str] = v.Type
-		}
-		return true
-	})
-	other.ForEach(func(k, v gjson.Result) bool {
-		if said, ok := words[k.Str]; ok {
-			shared, equal = shared+1, equal && said == v.Type
-		}
-		return true
-	})
 	return shared > 0 && equal
 }
 
 // endsInStray says whether the request ends in a decision of which nobody knows the question. One
 // that a person's words follow, or an answer to what was asked, is of another day: it is taken out.
+// Words in the same message do not follow it.
 // names is the call that it names, if that can be told.
 func (r *run) endsInStray() (is bool, names string) {
 	last := -1
@@ -191,9 +215,10 @@ func (r *run) endsInStray() (is bool, names string) {
 		}
 		for n := range here {
 			d := &here[n]
-			// Beside entries one that comes too late only repeats: what counts is what those say.
-			late := d.Past && d.pause != nil && d.pause == r.record.Pause && len(r.in.Resume) > 0
-			if !d.Asked || late {
+			// Beside entries one that comes too late, or is the answer to an earlier question, only
+			// repeats: what counts is what those say. It is taken out.
+			late := d.settled || d.Past && d.pause != nil && d.pause == r.record.Pause
+			if !d.Asked || late && len(r.in.Resume) > 0 {
 				continue
 			}
 			if d.At > last {
@@ -202,7 +227,7 @@ func (r *run) endsInStray() (is bool, names string) {
 			names = cmp.Or(names, d.Names)
 		}
 	}
-	return last > r.lastSaid(), names
+	return last >= 0 && last >= r.lastSaid(), names
 }
 
 // places are the replies by the messages that they stand in, in order.

@@ -120,6 +120,7 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 		"a yes beside what says less":  {entry("resolved", `,"payload":{"text":"x"}`), []string{saysOnC1("t", true)}, true, ""},
 		"a yes beside a word":          {entry("resolved", `,"payload":"x"`), []string{saysOnC1("t", true)}, true, ""},
 		"two messages that agree":      {"", []string{saysOnC1("t", true), saysOnC1("u", true)}, false, `{"approved":true}`},
+		"the last of those that agree": {"", []string{saysOnC1("t", true), strings.Replace(saysOnC1("u", true), `{\"approved`, `{\"more\":1,\"approved`, 1)}, false, `{"more":1,"approved":true}`},
 		"two messages that do not":     {"", []string{saysOnC1("t", false), saysOnC1("u", true)}, true, ""},
 		"and words between them":       {"", []string{saysOnC1("t", true), newUser, saysOnC1("u", false)}, true, ""},
 		"the last of three says other": {"", []string{saysOnC1("t", true), saysOnC1("u", true), saysOnC1("v", false)}, true, ""},

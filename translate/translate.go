@@ -248,6 +248,9 @@ type Reply struct {
 	// Past says that the backend would not look for an answer there any more: AnswerIn has the last
 	// word on it.
 	Past bool
+	// Replaces says that it counts in place of an earlier reply to the same question, also if it
+	// says something else: what a person said stays in a history where it was refused.
+	Replaces bool
 	// Kept says that once the record knows it as the answer the message stays in the history. Else
 	// it goes, for some version would carry it out again.
 	Kept bool

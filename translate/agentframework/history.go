@@ -40,7 +40,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			if m.Role != "tool" || m.ToolCallID == "" {
 				continue
 			}
-			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Past: at < last}
+			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Past: at < last, Replaces: true}
 			if spoken == Name && !one.Past && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 				if own == nil {
 					own = declaredCalls(in)
@@ -58,7 +58,8 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			for _, f := range given(in.Messages[form.At]) {
 				for _, key := range []string{f.Get("id").Str, f.Get("call_id").Str} {
 					one := form
-					one.Dialect, one.Key, one.Past, one.Says = Name, key, form.At < last, json.RawMessage(f.Get("approved").Raw)
+					one.Dialect, one.Key, one.Says = Name, key, json.RawMessage(f.Get("approved").Raw)
+					one.Past, one.Replaces = form.At < last, true
 					if key != "" && !yield(one) {
 						return
 					}

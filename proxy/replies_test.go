@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// An Agent Framework that asks about calls of pay, and a client that is shown its own form.
+func payRig(t *testing.T, streams ...[]string) *rig {
+	now := time.Now()
+	return realRig(t, "agent-framework", func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= len(streams) {
+			sendStream(w, streamOf(append([]string{started}, streams[n-1]...)...))
+			return
+		}
+		sendStream(w, streamOf(started, finished))
+	}, nativeAt(&now, time.Hour, 0))
+}
+
+func payCall(id string) string {
+	return fmt.Sprintf(`{"type":"TOOL_CALL_CHUNK","toolCallId":"%[1]s","toolCallName":"pay","parentMessageId":"p%[1]s","delta":"{\"to\":\"a\"}"}`, id)
+}
+
+func payMessage(id string) string {
+	return fmt.Sprintf(`{"id":"p%[1]s","role":"assistant","toolCalls":[{"id":"%[1]s","type":"function","function":{"name":"pay","arguments":"{\"to\":\"a\"}"}}]}`, id)
+}
+
+func payAsks(calls ...string) string {
+	var list []string
+	for _, id := range calls {
+		list = append(list, fmt.Sprintf(`{"id":%[1]q,"reason":"tool_call","toolCallId":%[1]q,"responseSchema":{"type":"object","properties":{"accepted":{"type":"boolean"},"to":{"type":"string"}},"required":["accepted"],"additionalProperties":false},"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":%[1]q,"name":"pay","arguments":{"to":"a"}}}}}`, id))
+	}
+	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
+}
+
+// TestASecondThought: an answer that was refused, for it left another question open, stays in the
+// client's history. What the person says next counts, or nobody could answer any more.
+func TestASecondThought(t *testing.T) {
+	for name, c := range map[string]struct{ before, now, want string }{
+		"a no for a yes": {`{"accepted":true}`, `{"accepted":false}`, `{"accepted":false}`},
+		"a yes for a no": {`{"accepted":false}`, `{"accepted":true}`, `{"accepted":true}`},
+		"another yes":    {`{"accepted":true,"to":"b"}`, `{"accepted":true,"to":"c"}`, `{"accepted":true,"to":"c"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := payRig(t, []string{payCall("c1"), payCall("c2"), payAsks("c1", "c2")})
+			g.do(withMessages(oldUser))
+			history := []string{oldUser, payMessage("c1"), payMessage("c2"), pandoSays("t1", "c1", c.before)}
+			if got := g.do(withMessages(history...)); !strings.Contains(got, "PARTIAL_RESUME") {
+				t.Fatal(got)
+			}
+			got := g.do(withMessages(append(history, pandoSays("t2", "c1", c.now), pandoSays("t3", "c2", `{"accepted":true}`))...))
+			if g.called() != 2 {
+				t.Fatal(got)
+			}
+			if sent := gjson.GetBytes(g.calls[1], `resume.#(interruptId=="c1").payload`).Raw; sent != c.want {
+				t.Errorf("sent %s, want %s", sent, c.want)
+			}
+		})
+	}
+}
+
+// TestAnEarlierAnswerBesideEntries: the message by which an earlier question was answered may still
+// end the history when the next one is asked without a word. It is no stray beside its answer.
+func TestAnEarlierAnswerBesideEntries(t *testing.T) {
+	g := payRig(t, []string{payCall("c1"), payAsks("c1")}, []string{resultEvent("c1"), payAsks("c2")})
+	g.do(withMessages(oldUser))
+	body := strings.TrimSuffix(withMessages(oldUser, payMessage("c1"), pandoSays("t1", "c1", `{"accepted":true}`)), "}")
+	g.do(body + resumeWith(`{"interruptId":"c1","status":"resolved","payload":{"accepted":true}}`) + "}")
+	got := g.do(body + resumeWith(`{"interruptId":"c2","status":"resolved","payload":{"accepted":false}}`) + "}")
+	if g.called() != 3 {
+		t.Fatal(got)
+	}
+	if sent := gjson.GetBytes(g.calls[2], "messages").Raw; strings.Contains(sent, "accepted") {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+// TestRepliesInLinearTime: what is large in two ways is not read as often as one for the other.
+func TestRepliesInLinearTime(t *testing.T) {
+	const many = 40_000
+	ids := strings.Repeat(`,"toolCallId":"a"`, many)
+	approvals := `"function_approvals":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","approved":true},`, many), ",") + `]`
+	begin := time.Now()
+	for _, m := range []string{
+		`{"id":"u3","role":"user","content":"x"` + ids + `,` + approvals + `}`,
+		`{"id":"u3","role":"tool"` + ids + `,"content":"{\"approved\":true}"}`,
+	} {
+		g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) })
+		if got := g.do(withMessages(oldUser, pandoCall("a"), m, newUser)); g.called() != 1 {
+			t.Fatal(got)
+		}
+	}
+	g := payRig(t, []string{payCall("c1"), payAsks("c1")})
+	g.do(withMessages(oldUser))
+	list := []string{oldUser, payMessage("c1")}
+	for n := range 3000 {
+		list = append(list, pandoSays(fmt.Sprint("t", n), "c1", `{"accepted":true}`))
+	}
+	entry := `{"interruptId":"c1","status":"resolved","payload":{"accepted":true,"to":"` + strings.Repeat("x", 1_000_000) + `"}}`
+	if got := g.do(strings.TrimSuffix(withMessages(list...), "}") + resumeWith(entry) + "}"); g.called() != 2 {
+		t.Fatal(got)
+	}
+	if took := time.Since(begin); took > 15*time.Second { // some 0.5 s; a minute where it is quadratic
+		t.Error(took)
+	}
+}
