@@ -62,7 +62,7 @@ race: ## the same tests under the race detector, and without it the one that say
 	$(GO) test $(RACE) -count=1 ./... 2>&1 | tee .cache/race.log || \
 	{ ! grep -q 'DATA RACE' .cache/race.log && echo "make race: once more; a test that fails only above is one to mend" && $(GO) test $(RACE) -count=1 ./...; }
 ifneq ($(RACE),)
-	$(GO) test -count=1 -run '^TestScaling$$' ./proxy
+	$(GO) test -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract
 endif
 
 poison: ## the tests of streams, with bytes overwritten as soon as nobody may read them (internal/poison)

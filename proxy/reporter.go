@@ -35,20 +35,20 @@ func (r *reporter) add(line []slog.Attr) bool {
 	return true
 }
 
-// run writes until nothing waits.
+// run writes until nothing waits. It takes one line at a time, so that all that wait are counted.
 func (r *reporter) run() {
 	for {
 		r.mu.Lock()
-		lines := r.lines
-		r.lines, r.writing = nil, len(lines) > 0
-		r.mu.Unlock()
-		if len(lines) == 0 {
+		if len(r.lines) == 0 {
+			r.lines, r.writing = nil, false
+			r.mu.Unlock()
 			r.quiet()
 			return
 		}
-		for _, line := range lines {
-			r.write(line)
-		}
+		line := r.lines[0]
+		r.lines[0], r.lines = nil, r.lines[1:]
+		r.mu.Unlock()
+		r.write(line)
 	}
 }
 
