@@ -12,7 +12,7 @@ import (
 // Denies says whether an answer is a clear no: no backend that is supported carries anything out
 // for it. What is not clear counts as a yes, and so does silence.
 func Denies(a agui.Answer) bool {
-	return a.Status == agui.Cancelled || JSON(a.Payload).DeniesOnly() == nil && saysNo(gjson.ParseBytes(a.Payload))
+	return a.Status == agui.Cancelled || saysNo(gjson.ParseBytes(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
 func saysNo(v gjson.Result) bool {
@@ -20,23 +20,18 @@ func saysNo(v gjson.Result) bool {
 	case v.Type == gjson.String:
 		return isNo(v.Str) && !isOrder(v.Str)
 	case v.IsArray():
-		list := v.Array()
-		return len(list) > 0 && !slices.ContainsFunc(list, func(one gjson.Result) bool { return !saysNo(one) })
+		return !saysNothing(v) && !has(v, func(_, one gjson.Result) bool { return !saysNo(one) })
 	case v.IsObject():
-		found := false
-		v.ForEach(func(k, member gjson.Result) bool {
+		return has(v, func(k, member gjson.Result) bool {
 			switch {
 			case member.Type == gjson.False:
-				found = isYes(k.Str)
+				return isYes(k.Str)
 			case member.Type == gjson.True:
-				found = isNo(k.Str) && !isOrder(k.Str)
-			default:
-				found = slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) &&
-					(saysNo(member) || member.Type == gjson.String && isNo(member.Str))
+				return isNo(k.Str) && !isOrder(k.Str)
 			}
-			return !found
+			return slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) &&
+				(saysNo(member) || member.Type == gjson.String && isNo(member.Str))
 		})
-		return found
 	}
 	return v.Type == gjson.False
 }

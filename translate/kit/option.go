@@ -83,12 +83,20 @@ func (j JSON) DeniesOnly() error {
 	return nil
 }
 
+// has says whether a member of an object, or an element of an array, is as the function asks. It
+// makes no list of them: a payload may have a million.
+func has(v gjson.Result, is func(k, member gjson.Result) bool) bool {
+	found := false
+	v.ForEach(func(k, member gjson.Result) bool {
+		found = is(k, member)
+		return !found
+	})
+	return found
+}
+
 func saysNothing(v gjson.Result) bool {
-	switch {
-	case v.IsObject():
-		return len(v.Map()) == 0
-	case v.IsArray():
-		return len(v.Array()) == 0
+	if v.IsObject() || v.IsArray() {
+		return !has(v, func(_, _ gjson.Result) bool { return true })
 	}
 	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
 }
@@ -105,16 +113,13 @@ func mayBeYes(v gjson.Result) bool {
 	case v.Type == gjson.String:
 		return isYes(v.Str)
 	case v.IsArray():
-		return slices.ContainsFunc(v.Array(), mayBeYes)
+		return has(v, func(_, one gjson.Result) bool { return mayBeYes(one) })
 	case v.IsObject():
-		found := false
-		v.ForEach(func(k, member gjson.Result) bool {
+		return has(v, func(k, member gjson.Result) bool {
 			no := member.Type == gjson.False || member.Type == gjson.Null
 			nested := member.Type != gjson.True && member.Type != gjson.Number && mayBeYes(member)
-			found = isYes(k.Str) && !no || nested
-			return !found
+			return isYes(k.Str) && !no || nested
 		})
-		return found
 	}
 	return false
 }

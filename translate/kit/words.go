@@ -31,16 +31,19 @@ func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	return nil, nil
 }
 
-// maxWord bounds the payloads of which a meaning is told. A plain yes or no is far smaller.
+// maxWord bounds the payloads that are compared with the question's own words, in bytes. A plain yes
+// or no is far smaller. A no that Denies knows is one at any length: its reason may be long.
 const maxWord = 64 << 10
 
 // Says is what an answer means, by its status and the question's own words. A no is clear only if
 // it says nothing else; a yes may have more members, such as a comment.
 func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
+	case Denies(a):
+		return agui.Denies
 	case len(a.Payload) > maxWord: // reading it in every spelling costs many times its size
 		return agui.Unclear
-	case Denies(a), len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
+	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
 		return agui.Denies
 	case contains(a.Payload, i.Yes):
 		return agui.Approves

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
@@ -54,5 +55,22 @@ func TestSays(t *testing.T) {
 	cancelled := agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
 	if got := Says(questionWith(ApprovalSchema), cancelled); got != agui.Denies {
 		t.Errorf("cancelled: %d", got)
+	}
+}
+
+// A no is one at any length: a call that is not known asks for a clear one.
+func TestLongNoIsClear(t *testing.T) {
+	long := strings.Repeat("x", maxWord)
+	for _, c := range []struct {
+		answer agui.Answer
+		want   agui.Meaning
+	}{
+		{agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`"` + long + `"`)}, agui.Denies},
+		{agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"reason":"` + long + `"}`)}, agui.Denies},
+		{agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true,"reason":"` + long + `"}`)}, agui.Unclear},
+	} {
+		if got := Says(questionWith(ApprovalSchema), c.answer); got != c.want {
+			t.Errorf("%.30s...: %d, want %d", c.answer.Payload, got, c.want)
+		}
 	}
 }
