@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -36,11 +37,11 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.watch == nil {
-		b.watch = &watch{limit: b.r.h.opts.IdleTimeout, told: b.idled}
+		b.watch = &backend.Watch{Limit: b.r.h.opts.IdleTimeout, Told: b.idled}
 	}
-	src := b.watch.over(up, b.r.conn)
+	src := b.watch.Over(up, b.r.conn)
 	if b.r.conn != nil && b.r.out != nil {
-		b.r.conn.beforeWait(b.r.out.Release) // the header goes then, if its frames have not come
+		b.r.conn.BeforeWait(b.r.out.Release) // the header goes then, if its frames have not come
 	}
 	if framing != translate.Unread {
 		b.pieces = stream.NewPieces(src, framing, b.r.h.opts.MaxFrameBytes)

@@ -41,7 +41,7 @@ type Handler struct {
 	foreign   translate.Foreign // the dialect, if its backend does not speak AG-UI
 	reverse   *httputil.ReverseProxy
 	transport http.RoundTripper // of ordinary exchanges
-	single    http.RoundTripper // of exchanges that carry answers, see newTransports
+	single    http.RoundTripper // of exchanges that carry answers, see backend.Transports
 
 	bodyRoom bodyRoom
 	routes   *lru.Cache[string, string]       // path → dialect that it was seen to speak; clients choose paths

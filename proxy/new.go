@@ -11,6 +11,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -62,7 +63,7 @@ func New(opts Options) (*Handler, error) {
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
-		h.transport, h.single = newTransports(o.Upstream)
+		h.transport, h.single = backend.Transports(o.Upstream)
 	}
 	h.reverse = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,

@@ -12,6 +12,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -43,7 +44,7 @@ type run struct {
 
 	out  *stream.Writer // to the client
 	body *body          // what it is to get, nil if the answer passes as it is
-	conn *burstConn     // that the stream at hand is read from; nil if that is not known
+	conn *backend.Conn  // that the stream at hand is read from; nil if that is not known
 
 	opened string // id of the pause that this run opened
 
@@ -159,7 +160,7 @@ type body struct {
 	chunk     string      // the call that chunks without an id belong to
 	laterRuns int         // runs of this stream after the first
 
-	watch *watch
+	watch *backend.Watch
 	apart apart
 }
 

@@ -12,48 +12,11 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"time"
 
 	"holdpoint/internal/without"
+	"holdpoint/proxy/internal/backend"
 	"holdpoint/translate"
 )
-
-// secureBuffer is the buffer that net/http keeps for a connection with TLS, of which nobody knows how much waits.
-const secureBuffer = 32 << 10
-
-// newTransports makes the two transports. Answers go over a connection of their own each: on a kept one that the
-// backend closes at that moment nobody can tell whether it read the request, and the pause would be in doubt.
-func newTransports(upstream *url.URL) (ordinary, single *http.Transport) {
-	dial := (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	buffer := secureBuffer
-	if upstream.Scheme == "http" && !without.Bursts {
-		buffer = plainBuffer
-		plain := dial
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := plain(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return burst(conn), nil
-		}
-	}
-	make := func() *http.Transport {
-		return &http.Transport{
-			// No Proxy: HTTP_PROXY of the environment must not carry runs elsewhere.
-			DialContext:           dial,
-			TLSHandshakeTimeout:   10 * time.Second,
-			MaxIdleConns:          1024,
-			MaxIdleConnsPerHost:   256,
-			IdleConnTimeout:       90 * time.Second,
-			ExpectContinueTimeout: time.Second,
-			ReadBufferSize:        buffer,
-			DisableCompression:    true, // a compressed stream would have to be decoded to be read
-		}
-	}
-	ordinary, single = make(), make()
-	single.DisableKeepAlives = true
-	return ordinary, single
-}
 
 // exchangeTransport picks the transport of an exchange.
 type exchangeTransport struct{ h *Handler }
@@ -80,16 +43,16 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		mayHave = !errors.As(err, &dial) || dial.Op != "dial"
 		return res, err
 	}
-	var conn *burstConn
+	var conn *backend.Conn
 	trace := &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
-			conn, _ = got.Conn.(*burstConn)
+			conn, _ = got.Conn.(*backend.Conn)
 			r.conn = conn
 			r.reached() // from the moment of a connection on, bytes may have gone out
 		},
 		PutIdleConn: func(error) {
 			if conn != nil {
-				conn.beforeWait(nil) // for the next answer: the stream has come whole, and its header goes with it
+				conn.BeforeWait(nil) // for the next answer: the stream has come whole, and its header goes with it
 			}
 		},
 	}

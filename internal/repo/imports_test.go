@@ -47,6 +47,7 @@ var places = []place{
 	{"store/*", []string{"internal/agui", "store", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
 	{"proxy", []string{"internal/*", "proxy/internal/*", "translate", "translate/kit", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
 	{"proxy/internal/transcript", []string{"internal/agui", "internal/poison", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},
+	{"proxy/internal/backend", []string{"internal/poison", "internal/without"}, "a connection carries bytes; runs and events are proxy's"},
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
 	{"cmd/*", []string{"*", "*/*", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
@@ -63,7 +64,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"proxy", "proxy/internal/stream", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"proxy", "proxy/internal/stream", "proxy/internal/backend", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract"}, false, "payloads are judged in one place, with remote references off"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},

@@ -1,4 +1,4 @@
-package proxy
+package backend
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		w := &watch{limit: time.Minute, told: func() { told.Add(1) }}
+		w := &Watch{Limit: time.Minute, Told: func() { told.Add(1) }}
 		read := func(d time.Duration) {
-			src := w.over(readerFunc(func([]byte) (int, error) {
+			src := w.Over(readerFunc(func([]byte) (int, error) {
 				time.Sleep(d)
 				return 0, errors.New("end")
 			}), nil)
@@ -41,3 +41,7 @@ func TestWatch(t *testing.T) {
 		}
 	})
 }
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

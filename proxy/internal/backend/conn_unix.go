@@ -1,6 +1,6 @@
 //go:build unix
 
-package proxy
+package backend
 
 import (
 	"errors"
@@ -17,23 +17,25 @@ import (
 const (
 	// burstBytes is what is read at once of a connection that has much to read.
 	burstBytes = 128 << 10
-	// plainBuffer is the buffer that net/http keeps for each connection to a backend, whether it waits or not.
+	// plainBuffer is the buffer that net/http keeps for each connection to a backend, whether it
+	// waits or not.
 	plainBuffer = 4 << 10
 )
 
 // Without the pool: 1.8 × the CPU time in blast-1 and blast-20.
 var bursts sync.Pool // of *[burstBytes]byte
 
-// A burstConn is a connection to a backend that is read in large pieces while there is much to read, and holds no memory
-// while it waits. The buffer in which net/http reads a connection has one size for its life: a small one means a system call
-// for every few frames, and a large one is memory that each stream keeps after its first burst.
+// A Conn is a connection to a backend. It is read in large pieces while there is much to read, and
+// holds no memory while it waits. net/http reads a connection into one buffer, whose size never
+// changes: a small one means a system call for every few frames, and a large one is memory that
+// each stream keeps after its first burst.
 //
-// Without it, with the buffer that a connection with TLS has: 3.5 kB more for a stream in idle-1000,
-// 117 kB in idle-said. With a buffer of 4 KiB in its place: 1.5 × the CPU time in blast-1, 1.4 in
-// blast-20.
+// Without it, with the buffer that a connection with TLS has: 3.5 kB more for a stream in
+// idle-1000, 117 kB in idle-said. With a buffer of 4 KiB in its place: 1.5 × the CPU time in
+// blast-1, 1.4 in blast-20.
 //
 // It is for one reader at a time, as net/http reads.
-type burstConn struct {
+type Conn struct {
 	net.Conn
 	raw syscall.RawConn
 	try func(fd uintptr) bool // tryRead, made once
@@ -60,13 +62,13 @@ func burst(conn net.Conn) net.Conn {
 	if err != nil {
 		return conn
 	}
-	c := &burstConn{Conn: conn, raw: raw}
+	c := &Conn{Conn: conn, raw: raw}
 	c.try = c.tryRead
 	return c
 }
 
 // Read implements net.Conn.
-func (c *burstConn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	if c.buf == nil && !c.ended && c.idle == nil && (!c.much || len(p) >= burstBytes/2) {
 		n, err := c.Conn.Read(p)
 		c.much = n == len(p)
@@ -81,13 +83,16 @@ func (c *burstConn) Read(p []byte) (int, error) {
 	case c.closed != nil:
 		return 0, c.closed
 	case c.err != nil:
-		return 0, &net.OpError{Op: "read", Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("read", c.err)}
+		return 0, &net.OpError{
+			Op: "read", Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(),
+			Err: os.NewSyscallError("read", c.err),
+		}
 	}
 	return 0, io.EOF
 }
 
 // Wait returns when a Read will not wait. It holds no memory until there is something to read.
-func (c *burstConn) Wait() {
+func (c *Conn) Wait() {
 	if c.buf == nil && !c.ended {
 		c.closed = c.raw.Read(c.try)
 		c.ended = c.buf == nil
@@ -95,9 +100,9 @@ func (c *burstConn) Wait() {
 	}
 }
 
-// tryRead reads once into a borrowed buffer. It returns false if it would have to wait: the buffer is borrowed anew then when
-// there is something to read.
-func (c *burstConn) tryRead(fd uintptr) bool {
+// tryRead reads once into a borrowed buffer. It returns false if it would have to wait, and gives
+// the buffer back: it is called, and borrows, again when there is something to read.
+func (c *Conn) tryRead(fd uintptr) bool {
 	array, ok := bursts.Get().(*[burstBytes]byte)
 	if !ok || without.BurstPool {
 		array = new([burstBytes]byte)
@@ -124,7 +129,7 @@ func (c *burstConn) tryRead(fd uintptr) bool {
 }
 
 // hand gives p what it can take of the buffer.
-func (c *burstConn) hand(p []byte) int {
+func (c *Conn) hand(p []byte) int {
 	n := copy(p, c.buf[c.at:c.end])
 	if c.at += n; c.at == c.end {
 		poison.Bytes(c.buf)
@@ -134,17 +139,19 @@ func (c *burstConn) hand(p []byte) int {
 	return n
 }
 
-// beforeWait has do called once, just before this connection is waited for the next time; not at all if nothing has to be
-// waited for.
-func (c *burstConn) beforeWait(do func()) { c.idle = do }
+// BeforeWait has do called once, just before this connection is waited for the next time. It is not
+// called if there is no need to wait.
+func (c *Conn) BeforeWait(do func()) { c.idle = do }
 
-// framingShare is how many bytes of a connection one byte of a body takes at the most, where it comes in chunks of at least the
-// seven bytes that frame one. Smaller ones are no danger: net/http returns between two chunks, if the next has not come.
+// framingShare is how many bytes of a connection one byte of a body takes at the most, where the
+// body comes in chunks of at least the seven bytes that frame one. Smaller chunks do no harm:
+// net/http returns between two chunks if the next one has not come.
 const framingShare = 2
 
-// More is how much of a body waits here for sure, if it is worth a Read. It is less than what waits: net/http does not return
-// before a Read is full within a chunk, so that one that asks for too much waits for the rest of a chunk with whole frames in hand.
-func (c *burstConn) More() int {
+// More is how many bytes of a body wait here for sure, 0 if they are not worth a Read. It says less
+// than what waits. Within a chunk net/http does not return before a Read is full: a Read that asks
+// for too much would wait for the rest of a chunk with whole frames in hand.
+func (c *Conn) More() int {
 	if n := c.end - c.at; c.buf != nil && n >= plainBuffer {
 		return n / framingShare
 	}
@@ -152,7 +159,7 @@ func (c *burstConn) More() int {
 }
 
 // CloseWrite ends our half of a tunnel: net/http asks for it where the protocol was switched.
-func (c *burstConn) CloseWrite() error {
+func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

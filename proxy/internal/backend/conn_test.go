@@ -1,21 +1,18 @@
 //go:build unix
 
-package proxy
+package backend
 
 import (
 	"bytes"
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
 // connected is a connection as a backend's is read, and its other end.
-func connected(t *testing.T) (ours *burstConn, theirs net.Conn) {
+func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,9 +26,9 @@ func connected(t *testing.T) (ours *burstConn, theirs net.Conn) {
 	if theirs, err = l.Accept(); err != nil {
 		t.Fatal(err)
 	}
-	ours, ok := burst(dialled).(*burstConn)
+	ours, ok := burst(dialled).(*Conn)
 	if !ok {
-		t.Fatal("no burstConn")
+		t.Fatal("no Conn")
 	}
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
 	return ours, theirs
@@ -128,54 +125,5 @@ func TestBurstEndsByAnError(t *testing.T) {
 		if _, err := ours.Read(make([]byte, 10)); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("after a close: %v", err)
 		}
-	}
-}
-
-// counted counts the writes to the connections that it accepts.
-type counted struct {
-	net.Listener
-	writes atomic.Int64
-}
-
-func (l *counted) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	return countedConn{conn, l}, err
-}
-
-type countedConn struct {
-	net.Conn
-	l *counted
-}
-
-func (c countedConn) Write(p []byte) (int, error) {
-	c.l.writes.Add(1)
-	return c.Conn.Write(p)
-}
-
-// TestStreamThatHasComeWholeIsOneWrite: header, frames and end go out together, also while net/http
-// waits on the backend's connection for the next answer already.
-func TestStreamThatHasComeWholeIsOneWrite(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, streamOf(started, hello, finished))
-	})
-	l := &counted{}
-	front := httptest.NewUnstartedServer(g.h)
-	l.Listener, front.Listener = front.Listener, l
-	front.Start()
-	defer front.Close()
-	const runs = 20
-	for range runs {
-		res, err := front.Client().Post(front.URL, "application/json", strings.NewReader(input("t", "r", "")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := io.ReadAll(res.Body); err != nil || !bytes.Contains(got, []byte("RUN_FINISHED")) {
-			t.Fatalf("%q, %v", got, err)
-		}
-		res.Body.Close()
-	}
-	if n := l.writes.Load(); n != runs {
-		t.Errorf("%d writes for %d streams", n, runs)
 	}
 }

@@ -1,0 +1,22 @@
+//go:build !unix
+
+package backend
+
+import "net"
+
+// plainBuffer is the buffer that net/http keeps for each connection to a backend.
+const plainBuffer = 32 << 10
+
+// A Conn exists on Unix only. Elsewhere nothing makes one, and its methods are never called.
+type Conn struct{ net.Conn }
+
+func burst(conn net.Conn) net.Conn { return conn }
+
+// More is never called.
+func (*Conn) More() int { return 0 }
+
+// Wait is never called.
+func (*Conn) Wait() {}
+
+// BeforeWait is never called.
+func (*Conn) BeforeWait(func()) {}

@@ -1,0 +1,70 @@
+package backend
+
+import (
+	"io"
+	"time"
+)
+
+// A Watch tells when a backend was waited for too long. Its timer runs during each read, and only
+// then: a client that reads slowly is no silence of the backend.
+type Watch struct {
+	Limit time.Duration // of one wait; 0: for ever
+	Told  func()        // called from the timer's goroutine
+	timer *time.Timer
+}
+
+// Over watches the reads of src. conn is the connection under src, nil if it is not known or if src
+// gives something else than the connection's bytes. The result is an sse.Source if conn is not nil.
+func (w *Watch) Over(src io.Reader, conn *Conn) io.Reader {
+	if conn == nil {
+		return &watched{src, w}
+	}
+	return &source{watched{src, w}, conn}
+}
+
+// waits says that the backend is waited for from now on, until waited.
+func (w *Watch) waits() {
+	switch {
+	case w.Limit == 0:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(w.Limit, w.Told)
+	default:
+		w.timer.Reset(w.Limit)
+	}
+}
+
+func (w *Watch) waited() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// watched is a reader whose reads are watched.
+type watched struct {
+	io.Reader
+	watch *Watch
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	w.watch.waits()
+	n, err := w.Reader.Read(p)
+	w.watch.waited()
+	return n, err
+}
+
+// source is one that knows whether it has more: an sse.Source.
+type source struct {
+	watched
+	conn *Conn
+}
+
+// More implements sse.Source.
+func (s *source) More() int { return s.conn.More() }
+
+// Wait implements sse.Source.
+func (s *source) Wait() {
+	s.watch.waits()
+	s.conn.Wait()
+	s.watch.waited()
+}

@@ -1,0 +1,63 @@
+//go:build unix
+
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// counted counts the writes to the connections that it accepts.
+type counted struct {
+	net.Listener
+	writes atomic.Int64
+}
+
+func (l *counted) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return countedConn{conn, l}, err
+}
+
+type countedConn struct {
+	net.Conn
+	l *counted
+}
+
+func (c countedConn) Write(p []byte) (int, error) {
+	c.l.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// TestStreamThatHasComeWholeIsOneWrite: header, frames and end go out together, also while net/http
+// waits on the backend's connection for the next answer already.
+func TestStreamThatHasComeWholeIsOneWrite(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, streamOf(started, hello, finished))
+	})
+	l := &counted{}
+	front := httptest.NewUnstartedServer(g.h)
+	l.Listener, front.Listener = front.Listener, l
+	front.Start()
+	defer front.Close()
+	const runs = 20
+	for range runs {
+		res, err := front.Client().Post(front.URL, "application/json", strings.NewReader(input("t", "r", "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(res.Body); err != nil || !bytes.Contains(got, []byte("RUN_FINISHED")) {
+			t.Fatalf("%q, %v", got, err)
+		}
+		res.Body.Close()
+	}
+	if n := l.writes.Load(); n != runs {
+		t.Errorf("%d writes for %d streams", n, runs)
+	}
+}
