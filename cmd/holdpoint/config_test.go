@@ -128,7 +128,6 @@ func TestBadValues(t *testing.T) {
 		{"PHRASES_YES=!", `HOLDPOINT_PHRASES_YES "!": want words that a model takes for a yes`},
 		{"PHRASES_NO=yes, PLEASE  proceed", `HOLDPOINT_PHRASES_NO "yes, PLEASE  proceed": it could be taken for an approval; want for example "No. Do not do it."`},
 		{"PHRASES_NO=-", `HOLDPOINT_PHRASES_NO "-": it says nothing, and a model may take that for go on; want for example "No. Do not do it."`},
-		{"SUPERAGENT_PREFIX=api/v1", `HOLDPOINT_SUPERAGENT_PREFIX "api/v1": want a path such as /api/v1`},
 		{"DIALECT=superagent", `HOLDPOINT_SUPERAGENT_AGENT_ID is not set, and dialect superagent needs it: the agent that every run is for, as GET /api/v1/agents of the backend lists it`},
 		{`STRANDS_BODY={"prompt":"hi"}`, `HOLDPOINT_STRANDS_BODY "{\"prompt\":\"hi\"}": want a JSON object in which a value is "$prompt", such as {"input":{"prompt":"$prompt"}}`},
 		{`STRANDS_BODY={"p":"$prompt","u":"$user"}`, `HOLDPOINT_STRANDS_BODY "{\"p\":\"$prompt\",\"u\":\"$user\"}": "$user" stands for nothing, want one of $context, $forwardedProps, $messages, $prompt, $run, $session, $state, $thread, $tools`},

@@ -53,6 +53,7 @@ var removed = map[string]string{
 	prefix + "STRANDS_SCHEMAS":         strandsRules,
 	prefix + "STRANDS_REASONS":         strandsRules,
 	prefix + "STRANDS_INTERRUPTS":      strandsRules,
+	prefix + "SUPERAGENT_PREFIX":       "the path is /api/v1 always; what stands before it belongs into HOLDPOINT_UPSTREAM",
 	prefix + "STRANDS_METADATA_REASON": "the reason is in metadata.strands.reason always, leave it out",
 }
 

@@ -150,19 +150,3 @@ func TestRoute(t *testing.T) {
 		}
 	}
 }
-
-func TestOptions(t *testing.T) {
-	for _, o := range []Options{{AgentID: "a", Prefix: "api"}, {AgentID: "a", Prefix: "/api/"}, {AgentID: "a", Prefix: "/"}, {AgentID: "a", Prefix: "/a?b"}, {AgentID: "a", Prefix: "/a/../b"}} {
-		if _, err := New(o, nil); err == nil {
-			t.Errorf("%+v was taken", o)
-		}
-	}
-	d, err := New(Options{AgentID: "a", Prefix: "/x/api/v2"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := input(t, "")
-	if out, _, err := d.Begin(&translate.Request{Input: in}); err != nil || out.Path != "/x/api/v2/chat/stream" {
-		t.Errorf("%+v %v", out, err)
-	}
-}

@@ -1,8 +1,8 @@
 // Package superagent translates superagent-base (github.com/Colin4k1024/superagent-base) from 0.4.0
 // on. It is an agent server with an HTTP API and event streams of its own.
 //
-//	POST <prefix>/chat/stream   {"agent_id","session_id","message"}      a run
-//	POST <prefix>/chat/resume   {"agent_id","session_id","input":{..}}   the answer to its question
+//	POST /api/v1/chat/stream   {"agent_id","session_id","message"}      a run
+//	POST /api/v1/chat/resume   {"agent_id","session_id","input":{..}}   the answer to its question
 //
 // The documented stream and the real one differ. A stream comes in one of three framings, whatever
 // was asked for; a resume is always answered in the first. The dialect reads both streams, and
@@ -41,8 +41,6 @@
 package superagent
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -54,7 +52,9 @@ import (
 // Name of the dialect.
 const Name = "superagent"
 
+// The server's endpoints, below the upstream's path, are apiPath and one of the other two.
 const (
+	apiPath    = "/api/v1"
 	streamPath = "/chat/stream"
 	resumePath = "/chat/resume"
 )
@@ -63,19 +63,13 @@ var _ translate.Foreign = (*Dialect)(nil)
 
 // A Dialect implements translate.Foreign.
 type Dialect struct {
-	agent, prefix string
-	timeout       time.Duration
+	agent   string
+	timeout time.Duration
 }
 
 // New makes the dialect.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
-	if err := errors.Join(o.Check()...); err != nil {
-		return nil, fmt.Errorf("superagent: %w", err)
-	}
-	if o.Prefix == "" {
-		o.Prefix = prefixDefault
-	}
-	return &Dialect{agent: o.AgentID, prefix: o.Prefix, timeout: o.Timeout}, nil
+	return &Dialect{agent: o.AgentID, timeout: o.Timeout}, nil
 }
 
 // Name implements translate.Dialect.

@@ -15,7 +15,7 @@ import (
 // header ignores it.
 func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
-		Path:   d.prefix + streamPath,
+		Path:   apiPath + streamPath,
 		Header: map[string][]string{"X-A2ui": {"true"}},
 		ReadOn: true, // the server drains the agent without a reader, and keeps what it asks
 		Body: agui.MustMarshal(struct {
@@ -29,7 +29,7 @@ func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 // answer is the request that answers. input is a JSON object with at least one member.
 func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.Out {
 	return translate.Out{
-		Path:    d.prefix + resumePath,
+		Path:    apiPath + resumePath,
 		Resumes: true,
 		Body: agui.MustMarshal(struct {
 			Agent   string          `json:"agent_id"`
