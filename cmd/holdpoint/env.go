@@ -54,6 +54,7 @@ var removed = map[string]string{
 	prefix + "STRANDS_REASONS":         strandsRules,
 	prefix + "STRANDS_INTERRUPTS":      strandsRules,
 	prefix + "SUPERAGENT_PREFIX":       "the path is /api/v1 always; what stands before it belongs into HOLDPOINT_UPSTREAM",
+	prefix + "SUPERAGENT_TIMEOUT":      "HOLDPOINT_INTERRUPT_TTL gives every question an expiry",
 	prefix + "STRANDS_METADATA_REASON": "the reason is in metadata.strands.reason always, leave it out",
 }
 

@@ -100,8 +100,6 @@
 //     the agent says. Only for agents that never ask, because such a server drops their questions
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for, as GET /api/v1/agents
 //     of the backend lists it. superagent does not start without it
-//   - HOLDPOINT_SUPERAGENT_TIMEOUT (0): timeout_seconds of the agent. superagent's questions get an
-//     expiry by it; 0 gives none
 //
 // # Signals
 //

@@ -32,7 +32,7 @@
 //     there.
 //   - The server does not keep a question of its TurnLoop agents (no checkpoint_id). It answers the
 //     resume with 404 or 409.
-//   - Deadlines are not in the stream (HOLDPOINT_SUPERAGENT_TIMEOUT).
+//   - Deadlines are not in the stream. HOLDPOINT_INTERRUPT_TTL can say the same for all questions.
 //   - Trailing newlines of a token are lost, unless the token is nothing else. A model that writes
 //     a token equal to [DONE] ends its stream.
 //
@@ -42,7 +42,6 @@ package superagent
 
 import (
 	"strings"
-	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -62,14 +61,11 @@ const (
 var _ translate.Foreign = (*Dialect)(nil)
 
 // A Dialect implements translate.Foreign.
-type Dialect struct {
-	agent   string
-	timeout time.Duration
-}
+type Dialect struct{ agent string }
 
 // New makes the dialect.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
-	return &Dialect{agent: o.AgentID, timeout: o.Timeout}, nil
+	return &Dialect{agent: o.AgentID}, nil
 }
 
 // Name implements translate.Dialect.

@@ -1,14 +1,10 @@
 package superagent
 
-import "time"
-
 // Options of the dialect, HOLDPOINT_SUPERAGENT_*.
 type Options struct {
 	// AgentID is needed: without one the server takes an agent of its own choice, and refuses a
 	// resume.
 	AgentID string `env:"AGENT_ID" means:"nothing" doc:"the agent that every run is for, as GET /api/v1/agents of the backend lists it. superagent does not start without it"`
-	// Timeout is not on the wire.
-	Timeout time.Duration `env:"TIMEOUT" envDefault:"0" doc:"timeout_seconds of the agent. superagent's questions get an expiry by it; 0 gives none"`
 }
 
 // Needs is what must be set.

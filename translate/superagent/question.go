@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -161,9 +160,6 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 		o = kit.AppendMember(o, `"message"`, quoted(bounded(q.reason, maxMessage)))
 	}
 	o = kit.AppendMember(o, `"responseSchema"`, string(schema))
-	if at, ok := q.expires(d.timeout); ok {
-		o = kit.AppendMember(o, `"expiresAt"`, quoted(at))
-	}
 	raw := []byte(q.raw)
 	if len(raw) > maxReason {
 		raw = agui.DeleteKey(raw, "reason")
@@ -220,16 +216,6 @@ func (f field) schema() []byte {
 		o = kit.AppendMember(o, `"title"`, quoted(f.label))
 	}
 	return append(o, '}')
-}
-
-// lastSecond is the last one of the year 9999, behind which RFC 3339 has no times.
-const lastSecond = 253402300799
-
-func (q *question) expires(timeout time.Duration) (string, bool) {
-	if timeout <= 0 || q.asked <= 0 || q.asked > lastSecond-int64(timeout/time.Second) {
-		return "", false
-	}
-	return time.Unix(q.asked, 0).Add(timeout).UTC().Format(time.RFC3339), true
 }
 
 func quoted(s string) string { return string(agui.AppendString(nil, s)) }

@@ -15,19 +15,19 @@ func TestInterrupt(t *testing.T) {
 	for name, c := range map[string]struct{ frame, native, want string }{
 		"a lone confirm": {
 			"\x00INTERRUPT:" + state, "approver_t1_1788256800000000000",
-			`{"reason":"confirmation","message":"` + reason + `",` + approval + `,"expiresAt":"2026-09-01T10:05:00Z","metadata":{"superagent":` + state + `}}`,
+			`{"reason":"confirmation","message":"` + reason + `",` + approval + `,"metadata":{"superagent":` + state + `}}`,
 		},
 		"the real A2UI event is the same": {
 			a2ui("interrupt", wrapped(state)), "approver_t1_1788256800000000000",
-			`{"reason":"confirmation","message":"` + reason + `",` + approval + `,"expiresAt":"2026-09-01T10:05:00Z","metadata":{"superagent":` + state + `}}`,
+			`{"reason":"confirmation","message":"` + reason + `",` + approval + `,"metadata":{"superagent":` + state + `}}`,
 		},
 		"the documented A2UI event": {
 			a2ui("interrupt", `{"reason":"Sure?","fields":[`+confirmField+`]}`), "",
-			`{"reason":"confirmation","message":"Sure?",` + approval + `,"expiresAt":"2026-09-01T10:05:01Z","metadata":{"superagent":{"reason":"Sure?","fields":[` + confirmField + `]}}}`,
+			`{"reason":"confirmation","message":"Sure?",` + approval + `,"metadata":{"superagent":{"reason":"Sure?","fields":[` + confirmField + `]}}}`,
 		},
 		"a reason that is JSON, but no state": {
 			a2ui("interrupt", `{"reason":"{\"reason\":\"x\"}","fields":[`+confirmField+`]}`), "",
-			`{"reason":"confirmation","message":"{\"reason\":\"x\"}",` + approval + `,"expiresAt":"2026-09-01T10:05:01Z","metadata":{"superagent":{"reason":"{\"reason\":\"x\"}","fields":[` + confirmField + `]}}}`,
+			`{"reason":"confirmation","message":"{\"reason\":\"x\"}",` + approval + `,"metadata":{"superagent":{"reason":"{\"reason\":\"x\"}","fields":[` + confirmField + `]}}}`,
 		},
 		"several fields": {
 			"\x00INTERRUPT:" + `{"session_id":"t1","reason":"r","fields":[` + fields + `],"timestamp":0,"checkpoint_id":"c"}`, "c",
@@ -35,7 +35,7 @@ func TestInterrupt(t *testing.T) {
 		},
 		"no fields, no checkpoint": {
 			"\x00INTERRUPT:" + `{"session_id":"t1","reason":"Agent requested confirmation before proceeding.","timestamp":1788256800,"checkpoint_id":""}`, "",
-			`{"reason":"input_required","message":"Agent requested confirmation before proceeding.","responseSchema":{"type":"object","minProperties":1},"expiresAt":"2026-09-01T10:05:00Z","metadata":{"superagent":{"session_id":"t1","reason":"Agent requested confirmation before proceeding.","timestamp":1788256800,"checkpoint_id":""}}}`,
+			`{"reason":"input_required","message":"Agent requested confirmation before proceeding.","responseSchema":{"type":"object","minProperties":1},"metadata":{"superagent":{"session_id":"t1","reason":"Agent requested confirmation before proceeding.","timestamp":1788256800,"checkpoint_id":""}}}`,
 		},
 		"nothing but an object": {
 			"\x00INTERRUPT:" + `{"fields":7,"timestamp":"x","reason":null}`, "",

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -21,7 +20,7 @@ func (l *log) State() (json.RawMessage, bool)      { return nil, true }
 
 func newDialect(t testing.TB) *Dialect {
 	t.Helper()
-	d, err := New(Options{AgentID: "approver", Timeout: 5 * time.Minute}, nil)
+	d, err := New(Options{AgentID: "approver"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
