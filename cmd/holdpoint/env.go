@@ -55,6 +55,7 @@ var removed = map[string]string{
 	prefix + "STRANDS_INTERRUPTS":      strandsRules,
 	prefix + "SUPERAGENT_PREFIX":       "the path is /api/v1 always; what stands before it belongs into HOLDPOINT_UPSTREAM",
 	prefix + "SUPERAGENT_TIMEOUT":      "HOLDPOINT_INTERRUPT_TTL gives every question an expiry",
+	prefix + "AGENT_FRAMEWORK_CANCEL":  "a workflow that knows no cancel gets false if that fits its question, leave it out",
 	prefix + "STRANDS_METADATA_REASON": "the reason is in metadata.strands.reason always, leave it out",
 }
 

@@ -63,9 +63,6 @@
 //     info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
 //     auto, json, text
-//   - HOLDPOINT_AGENT_FRAMEWORK_CANCEL (false): JSON that a workflow of agent-framework-ag-ui
-//     1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be
-//     nothing that the workflow could take for a yes
 //   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
 //     a tool review. It must be nothing that a graph could take for a yes
 //   - HOLDPOINT_AWS_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name what

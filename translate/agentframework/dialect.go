@@ -36,7 +36,6 @@ package agentframework
 
 import (
 	"bytes"
-	"encoding/json"
 	"hash/maphash"
 	"slices"
 
@@ -49,15 +48,6 @@ import (
 // Name of the dialect.
 const Name = "agent-framework"
 
-// Options of the dialect, HOLDPOINT_AGENT_FRAMEWORK_*.
-type Options struct {
-	// Cancel is what a workflow of 1.0.0rc7 and older gets for a cancelled request_info: they know
-	// no cancel. A value that does not fit the type that the workflow asks for is not sent: the
-	// question is given up then. Approvals are denied, and newer versions are told of the cancel as
-	// it is.
-	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"false" doc:"JSON that a workflow of agent-framework-ag-ui 1.0.0rc7 or older gets for a cancelled answer, if it fits the question's type. It must be nothing that the workflow could take for a yes"`
-}
-
 var (
 	_ translate.Signer        = (*Dialect)(nil)
 	_ translate.CallSigner    = (*Dialect)(nil)
@@ -68,16 +58,12 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	cancel json.RawMessage
-	seed   maphash.Seed // for ids of calls
+	seed maphash.Seed // for ids of calls
 }
 
-// New makes the dialect. No Cancel is false.
-func New(o Options, _ translate.Warn) (*Dialect, error) {
-	if len(o.Cancel) == 0 {
-		o.Cancel = kit.JSON("false")
-	}
-	return &Dialect{cancel: json.RawMessage(o.Cancel), seed: maphash.MakeSeed()}, nil
+// New makes the dialect.
+func New(struct{}, translate.Warn) (*Dialect, error) {
+	return &Dialect{seed: maphash.MakeSeed()}, nil
 }
 
 // Name implements translate.Dialect.

@@ -148,7 +148,7 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 // was said behind it. In a history only what is a decision and nothing else is touched, and not
 // what passed.
 func TestForgottenDecisions(t *testing.T) {
-	d, err := New(Options{}, nil)
+	d, err := New(struct{}{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byObject answers a workflow of 1.0.0rc7 and older: resume is an object there, an array is HTTP 422.
+// workflowDenied is what a workflow of 1.0.0rc7 and older gets for a cancelled question, because it
+// knows no cancel. If the value does not fit the type that the workflow asks for, the question is
+// given up.
+const workflowDenied = "false"
+
+// byObject answers a workflow of 1.0.0rc7 and older. It takes an object for resume, and answers an
+// array with HTTP 422.
 func byObject(res *resumption, replies []reply) ([]byte, error) {
 	type one struct {
 		ID    string          `json:"id"`
@@ -16,10 +22,10 @@ func byObject(res *resumption, replies []reply) ([]byte, error) {
 	for n, r := range replies {
 		value := r.answer.Payload
 		if r.answer.Status == agui.Cancelled {
-			value = res.d.cancel
+			value = json.RawMessage(workflowDenied)
 			if schema := r.interrupt.Schema(); schema == nil || res.r.Valid == nil || res.r.Valid(schema, value) != nil {
 				return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: this version of agent-framework-ag-ui knows no cancel, "+
-					"and no value that means no fits what it asks for (HOLDPOINT_AGENT_FRAMEWORK_CANCEL)", r.answer.ID)
+					"and no value that means no fits what it asks for", r.answer.ID)
 			}
 		}
 		list[n] = one{r.ID, value}

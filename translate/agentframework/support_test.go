@@ -144,7 +144,7 @@ func play(t testing.TB, run translate.Run, l *log, stream ...string) played {
 
 func newDialect(t testing.TB) *Dialect {
 	t.Helper()
-	d, err := New(Options{}, nil)
+	d, err := New(struct{}{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

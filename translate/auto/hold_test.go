@@ -264,7 +264,7 @@ func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream := slices.Concat([]string{started}, call, c.behind)
-			af, err := agentframework.New(agentframework.Options{}, nil)
+			af, err := agentframework.New(struct{}{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
