@@ -66,7 +66,7 @@ func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at fun
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { s.kill() })
-			h := ownHoldpoint(t, s.base(), named(""))
+			h := ownHoldpoint(t, s.base(), named(t, ""))
 			test(t, s, func(place, version string) world {
 				return world{b: &backend{name: s.version + " " + place + " (mortal)", mode: place, server: s}, h: h, version: version}
 			})
@@ -233,7 +233,7 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 				batches = append(batches, waiting{w, c, "agentcore/batch"})
 			}
 		}
-		after := ownHoldpoint(t, s.base(), named(""))
+		after := ownHoldpoint(t, s.base(), named(t, ""))
 		moved := func(one waiting) *client {
 			c := one.c
 			c.d.call(t, "new", map[string]any{"client": c.name, "version": c.version, "url": after.address + placed(one.place), "threadId": c.thread, "messages": c.messages}, &struct{}{})

@@ -26,11 +26,11 @@ func ownStrands(t *testing.T, name string, env map[string]string, test func(t *t
 	}
 }
 
-// rulesFile is a file of HOLDPOINT_STRANDS_RULES_FILE.
-func rulesFile(t *testing.T, rules string) string {
+// strandsFile is a file for HOLDPOINT_STRANDS_FILE.
+func strandsFile(t *testing.T, text string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "rules.json")
-	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "strands.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -39,7 +39,7 @@ func rulesFile(t *testing.T, rules string) string {
 // What a hook gets can be said by the interrupt's name, and is what it says it got.
 func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Run("words", func(t *testing.T) {
-		env := map[string]string{"HOLDPOINT_STRANDS_RULES_FILE": rulesFile(t, `{"interrupts": [
+		env := map[string]string{"HOLDPOINT_STRANDS_FILE": strandsFile(t, `{"interrupts": [
 			{"name": "myapp-*", "answers": "docs-string", "yes": "Y", "no": "nein", "cancel": "stop"},
 			{"name": "ask_user", "answers": "docs-string", "cancel": "nobody"}]}`)}
 		ownStrands(t, "agentcore/docs", env, func(t *testing.T, w world) {
@@ -62,7 +62,7 @@ func TestStrandsPythonAnswersByName(t *testing.T) {
 		})
 	})
 	t.Run("true and false", func(t *testing.T) {
-		env := map[string]string{"HOLDPOINT_STRANDS_RULES_FILE": rulesFile(t, `{"interrupts": [{"name": "strands:human-in-the-loop", "answers": "bool"}]}`)}
+		env := map[string]string{"HOLDPOINT_STRANDS_FILE": strandsFile(t, `{"interrupts": [{"name": "strands:human-in-the-loop", "answers": "bool"}]}`)}
 		ownStrands(t, "agentcore/hitl", env, func(t *testing.T, w world) {
 			c := w.clerk(t)
 			c.asks(t, c.wants("pair a.txt b.txt"), 2)
@@ -76,7 +76,7 @@ func TestStrandsPythonAnswersByName(t *testing.T) {
 func TestStrandsPythonReasoning(t *testing.T) {
 	for _, shown := range []string{"false", "true"} {
 		t.Run(shown, func(t *testing.T) {
-			ownStrands(t, "agentcore/docs", map[string]string{"HOLDPOINT_STRANDS_REASONING": shown}, func(t *testing.T, w world) {
+			ownStrands(t, "agentcore/docs", map[string]string{"HOLDPOINT_STRANDS_FILE": strandsFile(t, `{"reasoning": `+shown+`}`)}, func(t *testing.T, w world) {
 				c := w.clerk(t)
 				a := c.asks(t, c.wants("think a.txt"), 1)
 				if got := contains(a.Text, "Let me "); got != (shown == "true") {

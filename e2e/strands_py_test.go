@@ -24,14 +24,18 @@ func placed(name string) string {
 	return "/" + name + "/invocations"
 }
 
+// described are the places that need a file of HOLDPOINT_STRANDS_FILE, and what it says.
+var described = map[string]string{
+	"input":        `{"body": {"input": {"prompt": "$prompt"}}}`,
+	"fastapi/text": `{"text": true}`,
+}
+
 // named is the configuration of a Holdpoint before a place.
-func named(name string) map[string]string {
+func named(t *testing.T, name string) map[string]string {
+	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
-	switch name {
-	case "input":
-		env["HOLDPOINT_STRANDS_BODY"] = `{"input":{"prompt":"$prompt"}}`
-	case "fastapi/text":
-		env["HOLDPOINT_STRANDS_TEXT"] = "true"
+	if said := described[name]; said != "" {
+		env["HOLDPOINT_STRANDS_FILE"] = strandsFile(t, said)
 	}
 	return env
 }
@@ -45,14 +49,13 @@ var strandsProxies struct {
 // configuration share a Holdpoint, which is started when it is first needed.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
-	env := named(name)
-	key := s.version + text(env)
+	key := s.version + described[name]
 	strandsProxies.Lock()
 	defer strandsProxies.Unlock()
 	h := strandsProxies.all[key]
 	if h == nil {
 		var err error
-		if h, err = startHoldpoint("strands "+s.version+" "+name, s.base(), env); err != nil {
+		if h, err = startHoldpoint("strands "+s.version+" "+name, s.base(), named(t, name)); err != nil {
 			t.Fatal(err)
 		}
 		if strandsProxies.all == nil {

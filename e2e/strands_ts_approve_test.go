@@ -281,7 +281,7 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 // The form of an answer is the operator's to say, by the question's name.
 func TestStrandsAnswersByName(t *testing.T) {
 	env := asStrands()
-	env["HOLDPOINT_STRANDS_RULES_FILE"] = rulesFile(t, `{"interrupts": [
+	env["HOLDPOINT_STRANDS_FILE"] = strandsFile(t, `{"interrupts": [
 		{"name": "strands:human*", "answers": "bool"},
 		{"name": "ask_user", "answers": "docs-string", "path": "choice"},
 		{"name": "*", "answers": "docs-string"}]}`)

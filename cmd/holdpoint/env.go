@@ -49,17 +49,25 @@ var removed = map[string]string{
 	prefix + "IDS":                     "ids are always made unique, leave it out",
 	prefix + "LANGGRAPH_NS_IDS":        "several questions without ids are refused, leave it out",
 	prefix + "AWS_STRANDS_ANSWERS":     "the rules are in a file now, HOLDPOINT_AWS_STRANDS_RULES_FILE (docs/strands.md#rules)",
-	prefix + "STRANDS_ANSWERS":         strandsRules,
-	prefix + "STRANDS_SCHEMAS":         strandsRules,
-	prefix + "STRANDS_REASONS":         strandsRules,
-	prefix + "STRANDS_INTERRUPTS":      strandsRules,
+	prefix + "STRANDS_ANSWERS":         inStrandsFile("interrupts"),
+	prefix + "STRANDS_SCHEMAS":         inStrandsFile("interrupts"),
+	prefix + "STRANDS_REASONS":         inStrandsFile("interrupts"),
+	prefix + "STRANDS_INTERRUPTS":      inStrandsFile("questions"),
+	prefix + "STRANDS_BODY":            inStrandsFile("body"),
+	prefix + "STRANDS_HEADERS":         inStrandsFile("headers"),
+	prefix + "STRANDS_PATHS":           inStrandsFile("paths"),
+	prefix + "STRANDS_REASONING":       inStrandsFile("reasoning"),
+	prefix + "STRANDS_TEXT":            inStrandsFile("text"),
+	prefix + "STRANDS_RULES_FILE":      "it is HOLDPOINT_STRANDS_FILE now",
 	prefix + "SUPERAGENT_PREFIX":       "the path is /api/v1 always; what stands before it belongs into HOLDPOINT_UPSTREAM",
 	prefix + "SUPERAGENT_TIMEOUT":      "HOLDPOINT_INTERRUPT_TTL gives every question an expiry",
 	prefix + "AGENT_FRAMEWORK_CANCEL":  "a workflow that knows no cancel gets false if that fits its question, leave it out",
 	prefix + "STRANDS_METADATA_REASON": "the reason is in metadata.strands.reason always, leave it out",
 }
 
-const strandsRules = "the rules are in a file now, HOLDPOINT_STRANDS_RULES_FILE (docs/strands.md#rules)"
+func inStrandsFile(member string) string {
+	return "it is " + member + " in the file HOLDPOINT_STRANDS_FILE now (docs/strands.md#the-file)"
+}
 
 // unknownName is the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {

@@ -81,20 +81,9 @@
 //   - HOLDPOINT_PHRASES_YES (Yes, please proceed.): user message that answers a confirmation with
 //     yes
 //   - HOLDPOINT_PHRASES_NO (No. Do not do it.): user message that answers it with no, or cancels it
-//   - HOLDPOINT_STRANDS_BODY ({"prompt":"$prompt"}): JSON of a request to a Strands server. $prompt
-//     stands for the text or the list of answers. $session, $thread, $run, $state, $forwardedProps,
-//     $messages, $context and $tools can be used too
-//   - HOLDPOINT_STRANDS_HEADERS (X-Amzn-Bedrock-AgentCore-Runtime-Session-Id=$session): headers of
-//     such a request: Name=value;Name=value, or none. $session is a hash of the thread's id, 64
-//     characters
-//   - HOLDPOINT_STRANDS_PATHS (none): paths of a Strands server that lead to an agent: globs,
-//     path;path. / always does. Without it all paths do
-//   - HOLDPOINT_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name how answers
-//     are handed to a Strands agent, and which schema and reason a question has. It is read at
-//     start (docs/strands.md#rules)
-//   - HOLDPOINT_STRANDS_REASONING (false): show the reasoning of a Strands agent's model
-//   - HOLDPOINT_STRANDS_TEXT (false): take plain text and bare strings of a Strands server for what
-//     the agent says. Only for agents that never ask, because such a server drops their questions
+//   - HOLDPOINT_STRANDS_FILE (none): JSON file that describes the Strands server: the body, headers
+//     and paths of its requests, what is shown of its stream, and what answers become. It is read
+//     at start (docs/strands.md#the-file)
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for, as GET /api/v1/agents
 //     of the backend lists it. superagent does not start without it
 //

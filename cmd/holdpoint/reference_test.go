@@ -84,10 +84,21 @@ func TestReferenceIsComplete(t *testing.T) {
 	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT REFUSAL STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
 		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
 		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL AWS_STRANDS_RULES_FILE DRAFT_CANCEL DRAFT_APPROVAL_TOOLS
-		PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID
-		STRANDS_BODY STRANDS_HEADERS STRANDS_PATHS STRANDS_RULES_FILE STRANDS_REASONING STRANDS_TEXT`) {
+		PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID STRANDS_FILE`) {
 		if !strings.Contains(markdownTable(all()), "| `HOLDPOINT_"+name+"` |") {
 			t.Errorf("HOLDPOINT_%s is gone", name)
 		}
+	}
+}
+
+// most is how many variables there are. Each is a promise for good, so the number only goes down.
+const most = 32
+
+func TestVariablesGetFewer(t *testing.T) {
+	switch n := len(all()); {
+	case n > most:
+		t.Errorf("%d variables, at most %d: put what is one table into one file, and leave out what nobody needs", n, most)
+	case n < most:
+		t.Errorf("%d variables are fewer than %d: set most to that", n, most)
 	}
 }

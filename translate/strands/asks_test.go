@@ -10,7 +10,7 @@ import (
 // However a server's author writes down that the agent asks: it is never told as a success.
 func TestAQuestionIsNoSuccess(t *testing.T) {
 	const list = `"interrupts": [{"id": "` + payID + `", "name": "approval", "reason": null}]`
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	for name, c := range map[string]struct{ mediaType, answer string }{
 		"the reason in two spellings":            {stream, frames(calls, argument, closed, `{"result": {"stop_reason": "interrupt", "stopReason": "interrupt", `+list+`}}`)},
 		"beside a status":                        {stream, frames(calls, argument, closed, `{"result": {"stop_reason": "tool_use", "status": "interrupted", `+list+`}}`)},
@@ -38,7 +38,7 @@ func TestAQuestionIsNoSuccess(t *testing.T) {
 
 // A text that only begins like the repr of a result is the agent's answer.
 func TestTextsThatLookLikeResults(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	for _, text := range []string{"Result(s): 5 files", "TestResult(ok)", "[{'id': 1}]", `[{\"id\":\"x\"}]`, "AgentResult is what I returned."} {
 		got := plain(t, d, "application/json", `{"result": "`+text+`"}`)
 		if !strings.HasSuffix(got.types(), "TEXT_MESSAGE_END RUN_FINISHED") || len(got.result.Asked.Interrupts) > 0 {

@@ -14,7 +14,7 @@ import (
 func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	t.Helper()
 	in := input(t, "")
-	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+	_, run, err := newDialect(t, Server{}).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestPythonStreams(t *testing.T) {
 		"cut after the end":                 {frames(calls, argument, closed, asksPay, endsAsk) + "<cut>", called + " RUN_FINISHED", asked},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := plain(t, newDialect(t, Options{}), stream, c.stream)
+			p := plain(t, newDialect(t, Server{}), stream, c.stream)
 			if p.err != nil || p.types() != c.want && p.result.Finish.Type != agui.Unknown {
 				t.Errorf("%v\n%s, want\n%s", p.err, p.types(), c.want)
 			}
@@ -165,7 +165,7 @@ func TestTypeScriptStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for mediaType, answer := range map[string]string{stream: c.stream, "": strings.ReplaceAll(strings.ReplaceAll(c.stream, "data: ", ""), "\n\n", "\n")} {
-				p := plain(t, newDialect(t, Options{}), mediaType, answer)
+				p := plain(t, newDialect(t, Server{}), mediaType, answer)
 				if p.err != nil || p.types() != c.want || p.asks() != c.asks {
 					t.Errorf("%q: %v\n%s %s, want\n%s %s", mediaType, p.err, p.types(), p.asks(), c.want, c.asks)
 				}
@@ -189,7 +189,7 @@ func TestMorePending(t *testing.T) {
 		"one after the other":  {frames(fakes(), tsAsk, tsPaused), false},
 		"the last ones count":  {frames(fakes("c1", "c2"), fakes("c1"), tsAsk, tsPaused), false},
 	} {
-		p := plain(t, newDialect(t, Options{}), stream, c.stream)
+		p := plain(t, newDialect(t, Server{}), stream, c.stream)
 		got := p.result.Asked.Interrupts[0].Object
 		if gjson.GetBytes(got, "metadata.strands.morePending").Bool() != c.want {
 			t.Errorf("%s: %s", name, got)
@@ -228,7 +228,7 @@ func TestJSONAnswers(t *testing.T) {
 		``:                                 "RUN_ERROR(UPSTREAM_EOF)",
 		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED", // lines that were declared as JSON
 	} {
-		p := plain(t, newDialect(t, Options{}), "application/json", body)
+		p := plain(t, newDialect(t, Server{}), "application/json", body)
 		if p.err != nil || p.types() != want {
 			t.Errorf("%s: %v\n%s, want\n%s", body, p.err, p.types(), want)
 		}
@@ -243,7 +243,7 @@ func TestJSONAnswers(t *testing.T) {
 
 // Where the operator says that the agent never asks, plain text and bare strings are what it says.
 func TestText(t *testing.T) {
-	d := newDialect(t, Options{Text: true})
+	d := newDialect(t, Server{Text: true})
 	for mediaType, answer := range map[string]string{"text/plain": "Hi.", stream: frames(`"Hi."`), "application/x-ndjson": "\"Hi.\"\n", "text/html": ""} {
 		want := said + " RUN_FINISHED"
 		if mediaType == "text/html" {
@@ -259,7 +259,7 @@ func TestText(t *testing.T) {
 	if p := plain(t, d, stream, frames(`"{'data': 'x', 'agent': <A>}"`, `Hi`, `"[{'id': 'x'"`)+"<cut>"); p.types() != "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Hi) TEXT_MESSAGE_CONTENT([{'id': 'x')" || p.result.Finish.Type != agui.Unknown {
 		t.Errorf("%s", p.types())
 	}
-	run := newRun(newDialect(t, Options{}), &translate.Request{Input: input(t, "")}, &ids{})
+	run := newRun(newDialect(t, Server{}), &translate.Request{Input: input(t, "")}, &ids{})
 	if run.Framing("text/plain") != translate.Unread {
 		t.Error("text is read where nobody said so")
 	}
@@ -275,10 +275,10 @@ func TestReasoning(t *testing.T) {
 	message := frames(`{"message": {"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "Hm"}}}, {"text": "Hi."}]}}`, endsWell)
 	const thought = "REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT(Hm) REASONING_MESSAGE_END REASONING_END "
 	for name, s := range map[string]string{"Python": py, "TypeScript": ts, "a message": message} {
-		if p := plain(t, newDialect(t, Options{Reasoning: true}), stream, s); p.types() != thought+said+" RUN_FINISHED" {
+		if p := plain(t, newDialect(t, Server{Reasoning: true}), stream, s); p.types() != thought+said+" RUN_FINISHED" {
 			t.Errorf("%s: %s", name, p.types())
 		}
-		if p := plain(t, newDialect(t, Options{}), stream, s); p.types() != said+" RUN_FINISHED" {
+		if p := plain(t, newDialect(t, Server{}), stream, s); p.types() != said+" RUN_FINISHED" {
 			t.Errorf("%s, not to be shown: %s", name, p.types())
 		}
 	}
@@ -289,7 +289,7 @@ func TestReasoningBesideTheRest(t *testing.T) {
 	const think = `{"event": {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "Hm."}}}}}`
 	const thought = "REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT(Hm.) REASONING_MESSAGE_END REASONING_END"
 	const wholeThought = `{"message": {"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "Hm."}}}, {"text": "Hi."}]}}`
-	d := newDialect(t, Options{Reasoning: true})
+	d := newDialect(t, Server{Reasoning: true})
 	for answer, want := range map[string]string{
 		frames(opened, think, hi, think, calls, argument, think, hi, calls, argument, hi, endTurn): strings.Join([]string{thought, said, thought, called, thought, said, called, said, "RUN_FINISHED"}, " "),
 		frames(opened, think, opened, wholeThought, endTurn):                                       strings.Join([]string{thought, thought, said, "RUN_FINISHED"}, " "),
@@ -304,7 +304,7 @@ func TestReasoningBesideTheRest(t *testing.T) {
 
 // A server with frames of its own for questions.
 func TestLocatedQuestions(t *testing.T) {
-	d := newDialect(t, Options{Rules: strandsapi.Rules{Questions: "[@this].#(type==interrupt)"}})
+	d := newDialect(t, Server{Rules: strandsapi.Rules{Questions: "[@this].#(type==interrupt)"}})
 	p := plain(t, d, stream, frames(hi, closed, `{"type":"interrupt","interrupt_id":"q1","approval_id":"q3","name":"gate","reason":null,"message":"Go?","force_stop":true}`,
 		`{"type":"other","interrupt_id":"q2"}`))
 	if p.types() != said+" RUN_FINISHED" || p.asks() != "q1 strands:gate" {
@@ -313,7 +313,7 @@ func TestLocatedQuestions(t *testing.T) {
 	if got := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "message").Str; got != "Go?" {
 		t.Errorf("asks %q", got)
 	}
-	d = newDialect(t, Options{Rules: strandsapi.Rules{Questions: "pending"}})
+	d = newDialect(t, Server{Rules: strandsapi.Rules{Questions: "pending"}})
 	p = plain(t, d, stream, frames(hi, closed, `{"pending":[{"id":"q1","reason":"A?","message":"B?"},{"id":7},{"id":"q2","message":"C?"}]}`))
 	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "message").Str != "A?" {
 		t.Errorf("asks %s", p.asks())
@@ -323,7 +323,7 @@ func TestLocatedQuestions(t *testing.T) {
 // What one frame does not say of a question another may.
 func TestAQuestionIsToldInParts(t *testing.T) {
 	const id = `"id": "` + payID + `", "name": "approval"`
-	p := plain(t, newDialect(t, Options{}), stream, frames(
+	p := plain(t, newDialect(t, Server{}), stream, frames(
 		`{"tool_interrupt_event": {"interrupts": [{`+id+`}]}}`, `{"type": "multiagent_node_interrupt", "node_id": "b", "interrupts": [{`+id+`, "source": "hook"}]}`,
 		`{"type": "multiagent_node_interrupt", "node_id": "c", "interrupts": [{`+id+`, "source": "tool"}]}`,
 		`{"type": "multiagent_node_stream", "node_id": "d", "event": `+strings.Replace(asksPay, `"reason": {"n": 1}, `, "", 1)+`}`, `{"result": {"stop_reason": "interrupt"}}`))
@@ -340,7 +340,7 @@ func TestNodesAtOnce(t *testing.T) {
 	of := func(node, frame string) string {
 		return `{"type": "multiagent_node_stream", "node_id": "` + node + `", "event": ` + frame + `}`
 	}
-	p := plain(t, newDialect(t, Options{}), stream, frames(
+	p := plain(t, newDialect(t, Server{}), stream, frames(
 		`{"type": "multiagent_node_start", "node_id": "a"}`, `{"type": "multiagent_node_start", "node_id": "b"}`, of("a", hi), of("b", strings.Replace(hi, "Hi.", "Ho.", 1)), of("a", hi),
 		of("a", closed), of("b", calls), of("b", closed), `"{'type': 'multiagent_node_stop', 'node_id': 'a', 'node_result': NodeResult(result=<A>)}"`,
 		of("b", `{"tool_interrupt_event": {"tool_use": {"toolUseId": "c1", "name": "pay"}, "interrupts": [{"id": "`+payID+`", "name": "approval"}]}}`),

@@ -46,30 +46,21 @@ var _ translate.Foreign = (*Dialect)(nil)
 
 // A Dialect implements translate.Foreign.
 type Dialect struct {
-	template        Body
-	headers         Headers
-	paths           Paths
-	rules           strandsapi.Rules
-	reasoning, text bool
+	server Server // with its defaults
+	rules  strandsapi.Rules
 }
 
 // New makes the dialect. warn, which may be nil, is told what an operator should know of the
 // options.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
-	o, err := o.withDefaults()
-	if err != nil {
+	server := o.Server.withDefaults()
+	if text := server.warning(); text != "" && warn != nil {
+		warn(text, "variable", "HOLDPOINT_STRANDS_FILE")
+	}
+	if err := server.Body.check(); err != nil {
 		return nil, err
 	}
-	if text := o.warning(); text != "" && warn != nil {
-		warn(text, "variable", "HOLDPOINT_STRANDS_RULES_FILE")
-	}
-	if err := o.Body.check(); err != nil {
-		return nil, err
-	}
-	return &Dialect{
-		template: o.Body, headers: o.Headers, paths: o.Paths, rules: o.Rules,
-		reasoning: o.Reasoning, text: o.Text,
-	}, nil
+	return &Dialect{server: server, rules: server.Rules}, nil
 }
 
 // Name implements translate.Dialect.
@@ -85,7 +76,7 @@ func (d *Dialect) Route(p string) (route string, ok bool) {
 	p = path.Clean("/" + strings.Join(segments, "/"))
 	// "/" is the upstream's own path (proxy adds nothing for it), which leads to the agent whatever
 	// the client's paths are.
-	return p, len(d.paths) == 0 || p == "/" || slices.ContainsFunc(d.paths, func(glob string) bool {
+	return p, len(d.server.Paths) == 0 || p == "/" || slices.ContainsFunc(d.server.Paths, func(glob string) bool {
 		ok, err := path.Match(glob, p)
 		return ok && err == nil
 	})
@@ -118,7 +109,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 // that stops when it is hung up on carries out calls that wait (RAN @strands-agents/sdk 1.19.0).
 func (d *Dialect) out(r *translate.Request, prompt []byte) translate.Out {
 	session := sessionOf(r.Input.ThreadID)
-	return translate.Out{Body: d.template.with(r.Input, prompt, session), Header: d.headers.with(session), ReadOn: true}
+	return translate.Out{Body: d.server.Body.with(r.Input, prompt, session), Header: d.server.Headers.with(session), ReadOn: true}
 }
 
 // sessionOf is the session of a thread at the backend. It is no secret of the thread, and nothing

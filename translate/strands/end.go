@@ -153,7 +153,7 @@ func (run *run) ended(e translate.End) translate.Result {
 		return translate.Result{Fate: translate.Lost}
 	case strings.Contains(text, saysWaiting) && run.listed:
 		// The list did not get there as one.
-		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (HOLDPOINT_STRANDS_BODY)")
+		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (body in HOLDPOINT_STRANDS_FILE)")
 		res.Fate = run.untouched()
 		return res
 	case strings.Contains(text, saysWaiting):
@@ -182,7 +182,7 @@ func (run *run) status(e translate.End) translate.Result {
 	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats what it does not take, so that the words may be the client's
 	switch {
 	case e.Status/100 == 2 && run.resumed == nil:
-		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is, with HOLDPOINT_STRANDS_TEXT=true, if its agent never asks", e.Status)
+		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is read with \"text\": true in HOLDPOINT_STRANDS_FILE, which is right only if the agent never asks", e.Status)
 	case run.resumed != nil && !echoes && lost(text):
 		return translate.Result{Fate: translate.Lost}
 	case run.taken != nil && e.Status == 500:
@@ -236,7 +236,7 @@ func (run *run) finished() translate.Result {
 			"go on in another thread, or begin its session anew")
 	case run.stop == failedStatus:
 		return refuse(strandsapi.CodeError, "%s", agui.Cut(run.why()))
-	case run.stop != "" || run.d.text && run.shown:
+	case run.stop != "" || run.d.server.Text && run.shown:
 	case run.last == "tool_use" || run.last == "toolUse":
 		return refuse(strandsapi.CodeInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
 			"tool_interrupt_event and result too")
@@ -276,7 +276,7 @@ func (run *run) unended() translate.Result {
 	case run.body:
 		return refuse(agui.UpstreamStatus, "the backend's answer is JSON in no form that is known")
 	case run.bare:
-		return refuse(agui.UpstreamEOF, "the backend sent texts and no end: if its agent never asks anything, HOLDPOINT_STRANDS_TEXT=true takes them as they are")
+		return refuse(agui.UpstreamEOF, "the backend sent texts and no end: if its agent never asks anything, \"text\": true in HOLDPOINT_STRANDS_FILE takes them as they are")
 	}
 	return refuse(agui.UpstreamEOF, "the backend's stream ended without the agent's result")
 }

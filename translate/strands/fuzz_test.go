@@ -37,7 +37,7 @@ func FuzzStream(f *testing.F) {
 		if mediaType == stream {
 			answer = frames(strings.Split(answer, "\n")...)
 		}
-		d := newDialect(t, Options{Reasoning: more, Text: more, Rules: strandsapi.Rules{Questions: map[bool]string{true: "[@this].#(type==interrupt)"}[more]}})
+		d := newDialect(t, Server{Reasoning: more, Text: more, Rules: strandsapi.Rules{Questions: map[bool]string{true: "[@this].#(type==interrupt)"}[more]}})
 		checkPlayed(t, d, plain(t, d, mediaType, answer))
 		p := pyPause(t, d)
 		l := &log{}
@@ -186,7 +186,7 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		n %= 8
-		d := newDialect(t, Options{Rules: rules(t, all[n])})
+		d := newDialect(t, Server{Rules: rules(t, all[n])})
 		rule, _ := d.rules.Answer("approval")
 		p := pyPause(t, d)
 		for _, tool := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 // be carried out twice.
 func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	const node = `{"type": "multiagent_node_stream", "node_id": "a", "event": `
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	for name, before := range map[string]string{
 		"a result was shown": paid, "text was": hi, "an agent began": began, "a node's did": node + began + "}", "a node's result": node + paid + "}",
@@ -39,7 +39,7 @@ func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 
 // FastAPI repeats in a 422 what it was sent: a text, or answers, with such words in them.
 func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	for _, status := range []int{400, 422} {
 		_, run, err := resume(t, d, p, &log{}, nil, entry(p.Interrupts[0].ID, `"no interrupt found"`))

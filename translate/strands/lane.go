@@ -85,7 +85,7 @@ func (l *lane) say(raw string) {
 
 // think shows a piece of reasoning, if it is to be shown.
 func (l *lane) think(raw string) {
-	if raw == `""` || !l.run.d.reasoning {
+	if raw == `""` || !l.run.d.server.Reasoning {
 		return
 	}
 	l.closeText()

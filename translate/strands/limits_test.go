@@ -19,7 +19,7 @@ func TestTooManyQuestions(t *testing.T) {
 	for n := range maxQuestions {
 		list = append(list, ask(n, "1"), ask(n, "1"))
 	}
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	if p := plain(t, d, stream, frames(append(list, ends)...)); len(p.result.Asked.Interrupts) != maxQuestions {
 		t.Errorf("%d questions, %s", len(p.result.Asked.Interrupts), p.types())
 	}
@@ -72,7 +72,7 @@ func TestHostileStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			in := input(t, "")
-			d := newDialect(t, Options{})
+			d := newDialect(t, Server{})
 			r := &translate.Request{Input: in, Came: in.Messages}
 			run := newRun(d, r, newIDs(r))
 			l := &log{}

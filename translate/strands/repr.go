@@ -44,7 +44,7 @@ func (run *run) text(data []byte, emit func(agui.Event)) {
 			run.repr(s.String(), "", 0, emit)
 		}
 	case bytes.HasPrefix(inside, []byte("{'")):
-	case run.d.text:
+	case run.d.server.Text:
 		if agui.ValidJSON(data) {
 			run.lane("", emit).say(string(data))
 		}
@@ -74,7 +74,7 @@ func worthReading(s []byte) bool {
 // run that asks.
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
-		if !run.readRepr(s, l) && run.d.text {
+		if !run.readRepr(s, l) && run.d.server.Text {
 			l.say(quoted(s))
 		}
 		return

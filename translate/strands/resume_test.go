@@ -32,8 +32,8 @@ func tsPause(t testing.TB, d *Dialect) agui.Pause {
 }
 
 func TestInterrupt(t *testing.T) {
-	var o Options
-	d := newDialect(t, o)
+	var server Server
+	d := newDialect(t, server)
 	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
 	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
@@ -44,21 +44,21 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("finish %s", got)
 	}
 
-	o.Rules = rules(t, `{"name":"app*","reason":"confirmation"},{"name":"approval","schema":{"type":"string"}}`)
-	p = plain(t, newDialect(t, o), stream, frames(calls, argument, closed, asksPay, endsAsk))
+	server.Rules = rules(t, `{"name":"app*","reason":"confirmation"},{"name":"approval","schema":{"type":"string"}}`)
+	p = plain(t, newDialect(t, server), stream, frames(calls, argument, closed, asksPay, endsAsk))
 	i := p.result.Asked.Interrupts[0]
 	if i.Reason() != "confirmation" || string(i.Schema()) != `{"type":"string"}` {
 		t.Errorf("configured: %s", i.Object)
 	}
 	// Where an answer goes as it is, Holdpoint does not know its shape.
-	p = plain(t, newDialect(t, Options{Rules: rules(t, `{"name":"*","answers":"raw"}`)}), stream, frames(calls, argument, closed, asksPay, endsAsk))
+	p = plain(t, newDialect(t, Server{Rules: rules(t, `{"name":"*","answers":"raw"}`)}), stream, frames(calls, argument, closed, asksPay, endsAsk))
 	if s := p.result.Asked.Interrupts[0].Schema(); s != nil {
 		t.Errorf("a schema for raw answers: %s", s)
 	}
 }
 
 func TestResumeRequest(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	id := p.Interrupts[0].ID
 	for payload, want := range map[string]string{`{"approved":true}`: `"y"`, `"t"`: `"t"`, `false`: `"n"`, "": `"n"`, `{"approved":1}`: "", `7`: ""} {
@@ -81,8 +81,8 @@ func TestResumeRequest(t *testing.T) {
 // A form that the schema cannot say is marked, so that the schema does not refuse it; unless the
 // operator wrote the schema.
 func TestOwnForms(t *testing.T) {
-	var o Options
-	d := newDialect(t, o)
+	var server Server
+	d := newDialect(t, server)
 	p := pyPause(t, d)
 	for payload, want := range map[string]bool{`"t"`: true, `true`: true, `{"approved":true}`: false, `7`: false} {
 		answers, err := d.Answers(input(t, `,"resume":[`+entry(p.Interrupts[0].ID, payload)+`]`), p)
@@ -90,8 +90,8 @@ func TestOwnForms(t *testing.T) {
 			t.Errorf("%s: %+v %v", payload, answers, err)
 		}
 	}
-	o.Rules = rules(t, `{"name":"*","schema":{"type":"string","enum":["a"]}}`)
-	d = newDialect(t, o)
+	server.Rules = rules(t, `{"name":"*","schema":{"type":"string","enum":["a"]}}`)
+	d = newDialect(t, server)
 	p = pyPause(t, d)
 	answers, err := d.Answers(input(t, `,"resume":[`+entry(p.Interrupts[0].ID, `"t"`)+`]`), p)
 	if err != nil || answers[0].Own {
@@ -101,7 +101,7 @@ func TestOwnForms(t *testing.T) {
 
 // One id for two questions: whatever is said to the one is said to the other.
 func TestOneIDForTwoQuestions(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pausedBy(t, d, asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk)
 	a, b := p.Interrupts[0].ID, p.Interrupts[1].ID
 	if _, _, err := resume(t, d, p, &log{}, nil, entry(a, `"y"`), entry(b, `"n"`)); err == nil {
@@ -141,7 +141,7 @@ func TestResumedRuns(t *testing.T) {
 		"a call of TypeScript was running":    {true, frames(`{"error":"Agent is already processing an invocation.","error_type":"ConcurrentInvocationError"}`), "RUN_ERROR(STRANDS_ERROR)", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDialect(t, Options{})
+			d := newDialect(t, Server{})
 			p := pyPause(t, d)
 			if c.ts {
 				p = tsPause(t, d)
@@ -161,7 +161,7 @@ func TestResumedRuns(t *testing.T) {
 
 // The middleware of an agent is asked before anything else, so that a resume begins with the model.
 func TestAResumeThatBeginsWithTheModel(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pausedBy(t, d, tsBegan, `{"type":"interruptEvent","interrupt":{"id":"middleware:agentStream:gate","name":"gate","source":"middleware"}}`, tsPaused)
 	l := &log{}
 	_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
@@ -174,7 +174,7 @@ func TestAResumeThatBeginsWithTheModel(t *testing.T) {
 }
 
 func TestStatuses(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	for name, c := range map[string]struct {
 		resumes bool
@@ -225,7 +225,7 @@ const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt
 // An agent that waits though no pause is known is asked what for; what was said meanwhile it has
 // not heard.
 func TestAskedWhatItWaitsFor(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := plain(t, d, stream, frames(waits))
 	if p.result.Next == nil || string(p.result.Next.Out.Body) != `{"prompt":[]}` || p.result.Next.Out.Resumes || p.result.Finish.Type != agui.Unknown {
 		t.Fatalf("%s %+v", p.types(), p.result)
@@ -253,7 +253,7 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 // An agent may hold the answers of a resume that failed, and act on them when it is asked (RAN 1.40
 // and 1.62).
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	in := input(t, "")
 	after := func(ended ...agui.Pause) played {
 		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: ended})
@@ -310,7 +310,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 
 // What an agent repeats that is asked what it waits for, the client has.
 func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	in := input(t, "")
 	for _, known := range []bool{true, false} {
 		l := &log{}
@@ -338,7 +338,7 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 
 // What came beside the answers goes once they are through.
 func TestNewMessages(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	message := func(s string) agui.Message { return agui.ParseMessage([]byte(s)) }
 	after := func(t *testing.T, answer string, fresh ...agui.Message) played {
@@ -368,7 +368,7 @@ func TestNewMessages(t *testing.T) {
 
 // Two runs that a client gives one id show different messages.
 func TestIDs(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	in := input(t, "")
 	first := newIDs(&translate.Request{Input: in, Came: in.Messages}).next()
@@ -381,16 +381,16 @@ func TestIDs(t *testing.T) {
 }
 
 func TestDialect(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	if d.Name() != Name {
 		t.Error("it is always named")
 	}
 	var _ translate.Foreign = d
-	if _, err := New(Options{Body: `{}`}, nil); err == nil {
+	if _, err := New(Options{Server{Body: `{}`}}, nil); err == nil {
 		t.Error("a body without a prompt")
 	}
 	warned := ""
-	if _, err := New(Options{Rules: rules(t, `{"name":"*","answers":"bool"}`)}, func(msg string, _ ...any) { warned = msg }); err != nil || !strings.Contains(warned, "1.19.0") {
+	if _, err := New(Options{Server{Rules: rules(t, `{"name":"*","answers":"bool"}`)}}, func(msg string, _ ...any) { warned = msg }); err != nil || !strings.Contains(warned, "1.19.0") {
 		t.Errorf("%v %q", err, warned)
 	}
 	p := pyPause(t, d)

@@ -87,7 +87,7 @@ func (run *run) Framing(mediaType string) translate.Framing {
 	case "application/json":
 		run.framing = translate.Whole
 	case "text/plain":
-		if run.d.text {
+		if run.d.server.Text {
 			run.framing = translate.Text
 		}
 	}
@@ -126,7 +126,7 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 		if data = valid(data); data != nil {
 			run.object(gjson.ParseBytes(data), "", 0, emit)
 		}
-	case run.d.text && !bytes.Equal(data, []byte("[DONE]")):
+	case run.d.server.Text && !bytes.Equal(data, []byte("[DONE]")):
 		run.lane("", emit).say(quoted(string(data)))
 	}
 }

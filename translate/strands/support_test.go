@@ -139,9 +139,9 @@ func (p played) asks() string {
 	return strings.Join(list, "; ")
 }
 
-func newDialect(t testing.TB, o Options) *Dialect {
+func newDialect(t testing.TB, s Server) *Dialect {
 	t.Helper()
-	d, err := New(o, nil)
+	d, err := New(Options{s}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -22,12 +21,6 @@ type Body string
 var placeholders = map[string]string{
 	"$prompt": "", "$session": "",
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
-}
-
-// UnmarshalText reads the value of a variable.
-func (b *Body) UnmarshalText(text []byte) error {
-	*b = Body(text)
-	return b.check()
 }
 
 var errBody = errors.New(`want a JSON object in which a value is "$prompt", such as {"input":{"prompt":"$prompt"}}`)
@@ -107,53 +100,10 @@ func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage
 	return append(dst, v.Raw...)
 }
 
-// Headers are sent with every request to the backend: Name=value;Name=value, in which $session is
-// replaced; or none.
+// Headers are sent with every request to the backend. $session in a value is replaced.
 type Headers []header
 
 type header struct{ name, value string }
-
-// UnmarshalText reads the value of a variable.
-func (h *Headers) UnmarshalText(text []byte) error {
-	*h = Headers{}
-	if string(text) == "none" { // an empty variable is one that is not set
-		return nil
-	}
-	for one := range strings.SplitSeq(string(text), ";") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(one, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		switch {
-		case !ok || !isToken(name):
-			return fmt.Errorf("%q is no header, want Name=value;Name=value", one)
-		case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f }):
-			return fmt.Errorf("the value of %s has a character that cannot stand in a header", name)
-		case strings.Contains(strings.ReplaceAll(value, "$session", ""), "$"):
-			return fmt.Errorf("%q stands for nothing in a header, want $session", value)
-		case slices.Contains(ownHeaders, strings.ToLower(name)):
-			return fmt.Errorf("%s is not to be set here", name)
-		}
-		*h = append(*h, header{canonical(name), value})
-	}
-	return nil
-}
-
-// ownHeaders are those that say how the message itself is sent.
-var ownHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "content-encoding", "te", "trailer", "upgrade", "keep-alive"}
-
-// String is the list as it is written.
-func (h Headers) String() string {
-	if len(h) == 0 {
-		return "none"
-	}
-	var list []string
-	for _, one := range h {
-		list = append(list, one.name+"="+one.value)
-	}
-	return strings.Join(list, ";")
-}
 
 func (h Headers) with(session string) map[string][]string {
 	m := map[string][]string{}

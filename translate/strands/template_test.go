@@ -18,7 +18,7 @@ func TestBody(t *testing.T) {
 		`{"p":"$prompt","$prompt":"a $prompt","m":"$messages","c":"$context"}`: `{"p":"hi","$prompt":"a $prompt","m":[{"id":"u1","role":"user","content":"Clean up."}],"c":[]}`,
 	} {
 		var b Body
-		if err := b.UnmarshalText([]byte(body)); err != nil {
+		if err := b.read([]byte(body)); err != nil {
 			t.Fatal(err)
 		}
 		if got := string(b.with(in, []byte(`"hi"`), "S")); got != want {
@@ -30,7 +30,7 @@ func TestBody(t *testing.T) {
 		`{"a":"$prompt","b":"$prompt"}`: "want a JSON object", `{"a":"$prompt","b":"$user"}`: `"$user" stands for nothing`, `{"$prompt":1}`: "want a JSON object",
 	} {
 		var b Body
-		if err := b.UnmarshalText([]byte(body)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := b.read([]byte(body)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
 	}
@@ -38,23 +38,30 @@ func TestBody(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	var h Headers
-	if err := h.UnmarshalText([]byte("x-amzn-bedrock-agentcore-runtime-session-id=$session; X-Team = blue $session!;")); err != nil {
+	if err := h.read([]byte(`{"x-amzn-bedrock-agentcore-runtime-session-id":"$session","X-Team":" blue $session! "}`)); err != nil {
 		t.Fatal(err)
 	}
 	got := h.with("S")
 	if len(got) != 2 || got["X-Amzn-Bedrock-Agentcore-Runtime-Session-Id"][0] != "S" || got["X-Team"][0] != "blue S!" {
 		t.Errorf("%v", got)
 	}
-	if err := h.UnmarshalText([]byte("none")); err != nil || h == nil || len(h.with("S")) != 0 || h.String() != "none" {
+	if err := h.read([]byte(`{}`)); err != nil || h == nil || len(h.with("S")) != 0 {
 		t.Errorf("none: %v %v", h, err)
 	}
-	if out, _, err := newDialect(t, Options{Headers: h}).Begin(&translate.Request{Input: input(t, "")}); err != nil || len(out.Header) != 0 {
+	if out, _, err := newDialect(t, Server{Headers: h}).Begin(&translate.Request{Input: input(t, "")}); err != nil || len(out.Header) != 0 {
 		t.Errorf("none: %v %v", out.Header, err)
 	}
-	for _, text := range []string{"X-A", "=x", "a b=x", "X-A=$thread", "X-A=$", "X-A=é", "X-A=\x01", "Content-Length=1", "host=x", "Transfer-Encoding=chunked"} {
-		if err := h.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken", text)
+	for text, want := range map[string]string{
+		`7`: "want an object", `["X-A"]`: "want an object", `{"X-A":1}`: "want an object", `{"X-A":""}`: "X-A is empty", `{"":"x"}`: "is no name", `{"a b":"x"}`: "is no name",
+		`{"X-A":"$thread"}`: "stands for nothing", `{"X-A":"$"}`: "stands for nothing", `{"X-A":"é"}`: "cannot stand", `{"X-A":"\u0001"}`: "cannot stand", `{"X-A":"a\r\nX-B: c"}`: "cannot stand",
+		`{"Content-Length":"1"}`: "not to be set", `{"host":"x"}`: "not to be set", `{"Transfer-Encoding":"chunked"}`: "not to be set", `{"X-A":"b","x-a":"c"}`: "X-A stands there twice",
+	} {
+		if err := h.read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+	if out, _, err := newDialect(t, Server{}).Begin(&translate.Request{Input: input(t, "")}); err != nil || len(out.Header["X-Amzn-Bedrock-Agentcore-Runtime-Session-Id"]) != 1 {
+		t.Errorf("the default: %v %v", out.Header, err)
 	}
 }
 
@@ -66,24 +73,24 @@ func TestSession(t *testing.T) {
 }
 
 func TestRoute(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := newDialect(t, Server{})
 	for path, want := range map[string]string{"/": "/", "/invocations": "/invocations", "/invocations/": "/invocations", "/invocations;v=1": "/invocations", "/a/b/": "/a/b"} {
 		if got, ok := d.Route(path); got != want || !ok {
 			t.Errorf("%s: %s %v", path, got, ok)
 		}
 	}
 	var p Paths
-	if err := p.UnmarshalText([]byte("/Invocations/; /agents/*")); err != nil {
+	if err := p.read([]byte(`["/Invocations/", "/agents/*"]`)); err != nil {
 		t.Fatal(err)
 	}
-	d = newDialect(t, Options{Paths: p})
+	d = newDialect(t, Server{Paths: p})
 	for path, want := range map[string]bool{"/invocations": true, "/invocations/": true, "/agents/a": true, "/agents/a/b": false, "/ping": false, "/": true} {
 		if _, ok := d.Route(path); ok != want {
 			t.Errorf("%s: %v", path, ok)
 		}
 	}
-	for _, text := range []string{"invocations", "/[", "http://x"} {
-		if err := p.UnmarshalText([]byte(text)); err == nil {
+	for _, text := range []string{`["invocations"]`, `["/["]`, `["http://x"]`, `[""]`, `[null]`, `[]`, `null`, `"/a"`, `{}`} {
+		if err := p.read([]byte(text)); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
@@ -115,7 +122,7 @@ func TestPrompt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: in})
+			out, _, err := newDialect(t, Server{}).Begin(&translate.Request{Input: in})
 			want, refused := strings.CutPrefix(c.want, "!")
 			switch {
 			case refused && (err == nil || !strings.Contains(err.Error(), string(agui.MessagesNotTaken)+": "+want)):

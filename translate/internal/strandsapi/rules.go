@@ -107,12 +107,9 @@ func MatchName(pattern, name string) bool {
 
 // UnmarshalText reads the value of a variable: the name of a file.
 func (r *Rules) UnmarshalText(file []byte) error {
-	text, err := os.ReadFile(string(file))
+	text, err := ReadFile(string(file))
 	if err != nil {
-		if agui.ValidJSON(file) || bytes.ContainsRune(file, '=') {
-			return errors.New("want the name of a file, not the rules themselves")
-		}
-		return err // it holds the name
+		return err
 	}
 	read, err := ParseRules(text)
 	if err != nil {
@@ -123,19 +120,38 @@ func (r *Rules) UnmarshalText(file []byte) error {
 	return nil
 }
 
-// String is the file's name, and how much it says.
-func (r Rules) String() string {
+// String is the file's name, and how many rules it has.
+func (r Rules) String() string { return r.Named(r.file) }
+
+// Named is what String says of a file with that name.
+func (r Rules) Named(file string) string {
 	switch {
-	case r.file == "":
+	case file == "":
 		return ""
 	case len(r.List) == 1:
-		return r.file + " (1 rule)"
+		return file + " (1 rule)"
 	}
-	return fmt.Sprintf("%s (%d rules)", r.file, len(r.List))
+	return fmt.Sprintf("%s (%d rules)", file, len(r.List))
 }
 
-// ParseRules reads the text of a file. Its errors begin with the line.
-func ParseRules(text []byte) (Rules, error) {
+// ReadFile reads a file that a variable names.
+func ReadFile(name string) ([]byte, error) {
+	text, err := os.ReadFile(name)
+	if err != nil && (agui.ValidJSON([]byte(name)) || strings.ContainsRune(name, '=')) {
+		return nil, errors.New("want the name of a file, not what should stand in it")
+	}
+	return text, err // the error holds the name
+}
+
+// A Member stands in a file of rules beside them. Read gets its JSON.
+type Member struct {
+	Name string
+	Read func(json.RawMessage) error
+}
+
+// ParseRules reads the text of a file that has these members, beside the rules. Its errors begin
+// with the line.
+func ParseRules(text []byte, beside ...Member) (Rules, error) {
 	f := &rulesFile{text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))}
 	if err := json.Unmarshal(f.text, new(any)); err != nil {
 		at := len(f.text)
@@ -145,16 +161,27 @@ func ParseRules(text []byte) (Rules, error) {
 		return Rules{}, place(f.line(at), fmt.Errorf("want JSON: %w", err))
 	}
 	var rules Rules
-	err := f.object(f.text, 0, "questions or interrupts", func(key string, v value) error {
+	names := ""
+	for _, m := range beside {
+		names += m.Name + ", "
+	}
+	said := false
+	err := f.object(f.text, 0, names+"questions or interrupts", func(key string, v value) error {
 		switch key {
 		case "questions":
 			return v.text(&rules.Questions)
 		case "interrupts":
 			return f.list(v, &rules)
 		}
+		for _, m := range beside {
+			if m.Name == key {
+				said = true
+				return m.Read(v.raw)
+			}
+		}
 		return errUnknown
 	})
-	if err == nil && rules.List == nil && rules.Questions == "" {
+	if err == nil && !said && rules.List == nil && rules.Questions == "" {
 		err = place(1, errors.New("it says nothing, want interrupts: a list of rules"))
 	}
 	return rules, err

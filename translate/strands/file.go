@@ -1,0 +1,100 @@
+package strands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// The members of the file that describes a server, each read from its JSON.
+
+func (b *Body) read(raw json.RawMessage) error {
+	*b = Body(raw)
+	return b.check()
+}
+
+var errHeaders = errors.New(`want an object such as {"X-Session": "$session"}`)
+
+func (h *Headers) read(raw json.RawMessage) error {
+	object := gjson.ParseBytes(raw)
+	if !agui.ValidJSON(raw) || !object.IsObject() {
+		return errHeaders
+	}
+	*h = Headers{} // none is not the default
+	var err error
+	object.ForEach(func(name, value gjson.Result) bool {
+		if value.Type != gjson.String {
+			err = fmt.Errorf("%s: %w", name.Str, errHeaders)
+			return false
+		}
+		err = h.add(name.Str, strings.TrimSpace(value.Str))
+		return err == nil
+	})
+	return err
+}
+
+func (h *Headers) add(name, value string) error {
+	switch {
+	case !isToken(name):
+		return fmt.Errorf("%q is no name of a header", name)
+	case value == "":
+		return fmt.Errorf("%s is empty", name)
+	case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f }):
+		return fmt.Errorf("the value of %s has a character that cannot stand in a header", name)
+	case strings.Contains(strings.ReplaceAll(value, "$session", ""), "$"):
+		return fmt.Errorf("%q stands for nothing in a header, want $session", value)
+	case slices.Contains(ownHeaders, strings.ToLower(name)):
+		return fmt.Errorf("%s is not to be set here", name)
+	}
+	name = canonical(name)
+	if slices.ContainsFunc(*h, func(one header) bool { return one.name == name }) {
+		return fmt.Errorf("%s stands there twice", name)
+	}
+	*h = append(*h, header{name, value})
+	return nil
+}
+
+// ownHeaders are those that say how the message itself is sent.
+var ownHeaders = []string{
+	"host", "content-length", "transfer-encoding", "connection", "content-encoding",
+	"te", "trailer", "upgrade", "keep-alive",
+}
+
+// Paths are globs of path.Match.
+type Paths []string
+
+func (p *Paths) read(raw json.RawMessage) error {
+	var list []string
+	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+		return errors.New(`want a list of paths, such as ["/invocations", "/agents/*"]`)
+	}
+	var paths Paths
+	for _, one := range list {
+		// A request's path is compared in its shortest form: a glob in another would match none,
+		// and all of them would pass.
+		short := path.Clean(one)
+		_, err := path.Match(one, "")
+		if err != nil || !strings.HasPrefix(one, "/") || short != one && short+"/" != one {
+			return fmt.Errorf("%q is no path in its shortest form, want for example /agents/*", one)
+		}
+		paths = append(paths, strings.ToLower(short))
+	}
+	*p = paths
+	return nil
+}
+
+func readSwitch(on *bool) func(json.RawMessage) error {
+	return func(raw json.RawMessage) error {
+		if *on = string(raw) == "true"; !*on && string(raw) != "false" {
+			return errors.New("want true or false")
+		}
+		return nil
+	}
+}
