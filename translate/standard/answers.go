@@ -7,8 +7,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume; and command.resume of clients that
-// know the CUSTOM form only and were shown the event that Holdpoint makes.
+// Answers implements translate.Dialect. It reads the entries of resume. It also reads
+// command.resume, because some clients know the CUSTOM form only, and were shown the event that
+// Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	answers, err := given(in, p)
 	for n, a := range answers {
@@ -19,7 +20,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return answers, err
 }
 
-// given are the answers in the client's words.
+// given returns the answers in the client's words.
 func given(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if kit.EchoOf(in) == kit.Mastra {
 		if i := mastraInterrupt(in, p); i != nil {
@@ -32,7 +33,7 @@ func given(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.Answers(in, p)
 }
 
-// answersOfMastra reads an answer beside Mastra's echo: false is Mastra's own way to decline.
+// answersOfMastra reads an answer beside Mastra's echo. false is Mastra's own way to decline.
 func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error) {
 	sent, ok := in.CommandResume()
 	if !ok {
@@ -46,8 +47,9 @@ func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error)
 	return kit.OneSet(kit.Entries(in), []agui.Answer{a})
 }
 
-// mastraInterrupt is the interrupt that an echoed announcement of Mastra's belongs to: the outcome
-// beside it has the id <runId>::<toolCallId> (integrations/mastra).
+// mastraInterrupt is the interrupt that an echo of Mastra's announcement belongs to, nil if there
+// is none. The outcome beside that announcement has the id <runId>::<toolCallId>
+// (integrations/mastra).
 func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 	if kit.EchoOf(in) != kit.Mastra {
 		return nil

@@ -26,7 +26,8 @@ import (
 // Name of the dialect.
 const Name = kit.MastraSpeaks
 
-// reasonDefault is the reason of an interrupt that came without one: a client fails without.
+// reasonDefault is the reason of an interrupt that came without one. Clients fail at an interrupt
+// without a reason.
 const reasonDefault = "agui:interrupt"
 
 var (
@@ -37,14 +38,14 @@ var (
 // A Dialect implements translate.Dialect.
 type Dialect struct{}
 
-// New makes the dialect. It has no options, and nothing to warn of.
+// New makes the dialect. It has no options, and it warns of nothing.
 func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Replies implements translate.HistoryReader: none of them answers here, but another backend could
-// take it for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
+// another backend could take one for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return kit.Strays(in, spoken == Name)
 }
@@ -54,9 +55,9 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer: an interrupt outcome that is an object; and an on_interrupt
-// that is not LangGraph's (which is asked before), for the outcome may stand beside it. Without one
-// the stream passes untouched here too.
+// Sign implements translate.Signer. It signs an interrupt outcome that is an object. It also signs
+// an on_interrupt that is not LangGraph's, because the outcome may stand beside it. (LangGraph's
+// dialect is asked before this one.) If no outcome follows, the stream passes untouched here too.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.RunFinished:
@@ -100,8 +101,8 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	return out, &run{resumes: true, left: r.With(r.Input, later)}, nil
 }
 
-// afterwards is the run that brings the messages which did not go with the answers. The state is
-// what has become of it: the request's own would undo what the resumed run has changed.
+// afterwards is the exchange for the messages that did not go with the answers. It has the state as
+// the resumed run left it, because the state of the request would undo what that run changed.
 func afterwards(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	body = agui.SetKey(body, "messages", agui.MessageList(kit.WithNewMessages(r)))
@@ -111,10 +112,10 @@ func afterwards(r *translate.Request) *translate.Exchange {
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: &run{}}
 }
 
-// forges says whether an answer names another tool call than the one that its question is about:
-// AGUI.Server takes an answer for the approval of whatever it names (RunAgentInputExtensions), and
-// its free questions look like anybody's. A schema that asks for the key where no call is asked
-// about is the backend's own word for it.
+// forges says whether an answer names another tool call than its question. AGUI.Server approves
+// whatever call an answer names (RunAgentInputExtensions), and its free questions look like any
+// backend's. If the question is about no call and its schema has the key toolCall, the key is the
+// backend's own.
 func forges(i agui.Interrupt, payload json.RawMessage) bool {
 	object := gjson.ParseBytes(payload)
 	if i.ToolCallID() == "" && gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
@@ -131,8 +132,8 @@ func forges(i agui.Interrupt, payload json.RawMessage) bool {
 	return false
 }
 
-// names says whether a call of the host's is the one that was asked about, however its keys are
-// read.
+// names says whether a call in an answer is the call that was asked about, whichever of its keys a
+// reader takes.
 func names(call gjson.Result, asked agui.AskedCall) bool {
 	args := "null"
 	if asked.Args != "" {

@@ -13,44 +13,43 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A profile is what is known of one backend's questions that they do not say themselves. All
-// backends of this dialect read the same resume array, but some take more for a yes than a yes, and
-// not all of them look at a message beside the answers.
+// A profile is what is known of one backend's questions, beyond what they say themselves. All
+// backends of this dialect read the same resume array. But some take other values for a yes too,
+// and some do not look at a message beside the answers.
 type profile struct {
-	// An interrupt of the kind has this reason; this key in its metadata, where the reason could be
-	// anybody's; and as its id the id of its call behind this prefix. An empty string asks for
-	// nothing.
+	// A profile is for interrupts with this reason. If the reason is a common one, metadata is a
+	// key that the interrupt's metadata must have. prefix is what its id must have before the id of
+	// its call. An empty string demands nothing.
 	reason, metadata, prefix string
 
 	schema   string    // the responseSchema that is published where the backend gives none; "" is none
 	decision *decision // the only form in which a resolved answer goes out; nil: as it came
 	given    bool      // a payload that is absent, null or blank is refused
-	// falseIs is what a payload of false says, "" where it is a payload like others.
+	// falseIs is what a payload of false means. "" says that it is a payload like others.
 	falseIs agui.Status
-	// unsaid: the backend has no word for cancelled that it does not take for a yes. Nothing is
-	// sent then.
+	// unsaid says that the backend takes every word for cancelled for a yes. So nothing is sent.
 	unsaid bool
-	// ownID is where in the metadata its id stands too, for a backend whose ids are what a client
-	// chose.
+	// ownID is where in the metadata the interrupt's id stands too. It is set for a backend whose
+	// ids a client chose.
 	ownID  string
 	beside travel
 }
 
-// A decision is an object with a yes or a no under key. Clients may use the other words for it, or
-// a bare boolean.
+// A decision is an object with true or false under key. Clients may use the other keys for it, or a
+// bare boolean.
 type decision struct {
 	key     string
 	also    []string
 	payload bool // a member "payload" of any form may stand beside it
 }
 
-// A travel says which of the messages that came beside the answers go with them. The others go in
-// an exchange of their own.
+// A travel says which messages beside the answers go with them. The others go in an exchange of
+// their own.
 type travel int
 
-// withResults: the results of the client's own tools, for which the backend may wait as well.
-// onlyResults: these, and of all that the paused run did not know nothing else, be it a person's
-// word or not. withNone: none. withAll: all.
+// withResults lets the results of the client's own tools go, because the backend may wait for them
+// as well. onlyResults lets them go too, and takes out every other message that the paused run did
+// not know. withNone lets nothing go, and withAll everything.
 const (
 	withResults travel = iota
 	onlyResults
@@ -58,15 +57,15 @@ const (
 	withAll
 )
 
-// profiles are in the order in which an interrupt is held against them. All that is said here was
-// seen on running backends, but for what READ is said of.
+// profiles are compared with an interrupt in this order. Each fact was seen on a running backend,
+// unless it is marked READ.
 var profiles = []profile{
-	// Google ADK, ag-ui-adk 0.11.0 with emit_interrupt_outcome, a tool that wants a confirmation.
-	// It publishes no schema, reads {"confirmed":b[,"payload":..]}, b and {"approved":b}, and takes
-	// everything else for a yes: "no", {"accepted":false}, nothing at all. Another key beside
-	// confirmed fails, and the question is gone (adk_agent.py _resume_entry_content). cancelled is
-	// {"confirmed":false}. It looks at the last new message only: one that stands behind the answer
-	// loses it.
+	// Google ADK, ag-ui-adk 0.11.0 with emit_interrupt_outcome: a tool that wants a confirmation.
+	// It publishes no schema. It reads {"confirmed":b[,"payload":..]}, b and {"approved":b}, and
+	// takes everything else for a yes: "no", {"accepted":false}, a missing payload. Another key
+	// beside confirmed fails, and the question is lost (adk_agent.py _resume_entry_content). A
+	// cancelled entry goes as {"confirmed":false}. The package looks at the last new message only,
+	// so a message behind the answer would hide it.
 	{
 		reason: "confirmation", metadata: "adk",
 		schema:   `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
@@ -74,31 +73,31 @@ var profiles = []profile{
 		beside:   onlyResults,
 	},
 	// The same package, a predicted state (PredictStateMapping). It reads a boolean under accepted,
-	// approved or confirmed, in this order, and some words; nothing at all, a number and a list are
-	// a yes. cancelled is {"accepted":false}. Any other text it hands to the model as what the
-	// person said, which is neither.
+	// approved or confirmed, in this order, and some words. A missing payload, a number and a list
+	// are a yes. A cancelled entry goes as {"accepted":false}. The package hands any other text to
+	// the model as the person's words, and those are neither yes nor no.
 	{
 		reason: "confirm_changes", metadata: "predict_state",
 		schema:   `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`,
 		decision: &decision{key: "accepted", also: []string{"approved", "confirmed"}},
 		beside:   onlyResults,
 	},
-	// CrewAI, ag-ui-crewai 1.0.0. It takes cancelled, and a payload that is null or blank, for the
-	// default of the question, and if that has none for its first option (_hitl.py
-	// feedback_from_resume), which the stream does not tell. The flow begins anew with the next
-	// run, and asks again.
+	// CrewAI, ag-ui-crewai 1.0.0. A cancelled entry, and a payload that is null or blank, stand for
+	// the question's default, or for its first option if it has no default (_hitl.py
+	// feedback_from_resume). The stream does not tell either of them. The flow begins anew with the
+	// next run, and asks again.
 	{reason: "crewai:human_feedback", given: true, unsaid: true, ownID: "crewai.flowId", beside: withNone},
-	// Mastra, @ag-ui/mastra 1.1.2. resolved without a payload is an ordinary run beside the
-	// suspended one, which asks once more. false is Mastra's own word for cancelled, and the tool
-	// never hears it (mastra.ts run).
+	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run beside
+	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled, and
+	// the tool never hears it (mastra.ts run).
 	{reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, beside: withNone},
-	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps: the
-	// message is in the turn that the answer goes on with, and a second turn would only cost a
-	// second call of the model.
+	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps. The
+	// message is in the turn that goes on with the answer. A second turn would only cost a second
+	// call of the model.
 	{reason: "tool_call", prefix: "int-", beside: withAll},
 }
 
-// profileOf is the profile of an interrupt; one that asks for nothing where none is known.
+// profileOf is the profile of an interrupt. If none is known, it is one that demands nothing.
 func profileOf(native string, object gjson.Result) profile {
 	reason := object.Get("reason").Str
 	for _, p := range profiles {
@@ -120,8 +119,8 @@ func profileOf(native string, object gjson.Result) profile {
 	return unknown
 }
 
-// isMinted says whether another Holdpoint stands behind this one, which knows what its backend can
-// be told. Its ids are the backend's and a random part behind a tilde.
+// isMinted says whether another Holdpoint stands behind this one. That one knows what its backend
+// can be told. Its ids are those of the backend with a tilde and a random part behind them.
 func (p profile) isMinted(native string, object gjson.Result) bool {
 	at := strings.LastIndexByte(native, '~')
 	if at < 0 || at == len(native)-1 {
@@ -170,7 +169,8 @@ func (p profile) said(a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// read is the decision in the backend's form; false if the payload is none, or says more.
+// read returns the decision in the backend's form. It returns false if the payload is no decision,
+// or says more than one.
 func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 	value := gjson.ParseBytes(payload)
 	var yes, beside gjson.Result
@@ -201,7 +201,8 @@ func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 	return append(out, '}'), true
 }
 
-// blank says whether a payload says nothing, or is a text of which Python's strip leaves nothing.
+// blank says whether a payload says nothing. A text that Python's strip leaves empty says nothing
+// too.
 func blank(payload json.RawMessage) bool {
 	value := gjson.ParseBytes(payload)
 	return !value.Exists() || value.Type == gjson.Null || value.Type == gjson.String && strings.TrimFunc(value.Str, func(c rune) bool {
@@ -209,13 +210,12 @@ func blank(payload json.RawMessage) bool {
 	}) == ""
 }
 
-// behind are the messages of a resume that do not go with the answers, and those of the new ones
-// that go in an exchange of their own.
+// behind returns the messages of a resume that do not go with the answers, and which of the new
+// ones go in an exchange of their own.
 func behind(r *translate.Request) (cut, later []agui.Message) {
 	how := withAll
 	for n := range r.Pause.Interrupts {
-		// Where several are asked, the narrowest decides; as far as is known they are all of one
-		// backend.
+		// The narrowest decides. As far as is known, all questions of a pause are one backend's.
 		if beside := profileOfInterrupt(&r.Pause.Interrupts[n]).beside; how == withAll || beside == onlyResults {
 			how = beside
 		}

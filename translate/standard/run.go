@@ -10,16 +10,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run; one
-// that goes on for longer meant something else by it.
+// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run. If
+// the run goes on for longer, the event meant something else.
 const maxHeld = 1 << 20
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. The outcome is in the terminal event, but some backends (Mastra,
-// CrewAI) announce the pause by a CUSTOM on_interrupt before it: no client may learn of a question
-// before it is saved, so that event is held, and what follows it too, for the order is the
-// backend's.
+// A run translates one exchange. The outcome is in the terminal event. But some backends (Mastra,
+// CrewAI) announce the pause by a CUSTOM on_interrupt before it, and no client may learn of a
+// question before it is saved. So the run holds that event. It holds what follows too, to keep the
+// order.
 type run struct {
 	resumes  bool
 	left     *translate.Request // of a resume: New are the messages that did not go with the answers
@@ -83,10 +83,10 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// failed is the result of a run that ended in RUN_ERROR. On a resume, and only if it was all that
-// came, some codes say that nothing was done: the integrations for Strands
-// (integrations/aws-strands) and Microsoft Agent Framework (issue 7570) check the answers first. A
-// Holdpoint behind this one says of its own backend that the question is lost.
+// failed is the result of a run that ended in RUN_ERROR. Some codes say that a resume did nothing,
+// if they are all that came. The integrations for Strands (integrations/aws-strands) and for
+// Microsoft Agent Framework (issue 7570) check the answers first. A Holdpoint behind this one says
+// that its own backend lost the question.
 func (run *run) failed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
@@ -119,7 +119,7 @@ func paused(finish agui.Event) translate.Result {
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked}
 }
 
-// object is the interrupt as the client gets it, but for the id: every value keeps its bytes.
+// object is the interrupt as the client gets it, without its id. Every value keeps its bytes.
 func object(i gjson.Result) []byte {
 	o := kit.Pruned(i, "id")
 	if !agui.View(o).Get("reason").Exists() {
