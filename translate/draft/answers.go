@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume and command.resume, as from any
-// client; a resume object, as from a client of the first draft. Where a pause was asked by tool
-// calls, tool messages answer it too, see Replies.
+// Answers implements translate.Dialect. It reads the entries of resume and command.resume, as from
+// any client, and a resume object, as from a client of the first draft. Tool messages also answer a
+// pause that was asked by tool calls; see Replies.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
@@ -38,9 +38,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// fromObject reads {interruptId?, payload?}. Without an id it is for what is open; of several it
-// can answer one only, and admit finds the others. A status is younger than the object, but who
-// sends one means it.
+// fromObject reads {interruptId?, payload?}. Without an id it answers the first open question. The
+// contract then sees whether others stay open. A status is younger than the object, but it counts,
+// because whoever sends one means it.
 func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	a := agui.Answer{Status: agui.Resolved, Native: true}
 	ok := true
@@ -72,13 +72,14 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	return a, nil
 }
 
-// Replies implements translate.HistoryReader: the tool messages that decide a call that asks. They
-// answer at the end of the messages only, where the backend looks for them: a history keeps the
-// answers to older questions, and the results of calls that were approved. Before that a yes
-// counts, on a call of a configured tool: nobody but the record may have said it.
+// Replies implements translate.HistoryReader. It names the tool messages that decide a call that
+// asks. They answer only at the end of the messages, where the backend looks for them, because a
+// history also keeps the answers to older questions and the results of approved calls. Further up,
+// a yes on a call of a configured tool is named too, because it may stand there only if the record
+// knows that it was given.
 //
-// The backend reads keys in any case, and of two the last one. What only it would take for a
-// decision answers nothing here.
+// The backend reads keys in any case, and takes the last of two. A message that only the backend
+// would take for a decision answers nothing here.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range kit.Strays(in, spoken == Name) {
@@ -128,7 +129,8 @@ func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, _ agui.Interru
 	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok && plain && !reply.Past
 }
 
-// asked are the ids of the history's calls of configured tools that are not the client's own.
+// asked returns the ids of the history's calls of configured tools, without those of the client's
+// own tools.
 func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range in.Messages {
@@ -145,8 +147,8 @@ func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 	return ids
 }
 
-// decision is the content of a tool message that approves or denies, in whatever spelling; a result
-// is none. plain says that nobody can read the message in another way.
+// decision returns the content of a tool message that approves or denies, in whatever spelling. ok
+// is false for a mere result. plain says that nobody can read the message in another way.
 func decision(m gjson.Result) (payload json.RawMessage, plain, ok bool) {
 	contents := kit.Members(m, "content")
 	for _, v := range contents {

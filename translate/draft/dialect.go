@@ -56,8 +56,7 @@ type Dialect struct {
 	once   sync.Once // of warn
 }
 
-// New makes the dialect. warn, which may be nil, is told of a pause that passes as a plain end,
-// once.
+// New makes the dialect. warn may be nil. It is told once if a pause passes as a plain end.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("draft: %w", err)
@@ -72,9 +71,9 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer: an end with a string outcome, with an interrupt object or with
-// interrupts at the root. Beside an outcome object these are only to be taken out, as is a null
-// outcome, at which the schema of 1.0.0 fails.
+// Sign implements translate.Signer. It signs an end with a string outcome, with an interrupt
+// object, or with interrupts at the root. Beside an outcome object the dialect only takes these
+// out. It also signs a null outcome, because the schema of 1.0.0 fails at it.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if ev.Type != agui.RunFinished || !ev.Valid() {
 		return false
@@ -83,8 +82,9 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return e.outcome.Type == gjson.String || isNull(e.outcome) || e.interrupt.IsObject() || e.interrupts.IsArray()
 }
 
-// Begin implements translate.Dialect. A draft backend never gets protocolVersion, which is younger,
-// nor an array without an answer, which a typed v1 server cannot read.
+// Begin implements translate.Dialect. A draft backend never gets protocolVersion, which is younger
+// than the draft. It never gets an array without an answer either, because a typed v1 server cannot
+// read one.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		return plainOut(r), d.plainRun(r), nil

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An end is what a RUN_FINISHED says in the places that the drafts have given a meaning.
+// An end is what a RUN_FINISHED says in the places that the drafts give a meaning to.
 type end struct {
 	ev                             agui.Event
 	outcome, interrupt, interrupts gjson.Result // of two equal keys the last one, as JSON.parse takes it
@@ -42,7 +42,8 @@ func readEnd(ev agui.Event, object gjson.Result) end {
 // A word is a string outcome. Enumerations are written in either case (System.Text.Json, serde).
 type word int
 
-// other: any other string, or none. The drafts know success and interrupt; error is one product's.
+// other is any other string, or no string. The drafts know success and interrupt. error is one
+// product's.
 const (
 	other word = iota
 	success
@@ -65,7 +66,7 @@ func (e end) word() word {
 // A form is how a pause wants its answers.
 type form string
 
-// byArray is v1.5's, and what is taken for a pause that another dialect made.
+// byArray is v1.5's form. It is also the form for a pause that another dialect made.
 const (
 	byObject  form = "object"
 	byArray   form = "array"
@@ -73,9 +74,9 @@ const (
 	byMessage form = "message"
 )
 
-// asked are the interrupts that the end has, and how they are answered; nil if it has none. An
-// outcome object wins over what is beside it, a list over the single one. An interrupt beside an
-// outcome that nobody knows is one, as it is where the outcome was left out.
+// asked returns the interrupts of the end, and how they are answered. It returns nil if there are
+// none. An outcome object counts before anything beside it, and a list before the single interrupt.
+// An interrupt beside an unknown outcome counts, as it does without an outcome.
 func (e end) asked() ([]gjson.Result, form) {
 	if e.outcome.IsObject() {
 		if e.outcome.Get("type").Str != "interrupt" {
@@ -95,8 +96,8 @@ func (e end) asked() ([]gjson.Result, form) {
 	return nil, ""
 }
 
-// asksElsewhere says whether the question may stand elsewhere: outcome:"interrupt", or an empty
-// list of interrupts, and nothing in it.
+// asksElsewhere says whether the question may stand elsewhere. So it may if the end says
+// outcome:"interrupt", or has an empty list of interrupts, and names no question.
 func (e end) asksElsewhere() bool {
 	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()
 }
@@ -113,8 +114,9 @@ func objects(list gjson.Result) []gjson.Result {
 	return found
 }
 
-// ended is the end of a run that asks nothing, as every client takes it: a success as an outcome
-// object, no string, no null, none of the drafts' keys. What is in order already passes as it came.
+// ended returns the end of a run that asks nothing in a form that every client takes. A success
+// becomes an outcome object. A string, a null and the drafts' keys go. An end that is in order
+// passes as it came.
 func (e end) ended() agui.Event {
 	outcome := ""
 	switch w := e.word(); {
@@ -131,8 +133,8 @@ func (e end) ended() agui.Event {
 	return e.rewritten(outcome)
 }
 
-// rewritten is the event with another outcome, "" for none, and without the drafts' keys and the
-// named ones. A list in interrupt is agent-framework's and stays.
+// rewritten returns the event with another outcome, or without one if outcome is "". It drops the
+// drafts' keys and the keys in gone. A list in interrupt is agent-framework's and stays.
 func (e end) rewritten(outcome string, gone ...string) agui.Event {
 	drop := map[string]bool{"interrupt": !e.interrupt.IsArray(), "interrupts": true}
 	for _, k := range gone {
@@ -153,7 +155,7 @@ func (e end) rewritten(outcome string, gone ...string) agui.Event {
 	return e.ev.With(append(out, '}'))
 }
 
-// error is outcome:"error" as the event that it stands for, with the backend's own message and
+// error returns outcome:"error" as the event that it stands for, with the backend's own message and
 // code.
 func (e end) error() agui.Event {
 	message := `the run ended with outcome "error"`

@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Reasons of interrupts that came without one.
+// These are the reasons of interrupts that came without one.
 const (
 	reasonInput    = "input_required"
 	reasonToolCall = "tool_call"
 	reasonConfirm  = "confirmation"
 )
 
-// approvalPrefix is what Microsoft.Extensions.AI puts before a call's id to name the approval of it
-// (from 10.4 on).
+// approvalPrefix stands before a call's id in the id of its approval. Microsoft.Extensions.AI puts
+// it there from 10.4 on.
 const approvalPrefix = "ficc_"
 
 // private is what an interrupt keeps for its resume.
@@ -28,9 +28,9 @@ type private struct {
 	Approval bool            `json:"approval,omitempty"` // {"approved":false} is its no
 }
 
-// fields are the members of a native interrupt: v1's id, reason and payload, and those that AG-UI's
-// Interrupt has taken over since. What is none of them, or of another kind than it has to be, is
-// kept in rest.
+// fields are the members of a native interrupt. They are v1's id, reason and payload, and those
+// that AG-UI's Interrupt has taken over since. rest keeps every other member, and those of an
+// unexpected type.
 type fields struct {
 	id, reason, message, toolCallID, schema, expires, subagent, metadata gjson.Result
 	content                                                              gjson.Result // the payload, else the value
@@ -76,8 +76,8 @@ func readFields(native gjson.Result, how form) fields {
 	return f
 }
 
-// interrupt is a native one as the client gets it. calls are those that it has seen. result is what
-// stood beside a v1 interrupt, if anything did.
+// interrupt returns a native interrupt as the client gets it. calls are the calls that the client
+// has seen. result is what stood beside a v1 interrupt, if anything did.
 func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.Call) agui.Interrupt {
 	f := readFields(native, how)
 	approval := f.content.Get("functionName").Type == gjson.String
@@ -126,8 +126,8 @@ func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	return i
 }
 
-// reasonFor is the backend's reason, but for tool_call, which needs a call that the client has
-// seen.
+// reasonFor returns the backend's reason. The reason tool_call needs a call that the client has
+// seen; without one it is replaced.
 func (f fields) reasonFor(approval bool, call string) string {
 	switch {
 	case f.reason.Exists() && (f.reason.Str != reasonToolCall || call != ""):
@@ -142,7 +142,7 @@ func (f fields) reasonFor(approval bool, call string) string {
 	return reasonInput
 }
 
-// text is what is asked, where that can be told.
+// text returns what is asked, if that can be told.
 func (f fields) text() string {
 	if f.message.Exists() {
 		return f.message.Str
@@ -150,8 +150,8 @@ func (f fields) text() string {
 	return question(f.content)
 }
 
-// question is the text of a payload: it is one, or has it under one of the names that producers
-// use.
+// question returns the text of a payload. The payload is a text itself, or has one under a name
+// that producers use.
 func question(payload gjson.Result) string {
 	if payload.Type == gjson.String {
 		return payload.Str
@@ -166,8 +166,9 @@ func question(payload gjson.Result) string {
 	return ""
 }
 
-// responseSchema is a schema that came along, or that of an approval, "" if there is none: a
-// default would refuse the answers to forms and free questions.
+// responseSchema returns the schema that came with the interrupt, or the schema of an approval. It
+// returns "" if there is neither, because a default would refuse the answers to forms and free
+// questions.
 func (f fields) responseSchema(approval bool) string {
 	for _, s := range []gjson.Result{f.schema, f.content.Get("responseSchema"), f.content.Get("schema")} {
 		if s.IsObject() {
@@ -180,9 +181,9 @@ func (f fields) responseSchema(approval bool) string {
 	return ""
 }
 
-// call is the id of the call that is asked about, "" if that is not sure: one that the interrupt
-// names and the client has seen; or one that its payload or its own id names, as long as it has no
-// result.
+// call returns the id of the call that is asked about, or "" if that is not sure. It is sure in two
+// cases. The interrupt names a call that the client has seen. Or its payload or its own id names a
+// call that has no result yet.
 func (f fields) call(approval bool, calls []agui.Call) string {
 	seen := func(id string, answered bool) bool {
 		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id && (answered || !c.Answered) })
@@ -209,7 +210,8 @@ func text(v gjson.Result) string {
 	return v.Str
 }
 
-// allMetadata is the interrupt's own metadata with what else it said under the dialect's name.
+// allMetadata returns the interrupt's own metadata. What else the interrupt said stands there under
+// the dialect's name.
 func (f fields) allMetadata(call string, result gjson.Result) []byte {
 	own := append(f.rest, '}')
 	if f.toolCallID.Exists() && f.toolCallID.Str == call {

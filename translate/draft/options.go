@@ -11,10 +11,11 @@ import (
 
 // Options of the dialect, HOLDPOINT_DRAFT_*.
 type Options struct {
-	// Cancel is the payload that a v1 backend gets for a cancelled answer: v1 has no status. The
-	// approval of a function has a no of its own.
+	// Cancel is the payload that a v1 backend gets for a cancelled answer, because v1 has no
+	// status. The approval of a function has its own word for no.
 	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function. It must be nothing that could be taken for a yes"`
-	// ApprovalTools are the calls by which backends ask that say no more than outcome:"interrupt".
+	// ApprovalTools are the tools whose calls ask, for backends that otherwise say
+	// outcome:"interrupt" only.
 	ApprovalTools Names `env:"APPROVAL_TOOLS" means:"nothing" envDefault:"pando_permission_request" doc:"tools that ask: their unanswered call is the question of a backend that ends its run in outcome \"interrupt\" and says no more. Globs, name;name"`
 }
 
@@ -43,7 +44,7 @@ func (o Options) Check() []error {
 	return errs
 }
 
-// Names are patterns of path.Match, in a variable separated by semicolons.
+// Names are patterns of path.Match. A variable separates them by semicolons.
 type Names []string
 
 // UnmarshalText reads the value of a variable.
@@ -57,7 +58,7 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return n.check()
 }
 
-// String is the list as it is written.
+// String returns the list as a variable has it.
 func (n Names) String() string { return strings.Join(n, ";") }
 
 func (n Names) check() error {
@@ -76,5 +77,5 @@ func (n Names) match(name string) bool {
 	})
 }
 
-// denied is what the approval of a function gets for a no.
+// denied is what a denied approval of a function becomes.
 const denied = `{"approved":false}`

@@ -10,12 +10,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume is the request that carries the answers, and the tool messages that do where it is they.
+// resume returns the request that carries the answers. If the answers are tool messages, it returns
+// those too.
 //
-// TakesNew: a resume of the drafts is a key of an ordinary RunAgentInput, which has the whole
-// history in its messages as in every run, and no other place for new ones. A typed server reads
-// both; one that looks at resume alone finds them in the history of the next run. The call that a
-// tool message answers, though, has to be the last but for that.
+// It takes new messages (TakesNew), because a resume of the drafts is a key of an ordinary
+// RunAgentInput. Its messages are the whole history, as in every run, and new ones have no other
+// place. A typed server reads both. A server that looks at resume alone finds the messages in the
+// history of the next run. If a tool message is the answer, though, its call and the answer have to
+// be the last messages.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, []agui.Message, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, kit.Unreadable()
@@ -48,7 +50,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []agui.Message, e
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, nil, nil
 }
 
-// nativeID is an interrupt's id as the backend gave it, nil where it gave none.
+// nativeID returns an interrupt's id as the backend gave it, nil if it gave none.
 func nativeID(i agui.Interrupt) json.RawMessage {
 	if kept := privateOf(i); kept.ID != nil {
 		return kept.ID
@@ -67,7 +69,7 @@ func privateOf(i agui.Interrupt) private {
 	return kept
 }
 
-// object is v1's resume. There is no status in it: a denial is in the payload, and so is a cancel.
+// object returns v1's resume. It has no status, so a denial and a cancel are in the payload.
 func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	i, a := r.Pause.Interrupts[0], r.Answers[0]
 	payload := a.Payload
@@ -79,9 +81,10 @@ func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	return entry(i, "", payload), nil
 }
 
-// cancelFor is what a cancelled answer becomes: the no to the approval of a function, else the
-// configured value; under a schema, the first that it allows. nil if there is none; nothing is
-// never sent, which could be taken for go on.
+// cancelFor returns what a cancelled answer becomes. It is the no to the approval of a function, or
+// else the configured value. Under a schema it is the first of these that the schema allows. If
+// there is none, it returns nil, and the answer is refused: a backend could take a missing payload
+// for go on.
 func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	schema := i.Schema()
 	list := []json.RawMessage{d.cancel}
@@ -99,8 +102,8 @@ func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.Ra
 	return nil
 }
 
-// array is v1.5's resume. Metadata of an entry is younger. Answers to interrupts that the backend
-// cannot tell apart go only where they are equal.
+// array returns v1.5's resume. It has no metadata, which is younger. If the backend cannot tell two
+// interrupts apart, their answers must be equal.
 func array(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent := map[string]string{}

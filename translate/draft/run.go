@@ -15,8 +15,8 @@ type pausePrivate struct {
 	Form form `json:"form"`
 }
 
-// formOf is how the pause wants its answers. One that another dialect made (the operator named this
-// one meanwhile) says nothing of it.
+// formOf returns how the pause wants its answers. A pause of another dialect does not say so. There
+// is one if the operator has named this dialect since.
 func formOf(p agui.Pause) form {
 	var kept pausePrivate
 	if json.Unmarshal(p.Private, &kept) != nil || p.Dialect != Name || kept.Form == "" {
@@ -27,16 +27,16 @@ func formOf(p agui.Pause) form {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. All that is a draft's stands in the terminal event.
+// A run translates one exchange. Everything of a draft stands in the terminal event.
 type run struct {
 	d    *Dialect
 	r    *translate.Request
 	told []agui.Message // on a resume by tool messages: those
 }
 
-// Event implements translate.Run. The tool messages that answer are what the backend's own client
-// would have in its history: told as results, they are in this client's too, and no later run
-// brings a call without one.
+// Event implements translate.Run. The backend's own client would have the answering tool messages
+// in its history. Told as results, they are in this client's history too, so no later run brings a
+// call without its result.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	if ev.Type == agui.RunStarted && run.r.Show != translate.ShowNative {
@@ -80,7 +80,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// paused is the result of a run that asks in its terminal event.
+// paused returns the result of a run that asks in its terminal event.
 func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
 	asked := translate.Asked{Private: agui.MustMarshal(pausePrivate{how})}
 	calls := run.calls()

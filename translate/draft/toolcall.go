@@ -12,10 +12,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// askedBy are the calls that ask, for a backend that says outcome:"interrupt" and no more: those of
-// the configured tools that have no result, but for tools that the request declares, which are the
-// client's to answer. A call that was answered leaves no result in a client's history, so the calls
-// of this run come first; without one, the backend still waits for those that it made last.
+// askedBy returns the calls that ask, for a backend that says outcome:"interrupt" and no more. They
+// are calls of configured tools without a result. Tools that the request declares are not among
+// them, because the client itself answers those. A client's history has no result for a call that
+// was answered, so the calls of this run come first. If this run made none, the backend still waits
+// for those that it made last.
 func (run *run) askedBy() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {
@@ -34,7 +35,7 @@ func (run *run) askedBy() []agui.Call {
 	return slices.DeleteFunc(open, func(c agui.Call) bool { return c.Parent != last })
 }
 
-// callsBefore are the ids of the calls that were there before this run.
+// callsBefore returns the ids of the calls that were there before this run.
 func (run *run) callsBefore() map[string]bool {
 	ids := map[string]bool{}
 	note := func(message gjson.Result) {
@@ -54,8 +55,8 @@ func (run *run) callsBefore() map[string]bool {
 	return ids
 }
 
-// pausedBy is the result of a run that asks by tool calls. A client that is shown the backend's own
-// form has had them; it needs them again only where it asks again.
+// pausedBy returns the result of a run that asks by tool calls. A client that is shown the
+// backend's own form has had the calls. It needs them again only if Holdpoint asks again.
 func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 	native := run.r.Show == translate.ShowNative
 	p := translate.Asked{Private: agui.MustMarshal(pausePrivate{byMessage}), Shown: native}
@@ -75,7 +76,7 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 	return run.result(end, p)
 }
 
-// frames are the events of a call.
+// frames returns the events of a call.
 func frames(c agui.Call) []json.RawMessage {
 	type event struct {
 		Type   agui.Type `json:"type"`
@@ -91,9 +92,9 @@ func frames(c agui.Call) []json.RawMessage {
 	}
 }
 
-// withoutAbandoned is the input without the calls that asked in an earlier pause and have no
-// result: that pause ended in doubt or in an error, and a model refuses a history with such a call.
-// A client that is shown the backend's own form has one that is its own business.
+// withoutAbandoned returns the input without the calls that asked in an earlier pause and have no
+// result. Such a pause ended in doubt or in an error, and a model refuses a history with such a
+// call. A client that is shown the backend's own form sees to its history itself.
 func withoutAbandoned(r *translate.Request) agui.RunInput {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
@@ -110,7 +111,7 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 	return kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool { return asked[c.ID] })
 }
 
-// toolMessages are the answers to a pause that was asked by calls: a message for each, in the
+// toolMessages returns the answers to a pause that was asked by calls, a message for each in the
 // pause's order.
 func toolMessages(r *translate.Request) []agui.Message {
 	list := make([]agui.Message, len(r.Answers))
@@ -141,16 +142,16 @@ func resultEvent(m agui.Message) agui.Event {
 	}{agui.CallResult, m.ID, m.ToolCallID, gjson.GetBytes(m.JSON, "content").Str, m.Role}))
 }
 
-// approves says whether a payload is a yes to every reader: of two equal keys one takes the first
-// and one the last.
+// approves says whether a payload is a yes to every reader. Of two equal keys one reader takes the
+// first, another the last.
 func approves(payload json.RawMessage) bool {
 	said := kit.Members(gjson.ParseBytes(payload), "approved")
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
-// history is what the backend needs for its calls to be answered: the client's messages without new
-// ones and without tool messages for those calls, which may be CopilotKit's; the record's where the
-// client's do not have the calls.
+// history returns the messages that the backend needs before the answers to its calls. They are the
+// client's, without the new ones. Tool messages on those calls go too, because they may be
+// CopilotKit's. If the client's messages do not have the calls, the record's take their place.
 func history(r *translate.Request, told []agui.Message) []agui.Message {
 	list := kit.WithoutMessages(r.Input.Messages, r.New)
 	if !holdsCalls(list, told) {
@@ -161,8 +162,8 @@ func history(r *translate.Request, told []agui.Message) []agui.Message {
 	return notAbout(list, told)
 }
 
-// notAbout is list without the messages on the calls that told answers, in any spelling: Go reads
-// them all.
+// notAbout returns the list without the messages on the calls that told answers. It knows every
+// spelling of their keys, because Go reads them all.
 func notAbout(list, told []agui.Message) []agui.Message {
 	if len(told) == 0 {
 		return list
@@ -187,10 +188,10 @@ func holdsCalls(list, told []agui.Message) bool {
 	return !slices.ContainsFunc(told, func(m agui.Message) bool { return !held[m.ToolCallID] })
 }
 
-// next is a run that brings the messages beside the answers, which the first could not carry: the
-// answers have to be the last. They stand behind their calls now: a model refuses a call without
-// one. A client that is shown the backend's own form was not told of them, and its own were taken
-// out.
+// next returns the exchange for the messages beside the answers. The first exchange could not carry
+// them, because the answers have to be the last there. Here each answer stands behind its call,
+// because a model refuses a call without one. A client that is shown the backend's own form was not
+// told these answers, and its own were taken out.
 func (run *run) next() *translate.Exchange {
 	list := kit.WithNewMessages(run.r)
 	for _, t := range run.told {
