@@ -10,11 +10,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxMessage bounds the message of the interrupt: the text stands in the conversation too.
+// maxMessage bounds the message of the interrupt. The text stands in the conversation too.
 const maxMessage = 4 << 10
 
-// plainEnd says whether the event ends a run that has nothing left to do: no outcome, or success
-// without open calls.
+// plainEnd says whether the event ends a run with nothing left to do. It has no outcome, or a
+// success without open calls.
 func plainEnd(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
@@ -35,8 +35,8 @@ type asking struct {
 	at               int // of the phrase
 }
 
-// lastText is the last text of the assistant behind the last message of the user, if it asks; nil
-// if it does not, or if the messages are not all known.
+// lastText returns the assistant's last text behind the user's last message, if that text asks. It
+// returns nil if it does not, or if not all messages are known.
 func (d *Dialect) lastText(t agui.Transcript) *asking {
 	if t == nil {
 		return nil
@@ -64,7 +64,7 @@ func (d *Dialect) lastText(t agui.Transcript) *asking {
 	return nil
 }
 
-// interrupt is the question as the client gets it.
+// interrupt returns the question as the client gets it.
 func (a *asking) interrupt() agui.Interrupt {
 	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
 	o = kit.AppendMember(o, `"message"`, quoted(a.bounded()))
@@ -73,8 +73,8 @@ func (a *asking) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }
 
-// bounded is the text; of a long one its end, where the question stands, or what begins with the
-// phrase.
+// bounded returns the text. If it is long, bounded returns its end, where the question stands, or
+// the part that begins with the phrase.
 func (a *asking) bounded() string {
 	if len(a.text) <= maxMessage {
 		return a.text

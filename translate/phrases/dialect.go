@@ -72,14 +72,14 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer: a plain end behind a text that asks. Whether the text is of
-// this run is seen in End.
+// Sign implements translate.Signer. It signs a plain end behind a text that asks. End finds out
+// whether the text is this run's.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return ev.Type == agui.RunFinished && plainEnd(ev) && d.lastText(r.Transcript) != nil
 }
 
-// Replies implements translate.HistoryReader: none of them answers here, but another backend could
-// take it for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
+// another backend could take one for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return kit.Strays(in, spoken == Name)
 }

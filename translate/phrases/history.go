@@ -9,9 +9,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// history is the conversation as the backend gets it: each answer in its place, and no yes whose
-// run failed or is in doubt. To a backend that has no other memory than this, such a yes is one
-// that it has not followed yet.
+// history returns the conversation as the backend gets it. Each answer stands in its place. A yes
+// whose run failed or is in doubt is left out, because a backend without another memory would take
+// it for one that it has not followed yet.
 func (d *Dialect) history(list []agui.Message, ended []agui.Pause) (_ []agui.Message, changed bool) {
 	failed := map[string]bool{}
 	for _, p := range ended {
@@ -32,23 +32,23 @@ func (d *Dialect) approves(m agui.Message) bool {
 	return isAnswer(m) && gjson.GetBytes(m.JSON, "content").Str != d.no
 }
 
-// endsInYes says whether nothing was said behind a yes. A run of that history (the reply made anew,
-// a client that tries again) would have the backend follow it once more.
+// endsInYes says whether nothing was said behind a yes. If such a history runs (a reply made anew,
+// a client that tries again), the backend would follow the yes once more.
 func (d *Dialect) endsInYes(list []agui.Message) bool {
 	for _, m := range slices.Backward(list) {
 		switch m.Role {
 		case "user", "assistant", "tool":
-			// Clients have ids that begin so of their own; ours have what was minted behind them,
-			// or hold the words.
+			// Clients also have ids that begin so. Ours have a tilde and what was minted behind it,
+			// or the message has our words.
 			return d.approves(m) && (strings.Contains(m.ID, "~") || gjson.GetBytes(m.JSON, "content").Str == d.yes)
 		}
 	}
 	return false
 }
 
-// order is the messages with each answer right behind its question. Clients add what a snapshot
-// brings at the end of what they have, so behind messages that were sent beside the answer: a model
-// would take a yes for theirs.
+// order returns the messages with each answer right behind its question. A client adds what a
+// snapshot brings at the end of what it has. So an answer may stand behind messages that were sent
+// beside it, and a model would take a yes for an answer to those.
 func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 	if !slices.ContainsFunc(list, isAnswer) {
 		return list, false // nearly always
@@ -95,7 +95,7 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 
 func isAnswer(m agui.Message) bool { return m.Role == "user" && strings.HasPrefix(m.ID, answerPrefix) }
 
-// question is the place of the message that an answer is for.
+// question returns the place of the message that an answer is for.
 func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	if !isAnswer(m) {
 		return 0, false
@@ -110,8 +110,8 @@ func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	return at, ok
 }
 
-// belongs says whether a message behind a question is of the same run: a result of a call that the
-// question's message has.
+// belongs says whether a message behind a question is of the same run, such as the result of a call
+// in the question's message.
 func belongs(m agui.Message) bool {
 	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
 }

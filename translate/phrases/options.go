@@ -30,7 +30,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Needs is what must be set: no text asks by itself.
+// Needs returns what must be set. Without phrases no text asks.
 func (o Options) Needs() string {
 	if len(o.Ask) == 0 {
 		return "ASK"
@@ -70,10 +70,11 @@ func (o Options) checkNo() error {
 	return nil
 }
 
-// A List is phrases, in lower case.
+// A List is a list of phrases in lower case.
 type List []string
 
-// leastPhrase is the shortest phrase in bytes: one letter would be in every text.
+// leastPhrase is the least length of a phrase in bytes. A single letter would be found in every
+// text.
 const leastPhrase = 3
 
 // english is superagent's list (superagent-base, pkg/agentdef/interrupt.go).
@@ -103,10 +104,11 @@ func (l *List) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the list as it is written.
+// String returns the list as a variable has it.
 func (l List) String() string { return strings.Join(l, ";") }
 
-// in is the first phrase that the text holds, and where; "" if it holds none.
+// in returns the first phrase that the text holds, and its place. It returns "" if the text holds
+// none.
 func (l List) in(text string) (phrase string, at int) {
 	text = strings.ToLower(text)
 	for _, p := range l {

@@ -21,11 +21,12 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, err
 }
 
-// answerPrefix begins the id of a message that answers; the interrupt's id follows, which begins
-// with the question's.
+// answerPrefix begins the id of a message that answers. The interrupt's id follows, and that begins
+// with the question's id.
 const answerPrefix = "confirm-"
 
-// message is what an answer becomes. A yes is one that nobody can read as anything else.
+// message returns what an answer becomes. Only a payload that every reader takes for a yes becomes
+// one.
 func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	content := d.no
 	if a.Status == agui.Resolved {
@@ -44,11 +45,11 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// said says whether a message is somebody's words or a tool's, and no instruction: those stand
-// wherever they stand.
+// said says whether a message is a person's, the agent's or a tool's. Instructions are not: they
+// stay where they stand.
 func said(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
 
-// behind is the conversation with the answer.
+// behind returns the conversation with the answer behind it.
 func behind(before []agui.Message, answer agui.Message) []agui.Message {
 	list, _ := order(before)
 	list = slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return m.ID == answer.ID })

@@ -13,7 +13,7 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. Nothing is looked at before its end.
+// A run translates one exchange. It looks at nothing before the end.
 type run struct {
 	d      *Dialect
 	r      *translate.Request
@@ -38,8 +38,8 @@ func (run *run) Passes(t agui.Type) bool {
 	return t != agui.RunStarted || run.answer == nil || run.told
 }
 
-// snapshot is the client's history with the answer in it, if all of it is known: what a snapshot
-// leaves out, a client forgets.
+// snapshot returns the client's history with the answer in it, if all of it is known. A client
+// forgets what a snapshot leaves out.
 func (run *run) snapshot() (agui.Event, bool) {
 	if run.r.Show == translate.ShowNative {
 		return agui.Event{}, false
@@ -84,8 +84,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// waits says whether a call of this run has no result: the client's to answer, or the run is not at
-// its end.
+// waits says whether a call of this run has no result. Then the client has to answer it, or the run
+// is not at its end.
 func (run *run) waits(before map[string]bool) bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return !c.Answered && !before[c.ID] })
 }
@@ -93,7 +93,8 @@ func (run *run) waits(before map[string]bool) bool {
 // saidBeside says whether words beside the answer wait for their turn.
 func (run *run) saidBeside() bool { return run.answer != nil && slices.ContainsFunc(run.r.New, said) }
 
-// ended is the result of a run that ended well, with one more for what was said beside the answer.
+// ended returns the result of a run that ended well. If something was said beside the answer, it
+// adds an exchange for that.
 func (run *run) ended(res translate.Result) translate.Result {
 	r := run.r
 	if !run.saidBeside() {
@@ -112,8 +113,8 @@ func (run *run) ended(res translate.Result) translate.Result {
 	return res
 }
 
-// left says of what was said beside the answer that it was not taken. It is in the history of the
-// next run.
+// left tells the client that what was said beside the answer was not taken. It is in the history of
+// the next run.
 func (run *run) left(res translate.Result) translate.Result {
 	if run.saidBeside() {
 		finish := res.Finish.Clone()
@@ -122,7 +123,7 @@ func (run *run) left(res translate.Result) translate.Result {
 	return res
 }
 
-// before are the ids of the messages and the calls that were there before this run.
+// before returns the ids of the messages and of the calls that were there before this run.
 func (run *run) before() (messages, calls map[string]bool) {
 	messages, calls = map[string]bool{}, map[string]bool{}
 	note := func(m gjson.Result) {
