@@ -11,9 +11,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. An answer in command.resume that belongs to no pause comes
-// back with an id that none has, for admit to refuse: sent on, it would be the answer to whatever
-// the thread waits for.
+// Answers implements translate.Dialect. An answer in command.resume may belong to no pause. It then
+// comes back with an id that no interrupt has, so that the contract refuses it. If it were sent, it
+// would answer whatever the thread waits for.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	sent, native := in.CommandResume()
 	if !native {
@@ -26,8 +26,8 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	if err != nil || len(in.Resume) == 0 {
 		return answers, err
 	}
-	// Both forms: resume is the answer, as in adapter 0.0.43, but only if the other says the same.
-	// Whichever of two contradicting answers went on, the other one may have been the no.
+	// If both forms are there, resume is the answer, as in adapter 0.0.43, but only if the other
+	// one says the same. If they contradict each other, either of them may be the no.
 	list := entries(in, p)
 	switch {
 	case p.ID == "":
@@ -38,7 +38,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// entries are the answers of the resume array.
+// entries returns the answers of the resume array.
 func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	if len(in.Resume) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return list
 }
 
-// byPublished are the groups by the ids of what was published for them.
+// byPublished returns the groups by the ids of the interrupts that were published for them.
 func byPublished(list []group, p agui.Pause) map[string]*group {
 	found := make(map[string]*group, len(p.Interrupts))
 	for i := range list {
@@ -68,7 +68,7 @@ func byPublished(list []group, p agui.Pause) map[string]*group {
 	return found
 }
 
-// placesOf are the places of the groups by their native ids.
+// placesOf returns the places of the groups by their native ids.
 func placesOf(list []group) map[string][]int {
 	places := make(map[string][]int, len(list))
 	for at, g := range list {
@@ -78,8 +78,8 @@ func placesOf(list []group) map[string][]int {
 }
 
 // alias reads the short forms of an answer to a review: true and false, and the backend's own form
-// for one action. None of them makes an approval of what is none; anything else is left for the
-// schema to refuse.
+// for one action. It never makes an approval of anything else. What it does not know it leaves for
+// the schema to refuse.
 func alias(a *agui.Answer, g group) {
 	if g.Shape != hitl && g.Shape != inbox {
 		return
@@ -127,15 +127,16 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	}
 	g := list[max(echoed, 0)]
 	if len(list) > 1 {
-		// A scalar while several are open. Nobody can tell what it is meant for, and LangGraph's
-		// JavaScript server would take it for all of them: it stands as the answer to one, and
-		// admit finds the others unanswered.
+		// This is a scalar while several questions are open. Nobody can tell which of them it
+		// answers, and LangGraph's JavaScript server would take it for all of them. It stands as
+		// the answer to one, so the contract finds the others unanswered.
 		return answerAll(p, g, value)[:1], nil
 	}
 	return answerAll(p, g, value), nil
 }
 
-// unknown are answers to no pause that is known: by the ids that an id map names, else with no id.
+// unknown returns answers to a pause that is not known. If the value is an id map, they have its
+// ids; else there is one answer without an id.
 func unknown(value json.RawMessage) []agui.Answer {
 	m, ok := members(value)
 	var list []agui.Answer
@@ -162,8 +163,8 @@ func nonNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// parsed is the value that the adapter makes of command.resume: a string is parsed as JSON, and
-// taken as it is where that fails.
+// parsed returns the value that the adapter makes of command.resume. The adapter parses a string as
+// JSON, and takes it as it is if that fails.
 func parsed(sent json.RawMessage) json.RawMessage {
 	if s, ok := text(sent); ok && json.Valid([]byte(s)) {
 		return json.RawMessage(strings.TrimSpace(s))
@@ -171,9 +172,9 @@ func parsed(sent json.RawMessage) json.RawMessage {
 	return sent
 }
 
-// echo is the group that an echoed interruptEvent belongs to, -1 if there is no echo or it belongs
-// to none. The event is the value of a CUSTOM event: LangGraph's own, or Holdpoint's, which has the
-// published ids in it.
+// echo returns the place of the group that an echoed interruptEvent belongs to. It returns -1 if
+// there is no echo, or if the echo belongs to no group. The event is the value of a CUSTOM event.
+// That is LangGraph's own, or Holdpoint's, which has the published ids in it.
 func echo(in agui.RunInput, p agui.Pause, list []group) int {
 	event := in.InterruptEvent()
 	if event == nil {
@@ -194,8 +195,9 @@ func echo(in agui.RunInput, p agui.Pause, list []group) int {
 	return -1
 }
 
-// idMap says whether the value is a map of ids, native or published. One key that is neither makes
-// it the answer itself, unless all look like ids: LangGraph would take that for a map.
+// idMap says whether the value is a map of ids, native or published. With one key that is neither,
+// the value is the answer itself. But if all its keys look like ids, LangGraph would take it for a
+// map, so it is one.
 func idMap(value json.RawMessage, p agui.Pause, list []group) (map[string]json.RawMessage, bool) {
 	m, ok := members(value)
 	if !ok || len(m) == 0 {
@@ -261,10 +263,10 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.A
 	return answers, nil
 }
 
-// answerAll reads a value as the answer to a native interrupt, which is to all that was published
-// for it. The own form of a review (decisions, a list of responses) is kept whole with each, and
-// Begin takes it apart; else the value is an answer to one, and of several actions the first alone
-// is answered.
+// answerAll reads a value as the answer to a native interrupt, and so to everything that was
+// published for it. If the value is in a review's own form (decisions, a list of responses), each
+// answer keeps it whole, and Begin takes it apart. Any other value is one answer, and of several
+// actions it answers the first alone.
 func answerAll(p agui.Pause, g group, value json.RawMessage) []agui.Answer {
 	a := agui.Answer{ID: p.Interrupts[g.at[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
 	own := false
@@ -322,7 +324,7 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 	return true
 }
 
-// decision is the backend's decision that an answer to a review stands for.
+// decision returns the backend's decision for an answer to a review.
 func decision(r review, g group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
 	if len(r.asks) == 0 || len(r.asks) != len(g.at) {
 		return nil, false

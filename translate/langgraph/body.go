@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// withCommand sets forwardedProps.command.resume; every other key keeps its bytes.
+// withCommand sets forwardedProps.command.resume. Every other key keeps its bytes.
 func withCommand(body []byte, value json.RawMessage) ([]byte, error) {
 	props := gjson.GetBytes(body, "forwardedProps")
 	command := props.Get("command")
@@ -31,7 +31,7 @@ func objectOrEmpty(v gjson.Result) []byte {
 	return []byte("{}")
 }
 
-// withMessages replaces the messages; nil leaves them.
+// withMessages replaces the messages. nil leaves them as they are.
 func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	if messages == nil {
 		return in.Raw
@@ -39,10 +39,10 @@ func withMessages(in agui.RunInput, messages json.RawMessage) []byte {
 	return agui.SetKey(in.Raw, "messages", messages)
 }
 
-// resumeMessages are the messages beside the answers: the client's without the new ones, which go
-// in a run of their own, or the record's where the client sends fewer than the backend had.
-// Adapters of before June 2026 compare the numbers first and, instead of resuming, begin anew (RAN
-// TS 0.0.17, 0.0.31); newer ones look at neither. nil: as sent.
+// resumeMessages returns the messages of a resume, nil for those that the client sent. They are the
+// client's without the new ones, which go in a run of their own. If the client sends fewer than the
+// backend had, they are the record's. Adapters of before June 2026 compare the numbers first, and
+// begin anew in place of resuming (RAN TS 0.0.17, 0.0.31). Newer ones look at neither.
 func resumeMessages(r *translate.Request) json.RawMessage {
 	list, recorded := kit.MessagesBefore(r)
 	switch {

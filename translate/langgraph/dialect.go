@@ -44,14 +44,15 @@ const Name = "langgraph"
 // Options of the dialect, HOLDPOINT_LANGGRAPH_*.
 type Options struct {
 	// Cancel is what the graph gets for a cancelled answer. LangGraph has no cancel, and no value
-	// means no to every graph: an object, {"approved":false} too, is true to `if interrupt(...)`;
-	// null and false have no key to read. false fails closed in both. An object with the key
-	// __agui_cancelled__ is the adapter's own sentinel and gets the interrupt_id, for graphs that
-	// look for it. Reviews of tool calls have a decision of their own for it.
+	// means no to every graph. An object is true to `if interrupt(...)`, even {"approved":false}.
+	// null and false have no keys, so a graph that reads one fails. false runs nothing in either
+	// kind of graph. An object with the key __agui_cancelled__ is the adapter's own sentinel. It
+	// gets the interrupt_id, for graphs that look for it. Reviews of tool calls have their own
+	// decision for a cancel.
 	Cancel kit.JSON `env:"CANCEL" means:"no or null" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, except in a tool review. It must be nothing that a graph could take for a yes"`
 }
 
-// warning is what an operator should know of the options, "" for nothing.
+// warning returns what an operator should know of the options, "" for nothing.
 func (o Options) warning() string {
 	if len(o.Cancel) == 0 || falsy(json.RawMessage(o.Cancel)) {
 		return ""
@@ -66,8 +67,8 @@ type Dialect struct {
 	blind  sync.Once
 }
 
-// New makes the dialect. No Cancel is false. warn, which may be nil, is told once of questions of
-// which nobody can tell who gets the answer.
+// New makes the dialect. Without Cancel it is false. warn may be nil. It is told once if questions
+// come and nobody can tell which call gets the answer.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
@@ -84,8 +85,8 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Replies implements translate.HistoryReader: none of them answers here, but another backend could
-// take it for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
+// another backend could take one for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return kit.Strays(in, spoken == Name)
 }
@@ -95,11 +96,11 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer: a CUSTOM on_interrupt with a string value that is not Mastra's;
-// an outcome with metadata.langgraph, which every version of the adapters has set (READ
-// interrupts.py of 0.0.43 and 0.0.47, RAN on both in TypeScript), or a reason of LangGraph's. The
-// form of an id says nothing: others have 32 hex digits too, and the id map would be no answer to
-// them.
+// Sign implements translate.Signer. It signs a CUSTOM on_interrupt with a string value, unless that
+// is Mastra's. It signs an outcome with metadata.langgraph, which every version of the adapters
+// sets (READ interrupts.py of 0.0.43 and 0.0.47, RAN on both in TypeScript), or with a reason of
+// LangGraph's. The form of an id proves nothing: other backends have ids of 32 hex digits too, and
+// the id map would be no answer to them.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
@@ -126,16 +127,16 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, &run{d: d, r: r, answered: answered, before: keptOf(r.Pause)}, nil
 }
 
-// Early implements translate.Early: a pause is announced at the end of its run, and what shows
-// where it was asked comes before.
+// Early implements translate.Early. A pause is announced at the end of its run. The events that
+// show where it was asked come before.
 func (d *Dialect) Early(r *translate.Request) translate.Run { return d.plainRun(r) }
 
 func (d *Dialect) plainRun(r *translate.Request) *run {
 	return &run{d: d, r: r.Plain()}
 }
 
-// plainOut is an ordinary run: as it came, but for what adapters that predate it may choke on
-// (pydantic models that forbid extra keys).
+// plainOut returns an ordinary run as it came, without what an older adapter may fail at (pydantic
+// models that forbid extra keys).
 func plainOut(raw []byte) translate.Out {
 	body := agui.DeleteKey(agui.DeleteKey(raw, "protocolVersion"), "resume")
 	if len(body) == len(raw) {

@@ -9,10 +9,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// equalJSON compares by value; absent and null are the same. Numbers are equal if they are written
-// the same or mean the same float: Python and JavaScript write 1.0, 1e3 and the like each in their
-// own way, and one value comes once from the one and once from the other. Whole numbers are
-// compared digit by digit, for a float has not enough of them.
+// equalJSON compares by value. Absent and null are the same. Numbers are equal if they are written
+// the same or mean the same float. Python and JavaScript write numbers like 1.0 and 1e3 in
+// different ways, and one value may come once from each. Whole numbers are compared digit by digit,
+// because a float has too few digits for them.
 func equalJSON(a, b json.RawMessage) bool {
 	if isNull(a) || isNull(b) {
 		return isNull(a) && isNull(b)
@@ -25,8 +25,9 @@ func equalJSON(a, b json.RawMessage) bool {
 	return oka && okb && equal(va, vb)
 }
 
-// equalTo is equalJSON with a, for who asks for many: a is read once, and not where it is far
-// longer than what it is compared with: escapes and white space make it some times longer, no more.
+// equalTo returns equalJSON with a, for a caller that compares many values. It reads a once. It
+// reads nothing if a is far longer than the other value. Escapes and white space make a value some
+// times longer, no more.
 func equalTo(a json.RawMessage) func(b json.RawMessage) bool {
 	const longer = 8
 	var va any
@@ -130,16 +131,16 @@ func dropConfig(v any) any {
 	return v
 }
 
-// members are the members of a JSON object; of two equal keys the last counts, as in JSON.parse and
-// json.loads. gjson takes the first: an answer must not be read as one thing here and as another
-// there.
+// members returns the members of a JSON object. Of two equal keys the last one counts, as in
+// JSON.parse and json.loads. gjson takes the first. An answer must not be read as one thing here
+// and as another there.
 func members(object json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	err := json.Unmarshal(object, &m)
 	return m, err == nil && m != nil
 }
 
-// text is the string that raw is.
+// text returns the string that raw holds.
 func text(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {

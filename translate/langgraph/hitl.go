@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// cancelled is what the model is told of a tool call whose question was cancelled.
+// cancelled is what the model is told of a tool call if its question was cancelled.
 const cancelled = "Cancelled by user"
 
 // parseHITL reads the request of langchain's human-in-the-loop middleware
@@ -45,7 +45,7 @@ func parseHITL(v gjson.Result) (review, bool) {
 			}
 		}
 		if len(a.allowed) == 0 {
-			// Not the middleware's own: no edit is offered that the graph may not know.
+			// This is not the middleware's own. The graph may not know an edit, so none is offered.
 			a.allowed = []string{"approve", "reject"}
 		}
 		if s := objectOf(config.Get(schemaKey)); s != "" {
@@ -56,8 +56,8 @@ func parseHITL(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// configFor is the review config of the i-th action: the one at its place if it has its name, else
-// the first that does.
+// configFor returns the review config of the i-th action. It is the config at that place if it has
+// the action's name, else the first with that name.
 func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	if i < len(configs) && configs[i].Get(key).Str == name {
 		return configs[i]
@@ -69,7 +69,7 @@ func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	return configs[at]
 }
 
-// hitlDecision makes a decision of the middleware's.
+// hitlDecision makes a decision in the middleware's form.
 func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {
@@ -114,8 +114,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 	return json.RawMessage(`{"type":"approve"}`), nil
 }
 
-// wholeDecision is the i-th of the decisions of a client that answered in the middleware's own
-// form.
+// wholeDecision returns the i-th decision of a client that answered in the middleware's own form.
 func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(decisions, &list) != nil || len(list) != len(r.asks) {
@@ -124,8 +123,8 @@ func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json
 	return members(list[i])
 }
 
-// ownDecision takes a decision in the middleware's own form: of an allowed type, in the key style
-// of the backend.
+// ownDecision reads a decision in the middleware's own form. Its type must be allowed, and its keys
+// have the backend's spelling.
 func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	kind, ok := text(m["type"])
@@ -158,8 +157,8 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		}
 		return addMessage([]byte(`{"type":"reject"`), message), nil
 	}
-	// Any other that the backend allows (respond): as it came, but for what only the generic form
-	// has.
+	// Any other decision that the backend allows (respond) goes as it came, without what only the
+	// generic form has.
 	delete(m, "approved")
 	out, err := agui.Marshal(m)
 	if err != nil {
@@ -217,7 +216,7 @@ func (r review) editKey() string {
 	return "edited_action"
 }
 
-// editedArgs are the arguments in an edit, nil for every other decision.
+// editedArgs returns the arguments in an edit, nil for every other decision.
 func (r review) editedArgs(decision json.RawMessage) json.RawMessage {
 	action := gjson.GetBytes(decision, r.editKey())
 	for _, key := range []string{"args", "arguments"} {

@@ -10,8 +10,8 @@ import (
 )
 
 // parseInbox reads the request of an Agent Inbox, or a list of them
-// (langgraph/prebuilt/interrupt.py, HumanInterrupt). Usual code is interrupt([request])[0]: a list
-// is answered by a list.
+// (langgraph/prebuilt/interrupt.py, HumanInterrupt). A list is answered by a list, because usual
+// code is interrupt([request])[0].
 func parseInbox(v gjson.Result) (review, bool) {
 	r := review{shape: inbox, list: v.IsArray()}
 	requests := []gjson.Result{v}
@@ -29,8 +29,7 @@ func parseInbox(v gjson.Result) (review, bool) {
 		for _, d := range []struct{ allow, decision string }{
 			{"allow_accept", "accept"}, {"allow_edit", "edit"}, {"allow_respond", "response"}, {"allow_ignore", "ignore"},
 		} {
-			// Without a config, which Python's adapter may have taken out, nothing says what is not
-			// allowed.
+			// Python's adapter may have taken the config out. Without one everything is allowed.
 			if !config.IsObject() || config.Get(d.allow).Bool() {
 				a.allowed = append(a.allowed, d.decision)
 			}
@@ -84,8 +83,8 @@ func response(kind string, args json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"type":"` + kind + `","args":` + string(args) + `}`)
 }
 
-// ownResponse takes a response in the Agent Inbox's own form: one, or a list of as many as there
-// are requests.
+// ownResponse reads a response in the Agent Inbox's own form. It is one response, or a list with
+// one for each request.
 func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
 	one := a.Payload
 	var list []json.RawMessage

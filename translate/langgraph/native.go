@@ -15,20 +15,20 @@ import (
 type way string
 
 const (
-	// byID: in the id map of command.resume, which LangGraph knows by "every key is 32 hex digits".
+	// byID puts the answer into the id map of command.resume. LangGraph takes an object for that
+	// map if every key is 32 hex digits.
 	byID way = "id"
-	// byScalar: as command.resume itself, for an interrupt without a usable id. The id is absent
-	// before langgraph 0.6 and JS 0.4, and no id at all is "placeholder-id", which the deprecated
-	// NodeInterrupt has.
+	// byScalar sends the answer as command.resume itself. It is for an interrupt without a usable
+	// id. There is no id before langgraph 0.6 and JS 0.4. The deprecated NodeInterrupt has
+	// "placeholder-id", which is no id at all.
 	byScalar way = "scalar"
-	// byBareScalar: the same where there was no rawEvent either. Only the Python adapter from
-	// 0.0.43 on does that (emit_raw_events=False), and that one takes false, 0 and "" for answers
-	// (RAN 0.0.43).
+	// byBareScalar is the same if there was no rawEvent either. Only the Python adapter from 0.0.43
+	// on does that (emit_raw_events=False). It takes false, 0 and "" for answers (RAN 0.0.43).
 	byBareScalar way = "bare"
-	// byArray: in the resume array. An outcome whose ids are not LangGraph's comes from a subclass
-	// of the adapter that maps interrupts itself (its README tells how) and must map the entries
-	// back; LangGraph would take a map with such keys for the answer itself and hand it to every
-	// node.
+	// byArray puts the answer into the resume array. If the ids of an outcome are not LangGraph's,
+	// a subclass of the adapter maps interrupts itself (its README tells how) and must map the
+	// entries back. LangGraph would take a map with such keys for the answer itself, and hand it to
+	// every node.
 	byArray way = "array"
 )
 
@@ -39,8 +39,8 @@ type native struct {
 	Value json.RawMessage `json:"value,omitempty"` // what interrupt() was called with; nil if the stream did not tell
 	Shape shape           `json:"shape,omitempty"`
 	Way   way             `json:"way"`
-	// Beside are the calls of the task that asked, where any of them may get the answer; nil for a
-	// task that asks alone.
+	// Beside are the calls of the task that asked, if any of them may get the answer. It is nil for
+	// a task that asks alone.
 	Beside json.RawMessage `json:"beside,omitempty"`
 
 	meta  []byte       // an object: ns, resumable, when and what else the backend put beside the value
@@ -73,10 +73,10 @@ func readCustom(event []byte) native {
 	return n
 }
 
-// customValue is the interrupt's value with its type. The event's value is always a string: a
-// string value verbatim, anything else as JSON text, so that "42" may be either and only
-// rawEvent.value tells which. Where both are there the text has more: Python's make_json_safe takes
-// keys named config and runtime out of rawEvent at any depth, and with them what an Agent Inbox
+// customValue returns the interrupt's value with its type. The event's value is always a string. A
+// string value is verbatim there, and any other is JSON text. So "42" may be either, and only
+// rawEvent.value tells which. If both are there, the text has more. Python's make_json_safe takes
+// the keys config and runtime out of rawEvent at any depth, and with them what an Agent Inbox
 // request allows (RAN 0.0.42 and 0.0.43).
 func customValue(value, typed gjson.Result) json.RawMessage {
 	if value.Type != gjson.String {
@@ -101,7 +101,7 @@ func rawOf(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// isID says whether LangGraph takes the key for one of an id map: ^[0-9a-f]{32}$.
+// isID says whether LangGraph takes the string for a key of an id map: ^[0-9a-f]{32}$.
 func isID(s string) bool {
 	if len(s) != 32 {
 		return false
@@ -109,7 +109,7 @@ func isID(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
 }
 
-// readOutcome reads the interrupts of an interrupt outcome; nil if the event has none.
+// readOutcome reads the interrupts of an interrupt outcome. It returns nil if the event has none.
 func readOutcome(ev agui.Event) []native {
 	if ev.Get("outcome.type").Str != "interrupt" {
 		return nil
@@ -144,9 +144,9 @@ func readOutcome(ev agui.Event) []native {
 }
 
 // union makes one set of what the CUSTOM events and the outcome announced. The outcome decides
-// order and content; a CUSTOM adds what the outcome left out, and its value, which is the more
-// complete. Equal interrupts stay apart if they were announced in the same form: two tools of one
-// task share an id and may well ask the same (langgraph #6626).
+// order and content. A CUSTOM adds what the outcome left out, and its value, which is more
+// complete. Equal interrupts stay apart if they were announced in the same form, because two tools
+// of one task share an id and may ask the same (langgraph #6626).
 func union(customs, outcome []native) []native {
 	if len(outcome) == 0 {
 		return customs
@@ -179,7 +179,7 @@ func union(customs, outcome []native) []native {
 			rest = slices.Delete(rest, at, at+1)
 		}
 	}
-	// What has no id cannot be told apart from what the outcome has.
+	// An announcement without an id may be one that the outcome has.
 	rest = slices.DeleteFunc(rest, func(n native) bool { return n.ID == "" })
 	return append(outcome, rest...)
 }

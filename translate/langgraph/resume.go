@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A group is a native interrupt with the answers to all that was published for it, in order.
+// A group is a native interrupt with the answers to everything that was published for it, in order.
 type group struct {
 	native
 	at      []int // places of its interrupts in the pause
 	answers []agui.Answer
 }
 
-// groups sorts a pause's interrupts by their native ones. answers may be nil, or the pause's in its
-// order. A pause that another dialect made (the operator named this one meanwhile) is read by its
-// native ids alone.
+// groups sorts a pause's interrupts by their native ones. answers may be nil, or they are the
+// pause's in its order. Another dialect may have made the pause, if the operator has named this one
+// since. Then its native ids are all that is known.
 func groups(p agui.Pause, answers []agui.Answer) []group {
 	kept := keptOf(p)
 	if len(kept.Natives) == 0 {
@@ -54,7 +54,7 @@ func groups(p agui.Pause, answers []agui.Answer) []group {
 	return slices.DeleteFunc(list, func(g group) bool { return len(g.at) == 0 })
 }
 
-// resume is the request that carries the answers, and what it answers.
+// resume returns the request that carries the answers, and what it answers.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) {
 	list := groups(r.Pause, r.Answers)
 	answered := make([]native, len(list))
@@ -95,8 +95,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 	return translate.Out{Body: body, Resumes: true}, answered, nil
 }
 
-// command is what command.resume becomes: an id map of all that is open, or the value itself where
-// the backend gave no id and nothing else is open.
+// command returns what command.resume becomes. It is an id map of everything that is open. It is
+// the value itself if the backend gave no id and nothing else is open.
 func (d *Dialect) command(r *translate.Request, list []group) (json.RawMessage, error) {
 	values := make([]json.RawMessage, len(list))
 	for i, g := range list {
@@ -131,10 +131,10 @@ func (d *Dialect) command(r *translate.Request, list []group) (json.RawMessage, 
 	return append(m, '}'), nil
 }
 
-// unambiguous refuses what is no denial where another call than the one that asked may get it. An
-// approval of all of them at once would be no better: LangGraph takes one answer at a time, asks
-// again for the next call, and runs the first one again with the answer that it has (RAN 1.2.22,
-// 200 threads).
+// unambiguous refuses everything but a denial if another call than the one that asked may get the
+// answer. An approval of all of them at once would be no better. LangGraph takes one answer at a
+// time, asks again for the next call, and runs the first call again with the answer that it has
+// (RAN 1.2.22, 200 threads).
 func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
 	if a.Payload = value; g.Beside == nil || kit.Denies(a) {
 		return nil
@@ -143,7 +143,7 @@ func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
 		"(langgraph issue 6533): another one could run than was approved. Deny or cancel it, and let the agent make one call at a time or run each in a task of its own (Send)", a.ID)
 }
 
-// value is what interrupt() is to return.
+// value returns what interrupt() is to return.
 func (d *Dialect) value(r *translate.Request, g group) (json.RawMessage, error) {
 	if g.Shape == hitl || g.Shape == inbox {
 		review, ok := parseReview(g.Shape, g.Value)
@@ -184,8 +184,8 @@ func (d *Dialect) value(r *translate.Request, g group) (json.RawMessage, error) 
 
 const sentinel = "__agui_cancelled__"
 
-// cancelFor is what a cancelled answer becomes under a schema: the configured value, else a no that
-// the schema itself offers; nil if there is none.
+// cancelFor returns what a cancelled answer becomes under a schema. It is the configured value, or
+// else a no that the schema itself offers, or nil if there is none.
 func (d *Dialect) cancelFor(id string, schema json.RawMessage, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	values := []json.RawMessage{d.cancelled(id)}
 	if schema == nil || valid == nil {
@@ -209,9 +209,9 @@ func (d *Dialect) cancelled(id string) json.RawMessage {
 	return d.cancel
 }
 
-// scalar is an answer without an id map. Adapters parse a string as JSON (since 2026-01; before
-// that they give it to the graph as it is), so one that is JSON text is written as JSON text once
-// more, to arrive as the string that it is.
+// scalar returns an answer without an id map. Adapters parse a string as JSON. (Before 2026-01 they
+// gave it to the graph as it is.) So a string that is JSON text is written as JSON text once more,
+// to arrive as the string that it is.
 func scalar(g group, v json.RawMessage) (json.RawMessage, error) {
 	switch s, isText := text(v); {
 	case isNull(v):
@@ -226,8 +226,8 @@ func scalar(g group, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// isIDMap says whether LangGraph takes the value for an id map, or Python does for an empty one
-// (_loop.py).
+// isIDMap says whether LangGraph takes the value for an id map. Python also takes an empty object
+// for one (_loop.py).
 func isIDMap(v json.RawMessage) bool {
 	m, ok := members(v)
 	for k := range m {
@@ -266,10 +266,10 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// asSent says whether the client's own command.resume can stay as it is: it is the value, or the
-// JSON text of the value where no id map can be sent (adapters of before 2026-01 give the text to
-// the graph). Wherever there is an id, the map goes: as a scalar the answer would be one to every
-// question that is open, also those that the adapter did not report (RAN on the JavaScript server).
+// asSent says whether the client's own command.resume can stay as it is. It can if it is the value.
+// It also can if it is the value's JSON text and no id map can be sent, because adapters of before
+// 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would answer every
+// open question, even those that the adapter did not report (RAN on the JavaScript server).
 func asSent(sent, value json.RawMessage, list []group) bool {
 	if equalJSON(sent, value) {
 		return true

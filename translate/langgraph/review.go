@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A review is a value that asks for a decision on one or several tool calls: of langchain's
-// human-in-the-loop middleware, or an Agent Inbox request. Every action of it is published as an
-// interrupt of its own, for that is what generic clients can render, and the answers are assembled
-// into the one value that the graph waits for.
+// A review is a value that asks for a decision on one or several tool calls. It comes from
+// langchain's human-in-the-loop middleware, or is an Agent Inbox request. Each of its actions is
+// published as an interrupt of its own, because generic clients can show that. The answers are put
+// together into the one value that the graph waits for.
 type review struct {
 	shape shape
 	asks  []ask
@@ -31,7 +31,7 @@ type ask struct {
 	edits   json.RawMessage // schema of the arguments where edit is allowed and the backend gave one
 }
 
-// parseReview reads a value of the shape; false if it is none.
+// parseReview reads a value of the shape. It returns false if the value has another shape.
 func parseReview(s shape, value json.RawMessage) (review, bool) {
 	if len(value) == 0 {
 		return review{}, false
@@ -47,7 +47,7 @@ func parseReview(s shape, value json.RawMessage) (review, bool) {
 
 func (a ask) allows(decision string) bool { return slices.Contains(a.allowed, decision) }
 
-// fields of the interrupt for one action.
+// fields returns the fields of the interrupt for one action.
 func (r review) fields(i int, find *finder) fields {
 	a := r.asks[i]
 	f := fields{reason: reasonApproval, message: a.message, schema: string(r.schema(i)), toolCallID: find.take(a.tool, a.args)}
@@ -63,8 +63,8 @@ func (r review) fields(i int, find *finder) fields {
 	return f
 }
 
-// schema of the answer for one action. editedArgs stands in it only where edits are taken: its
-// presence is how a client knows. A decision that a boolean cannot say is offered as type.
+// schema returns the schema of the answer for one action. It has editedArgs only if the backend
+// takes edits, so a client knows by it. A decision that a boolean cannot say is offered as type.
 func (r review) schema(i int) json.RawMessage {
 	a := r.asks[i]
 	p := []byte(`{"approved":{"type":"boolean"}`)
@@ -85,7 +85,7 @@ func (r review) schema(i int) json.RawMessage {
 		required = `"anyOf":[{"required":["approved"]},{"required":["type"]}]`
 	}
 	s := []byte(`{"type":"object","properties":` + string(append(p, '}')) + `,` + required)
-	// References in a schema are meant from its root.
+	// A reference in a schema starts at the root.
 	for _, key := range []string{"$defs", "definitions"} {
 		if defs := gjson.GetBytes(a.edits, key); defs.IsObject() {
 			s = kit.AppendMember(s, `"`+key+`"`, defs.Raw)
@@ -101,9 +101,9 @@ func (r review) unsaid(a ask) bool {
 	})
 }
 
-// decide makes the backend's decision of an answer for action i. The error says why it cannot be
-// made; then nothing is sent, for LangGraph keeps a bad answer and replays it for ever
-// (langgraph.md, section 1, fact 5). valid is Request.Valid.
+// decide makes the backend's decision for action i out of an answer. The error says why it cannot.
+// Then nothing is sent, because LangGraph keeps a bad answer and replays it for ever (langgraph.md,
+// section 1, fact 5). valid is Request.Valid.
 func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	if r.shape == inbox {
 		return r.respond(i, a)
@@ -120,7 +120,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 	return d, nil
 }
 
-// assemble makes the value that the graph waits for.
+// assemble puts the decisions together into the value that the graph waits for.
 func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 	if r.shape == inbox && !r.list {
 		return decisions[0]
@@ -146,8 +146,8 @@ type verdict struct {
 	message  *string
 }
 
-// readVerdict reads a payload. Only approved:true is an approval; whatever is not understood, or
-// says a thing twice in two ways, is refused.
+// readVerdict reads a payload. Only approved:true is an approval. It refuses what it does not
+// understand, and what says two different things.
 func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
 	var v verdict
 	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {

@@ -11,20 +11,20 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// startNode is the step by which Python's adapter shows that a graph runs from its beginning.
+// startNode is the step that shows, with Python's adapter, that a graph runs from its beginning.
 const startNode = "__start__"
 
 var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. It holds the CUSTOM on_interrupt events until the end, because no
-// client may learn of a question before it is saved, and counts what else there was.
+// client may learn of a question before it is saved. It counts all other events.
 type run struct {
 	d *Dialect
 	r *translate.Request
 
 	customs []json.RawMessage
 	asked   kit.Asked // by them
-	// What was seen, and what of it after the first CUSTOM.
+	// These count what was seen, in all and after the first CUSTOM.
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
@@ -35,7 +35,7 @@ type run struct {
 	stale    []native          // what was answered before we asked once more
 	beside   []agui.Message    // and what came beside the answers
 
-	// On a resume, what it shows of what became of the answers.
+	// On a resume these say what became of the answers.
 	placed bool // a task of the paused run goes on
 	asking bool // the step that asked runs
 	empty  bool // the last snapshot had no message of the person's, though the paused run's had
@@ -46,8 +46,8 @@ type run struct {
 	spoke, silent bool            // a snapshot had one of them; there was a snapshot
 }
 
-// Event implements translate.Run. CUSTOM events, steps and RAW events are looked into, and on a
-// resume snapshots of the messages.
+// Event implements translate.Run. It looks into CUSTOM events, steps and RAW events, and on a
+// resume into snapshots of the messages.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	switch ev.Type {
 	case agui.Custom:
@@ -95,7 +95,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. Of most there is only to know whether there was any.
+// Passes implements translate.Passer. Of most events the run only notes that there was one.
 func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.Custom, agui.StepStarted, agui.Raw, agui.MessagesSnapshot:
@@ -108,17 +108,17 @@ func (run *run) Passes(t agui.Type) bool {
 	return run.others > 0
 }
 
-// forgotten ends a resume that the backend took for a new run. Nothing more of it is wanted: it
+// forgotten ends a resume that the backend took for a new run. The rest of that run is dropped. It
 // runs without the conversation, and its snapshot would delete the client's.
 func (run *run) forgotten() error {
 	run.lost = true
 	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
 }
 
-// beganElsewhere says whether the task, the first one that a resume shows, is none of the paused
-// run. What goes on is what was not finished, so all that it begins with was there before; a graph
-// that runs from its beginning, of a new thread or of an earlier point of this one, has tasks of
-// its own.
+// beganElsewhere says whether a resume began with a task that the paused run did not have. task is
+// the first one that the resume shows. A graph that goes on begins with unfinished tasks, so all of
+// them were there before. A graph that runs from its beginning, on a new thread or from an earlier
+// point of this one, has other tasks.
 func (run *run) beganElsewhere(task string) bool {
 	if run.answered == nil || run.placed || len(run.before.Tasks) == 0 {
 		return false
@@ -127,12 +127,12 @@ func (run *run) beganElsewhere(task string) bool {
 	return !run.placed
 }
 
-// snapshot looks into a MESSAGES_SNAPSHOT. It returns true for one that may be that of a graph
-// which runs from its beginning, without RAW events to tell by: it begins with the step that the
-// paused run began with, and has no message of the person's, which the paused run's had
-// (create_agent, RAN 0.0.42 and 0.0.43 after a restart). It would delete the client's conversation
-// and is held back. A graph that took the answer and then replaced the conversation looks the same,
-// if it asked in its first step; what became of the answer is said at the end.
+// snapshot looks into a MESSAGES_SNAPSHOT. It returns true if the snapshot may be that of a graph
+// which runs from its beginning, and no RAW events tell. Such a run begins with the step that the
+// paused run began with. Its snapshot has no message of the person's, though the paused run's had
+// some (create_agent, RAN 0.0.42 and 0.0.43 after a restart). It would delete the client's
+// conversation, so it is held back. A graph that asked in its first step, took the answer and then
+// replaced the conversation looks the same. The end says what became of the answer.
 func (run *run) snapshot(ev agui.Event) bool {
 	if run.answered == nil {
 		run.hears(ev)
@@ -193,7 +193,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.again != nil:
 		return *run.again, nil // asking once more was our own idea; the question stands as it was
 	default:
-		// What was held goes: nothing that a failed run asked can be answered, and the backend asks
+		// What was held is dropped. Nobody can answer what a failed run asked, and the backend asks
 		// again.
 		return translate.Result{Finish: e.Event}, nil
 	}
@@ -217,13 +217,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// askAgain says whether the backend is to be asked once more what it waits for, and how. Python's
-// adapter up to 0.0.42 reports only the first task's interrupt at the end of a run, and after its
-// answer the same one once more, for ever, while another waits unseen; a run without an answer
-// reports all of them and executes nothing (RAN 0.0.42: A; then A again; a run without an answer: A
-// and B). Asked is only such an adapter, known by the order of its events (snapshots after the
-// CUSTOM event, as in no later one), and only where every question is one that was just answered. A
-// graph that asks the same again on purpose is asked for nothing: it says the same.
+// askAgain says whether to ask the backend once more what it waits for, and how. Python's adapter
+// up to 0.0.42 reports only the first task's interrupt at the end of a run. After its answer it
+// reports the same one again, for ever, while another one waits unseen. A run without an answer
+// reports all of them and executes nothing. (RAN 0.0.42: A; then A again; a run without an answer:
+// A and B.) The dialect asks only such an adapter. It knows it by the order of its events: only
+// there do snapshots follow the CUSTOM event. It asks only if every question is one that was just
+// answered. A graph that asks the same again on purpose loses nothing by it: it says the same.
 func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bool) {
 	if run.answered == nil || run.statesAfter == 0 || run.messagesAfter == 0 || finish.Get("outcome").Exists() {
 		return translate.Out{}, false
@@ -234,7 +234,7 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 			return translate.Out{}, false
 		}
 	}
-	// With fewer messages than its checkpoint has, an adapter would begin anew.
+	// If an adapter gets fewer messages than its checkpoint has, it begins anew.
 	messages, ok := kit.KnownMessages(run.r)
 	if !ok {
 		return translate.Out{}, false
@@ -242,10 +242,9 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 	return translate.Out{Body: kit.Unanswered(run.r.Input, messages)}, true
 }
 
-// withoutStale leaves out, of what the backend says when it is asked once more, the questions that
-// were answered just before: a finished task's interrupt stays in the state beside the open ones
-// (langgraph.md, section 1, fact 10). If one of them was asked anew all the same, the next run
-// reports it.
+// withoutStale leaves out the questions that were answered just before the backend was asked once
+// more. A finished task's interrupt stays in the state beside the open ones (langgraph.md, section
+// 1, fact 10). If the graph did ask one of them anew, the next run reports it.
 func (run *run) withoutStale(natives []native) []native {
 	if run.again == nil {
 		return natives
@@ -273,19 +272,19 @@ func (run *run) natives(finish agui.Event) []native {
 	return union(customs, outcome)
 }
 
-// paused is the result of a run that asks.
+// paused returns the result of a run that asks.
 func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	// Sticky: LangGraph keeps the first value that a task was resumed with and replays it (RAN
-	// 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
+	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
+	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
 	asked := translate.Asked{Interrupts: publish(natives, calls), Own: run.announced(natives), Sticky: true}
 	asked.Private = agui.MustMarshal(run.kept(natives))
 	asked.OwnFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
-		// Opaque, so it cannot be what the client is told. What was asked is known all the same.
+		// An opaque end cannot be told to the client. What was asked is known all the same.
 		finish = agui.NewEvent(agui.MustMarshal(map[string]string{
 			"type": string(agui.RunFinished), "threadId": run.r.Input.ThreadID, "runId": run.r.Input.RunID,
 		}))
@@ -294,16 +293,16 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Untaken: run.untaken()}
 }
 
-// onlyAsks says whether an ordinary run showed nothing but questions: the adapters tell what is
-// open and run nothing.
+// onlyAsks says whether an ordinary run showed nothing but questions. Then the adapter told what is
+// open and ran nothing.
 func (run *run) onlyAsks() bool {
 	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
 }
 
-// untaken are the messages that a run did not take which only asked again: it runs nothing and
-// sends no snapshot, and what came with it is dropped (RAN, all versions). The person's words
-// behind all others are those that may be new; of what began the thread the backend knows, or it
-// would not wait. Which of them the backend had all the same its next snapshot tells.
+// untaken returns the messages that the backend did not take. A run that only asks again executes
+// nothing and sends no snapshot, and drops what came with it (RAN, all versions). Only the person's
+// last words may be new. The backend knows the words that began the thread, or it would not wait.
+// If it had some of the others too, its next snapshot tells.
 func (run *run) untaken() []agui.Message {
 	if run.again != nil || !run.onlyAsks() {
 		return nil
@@ -319,8 +318,8 @@ func (run *run) untaken() []agui.Message {
 	return list[from:]
 }
 
-// finished is the result of a run that ended without asking: the backend's own end, then what came
-// beside the answers.
+// finished returns the result of a run that ended without asking. It is the backend's own end, and
+// then an exchange for what came beside the answers.
 func (run *run) finished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
 		r := run.r.With(run.r.Input, run.beside)
@@ -329,10 +328,10 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	if run.answered == nil {
 		return translate.Result{Finish: finish}
 	}
-	// A graph that took an answer has run at least the node that asked, and the adapters show every
-	// node as a step (RAN, all versions), unless the client chose another streamMode. Snapshots
-	// alone are what they send where nothing waited for an answer (RAN Python 0.0.42 and 0.0.43):
-	// the thread was resumed, or taken on, behind our back.
+	// A graph that took an answer has run at least the node that asked. The adapters show every
+	// node as a step (RAN, all versions), unless the client chose another streamMode. If nothing
+	// waited for an answer, they send snapshots alone (RAN Python 0.0.42 and 0.0.43). Then somebody
+	// resumed the thread, or went on with it, past Holdpoint.
 	chosen := gjson.GetBytes(run.r.Input.ForwardedProps, "streamMode").Exists()
 	if run.steps == 0 && run.others == 0 && run.states > 0 && run.messages > 0 && !chosen {
 		return translate.Result{Fate: translate.Lost}
@@ -346,7 +345,7 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	return res
 }
 
-// announced are the backend's own events for what is told, without those for what is stale.
+// announced returns the backend's own events for what is told, without those for stale questions.
 func (run *run) announced(natives []native) []json.RawMessage {
 	if run.again == nil {
 		return run.customs
@@ -357,8 +356,8 @@ func (run *run) announced(natives []native) []json.RawMessage {
 	})
 }
 
-// kept is what the pause keeps for its resume. What a run that only asked again does not show is as
-// it was.
+// kept returns what the pause keeps for its resume. If a run only asked again, the rest stays as it
+// was.
 func (run *run) kept(natives []native) private {
 	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.last), Tasks: run.trail.outermosts(), Silent: run.silent && !run.spoke}
 	if k.First == "" {
@@ -382,7 +381,7 @@ type private struct {
 	Silent  bool     `json:"silent,omitempty"` // the run's snapshots had no message of the person's
 }
 
-// asked is the step that asked, "" if that is not known.
+// asked returns the step that asked, "" if that is not known.
 func (k private) asked() string {
 	if k.Last == "" {
 		return k.First
@@ -390,7 +389,7 @@ func (k private) asked() string {
 	return k.Last
 }
 
-// keptOf is what the pause keeps; zero where another dialect made it.
+// keptOf returns what the pause keeps. It is zero if another dialect made the pause.
 func keptOf(p agui.Pause) private {
 	var kept private
 	if json.Unmarshal(p.Private, &kept) != nil {

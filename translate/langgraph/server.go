@@ -12,8 +12,8 @@ var (
 	_ translate.Hinter = (*Dialect)(nil)
 )
 
-// Hint implements translate.Hinter: a LangGraph Server behind its adapter has a protocol of its
-// own, whose pauses are no events of AG-UI.
+// Hint implements translate.Hinter. A LangGraph Server has a protocol of its own beside its
+// adapter's, and the pauses in it are no AG-UI events.
 func (*Dialect) Hint(path string) string {
 	if !isServerCall(path) {
 		return ""

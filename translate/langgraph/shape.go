@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A shape is what kind of value a graph called interrupt() with. It is kept with the pause, so that
-// an answer is read by the shape that was published.
+// A shape is the kind of value that a graph called interrupt() with. The pause keeps it, so that an
+// answer is read by the shape that was published.
 type shape string
 
 const (
@@ -26,7 +26,7 @@ const (
 	given      shape = "given"      // as the outcome has it, nothing derived from the value
 )
 
-// reasons of interrupts that have none of their own.
+// These are the reasons of interrupts that come without one.
 const (
 	reasonDefault  = "langgraph:interrupt"
 	reasonApproval = "langgraph:tool_approval"
@@ -51,7 +51,8 @@ func (n native) shapeOf() shape {
 
 const copilotKitValue = "__copilotkit_interrupt_value__"
 
-// A place is where a published interrupt belongs: to which native one, and to which of its actions.
+// A place says to which native interrupt, and to which of its actions, a published interrupt
+// belongs.
 type place struct {
 	Native int `json:"n"`
 	Index  int `json:"i,omitempty"`
@@ -83,8 +84,8 @@ func publish(natives []native, calls []agui.Call) []agui.Interrupt {
 	return list
 }
 
-// question is equal when the graph asks the same again, whatever else the interrupt says: the call
-// that it is bound to depends on what the client of the run had seen.
+// question is equal if the graph asks the same again, whatever else the interrupt says. The call
+// that it is bound to depends on what the run's client had seen.
 func (n native) question(action int) string {
 	value := []byte(withoutConfig(n.Value))
 	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again
@@ -94,8 +95,8 @@ func (n native) question(action int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// fields of an Interrupt, without id and metadata. They are strings of JSON text; "" is an absent
-// field.
+// fields are those of an Interrupt, without id and metadata. schema is JSON text, "" if there is
+// none. A nil field is absent.
 type fields struct {
 	reason                   string // never absent
 	message, toolCallID      *string
@@ -103,8 +104,8 @@ type fields struct {
 	expiresAt, subagentRunID *string
 }
 
-// fields of an interrupt of which nothing has to be assembled, by the adapter's own rules
-// (interrupts.py, lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
+// fields returns the fields of an interrupt that is one question. It follows the adapter's own
+// rules (interrupts.py, lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
 func (n native) fields(find *finder) fields {
 	v := gjson.ParseBytes(n.Value)
 	f := fields{reason: reasonDefault}
@@ -145,14 +146,14 @@ func (f *fields) overlay(g gjson.Result) {
 	f.extras(g)
 }
 
-// extras are what the backend's own Interrupt has beside the question itself.
+// extras adds what the backend's own Interrupt has beside the question itself.
 func (f *fields) extras(g gjson.Result) {
 	f.expiresAt = firstString(g.Get("expiresAt"), stringResult(f.expiresAt))
 	f.subagentRunID = firstString(g.Get("subagentRunId"), stringResult(f.subagentRunID))
 }
 
-// bindCall keeps a toolCallId only if the client has seen the call: a card for one that it does not
-// know cannot be shown, and reason tool_call promises one.
+// bindCall keeps a toolCallId only if the client has seen the call. A client cannot show a card for
+// a call that it does not know, and the reason tool_call promises one.
 func (f *fields) bindCall(find *finder) {
 	if f.toolCallID != nil {
 		if at := find.byID(*f.toolCallID); at < 0 {
@@ -166,14 +167,15 @@ func (f *fields) bindCall(find *finder) {
 	}
 }
 
-// asks is the sentence for a tool call that came without one.
+// asks returns the sentence for a tool call that came without one.
 func asks(tool string) *string {
 	s := fmt.Sprintf("The agent asks to call the tool %s.", tool)
 	return &s
 }
 
-// object is the AG-UI Interrupt without its id. index is that of the action of a review, else -1.
-// It is put together from JSON text, not marshalled: the backend's values keep their bytes.
+// object returns the AG-UI Interrupt without its id. index is the place of a review's action, -1
+// without a review. The object is put together from JSON text, so that the backend's values keep
+// their bytes.
 func (n native) object(f fields, index int) json.RawMessage {
 	o := []byte{'{'}
 	o = addString(o, "reason", &f.reason)
@@ -197,12 +199,12 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// maxRepeated is how many bytes of the value of a review may be repeated with its actions: each is
-// an interrupt, and the value has them all.
+// maxRepeated bounds how many bytes of a review's value its interrupts repeat. Each action is an
+// interrupt, and the value has all actions.
 const maxRepeated = 4 << 20
 
-// metadata is {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside what
-// the backend itself has there.
+// metadata returns {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside
+// what the backend itself has there.
 func (n native) metadata(index int) []byte {
 	m := []byte{'{'}
 	if own := n.given.Get("metadata"); own.IsObject() {
@@ -237,7 +239,7 @@ func (n native) metadata(index int) []byte {
 	return append(m, '}')
 }
 
-// firstString is the first of the values that is a string, "" included.
+// firstString returns the first of the values that is a string, "" included.
 func firstString(values ...gjson.Result) *string {
 	for _, v := range values {
 		if v.Type == gjson.String {
@@ -254,8 +256,8 @@ func stringResult(s *string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: *s}
 }
 
-// objectOf is the first of the values that is there and not null, if it is an object: a schema of
-// another kind (true) is fatal to clients.
+// objectOf returns the first of the values that is there and not null, if it is an object. Clients
+// fail at a schema of another type (true).
 func objectOf(values ...gjson.Result) string {
 	for _, v := range values {
 		if v.Exists() && v.Type != gjson.Null {
@@ -278,9 +280,9 @@ func (f *finder) byID(id string) int {
 	return slices.IndexFunc(f.calls, func(c agui.Call) bool { return c.ID == id })
 }
 
-// take is the id of a call by name and arguments, nil if the client has seen none. A call without a
-// result goes before an answered one, and one of the last message before an older one: that is what
-// a middleware reviews.
+// take returns the id of a call by name and arguments, nil if the client has seen none. A call
+// without a result comes before an answered one, and a call of the last message before an older
+// one, because a middleware reviews those.
 func (f *finder) take(name string, args json.RawMessage) *string {
 	best, bestRank := -1, -1
 	for i, c := range f.calls {
@@ -305,7 +307,8 @@ func (f *finder) take(name string, args json.RawMessage) *string {
 	return &f.calls[best].ID
 }
 
-// equalArgs takes no arguments for {}: a call of a tool without parameters streams no delta.
+// equalArgs compares arguments. Absent ones count as {}, because a call of a tool without
+// parameters streams no delta.
 func equalArgs(args json.RawMessage, streamed string) bool {
 	if streamed == "" {
 		streamed = "{}"

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Bounds of what is kept of one run. Where there is more, nothing is concluded from what is there.
+// These bound what is kept of one run. If there is more, nothing is concluded from it.
 const (
 	maxTasks = 256
 	maxCalls = 1024
@@ -22,10 +22,10 @@ const (
 	maxAsked = 64      // questions of one task, one after the other
 )
 
-// A trail is what a stream shows of the graph's tasks: its steps, and with RAW events the
-// checkpoint namespace of each task that began and the tools that were called in it. A task keeps
-// its namespace when it is resumed and has another one in every new run, for it is made of the
-// checkpoint's id (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
+// A trail is what a stream shows of the graph's tasks. That is its steps. With RAW events it is
+// also the checkpoint namespace of each task that began, and the tools that were called in it. The
+// namespace is made of the checkpoint's id. So a task keeps it when it is resumed, and has another
+// one in every new run (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
 type trail struct {
 	first, last []byte   // steps
 	tasks       []string // namespaces, in the order in which the tasks began
@@ -37,7 +37,7 @@ const blindHint = "a LangGraph backend asks while several calls wait, and sends 
 	"ask at once, LangGraph gives the answer to whichever comes first (langgraph issue 6533), and an approval of one can run another. " +
 	"With RAW events Holdpoint sees it and takes denials alone"
 
-// A toolCall is one of RAW's on_tool_start.
+// A toolCall is an on_tool_start of a RAW event.
 type toolCall struct {
 	task   int    // of trail.tasks
 	run    string // its run_id
@@ -55,7 +55,7 @@ func (t *trail) step(name string) {
 	t.last = append(t.last[:0], name...)
 }
 
-// raw takes a RAW event. It returns the namespace if the event shows that a task works on, else "".
+// raw reads a RAW event. It returns the namespace if the event shows that a task works on, else "".
 func (t *trail) raw(ev agui.Event) string {
 	kind := agui.View(ev.JSON).Get("event.event").Str
 	switch kind {
@@ -79,7 +79,7 @@ func (t *trail) raw(ev agui.Event) string {
 	return task
 }
 
-// task is the place of a namespace, -1 if there is no more room.
+// task returns the place of a namespace, -1 if there is no more room.
 func (t *trail) task(ns string) int {
 	if last := len(t.tasks) - 1; last >= 0 && t.tasks[last] == ns {
 		return last
@@ -130,11 +130,11 @@ func (t *trail) end(run string, gaveResult bool) {
 	}
 }
 
-// tangled are the tasks in which several calls may ask, at once: LangGraph counts the questions of
-// a task as they come and hands it the answers in that order (langgraph issue 6533; RAN Python
-// 1.0.8 and 1.2.22, JavaScript 1.4.18), so what was said to one call may be heard by another. In a
-// task that never had an answer a call that gave its result did not ask; after the first answer it
-// may have.
+// tangled returns the calls of each task that has several calls which may ask at once. LangGraph
+// counts a task's questions as they come and hands it the answers in that order (langgraph issue
+// 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). So one call may hear what was said to
+// another. If a task never had an answer, a call that gave its result did not ask. After the first
+// answer it may have asked.
 func (t *trail) tangled(resumed func(task string) bool) [][]toolCall {
 	var list [][]toolCall
 	for at, task := range t.tasks {
@@ -151,9 +151,9 @@ func (t *trail) tangled(resumed func(task string) bool) [][]toolCall {
 	return list
 }
 
-// tangle marks the questions that were asked in tangled tasks. A task is found by the id of its
-// question. Where no question has the id of a tangled task, each one that is of no other task that
-// was seen may be its: a tool that runs a graph asks under the namespace of that graph.
+// tangle marks the questions that were asked in tangled tasks. The id of a question tells its task.
+// A tool that runs a graph asks under the namespace of that graph. So if no question has the id of
+// a tangled task, each question of an unseen task may be that task's.
 func (run *run) tangle(natives []native) {
 	switch {
 	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n native) bool { return n.Way == byBareScalar }):
@@ -176,9 +176,9 @@ func (run *run) tangle(natives []native) {
 	}
 }
 
-// reemitted marks what a run asks that only asks again, and of which nothing is known here: nobody
-// saw the tasks. More calls wait for their results than questions are open, and the questions are
-// no review of calls.
+// reemitted marks the questions of a run that only asks again, if nobody saw its tasks. It marks
+// them if more calls wait for their results than questions are open, and the questions are no
+// review of calls.
 func (run *run) reemitted(natives []native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
@@ -187,8 +187,8 @@ func (run *run) reemitted(natives []native) {
 	}
 }
 
-// blind says whether a run that shows no RAW events asks what may be asked by one of several calls;
-// or by a node that asks about all of them, which looks the same.
+// blind says whether a run without RAW events asks what one of several calls may have asked. A node
+// that asks about all of them looks the same.
 func (run *run) blind(natives []native) bool {
 	return len(run.trail.tasks) == 0 && !run.trail.full && run.steps > 0 && run.fewerThanCalls(natives)
 }
@@ -210,7 +210,7 @@ func (run *run) fewerThanCalls(natives []native) bool {
 	})
 }
 
-// asBefore marks what was marked before and is asked again, by a run that shows no tasks.
+// asBefore marks what was marked before, if a run asks it again and shows no tasks.
 func (run *run) asBefore(natives []native) {
 	before := map[string]json.RawMessage{}
 	for _, old := range run.before.Natives {
@@ -225,7 +225,7 @@ func (run *run) asBefore(natives []native) {
 	}
 }
 
-// mark marks the questions of the task that the calls are of.
+// mark marks the questions of the calls' task.
 func mark(natives []native, askedIn map[string]int, calls []toolCall) {
 	told, found := besides(calls), false
 	for n := range natives {
@@ -240,7 +240,7 @@ func mark(natives []native, askedIn map[string]int, calls []toolCall) {
 	}
 }
 
-// besides is how the calls of a task are told: [{"name":..,"args":{..}}].
+// besides returns the calls of a task as the client is told of them: [{"name":..,"args":{..}}].
 func besides(calls []toolCall) []byte {
 	list := []byte{'['}
 	for n, c := range calls {
@@ -256,9 +256,9 @@ func besides(calls []toolCall) []byte {
 	return append(list, ']')
 }
 
-// ids are those that questions of the tasks can have, with the place of the task. Up to langgraph
-// 1.1 all questions of a task have the first one's; in 1.2 the next ones count the answers
-// (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
+// ids returns the ids that questions of the tasks can have, with the place of the task. Up to
+// langgraph 1.1 all questions of a task have the id of the first. From 1.2 on the id of a later
+// question counts the answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
 func (t *trail) ids() map[string]int {
 	ids := make(map[string]int, len(t.tasks)*maxAsked)
 	for at, task := range t.tasks {
@@ -275,13 +275,13 @@ func idOf(ns string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// outermost is the task of the graph itself in which a task of a subgraph runs.
+// outermost returns the task of the graph itself that runs a task of a subgraph.
 func outermost(task string) string {
 	task, _, _ = strings.Cut(task, "|")
 	return task
 }
 
-// outermosts are those of all tasks that began, nil if they are not all known.
+// outermosts returns the outermost tasks of all that began, nil if they are not all known.
 func (t *trail) outermosts() []string {
 	if t.full {
 		return nil
