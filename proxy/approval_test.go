@@ -129,6 +129,19 @@ func TestAnswerInAMessage(t *testing.T) {
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 		goesOn(3)
 	})
+	t.Run("a yes behind a no that came as an entry reaches nobody", func(t *testing.T) {
+		for name, reads := range map[string]func(agui.Message, agui.Interrupt) string{"by message": readsApprovals, "by entry alone": nil} {
+			for _, made := range [][]string{{askCall, askYes}, {inOne}, {askCall, askYes, inOne}} {
+				g, _ := ask(t, finished)
+				g.dialect.reads = reads
+				wantTypes(t, g.do(strings.TrimSuffix(withMessages(oldUser), "}")+resumeWith(no("n1~id1"))+"}"), "RUN_STARTED RUN_FINISHED")
+				got := g.do(withMessages(append([]string{oldUser}, made...)...))
+				if !strings.Contains(got, `"type":"RUN_ERROR"`) || g.called() != 2 {
+					t.Errorf("%s: %s became %s, and the backend was called %d times", name, made, got, g.called())
+				}
+			}
+		}
+	})
 	t.Run("of the question before it may stand there when the next one is answered", func(t *testing.T) {
 		g, _ := ask(t, asks)
 		g.dialect.keys = []string{"c2"} // of the next question
