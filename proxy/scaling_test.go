@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/hostile"
 )
 
 // A family is how a backend asks n questions at once, as its recordings in testdata have it.
@@ -19,20 +21,20 @@ type family struct {
 }
 
 func callsOf(n int, name string) string {
-	return strings.ReplaceAll(many(n, func(i int) string {
+	return strings.ReplaceAll(hostile.Many(n, func(i int) string {
 		return fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"%[2]s","parentMessageId":"a%[1]d"}`+"\n\ndata: "+
 			`{"type":"TOOL_CALL_ARGS","toolCallId":"c%[1]d","delta":"{\"x\":%[1]d}"}`+"\n\ndata: "+`{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`+"\n", i, name)
 	}), "\n,", "\n\ndata: ")
 }
 
 func toldAll(n int, one string) string {
-	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r",` + fmt.Sprintf(one, many(n, func(i int) string {
+	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r",` + fmt.Sprintf(one, hostile.Many(n, func(i int) string {
 		return fmt.Sprintf(`{"id":"ID%[1]d","reason":"tool_call","toolCallId":"c%[1]d","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`, i)
 	})) + `}`
 }
 
 func eventsOf(n int, one func(i int) string) string {
-	return strings.ReplaceAll(many(n, func(i int) string { return one(i) + "\n" }), "\n,", "\n\ndata: ")
+	return strings.ReplaceAll(hostile.Many(n, func(i int) string { return one(i) + "\n" }), "\n,", "\n\ndata: ")
 }
 
 var families = []family{
@@ -67,7 +69,7 @@ var families = []family{
 		}), finished)
 	}},
 	{name: "langgraph hitl", dialect: "langgraph", asks: func(n int) string {
-		list := many(n, func(i int) string { return fmt.Sprintf(`{"name":"f","args":{"x":%d},"description":"?"}`, i) })
+		list := hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"name":"f","args":{"x":%d},"description":"?"}`, i) })
 		config := `{"action_name":"f","allowed_decisions":["approve","edit","reject"]}`
 		value := `{"action_requests":[` + list + `],"review_configs":[` + config + `]}`
 		return streamOf(started, fmt.Sprintf(`{"type":"CUSTOM","name":"on_interrupt","value":%q,"rawEvent":{"id":"%032x","value":%s}}`, value, 7, value), finished)
@@ -85,19 +87,19 @@ type shape struct {
 }
 
 func callsBefore(n int) string {
-	return oldUser + "," + many(n, func(i int) string {
+	return oldUser + "," + hostile.Many(n, func(i int) string {
 		return fmt.Sprintf(`{"id":"a%[1]d","role":"assistant","toolCalls":[{"id":"c%[1]d","type":"function","function":{"name":"f","arguments":"{\"x\":%[1]d}"}}]}`, i)
 	})
 }
 
 func saysAll(n int, content string) string {
-	return many(n, func(i int) string {
+	return hostile.Many(n, func(i int) string {
 		return fmt.Sprintf(`{"id":"r%[1]d","role":"tool","toolCallId":"c%[1]d","content":%[2]q}`, i, content)
 	})
 }
 
 func entriesFor(ids []string, payload string) string {
-	return many(len(ids), func(i int) string {
+	return hostile.Many(len(ids), func(i int) string {
 		return fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, ids[i], payload)
 	})
 }
@@ -111,16 +113,16 @@ const approved = `{"approved":true}`
 var shapes = []shape{
 	{name: "reload", body: func(_ family, n int, _ []string) string { return bodyOf(callsBefore(n), "") }},
 	{name: "new input", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+","+many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","role":"user","content":"go on"}`, i) }), "")
+		return bodyOf(callsBefore(n)+","+hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","role":"user","content":"go on"}`, i) }), "")
 	}},
 	{name: "no ids", body: func(_ family, n int, _ []string) string {
-		return bodyOf(many(n, func(i int) string { return fmt.Sprintf(`{"role":"user","content":"go on %d"}`, i) }), "")
+		return bodyOf(hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"role":"user","content":"go on %d"}`, i) }), "")
 	}},
 	{name: "unknown ids", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:1], approved)+","+many(n, func(i int) string { return no(fmt.Sprint("x", i)) })+`]`)
+		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:1], approved)+","+hostile.Many(n, func(i int) string { return no(fmt.Sprint("x", i)) })+`]`)
 	}},
 	{name: "unknown ids alone", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser, `,"resume":[`+many(n, func(i int) string { return yes(fmt.Sprint("x", i)) })+`]`)
+		return bodyOf(oldUser, `,"resume":[`+hostile.Many(n, func(i int) string { return yes(fmt.Sprint("x", i)) })+`]`)
 	}},
 	{name: "one left", body: func(_ family, _ int, ids []string) string {
 		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[1:], approved)+`]`)
@@ -132,28 +134,28 @@ var shapes = []shape{
 		return bodyOf(callsBefore(n)+","+saysAll(n-1, approved), "")
 	}},
 	{name: "function_approvals, one left", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+`,{"id":"fa","role":"user","content":"","function_approvals":[`+many(n-1, func(i int) string {
+		return bodyOf(callsBefore(n)+`,{"id":"fa","role":"user","content":"","function_approvals":[`+hostile.Many(n-1, func(i int) string {
 			return fmt.Sprintf(`{"id":"ID%[1]d","call_id":"c%[1]d","approved":true}`, i)
 		})+`]}`, "")
 	}},
 	{name: "command map, one left", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
+		return bodyOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
 	}},
 	{name: "command map of native ids, one left", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+many(n-1, func(i int) string {
+		return bodyOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string {
 			native, _, _ := strings.Cut(ids[i], "~")
 			return fmt.Sprintf(`%q:{"approved":true}`, native)
 		})+`}}}`)
 	}},
 	{name: "command map beside entries, one left", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:n-1], approved)+`],"forwardedProps":{"command":{"resume":{`+many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
+		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:n-1], approved)+`],"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
 	}},
 	{name: "an echo of many ids", body: func(_ family, n int, ids []string) string {
-		event := `{"interrupts":[` + many(n, func(i int) string { return fmt.Sprintf(`{"id":"x%d"}`, i) }) + `]}`
+		event := `{"interrupts":[` + hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"x%d"}`, i) }) + `]}`
 		return bodyOf(oldUser, fmt.Sprintf(`,"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":%q}}`, event))
 	}},
 	{name: "resume object", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":{"interrupts":[`+many(n-1, func(i int) string { return fmt.Sprintf(`{"id":%q,"value":{"approved":true}}`, ids[i]) })+`]}`)
+		return bodyOf(oldUser, `,"resume":{"interrupts":[`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`{"id":%q,"value":{"approved":true}}`, ids[i]) })+`]}`)
 	}},
 	{name: "answers beside tool messages", body: func(_ family, n int, ids []string) string {
 		return bodyOf(callsBefore(n)+","+saysAll(n, approved), `,"resume":[`+entriesFor(ids, approved)+`]`)
@@ -172,23 +174,23 @@ var shapes = []shape{
 		return bodyOf(callsBefore(n)+","+saysAll(n, approved)+","+saysAll(n, "done")+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "native approvals in the history later", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+","+many(n, func(i int) string {
+		return bodyOf(oldUser+","+hostile.Many(n, func(i int) string {
 			id := fmt.Sprint("c", i)
 			return pairCall(id) + "," + pairSays("r"+id, id, true)
 		})+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "confirms in the history later", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+","+many(n, func(i int) string {
+		return bodyOf(oldUser+","+hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"ka%[1]d","role":"assistant","toolCalls":[{"id":"k%[1]d","type":"function","function":{"name":"confirm_changes","arguments":"{\"function_call_id\":\"c%[1]d\"}"}}]},{"id":"kr%[1]d","role":"tool","toolCallId":"k%[1]d","content":"{\"accepted\":true}"}`, i)
 		})+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "tools declared and called", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+","+many(n, func(i int) string {
+		return bodyOf(oldUser+","+hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"a%[1]d","role":"assistant","toolCalls":[{"id":"c%[1]d","type":"function","function":{"name":"f%[1]d","arguments":"{}"}}]}`, i)
-		})+","+saysAll(n, approved)+`,{"id":"u9","role":"user","content":"more"}`, `,"tools":[`+many(n, func(i int) string { return fmt.Sprintf(`{"name":"f%d"}`, n-i) })+`]`)
+		})+","+saysAll(n, approved)+`,{"id":"u9","role":"user","content":"more"}`, `,"tools":[`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"name":"f%d"}`, n-i) })+`]`)
 	}},
 	{name: "calls in one message", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+`,{"id":"a","role":"assistant","toolCalls":[`+many(n, func(i int) string {
+		return bodyOf(oldUser+`,{"id":"a","role":"assistant","toolCalls":[`+hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"c%[1]d","type":"function","function":{"name":"f","arguments":"{}"}}`, i)
 		})+`]},`+saysAll(n, "done")+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
@@ -196,10 +198,10 @@ var shapes = []shape{
 		return bodyOf(callsBefore(n)+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "the same message", body: func(_ family, n int, _ []string) string {
-		return bodyOf(many(n, same(oldUser))+`,{"id":"u9","role":"user","content":"more"}`, "")
+		return bodyOf(hostile.Many(n, hostile.Same(oldUser))+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "keys", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+`,{"id":"u9","role":"user","content":"more",`+many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`}`, `,"forwardedProps":{`+many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`},`+many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) }))
+		return bodyOf(oldUser+`,{"id":"u9","role":"user","content":"more",`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`}`, `,"forwardedProps":{`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`},`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) }))
 	}},
 }
 
@@ -224,9 +226,9 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 	took := map[string]time.Duration{}
 	var asked string
 	measure := func(name string, do func()) {
-		before := processorTime(t)
+		before := hostile.ProcessorTime(t)
 		do()
-		took[name] = processorTime(t) - before
+		took[name] = hostile.ProcessorTime(t) - before
 	}
 	measure("asks", func() { asked = g.do(bodyOf(oldUser, "")) })
 	ids := idsIn(lastData(asked))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdpoint/internal/hostile"
 	"holdpoint/store"
 	"holdpoint/translate/kit"
 )
@@ -15,7 +16,7 @@ import (
 func TestAPauseThatIsTooLarge(t *testing.T) {
 	interrupts := func(n int) string {
 		return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` +
-			many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","reason":"confirm"}`, i) }) + `]}}`
+			hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","reason":"confirm"}`, i) }) + `]}}`
 	}
 	lots := kit.MaxQuestions + 1
 	custom := func(i int) string {

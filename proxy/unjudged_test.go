@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/hostile"
 )
 
 // doubling is a schema of which each level refers to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
-	return `{"$ref":"#/$defs/0","$defs":{` + many(levels, func(i int) string {
+	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
@@ -19,7 +21,7 @@ func doubling(levels int, keyword, leaf string) string {
 func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, schema, payload, right string }{
 		{"a number that the library dies of", `{"type":"object","properties":{"amount":{"type":"number","minimum":1}}}`, `{"amount":1e9999999}`, `{"amount":7}`},
-		{"numbers that take it minutes", `{"items":{"type":"integer"}}`, `[` + many(2000, same("1e999999")) + `]`, `[1]`},
+		{"numbers that take it minutes", `{"items":{"type":"integer"}}`, `[` + hostile.Many(2000, hostile.Same("1e999999")) + `]`, `[1]`},
 		{"a schema that takes it gigabytes", doubling(24, "anyOf", `{"type":"string"}`), `1`, ""},
 		{"a recursion on which the payload decides", `{"anyOf":[{"items":{"$ref":"#"},"maxItems":0},{"items":{"$ref":"#"},"maxItems":0},{"type":"string"}]}`,
 			strings.Repeat("[", 60) + strings.Repeat("]", 60), `"x"`},

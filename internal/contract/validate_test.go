@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"holdpoint/internal/hostile"
 )
 
 // validate judges one payload, as that of a request of its own.
@@ -29,7 +30,7 @@ func patient(ctx context.Context) *Validator {
 
 // doubling is a schema of which each level refers to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
-	return `{"$ref":"#/$defs/0","$defs":{` + many(levels, func(i int) string {
+	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
@@ -40,9 +41,9 @@ var hardPayloads = []struct{ name, schema, payload string }{
 	{"the same against maximum", `{"maximum":1}`, `1e9999999`},
 	{"the same against exclusiveMinimum", `{"exclusiveMinimum":1}`, `1e9999999`},
 	{"the same against multipleOf", `{"multipleOf":2}`, `-1e-9999999`},
-	{"the same among unique items", `{"uniqueItems":true}`, `[` + many(30, same("1e9999999")) + `]`},
+	{"the same among unique items", `{"uniqueItems":true}`, `[` + hostile.Many(30, hostile.Same("1e9999999")) + `]`},
 	{"an exponent that does not fit an int", `{"minimum":1}`, `1e99999999999999999999`},
-	{"numbers of a million noughts", `{"items":{"type":"integer"}}`, `[` + many(400, same("1e999999")) + `]`},
+	{"numbers of a million noughts", `{"items":{"type":"integer"}}`, `[` + hostile.Many(400, hostile.Same("1e999999")) + `]`},
 	{"a number of two million digits", `{"type":"integer"}`, strings.Repeat("7", 2<<20)},
 	{"a fraction of a million digits", `{"type":"integer"}`, "0." + strings.Repeat("7", 1<<20)},
 	{"anyOf that doubles", doubling(24, "anyOf", `{"type":"string"}`), `1`},
@@ -58,22 +59,22 @@ var hardPayloads = []struct{ name, schema, payload string }{
 	{"an anchor that only a dynamic reference finds",
 		`{"$dynamicRef":"#a","$defs":{"x":` + strings.Replace(doubling(24, "anyOf", `{"type":"string"}`), `{"$ref":"#/$defs/0"`, `{"$id":"urn:x","$dynamicAnchor":"a","$ref":"#/$defs/0"`, 1) + `,"y":{"$dynamicAnchor":"a","$ref":"urn:x"}}}`, `1`},
 	{"a long pattern over a long text", `{"pattern":"(x?){500}x{500}y"}`, `"` + strings.Repeat("x", 1<<20) + `"`},
-	{"patterns for very many keys", `{"patternProperties":{` + many(300, func(i int) string { return fmt.Sprintf(`"(x?){10}%dy":{}`, i) }) + `}}`,
-		`{` + many(50_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
-	{"a long enum for very many items", `{"items":{"enum":[` + many(10_000, func(i int) string { return fmt.Sprint(i) }) + `]}}`, `[` + many(50_000, same("-1")) + `]`},
-	{"unique items of few but large arrays", `{"uniqueItems":true}`, `[` + many(20, func(i int) string { return `[` + many(5_000, same("1.5")) + fmt.Sprintf(",%d]", i) }) + `]`},
-	{"lists of what nobody asked about yet", `{"unevaluatedItems":false,"anyOf":[` + many(900, same(`{"minItems":1}`)) + `]}`, `[` + many(100_000, same("0")) + `]`},
+	{"patterns for very many keys", `{"patternProperties":{` + hostile.Many(300, func(i int) string { return fmt.Sprintf(`"(x?){10}%dy":{}`, i) }) + `}}`,
+		`{` + hostile.Many(50_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
+	{"a long enum for very many items", `{"items":{"enum":[` + hostile.Many(10_000, func(i int) string { return fmt.Sprint(i) }) + `]}}`, `[` + hostile.Many(50_000, hostile.Same("-1")) + `]`},
+	{"unique items of few but large arrays", `{"uniqueItems":true}`, `[` + hostile.Many(20, func(i int) string { return `[` + hostile.Many(5_000, hostile.Same("1.5")) + fmt.Sprintf(",%d]", i) }) + `]`},
+	{"lists of what nobody asked about yet", `{"unevaluatedItems":false,"anyOf":[` + hostile.Many(900, hostile.Same(`{"minItems":1}`)) + `]}`, `[` + hostile.Many(100_000, hostile.Same("0")) + `]`},
 	{"very many mistakes, each in a deep place", `{"anyOf":[{"items":{"$ref":"#"}},{"type":"string"}]}`,
-		strings.Repeat("[", 900) + many(90_000, same("0")) + strings.Repeat("]", 900)},
-	{"very many mistakes", `{"items":{"type":"string"}}`, `[` + many(190_000, same("0")) + `]`},
-	{"very many small objects", `{"items":{"type":"object"}}`, `[` + many(2_000_000, same("{}")) + `]`},
-	{"very many members", `{"type":"object"}`, `{` + many(300_000, same(`"":0`)) + `}`},
-	{"a chain of references for each of very many items", `{"items":{"$ref":"#/$defs/0"},"$defs":{` + many(800, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1) }) + `,"800":true}}`,
-		`[` + many(100_000, same("0")) + `]`},
-	{"a chain of references for each level", `{"$ref":"#/$defs/0","$defs":{` + many(800, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1) }) + `,"800":{"items":{"$ref":"#"}}}}`,
+		strings.Repeat("[", 900) + hostile.Many(90_000, hostile.Same("0")) + strings.Repeat("]", 900)},
+	{"very many mistakes", `{"items":{"type":"string"}}`, `[` + hostile.Many(190_000, hostile.Same("0")) + `]`},
+	{"very many small objects", `{"items":{"type":"object"}}`, `[` + hostile.Many(2_000_000, hostile.Same("{}")) + `]`},
+	{"very many members", `{"type":"object"}`, `{` + hostile.Many(300_000, hostile.Same(`"":0`)) + `}`},
+	{"a chain of references for each of very many items", `{"items":{"$ref":"#/$defs/0"},"$defs":{` + hostile.Many(800, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1) }) + `,"800":true}}`,
+		`[` + hostile.Many(100_000, hostile.Same("0")) + `]`},
+	{"a chain of references for each level", `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(800, func(i int) string { return fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1) }) + `,"800":{"items":{"$ref":"#"}}}}`,
 		strings.Repeat("[", 999) + strings.Repeat("]", 999)},
 	{"a text that is a regular expression", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat("(x{1000})", 3000) + `"`},
-	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
+	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + hostile.Many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
 }
 
 // What is too much to judge is refused, soon and in little memory. A schema that is fine may take the payload.
@@ -113,10 +114,10 @@ var hardSchemas = []struct{ name, schema string }{
 	{"a number of which no exact one is made", `{"minimum":1e9999999}`},
 	{"a number of a million noughts", `{"multipleOf":1e999999}`},
 	{"a pattern of very many states", `{"pattern":"` + strings.Repeat(`x{1000}`, 3000) + `"}`},
-	{"very many patterns", `{"patternProperties":{` + many(3000, func(i int) string { return fmt.Sprintf(`"%xx{1000}":true`, i) }) + `}}`},
-	{"very many subschemas", `{"allOf":[` + many(20_000, same(`{}`)) + `]}`},
+	{"very many patterns", `{"patternProperties":{` + hostile.Many(3000, func(i int) string { return fmt.Sprintf(`"%xx{1000}":true`, i) }) + `}}`},
+	{"very many subschemas", `{"allOf":[` + hostile.Many(20_000, hostile.Same(`{}`)) + `]}`},
 	{"subschemas in one another", strings.Repeat(`{"not":`, 900) + `{}` + strings.Repeat(`}`, 900)},
-	{"references to what is no subschema", `{"x":{` + many(900, func(i int) string { return fmt.Sprintf(`"%d":{}`, i) }) + `},"allOf":[` + many(900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`},
+	{"references to what is no subschema", `{"x":{` + hostile.Many(900, func(i int) string { return fmt.Sprintf(`"%d":{}`, i) }) + `},"allOf":[` + hostile.Many(900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`},
 }
 
 func TestSchemasThatAreHardToCompile(t *testing.T) {
@@ -189,11 +190,11 @@ func bare(schema, payload string) error {
 
 // What people send is judged as before.
 func TestHonestPayloads(t *testing.T) {
-	rows := func(n int, row string) string { return `{"rows":[` + many(n, same(row)) + `]}` }
+	rows := func(n int, row string) string { return `{"rows":[` + hostile.Many(n, hostile.Same(row)) + `]}` }
 	table := `{"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/$defs/Row"}}},"$defs":{"Row":{"type":"object","required":["id","name"],"additionalProperties":false,
 		"properties":{"id":{"type":"integer","minimum":0},"name":{"type":"string","maxLength":100},"price":{"anyOf":[{"type":"number"},{"type":"null"}]},"kind":{"enum":["a","b","c"]}}}}}`
 	tree := `{"$defs":{"Node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}}}},"$ref":"#/$defs/Node"}`
-	form := `{"type":"object","properties":{` + many(300, func(i int) string {
+	form := `{"type":"object","properties":{` + hostile.Many(300, func(i int) string {
 		return fmt.Sprintf(`"field%d":{"title":"Field %d","anyOf":[{"type":"string","minLength":1,"pattern":"^[a-z0-9 -]{1,63}$"},{"type":"null"}]}`, i, i)
 	}) + `}}`
 	for _, tt := range []struct {
@@ -210,10 +211,10 @@ func TestHonestPayloads(t *testing.T) {
 		{"a mistake in a table of 5,000 rows", table, rows(5000, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), "the payload fails, and is too large to say where"},
 		{"a mistake in a table of 50 rows", table, rows(50, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), `fails "minimum"`},
 		{"a tree of 100 levels", tree, strings.Repeat(`{"name":"x","children":[`, 50) + strings.Repeat(`]}`, 50), ""},
-		{"a form of 300 fields", form, `{` + many(300, func(i int) string { return fmt.Sprintf(`"field%d":"some text %d"`, i, i) }) + `}`, ""},
+		{"a form of 300 fields", form, `{` + hostile.Many(300, func(i int) string { return fmt.Sprintf(`"field%d":"some text %d"`, i, i) }) + `}`, ""},
 		{"a file of 8 MB", `{"type":"object","properties":{"file":{"type":"string","contentEncoding":"base64"},"name":{"type":"string","format":"uri"}}}`, `{"file":"` + strings.Repeat("QUJD", 2<<20) + `"}`, ""},
 		{"a picture of 1 MB that is looked at", `{"type":"string","pattern":"^data:image/(png|jpeg);base64,[A-Za-z0-9+/]+=*$"}`, `"data:image/png;base64,` + strings.Repeat("QUJD", 1<<18) + `"`, ""},
-		{"a country of 250", `{"items":{"enum":[` + many(250, func(i int) string { return fmt.Sprintf(`"c%d"`, i) }) + `]}}`, `[` + many(200, same(`"c249"`)) + `]`, ""},
+		{"a country of 250", `{"items":{"enum":[` + hostile.Many(250, func(i int) string { return fmt.Sprintf(`"c%d"`, i) }) + `]}}`, `[` + hostile.Many(200, hostile.Same(`"c249"`)) + `]`, ""},
 		{"draft 7 with a format", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me@example.org"`, ""},
 		{"draft 7 with another", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me"`, `the payload fails "format"`},
 		{"draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","maximum":3,"exclusiveMaximum":true}`, `3`, `the payload fails "exclusiveMaximum"`},
@@ -273,9 +274,9 @@ func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start := processorTime(t)
+	start := hostile.ProcessorTime(t)
 	do()
-	cpu = processorTime(t) - start
+	cpu = hostile.ProcessorTime(t) - start
 	runtime.ReadMemStats(&after)
 	return cpu, after.TotalAlloc - before.TotalAlloc
 }
@@ -303,22 +304,3 @@ func slower() float64 {
 	}
 	return 1
 }
-
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
-func many(n int, f func(i int) string) string {
-	parts := make([]string, n)
-	for i := range parts {
-		parts[i] = f(i)
-	}
-	return strings.Join(parts, ",")
-}
-
-func same(s string) func(int) string { return func(int) string { return s } }

@@ -9,10 +9,11 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"holdpoint/internal/hostile"
 )
 
 // A taken frame is a copy of one that a Reader returned, and what its methods made of it.
@@ -362,28 +363,19 @@ func TestHugeFrameTakesLinearTime(t *testing.T) {
 		for shape, size := range map[string]int{"whole": 4 << 20, "one byte": 1 << 20} {
 			t.Run(name+"/"+shape, func(t *testing.T) {
 				in := strings.Repeat(line, size/len(line))
-				began := processorTime(t)
+				began := hostile.ProcessorTime(t)
 				got, err := takeAll(shapes[shape](strings.NewReader(in)), 0)
 				if err != io.EOF || len(got) != 1 || got[0].raw != in {
 					t.Fatalf("%d frames, %v", len(got), err)
 				}
 				// It takes parts of a second, and minutes if a frame's beginning is read again for
 				// each line.
-				if took := processorTime(t) - began; took > 20*time.Second {
+				if took := hostile.ProcessorTime(t) - began; took > 20*time.Second {
 					t.Errorf("took %v of the processor", took)
 				}
 			})
 		}
 	}
-}
-
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func TestAnAppendToAFrameLeavesTheNextOne(t *testing.T) {

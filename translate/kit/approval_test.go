@@ -3,11 +3,11 @@ package kit
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/hostile"
 )
 
 const (
@@ -169,23 +169,13 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		"calls and answers":   `{"toolCalls":[` + many(`{"id":"c","function":{"name":"confirm_changes"}}`) + `]},` + many(`{"role":"tool","toolCallId":"c"}`),
 		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
 	} {
-		before := processorTime(t)
+		before := hostile.ProcessorTime(t)
 		list := Approvals(Loose([]byte(`{"messages":[` + messages + `]}`)))
-		if took := processorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
+		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}
 		if approves := name == "calls and answers" || name == "approvals"; approves != (len(list) > 0) {
 			t.Errorf("%s: %d approvals", name, len(list))
 		}
 	}
-}
-
-// processorTime is what this process has used: what else the machine does is not in it.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -7,11 +7,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/hostile"
 )
 
 const oldUser = `{"id":"u1","role":"user","content":"hi"}`
@@ -132,7 +131,7 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 		"one message, too many":    {"m", 200_000, 0, 4 << 20},
 	} {
 		tr := New(c.limit, nil, nil)
-		before := processorTime(t)
+		before := hostile.ProcessorTime(t)
 		for n := range c.turns {
 			for _, s := range []string{
 				`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"f","parentMessageId":"` + c.parent + `"}`, `{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`,
@@ -142,7 +141,7 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 			}
 		}
 		tr.fold()
-		if took := processorTime(t) - before; took > hostileTime {
+		if took := hostile.ProcessorTime(t) - before; took > hostile.Limit {
 			t.Errorf("%s: %v", name, took)
 		}
 		if c.messages == 0 { // of those only the newest are kept
@@ -269,20 +268,6 @@ func told(tr *Transcript) string {
 		fmt.Fprintf(&b, "open %s\n", ev.JSON)
 	}
 	return b.String()
-}
-
-// hostileTime is what some megabytes may take of the processor: they take parts of a second, and
-// minutes where the time is the square of what is repeated. What else the machine does is not in
-// it.
-const hostileTime = 30 * time.Second
-
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // TestFreshCalls: a call is of this run if its stream began it, also under an id of the history's.

@@ -53,20 +53,15 @@ func Run(ctx context.Context, o Options) error {
 	if o.In != nil {
 		d.in = bufio.NewScanner(o.In)
 	}
-	backendURL, stop, err := serve(d.backend)
+	listener, err := loopback()
+	if err != nil {
+		return err
+	}
+	backendURL, url, stop, err := o.serve(d.backend, listener)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	handler, err := o.Holdpoint(backendURL)
-	if err != nil {
-		return err
-	}
-	url, stopProxy, err := serve(handler)
-	if err != nil {
-		return err
-	}
-	defer stopProxy()
 	d.url = url
 
 	d.line("%s", d.paint(bold, "Holdpoint sits between an agent that pauses in its own way and a client that knows AG-UI interrupts."))
@@ -76,17 +71,29 @@ func Run(ctx context.Context, o Options) error {
 	return d.play(ctx)
 }
 
-// serve serves a handler on a free loopback port.
-func serve(h http.Handler) (url string, stop func(), err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// serve serves the backend on a free port, and Holdpoint in front of it to listener, which it
+// closes.
+func (o Options) serve(b *backend, listener net.Listener) (backendURL, url string, stop func(), err error) {
+	free, err := loopback()
 	if err != nil {
-		return "", nil, err
+		listener.Close()
+		return "", "", nil, err
 	}
-	url, stop = serveOn(listener, h)
-	return url, stop, nil
+	backendURL, stopBackend := serve(free, b)
+	handler, err := o.Holdpoint(backendURL)
+	if err != nil {
+		listener.Close()
+		stopBackend()
+		return "", "", nil, err
+	}
+	url, stopProxy := serve(listener, handler)
+	return backendURL, url, func() { stopProxy(); stopBackend() }, nil
 }
 
-func serveOn(listener net.Listener, h http.Handler) (url string, stop func()) {
+// loopback listens on a free port of this machine.
+func loopback() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
+func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
 	server := &http.Server{Handler: h} //nolint:gosec // loopback, and its own client
 	go server.Serve(listener)          //nolint:errcheck // ends by Close
 	return "http://" + listener.Addr().String(), func() { server.Close() }

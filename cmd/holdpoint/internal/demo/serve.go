@@ -13,20 +13,13 @@ import (
 // It writes to o.Out where Holdpoint listens, and a line for every email that the agent sends.
 // It reads nothing from o.In.
 func Serve(ctx context.Context, o Options, listener net.Listener) error {
-	defer listener.Close()
 	b := newBackend()
 	b.ran = func(args json.RawMessage) { fmt.Fprintf(o.Out, "the agent runs %s %s\n", tool, args) }
-	backendURL, stop, err := serve(b)
+	backendURL, url, stop, err := o.serve(b, listener)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	handler, err := o.Holdpoint(backendURL)
-	if err != nil {
-		return err
-	}
-	url, stopProxy := serveOn(listener, handler)
-	defer stopProxy()
 	fmt.Fprintf(o.Out, "a scripted agent, which asks before it sends an email: %s\n", backendURL)
 	fmt.Fprintf(o.Out, "Holdpoint in front of it: %s (Ctrl-C ends both)\n", url)
 	<-ctx.Done()
