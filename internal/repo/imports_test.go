@@ -72,7 +72,7 @@ var confined = []struct {
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
-	{"pgregory.net/rapid/", []string{"store/storetest"}, true, "it is for tests; storetest is a test that engines import"},
+	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},
 	{"holdpoint/internal/hostile/", nil, true, "it is for tests"},
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},

@@ -11,6 +11,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/standard"
@@ -178,7 +179,7 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 		if isForeign(d) {
 			continue // it makes its events
 		}
-		_, run, err := d.Begin(&translate.Request{Input: parse(t, `{"threadId":"t","runId":"r","tools":[{"name":"x"}]}`), Transcript: noTranscript{}})
+		_, run, err := d.Begin(&translate.Request{Input: dialecttest.Input(t, `{"threadId":"t","runId":"r","tools":[{"name":"x"}]}`), Transcript: noTranscript{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/auto"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/langgraph"
 )
 
@@ -29,14 +30,14 @@ func TestPassesIsTrue(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				p := &pair{rt: rt, scenarios: scenarios, at: rapid.SampledFrom(scenarios).Draw(rt, "scenario")}
 				for n := range p.sides {
-					p.sides[n].dialect = fresh(t, name, &p.sides[n].warned)
+					p.sides[n].seen, p.sides[n].dialect = &dialecttest.Log{}, fresh(t, name, &p.sides[n].warned)
 				}
 				p.edits = rapid.Bool().Draw(rt, "edits")
 				res, _ := p.exchanges(p.request(nil, agui.Pause{}))
 				if len(res.Asked.Interrupts) > 0 {
 					p.edits = true
 					list, _ := p.sides[0].seen.Messages()
-					p.exchanges(p.request(list, minted(res.Asked.Pause(name), list)))
+					p.exchanges(p.request(list, minted(res.Asked.Pause(name), p.sides[0].seen)))
 				}
 			})
 		})
@@ -52,7 +53,7 @@ func TestWhatPasses(t *testing.T) {
 		if isForeign(d) {
 			continue
 		}
-		_, run, err := d.Begin(&translate.Request{Input: parse(t, `{"threadId":"t","runId":"r"}`), Transcript: noTranscript{}})
+		_, run, err := d.Begin(&translate.Request{Input: dialecttest.Input(t, `{"threadId":"t","runId":"r"}`), Transcript: noTranscript{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,15 +91,6 @@ func TestWhatPasses(t *testing.T) {
 	}
 }
 
-func parse(t testing.TB, body string) agui.RunInput {
-	t.Helper()
-	in, ok, err := agui.ParseInput([]byte(body))
-	if !ok || err != nil {
-		t.Fatalf("%v %v", ok, err)
-	}
-	return in
-}
-
 func fresh(t testing.TB, name string, warned *[]string) translate.Dialect {
 	t.Helper()
 	warn := func(msg string, _ ...any) {
@@ -131,7 +123,7 @@ type side struct {
 	dialect translate.Dialect
 	warned  []string
 	run     translate.Run
-	seen    *shown
+	seen    *dialecttest.Log
 	emitted []agui.Event
 }
 
@@ -142,14 +134,14 @@ func (s *side) passes(t agui.Type) bool {
 
 func (s *side) emit(ev agui.Event) {
 	s.emitted = append(s.emitted, ev.Clone())
-	s.seen.add(ev)
+	s.seen.Add(ev)
 }
 
 // exchanges plays a request to its end. false: the dialect refused it.
 func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool) {
 	for n := range p.sides {
 		s := &p.sides[n]
-		s.seen = newShown(r.Input, s.seen)
+		s.seen = s.seen.Next(r.Input.Messages)
 		own := *r
 		own.Transcript = s.seen
 		_, run, err := s.dialect.Begin(&own)
@@ -190,7 +182,7 @@ func (p *pair) exchange() translate.Result {
 			p.rt.Fatal(err)
 		}
 		for _, ev := range results[n].Before {
-			s.seen.add(ev)
+			s.seen.Add(ev)
 		}
 	}
 	p.same(results)
@@ -287,16 +279,8 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 }
 
 // minted is a pause as proxy would keep it.
-func minted(p agui.Pause, messages []json.RawMessage) agui.Pause {
-	p.ID = "p"
-	for _, m := range messages {
-		p.Seen = append(p.Seen, agui.See(agui.ParseMessage(m)))
-	}
-	p.Interrupts = slices.Clone(p.Interrupts)
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
-		i.ID = fmt.Sprintf("%s~%d", i.Native, n)
-		i.Object = agui.SetString(i.Object, "id", i.ID)
-	}
+func minted(p agui.Pause, seen *dialecttest.Log) agui.Pause {
+	p = dialecttest.Minted(p)
+	p.Seen = seen.Seen()
 	return p
 }

@@ -1,12 +1,11 @@
 package dialects
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
+	"sync"
 	"testing"
 
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // ready are all dialects, with what they need. It is what one of their scenarios sets.
@@ -31,23 +30,20 @@ func ready(t testing.TB) List {
 // scenarioSets is the first value that a scenario of the dialect gives to a variable.
 func scenarioSets(t testing.TB, dialect, variable string) string {
 	t.Helper()
-	files, err := filepath.Glob("../../testdata/" + dialect + "/*/scenario.txt")
-	if err != nil {
-		t.Fatal(err)
+	if value, known := sets.Load(variable); known {
+		return value.(string)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if value, ok := strings.CutPrefix(line, "env: "+variable+"="); ok {
-				return strings.TrimSpace(value)
-			}
+	for _, s := range dialecttest.Scenarios(t, testdata, dialect) {
+		if value := s.Environment[variable]; value != "" {
+			sets.Store(variable, value)
+			return value
 		}
 	}
 	return ""
 }
+
+// sets is what scenarioSets has found: the files need not be read for each dialect that is made.
+var sets sync.Map
 
 // made is a dialect of the list.
 func made(t testing.TB, list List, name string) translate.Dialect {

@@ -1,11 +1,7 @@
 package dialects
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,40 +12,21 @@ import (
 // A scenario are the streams that a backend sent in one thread.
 type scenario [][]string
 
-// recorded are the scenarios of a dialect; for auto all.
-func recorded(t *testing.T, name string) []scenario {
+// recorded are the scenarios of a dialect whose backend speaks AG-UI; for auto all of such.
+func recorded(t *testing.T, name string) (list []scenario) {
 	t.Helper()
-	folder := name
-	if name == "auto" {
-		folder = "*"
-	}
-	files, err := filepath.Glob("../../testdata/" + folder + "/*/*.upstream*.sse")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no streams: %v", err)
-	}
-	var list []scenario
-	folder = ""
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var stream []string
-		for line := range strings.Lines(string(text)) {
-			data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")
-			if ok && json.Valid([]byte(data)) {
-				stream = append(stream, data)
+	for _, s := range scenariosOf(t, name) {
+		var streams scenario
+		for _, turn := range s.Turns {
+			for _, answer := range turn.Answers {
+				if events := answer.Events(); len(events) > 0 {
+					streams = append(streams, events)
+				}
 			}
 		}
-		if len(stream) == 0 || agui.PeekType([]byte(stream[0])) == agui.Unknown {
-			continue // of a backend that does not speak AG-UI
+		if streams != nil {
+			list = append(list, streams)
 		}
-		if filepath.Dir(file) != folder {
-			folder = filepath.Dir(file)
-			list = append(list, nil)
-		}
-		at := &list[len(list)-1]
-		*at = append(*at, stream)
 	}
 	return list
 }

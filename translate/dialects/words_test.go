@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -36,15 +37,15 @@ func TestWords(t *testing.T) {
 // pausedBy is the pause by which a plain run with the stream ends, as proxy would keep it.
 func pausedBy(t *testing.T, d translate.Dialect, stream []string) (agui.Pause, agui.RunInput) {
 	t.Helper()
-	in := parse(t, `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`)
-	seen := newShown(in, nil)
+	in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`)
+	seen := dialecttest.NewLog(in.Messages)
 	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: seen})
 	if err != nil {
 		t.Fatal(err)
 	}
 	events, end := split(stream)
 	for _, ev := range events {
-		if err := run.Event(agui.NewEvent([]byte(ev)), seen.add); err != nil {
+		if err := run.Event(agui.NewEvent([]byte(ev)), seen.Add); err != nil {
 			return agui.Pause{}, in
 		}
 	}
@@ -52,8 +53,7 @@ func pausedBy(t *testing.T, d translate.Dialect, stream []string) (agui.Pause, a
 	if err != nil {
 		return agui.Pause{}, in
 	}
-	list, _ := seen.Messages()
-	return minted(res.Asked.Pause(d.Name()), list), in
+	return minted(res.Asked.Pause(d.Name()), seen), in
 }
 
 func checkWords(t *testing.T, d translate.Dialect, p agui.Pause, in agui.RunInput) int {
@@ -84,7 +84,7 @@ func checkWords(t *testing.T, d translate.Dialect, p agui.Pause, in agui.RunInpu
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%s is read as %+v, %v", what, list, err)
 		}
-		out, _, err := d.Begin(&translate.Request{Input: given, Came: in.Messages, Pause: p, Answers: list, Transcript: newShown(given, nil)})
+		out, _, err := d.Begin(&translate.Request{Input: given, Came: in.Messages, Pause: p, Answers: list, Transcript: dialecttest.NewLog(given.Messages)})
 		if err != nil { // it cannot be said
 			continue
 		}

@@ -1,0 +1,198 @@
+package dialecttest
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/internal/agui"
+)
+
+// A Log is a transcript that is good enough for tests of a dialect. It folds messages, texts, calls
+// and their results as a client does. Its zero value is empty.
+type Log struct {
+	// Unknown says that the messages are not all known.
+	Unknown bool
+
+	messages []*said
+	calls    []*agui.Call
+}
+
+// said is a message as the client has it.
+type said struct {
+	id, role string
+	whole    json.RawMessage // as it came; nil: it was streamed
+	text     []byte
+	calls    []*agui.Call // that were streamed
+	of       string       // the call that it is the result of
+}
+
+// NewLog is the transcript of a run that begins with the messages.
+func NewLog(messages []agui.Message) *Log {
+	l := &Log{}
+	for _, m := range messages {
+		l.Say(m)
+	}
+	return l
+}
+
+// Next is the transcript of the thread's next run, which begins with the messages.
+func (l *Log) Next(messages []agui.Message) *Log {
+	next := &Log{Unknown: l.Unknown, calls: l.calls}
+	for _, c := range next.calls {
+		c.Fresh = false
+	}
+	for _, m := range messages {
+		next.Say(m)
+	}
+	return next
+}
+
+// Calls implements agui.Transcript.
+func (l *Log) Calls() []agui.Call {
+	var list []agui.Call
+	for _, c := range l.calls {
+		list = append(list, *c)
+	}
+	return list
+}
+
+// Messages implements agui.Transcript.
+func (l *Log) Messages() ([]json.RawMessage, bool) {
+	if l.Unknown {
+		return nil, false
+	}
+	var list []json.RawMessage
+	for _, m := range l.messages {
+		list = append(list, m.render())
+	}
+	return list, true
+}
+
+// State implements agui.Transcript.
+func (*Log) State() (json.RawMessage, bool) { return nil, true }
+
+// Seen are the messages, as a pause keeps them.
+func (l *Log) Seen() []agui.SeenMessage {
+	var list []agui.SeenMessage
+	for _, m := range l.messages {
+		list = append(list, agui.See(agui.ParseMessage(m.render())))
+	}
+	return list
+}
+
+func (m *said) render() json.RawMessage {
+	object := m.whole
+	switch {
+	case object != nil:
+	case m.role == "tool":
+		return agui.MustMarshal(map[string]string{"id": m.id, "role": m.role, "toolCallId": m.of, "content": string(m.text)})
+	default:
+		object = agui.MustMarshal(map[string]string{"id": m.id, "role": m.role, "content": string(m.text)})
+	}
+	for _, c := range m.calls {
+		object = agui.SetKey(object, "toolCalls.-1", agui.MustMarshal(map[string]any{
+			"id": c.ID, "type": "function", "function": map[string]string{"name": c.Name, "arguments": c.Args},
+		}))
+	}
+	return object
+}
+
+// Say adds a whole message.
+func (l *Log) Say(m agui.Message) {
+	l.messages = append(l.messages, &said{id: m.ID, role: m.Role, whole: m.JSON, of: m.ToolCallID})
+	for _, c := range agui.View(slices.Clone(m.JSON)).Get("toolCalls").Array() {
+		if l.call(c.Get("id").Str) == nil {
+			l.calls = append(l.calls, &agui.Call{
+				ID: c.Get("id").Str, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str, Parent: m.ID, Ended: true,
+			})
+		}
+	}
+	if m.Role == "tool" {
+		l.answered(m.ToolCallID)
+	}
+}
+
+// Add adds what the client is shown.
+func (l *Log) Add(ev agui.Event) {
+	if !ev.Valid() {
+		return
+	}
+	id := ev.Get("toolCallId").Str
+	switch ev.Type {
+	case agui.TextStart, agui.TextContent, agui.TextChunk:
+		m := l.assistant(ev.Get("messageId").Str, ev.Type != agui.TextContent)
+		if m != nil && m.whole == nil {
+			m.text = append(m.text, ev.Get("delta").Str...)
+		}
+	case agui.CallStart, agui.CallChunk, agui.CallArgs, agui.CallEnd:
+		l.addCall(ev, id)
+	case agui.CallResult:
+		l.answered(id)
+		l.messages = append(l.messages, &said{id: ev.Get("messageId").Str, role: "tool", of: id, text: []byte(ev.Get("content").Str)})
+	case agui.MessagesSnapshot:
+		l.messages = nil
+		for _, m := range ev.Get("messages").Array() {
+			l.Say(agui.ParseMessage([]byte(m.Raw)))
+		}
+	}
+}
+
+func (l *Log) addCall(ev agui.Event, id string) {
+	c := l.call(id)
+	if c == nil {
+		if ev.Type == agui.CallArgs || ev.Type == agui.CallEnd || id == "" {
+			return
+		}
+		c = &agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str}
+		m := l.assistant(c.Parent, c.Parent != "")
+		if m == nil || m.role != "assistant" { // the client makes one under the call's own id
+			c.Parent = id
+			m = l.assistant(id, true)
+		}
+		m.calls = append(m.calls, c)
+		l.calls = append(l.calls, c)
+	}
+	switch ev.Type {
+	case agui.CallEnd:
+		c.Ended = true
+		return
+	case agui.CallStart:
+		c.Fresh = true
+		return
+	case agui.CallChunk:
+		c.Fresh = true
+	}
+	if !c.Ended {
+		c.Args += ev.Get("delta").Str
+	}
+}
+
+// assistant is the message with that id. It is made if it is not there and may be made.
+func (l *Log) assistant(id string, makes bool) *said {
+	for _, m := range l.messages {
+		if m.id == id {
+			return m
+		}
+	}
+	if !makes {
+		return nil
+	}
+	m := &said{id: id, role: "assistant"}
+	l.messages = append(l.messages, m)
+	return m
+}
+
+func (l *Log) call(id string) *agui.Call {
+	for _, c := range l.calls {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (l *Log) answered(id string) {
+	if c := l.call(id); c != nil {
+		c.Answered = true
+	}
+}

@@ -1,0 +1,118 @@
+package dialecttest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+)
+
+// values are what a value of somebody's JSON may be instead.
+var values = []string{
+	"null", "true", "false", "7", "-1e999", `""`, `"x"`, `"\u0000\ud800"`, `"yes"`, "[]", "{}", `[null]`, `[{}]`, `{"id":null}`,
+	`{"approved":true}`, `{"type":"interrupt","interrupts":[{}]}`, `"{\"approved\":true}"`, `"[{\"id\":7}]"`, `"{"`,
+}
+
+// extents are where the values of a JSON text stand.
+func extents(text string) (list [][2]int) {
+	value := true
+	for n := 0; n < len(text); n++ {
+		switch c := text[n]; {
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '}' || c == ']':
+			continue
+		case c == ':' || c == ',':
+			value = true
+			continue
+		case value || c != '"':
+			size := len(gjson.Parse(text[n:]).Raw)
+			if size == 0 {
+				return list
+			}
+			list = append(list, [2]int{n, n + size})
+			if c == '{' || c == '[' {
+				value = true
+				continue
+			}
+			n += size - 1
+		default:
+			n += max(len(gjson.Parse(text[n:]).Raw), 1) - 1
+		}
+		value = false
+	}
+	return list
+}
+
+// mutated is a JSON text with some of its values replaced, taken out or put in twice. The text is
+// JSON all the same.
+func mutated(t *rapid.T, text string) string {
+	for range rapid.IntRange(0, 2).Draw(t, "changes") {
+		all := extents(text)
+		if len(all) == 0 {
+			return text
+		}
+		at := rapid.SampledFrom(all).Draw(t, "place")
+		other := rapid.SampledFrom(values).Draw(t, "value")
+		if rapid.Bool().Draw(t, "of its own") {
+			from := rapid.SampledFrom(all).Draw(t, "from")
+			other = text[from[0]:from[1]]
+		}
+		if changed := text[:at[0]] + other + text[at[1]:]; agui.ValidJSON([]byte(changed)) { // a key stays what it is
+			text = changed
+		}
+	}
+	return text
+}
+
+// mutatedStream is a stream with events left out, repeated, put elsewhere and changed, and with
+// some of another's.
+func mutatedStream(t *rapid.T, events, other []string) []string {
+	events = slices.Clone(events)
+	for range rapid.IntRange(0, 3).Draw(t, "edits") {
+		if len(events) == 0 {
+			return events
+		}
+		at := rapid.IntRange(0, len(events)-1).Draw(t, "at")
+		switch rapid.SampledFrom([]string{"leave out", "repeat", "move", "change", "change", "mix"}).Draw(t, "edit") {
+		case "leave out":
+			events = slices.Delete(events, at, at+1)
+		case "repeat":
+			events = slices.Insert(events, at, events[at])
+		case "move":
+			one := events[at]
+			events = slices.Delete(events, at, at+1)
+			events = slices.Insert(events, rapid.IntRange(0, len(events)).Draw(t, "to"), one)
+		case "change":
+			begin := strings.IndexByte(events[at], '{') // behind data:, if it is a line of an event stream
+			events[at] = events[at][:max(begin, 0)] + mutated(t, events[at][max(begin, 0):])
+		case "mix":
+			if len(other) > 0 {
+				from := rapid.IntRange(0, len(other)-1).Draw(t, "from")
+				events = slices.Insert(events, at, other[from:min(len(other), from+3)]...)
+			}
+		}
+	}
+	return events
+}
+
+// inHalves is a stream of AG-UI in which some pieces of a text or of arguments come in two.
+func inHalves(t *rapid.T, events []string) (list []string) {
+	for _, one := range events {
+		ev := Event(one)
+		delta := ev.Get("delta")
+		if ev.Type != agui.TextContent && ev.Type != agui.CallArgs || !ev.Valid() || strings.Count(one, `"delta"`) != 1 ||
+			delta.Type != gjson.String || len(delta.Str) < 2 || strings.Contains(one, `\ud`) || !rapid.Bool().Draw(t, "in two") {
+			list = append(list, one)
+			continue
+		}
+		first, rest := Split([]byte(delta.Str), rapid.IntRange(1, len(delta.Str)-1).Draw(t, "cut"))
+		for _, part := range [][]byte{first, rest} {
+			if len(part) > 0 {
+				list = append(list, string(agui.SetString([]byte(one), "delta", string(part))))
+			}
+		}
+	}
+	return list
+}

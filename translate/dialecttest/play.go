@@ -1,0 +1,192 @@
+package dialecttest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A Played is what a stream came to.
+type Played struct {
+	Emitted []agui.Event
+	Result  translate.Result
+	Err     error // of any of the calls
+	came    []string
+}
+
+// Play gives a stream of AG-UI to a run. The first terminal event ends it. A stream without one
+// ends without.
+func Play(run translate.Run, l *Log, stream ...string) Played {
+	for n, s := range stream {
+		if agui.PeekType([]byte(s)).Terminal() {
+			return PlayTo(run, l, translate.End{Event: Event(s)}, stream[:n]...)
+		}
+	}
+	return PlayTo(run, l, translate.End{}, stream...)
+}
+
+// PlayTo gives events to a run, and then that end. What a run was lent is overwritten behind each
+// call.
+func PlayTo(run translate.Run, l *Log, end translate.End, events ...string) Played {
+	p := Played{came: events}
+	for _, s := range events {
+		if p.Err = p.show(run, l, Event(s)); p.Err != nil {
+			break
+		}
+	}
+	p.end(run, l, end)
+	return p
+}
+
+func (p *Played) show(run translate.Run, l *Log, ev agui.Event) error {
+	err := run.Event(ev, func(ev agui.Event) {
+		ev = ev.Clone()
+		p.Emitted = append(p.Emitted, ev)
+		l.Add(ev)
+	})
+	overwrite(ev.JSON)
+	overwrite(ev.Frame)
+	return err
+}
+
+func (p *Played) end(run translate.Run, l *Log, end translate.End) {
+	var err error
+	p.Result, err = run.End(end)
+	p.Err = errors.Join(p.Err, err)
+	p.Result.Finish, p.Result.Before = p.Result.Finish.Clone(), slices.Clone(p.Result.Before)
+	for n, ev := range p.Result.Before {
+		p.Result.Before[n] = ev.Clone()
+		l.Add(ev)
+	}
+	overwrite(end.Event.JSON)
+	overwrite(end.Event.Frame)
+}
+
+// Decode gives pieces of a backend's own stream to a run that is a translate.Decoder. The first
+// terminal event ends it. cut says that the stream breaks off behind them.
+func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Played {
+	var p Played
+	end := translate.End{Cut: cut}
+	for _, piece := range pieces {
+		err := run.(translate.Decoder).Decode(piece, func(ev agui.Event) {
+			p.came = append(p.came, string(ev.JSON))
+			switch {
+			case end.Event.Type.Terminal() || p.Err != nil:
+			case ev.Type.Terminal():
+				end = translate.End{Event: ev.Clone()}
+			default:
+				p.Err = p.show(run, l, ev)
+			}
+		})
+		overwrite(piece.Name)
+		overwrite(piece.Data)
+		if p.Err = errors.Join(p.Err, err); p.Err != nil || end.Event.Type.Terminal() {
+			break
+		}
+	}
+	p.end(run, l, end)
+	return p
+}
+
+func overwrite(b []byte) {
+	for n := range b {
+		b[n] = 'x'
+	}
+}
+
+// Event is an event as it comes in a frame.
+func Event(s string) agui.Event {
+	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
+}
+
+// All are the events that the client is shown, without the last one.
+func (p Played) All() []agui.Event { return append(slices.Clone(p.Emitted), p.Result.Before...) }
+
+// Types are the types of those events.
+func (p Played) Types() string {
+	var list []string
+	for _, ev := range p.All() {
+		list = append(list, string(ev.Type))
+	}
+	return strings.Join(list, " ")
+}
+
+// Text is those events, a line each.
+func (p Played) Text() string {
+	var list []string
+	for _, ev := range p.All() {
+		list = append(list, string(ev.JSON))
+	}
+	return strings.Join(list, "\n")
+}
+
+// Touched says what was not emitted as it came, in its frame and in its place. What the dialect
+// made of its own does not count.
+func (p Played) Touched() error {
+	came := p.came
+	for _, ev := range p.Emitted {
+		switch {
+		case ev.Frame == nil:
+		case len(came) == 0 || ev.Edited || string(ev.Frame) != string(Event(came[0]).Frame):
+			return fmt.Errorf("touched: %s", ev.JSON)
+		default:
+			came = came[1:]
+		}
+	}
+	if len(came) > 0 {
+		return fmt.Errorf("not emitted: %s", came[0])
+	}
+	return nil
+}
+
+// Pieces cuts a whole answer as proxy does.
+func Pieces(f translate.Framing, answer string) (list []translate.Piece) {
+	switch f {
+	case translate.Unread:
+	case translate.Frames:
+		for block := range strings.SplitSeq(strings.ReplaceAll(answer, "\r\n", "\n"), "\n\n") {
+			if p := frame(block); p.Data != nil {
+				list = append(list, p)
+			}
+		}
+	case translate.Lines:
+		for line := range strings.SplitSeq(answer, "\n") {
+			if line = strings.TrimSuffix(line, "\r"); strings.TrimSpace(line) != "" {
+				list = append(list, translate.Piece{Data: []byte(line)})
+			}
+		}
+	case translate.Whole, translate.Text:
+		list = []translate.Piece{{Data: []byte(answer)}}
+	}
+	return list
+}
+
+func frame(block string) (p translate.Piece) {
+	var data [][]byte
+	for line := range strings.SplitSeq(block, "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		switch value = strings.TrimPrefix(value, " "); name {
+		case "data":
+			data = append(data, []byte(value))
+		case "event":
+			p.Name = []byte(value)
+		}
+	}
+	if data != nil {
+		p.Data = bytes.Join(data, []byte("\n"))
+	}
+	return p
+}
+
+// Split cuts a piece of text in two whole pieces of characters, near at.
+func Split(text []byte, at int) (first, rest []byte) {
+	for at = min(at, len(text)); at > 0 && at < len(text) && !utf8.RuneStart(text[at]); at-- {
+	}
+	return text[:at:at], text[at:]
+}

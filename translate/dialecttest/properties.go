@@ -1,0 +1,400 @@
+package dialecttest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// CheckThread plays one thread of a dialect: a recorded one with what its client and its backend
+// send changed in many ways. made makes the dialect as the scenario sets its options. What must hold of every dialect is
+//
+//   - nothing panics, and what is refused is refused with an *agui.RunError;
+//   - what goes out is valid: bodies are JSON, events are events, a pause can be kept and told;
+//   - nothing of a pause lies in bytes that were lent;
+//   - a stream whose texts come in more pieces comes to the same;
+//   - what is sent for a no or a cancel of a question is never what is sent for the yes.
+//
+// It returns how many questions it answered with a yes and with a no.
+func CheckThread(t *rapid.T, made func(Scenario) translate.Dialect, all []Scenario) (answered int) {
+	s := rapid.SampledFrom(all).Draw(t, "scenario")
+	th := &thread{t: t, edits: rapid.Bool().Draw(t, "edits")}
+	th.other = rapid.SampledFrom(all).Draw(t, "other")
+	for n := range th.sides {
+		th.sides[n] = side{dialect: made(s), log: &Log{}}
+	}
+	for _, turn := range s.Turns[:min(len(s.Turns), 4)] {
+		th.turn(turn)
+	}
+	return th.answered
+}
+
+// A thread is played on two sides. To the second the pieces come in more pieces.
+type thread struct {
+	t        *rapid.T
+	edits    bool
+	other    Scenario
+	sides    [2]side
+	pause    agui.Pause
+	ended    []agui.Pause
+	answered int
+}
+
+type side struct {
+	dialect translate.Dialect
+	log     *Log
+	run     translate.Run
+	played  Played
+}
+
+// turn is one run of the client.
+func (th *thread) turn(turn Turn) {
+	in := th.input(turn.Request)
+	th.read(in)
+	r := th.request(in)
+	began := false
+	var outs [2]translate.Out
+	for n := range th.sides {
+		s := &th.sides[n]
+		own := *r
+		s.log = s.log.Next(r.Input.Messages)
+		own.Transcript = s.log
+		var err error
+		outs[n], s.run, err = s.dialect.Begin(&own)
+		if th.refuses(err) {
+			continue
+		}
+		began = true
+		th.checkOut(outs[n], s.run)
+	}
+	if !began {
+		return
+	}
+	if !reflect.DeepEqual(outs[0], outs[1]) {
+		th.t.Fatalf("one request becomes two:\n%+v\n%+v", outs[0], outs[1])
+	}
+	th.exchanges(turn, r)
+}
+
+func (th *thread) exchanges(turn Turn, r *translate.Request) {
+	resumed := r.Pause
+	for n := range 4 {
+		var answer Answer
+		if n < len(turn.Answers) {
+			answer = turn.Answers[n]
+		}
+		th.exchange(answer)
+		next := th.sides[0].played.Result.Next
+		if next == nil {
+			break
+		}
+		for n := range th.sides {
+			if next = th.sides[n].played.Result.Next; next == nil {
+				th.t.Fatal("one goes on, and the other does not")
+			}
+			th.sides[n].run = next.Run
+			th.checkOut(next.Out, next.Run)
+		}
+	}
+	res := th.sides[0].played.Result
+	if resumed.ID != "" {
+		resumed.Failed = res.Finish.Type == agui.RunErrored
+		th.ended, th.pause = append([]agui.Pause{resumed}, th.ended...), agui.Pause{}
+	}
+	if len(res.Asked.Interrupts) == 0 {
+		return
+	}
+	name := th.sides[0].dialect.Name()
+	if res.Spoke != "" {
+		name = res.Spoke
+	}
+	if _, err := json.Marshal(res.Asked); err != nil {
+		th.t.Fatalf("the pause cannot be kept: %v", err)
+	}
+	before := agui.MustMarshal(res.Asked)
+	th.pause = Minted(res.Asked.Pause(name))
+	th.pause.Seen = th.sides[0].log.Seen()
+	th.checkWords(r)
+	overwrite(r.Input.Raw) // it was lent, and the run is over
+	if after := agui.MustMarshal(res.Asked); string(before) != string(after) {
+		th.t.Fatalf("the pause lies in the bytes of the request:\n%s", difference(string(before), string(after)))
+	}
+	for n := range th.sides {
+		th.sides[n].log = &Log{calls: th.sides[n].log.calls}
+	}
+}
+
+// exchange plays one answer of the backend to both sides.
+func (th *thread) exchange(answer Answer) {
+	cut := answer.Cut
+	if _, decodes := th.sides[0].run.(translate.Decoder); decodes {
+		th.decode(answer)
+	} else if answer.Status != ok {
+		end := translate.End{Status: answer.Status, Body: []byte(answer.Body), None: answer.Status == 0}
+		for n := range th.sides {
+			th.sides[n].play(end)
+		}
+	} else {
+		events := answer.Events()
+		if th.edits {
+			events = mutatedStream(th.t, events, th.otherAnswer().Events())
+		}
+		for n, stream := range [][]string{events, inHalves(th.t, events)} {
+			end := translate.End{Cut: cut}
+			if at := slices.IndexFunc(stream, func(s string) bool { return agui.PeekType([]byte(s)).Terminal() }); at >= 0 {
+				stream, end = stream[:at], translate.End{Event: Event(stream[at])}
+			}
+			th.sides[n].play(end, stream...)
+		}
+	}
+	for n := range th.sides {
+		th.checkPlayed(th.sides[n].played)
+	}
+	whole, pieces := th.sides[0].played, th.sides[1].played
+	if one, other := whole.story(), pieces.story(); one != other {
+		th.t.Fatalf("in pieces it comes to something else:\n%s", difference(one, other))
+	}
+}
+
+// otherAnswer is the first one of another scenario.
+func (th *thread) otherAnswer() Answer {
+	if list := th.other.Turns[0].Answers; len(list) > 0 {
+		return list[0]
+	}
+	return Answer{}
+}
+
+func (s *side) play(end translate.End, stream ...string) {
+	if end.Event.JSON != nil {
+		end.Event = end.Event.Clone()
+	}
+	s.played = PlayTo(s.run, s.log, end, stream...)
+}
+
+// decode plays an answer that is no stream of AG-UI.
+func (th *thread) decode(answer Answer) {
+	body, at := answer.Body, 0
+	if th.edits {
+		body = strings.Join(mutatedStream(th.t, strings.SplitAfter(body, "\n"), strings.SplitAfter(th.otherAnswer().Body, "\n")), "")
+	}
+	if len(body) > 1 {
+		at = rapid.IntRange(1, len(body)-1).Draw(th.t, "cut")
+	}
+	for n := range th.sides {
+		s := &th.sides[n]
+		framing := translate.Unread
+		if answer.Status == ok {
+			framing = s.run.(translate.Decoder).Framing(answer.MediaType)
+		}
+		if framing == translate.Unread {
+			s.play(translate.End{Status: answer.Status, Body: []byte(body), None: answer.Status == 0})
+			continue
+		}
+		list := Pieces(framing, body)
+		if framing == translate.Text && n == 1 {
+			first, rest := Split([]byte(body), at)
+			list = []translate.Piece{{Data: first}, {Data: rest}}
+		}
+		s.played = Decode(s.run, s.log, answer.Cut, list...)
+		for _, ev := range s.played.All() {
+			if !ev.Valid() {
+				th.t.Fatalf("no event: %s", ev.JSON)
+			}
+		}
+	}
+}
+
+// input draws what a client sends in place of a recorded request.
+func (th *thread) input(request []byte) agui.RunInput {
+	body := string(request)
+	if th.edits {
+		body = mutated(th.t, body)
+	}
+	in, isRun, err := agui.ParseInput([]byte(body))
+	if !isRun || err != nil {
+		if in, _, err = agui.ParseInput(slices.Clone(request)); err != nil || in.Raw == nil {
+			in, _, _ = agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`))
+		}
+	}
+	return in
+}
+
+// read asks the dialect what it asks of a request before it is judged.
+func (th *thread) read(in agui.RunInput) {
+	d := th.sides[0].dialect
+	for _, p := range append([]agui.Pause{{}, {Dialect: d.Name()}, th.pause}, th.ended...) {
+		_, err := d.Answers(in, p)
+		th.refuses(err)
+		_, err = Answers(d, in, p)
+		th.refuses(err)
+	}
+	if reader, reads := d.(translate.HistoryReader); reads {
+		for reply := range reader.Replies(in, "") {
+			if reply.At < 0 || reply.At >= len(in.Messages) {
+				th.t.Fatalf("a reply of no message: %+v", reply)
+			}
+		}
+	}
+	if disarmer, disarms := d.(translate.Disarmer); disarms {
+		disarmer.Undeclared(in)
+		if out := disarmer.Disarmed(in, func(string) bool { return false }); !agui.ValidJSON(out.Raw) {
+			th.t.Fatalf("disarmed into what is no JSON: %s", out.Raw)
+		}
+	}
+	if taker, takes := d.(translate.Taker); takes {
+		taker.Takes(in.Raw, "")
+	}
+}
+
+// payloads are what a client may answer.
+var payloads = []string{"", `{"approved":true}`, `{"approved":false}`, `true`, `false`, `"yes"`, `"no"`, `{}`, `7`, `{"approved":false,"editedArgs":{"a":1}}`, `{"approved":true,"editedArgs":{"path":"other"}}`}
+
+// request draws a run: one that answers, if there is a pause.
+func (th *thread) request(in agui.RunInput) *translate.Request {
+	r := &translate.Request{
+		Input: in, Came: in.Messages, Ended: th.ended,
+		Show: rapid.SampledFrom([]translate.Show{translate.ShowOutcome, translate.ShowBoth, translate.ShowNative}).Draw(th.t, "show"),
+	}
+	if th.pause.ID == "" {
+		return r
+	}
+	var entries []string
+	for _, i := range th.pause.Interrupts {
+		entries = append(entries, Entry(i.ID, rapid.SampledFrom(payloads).Draw(th.t, "answer")))
+	}
+	in, answers, said := th.answers(in, entries)
+	if !said {
+		return r
+	}
+	r.Input, r.Came, r.Pause, r.Answers = in, in.Messages, th.pause, answers
+	if rapid.Bool().Draw(th.t, "beside") {
+		r.New = agui.NewMessages(in.Messages, th.pause.Seen)
+	}
+	return r
+}
+
+// answers are the entries as the dialect reads them. said is false if it refuses them.
+func (th *thread) answers(in agui.RunInput, entries []string) (_ agui.RunInput, list []agui.Answer, said bool) {
+	body := agui.SetKey(in.WithoutCommand().Raw, "resume", []byte("["+strings.Join(entries, ",")+"]"))
+	given, _, err := agui.ParseInput(body)
+	if err != nil {
+		return in, nil, false
+	}
+	list, err = th.sides[0].dialect.Answers(given, th.pause)
+	if th.refuses(err) {
+		return in, nil, false
+	}
+	list, err = Admitted(th.pause, list)
+	return given, list, err == nil
+}
+
+func (th *thread) refuses(err error) bool {
+	if refused := (*agui.RunError)(nil); err != nil && !errors.As(err, &refused) {
+		th.t.Fatalf("refused without a code: %v", err)
+	}
+	return err != nil
+}
+
+func (th *thread) checkOut(out translate.Out, run translate.Run) {
+	if out.Body != nil && !agui.ValidJSON(out.Body) {
+		th.t.Fatalf("the body is no JSON: %s", out.Body)
+	}
+	if run == nil {
+		th.t.Fatal("no Run")
+	}
+}
+
+// checkPlayed checks what the client is shown.
+func (th *thread) checkPlayed(p Played) {
+	th.refuses(p.Err)
+	came := map[string]bool{}
+	for _, s := range p.came {
+		came[s] = true
+	}
+	for _, ev := range p.All() {
+		if !came[string(ev.JSON)] && !ev.Valid() || ev.Type.Terminal() {
+			th.t.Fatalf("emitted: %s", ev.JSON)
+		}
+	}
+	f, asked := p.Result.Finish, p.Result.Asked
+	if f.Type != agui.Unknown && !f.Type.Terminal() || f.Edited && !f.Valid() {
+		th.t.Fatalf("the end is %s", f.JSON)
+	}
+	if len(asked.Interrupts) > 0 && (f.Type != agui.RunFinished || f.Get("outcome.type").Str == "interrupt") {
+		th.t.Fatalf("a pause ends with %s", f.JSON)
+	}
+	for _, i := range asked.Interrupts {
+		th.checkInterrupt(i)
+	}
+	for _, own := range append(slices.Clone(asked.Own), asked.OwnFinish) {
+		if own != nil && !agui.ValidJSON(own) {
+			th.t.Fatalf("its own announcement: %s", own)
+		}
+	}
+}
+
+// checkInterrupt: no client dies of it.
+func (th *thread) checkInterrupt(i agui.Interrupt) {
+	o := gjson.ParseBytes(i.Object)
+	if !agui.ValidJSON(i.Object) || !o.IsObject() || o.Get("reason").Type != gjson.String {
+		th.t.Fatalf("a question: %s", i.Object)
+	}
+	for _, key := range []string{"message", "toolCallId", "responseSchema", "metadata", "expiresAt"} {
+		if o.Get(key).Type == gjson.Null && o.Get(key).Exists() {
+			th.t.Fatalf("%s is null: %s", key, i.Object)
+		}
+	}
+	for _, raw := range []json.RawMessage{i.Private, i.Yes, i.No} {
+		if raw != nil && !agui.ValidJSON(raw) {
+			th.t.Fatalf("no JSON in a question: %s", raw)
+		}
+	}
+}
+
+// story is what a client makes of it, and what proxy keeps: pieces of one text are joined.
+func (p Played) story() string {
+	var b strings.Builder
+	last, shown := "", p.All()
+	asked := p.Result.Asked
+	for _, own := range asked.Own {
+		shown = append(shown, agui.NewEvent(own))
+	}
+	asked.Own = nil
+	for _, ev := range shown {
+		switch key := string(ev.Type) + " " + ev.Get("messageId").Str + ev.Get("toolCallId").Str; {
+		case ev.Type != agui.TextContent && ev.Type != agui.CallArgs || !ev.Valid():
+			fmt.Fprintf(&b, "\n%s", ev.JSON)
+			last = ""
+		case key == last:
+			b.WriteString(ev.Get("delta").Str)
+		default:
+			fmt.Fprintf(&b, "\n%s %s", key, ev.Get("delta").Str)
+			last = key
+		}
+	}
+	res := p.Result
+	fmt.Fprintf(&b, "\n%s\n%s fate %v spoke %q untaken %d %v", res.Finish.JSON, agui.MustMarshal(asked), res.Fate, res.Spoke, len(res.Untaken), p.Err)
+	if res.Next != nil {
+		fmt.Fprintf(&b, "\nnext %+v", res.Next.Out)
+	}
+	return b.String()
+}
+
+// difference is what stands where two texts begin to differ.
+func difference(one, other string) string {
+	at := 0
+	for at < min(len(one), len(other)) && one[at] == other[at] {
+		at++
+	}
+	around := func(s string) string { return s[max(0, at-100):min(len(s), at+200)] }
+	return around(one) + "\n--\n" + around(other)
+}

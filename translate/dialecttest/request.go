@@ -1,0 +1,109 @@
+package dialecttest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Input is the run of a body.
+func Input(t testing.TB, body string) agui.RunInput {
+	t.Helper()
+	in, ok, err := agui.ParseInput([]byte(body))
+	if !agui.ValidJSON([]byte(body)) || !ok || err != nil {
+		t.Fatalf("no run input (%v, %v): %s", ok, err, body)
+	}
+	return in
+}
+
+// Quoted is s as JSON text.
+func Quoted(s string) string { return string(agui.MustMarshal(s)) }
+
+// Entry is an entry of the resume array. "" cancels.
+func Entry(id, payload string) string {
+	if payload == "" {
+		return `{"interruptId":` + Quoted(id) + `,"status":"cancelled"}`
+	}
+	return `{"interruptId":` + Quoted(id) + `,"status":"resolved","payload":` + payload + `}`
+}
+
+// ResumeArray is the member of a run that has the entries.
+func ResumeArray(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
+
+// Command is the member of a run that answers in the form of before resume.
+func Command(value string) string { return `"forwardedProps":{"command":{"resume":` + value + `}}` }
+
+// Code is the code that an error is told with: "" of none, and "other: " with the text of an error
+// that no dialect may give.
+func Code(err error) agui.Code {
+	var told *agui.RunError
+	switch {
+	case errors.As(err, &told):
+		return told.Code
+	case err != nil:
+		return agui.Code("other: " + err.Error())
+	}
+	return ""
+}
+
+// Minted is a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on.
+func Minted(p agui.Pause) agui.Pause {
+	p.ID, p.Interrupts = "0123456789abcdef0123456789abcdef", slices.Clone(p.Interrupts)
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		i.ID = fmt.Sprintf("%s~r%d", i.Native, n+1)
+		i.Object = agui.SetString(i.Object, "id", i.ID)
+	}
+	return p
+}
+
+// Admitted are the answers in the pause's order, if they cover it. It is what proxy does between
+// Answers and Begin, without schemas.
+func Admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
+	for _, a := range answers {
+		if p.Interrupt(a.ID) == nil {
+			return nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
+		}
+	}
+	var ordered []agui.Answer
+	for _, i := range p.Interrupts {
+		at := slices.IndexFunc(answers, func(a agui.Answer) bool { return a.ID == i.ID })
+		if at < 0 {
+			return nil, agui.Errorf(agui.PartialResume, "%q", i.ID)
+		}
+		ordered = append(ordered, answers[at])
+	}
+	return ordered, nil
+}
+
+// Resume takes a request with answers through Answers, admission and Begin. The messages that carry
+// the answers are taken out, as proxy does. change, if there is any, gets the request before Begin.
+func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
+	answers, err := Answers(d, in, p)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	if answers, err = Admitted(p, answers); err != nil {
+		return translate.Out{}, nil, err
+	}
+	r := &translate.Request{Input: in, Came: in.Messages, Transcript: l, Pause: p, Answers: answers}
+	rest := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool {
+		return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message != (agui.SeenMessage{}) && agui.See(m) == a.Message })
+	})
+	if len(rest) < len(in.Messages) {
+		r.Input = in.WithMessages(rest)
+	}
+	for _, c := range change {
+		c(r)
+	}
+	out, run, err := d.Begin(r)
+	if err == nil && out.Body != nil && !agui.ValidJSON(out.Body) {
+		err = fmt.Errorf("the body is no JSON: %s", out.Body)
+	}
+	return out, run, err
+}

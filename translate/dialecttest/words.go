@@ -1,0 +1,96 @@
+package dialecttest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// checkWords answers each question that has a plain yes and no in every plain way, and all others
+// with a cancel. What goes to the backend for a no, or for a cancel, is never what goes for the yes.
+// A payload beside a cancel says nothing.
+func (th *thread) checkWords(r *translate.Request) {
+	for n := range th.pause.Interrupts {
+		i := &th.pause.Interrupts[n]
+		if i.Yes == nil && i.No == nil {
+			i.Yes, i.No = kit.Words(*i)
+		}
+		if i.Yes == nil || i.No == nil {
+			continue
+		}
+		yes, toldYes := th.told(r, n, Entry(i.ID, string(i.Yes)))
+		no, toldNo := th.told(r, n, Entry(i.ID, string(i.No)))
+		cancel, toldCancel := th.told(r, n, Entry(i.ID, ""))
+		beside, toldBeside := th.told(r, n, strings.TrimSuffix(Entry(i.ID, ""), "}")+`,"payload":`+string(i.Yes)+`}`)
+		switch {
+		case toldYes && toldNo && same(yes, no):
+			th.t.Fatalf("a no of %s goes as the yes: %s", i.Object, bodies(no))
+		case toldYes && toldCancel && same(yes, cancel):
+			th.t.Fatalf("a cancel of %s goes as the yes: %s", i.Object, bodies(cancel))
+		case toldBeside && (!toldCancel || !same(beside, cancel)):
+			th.t.Fatalf("a cancel of %s with the payload of a yes goes as %s", i.Object, bodies(beside))
+		}
+		if toldYes && toldNo {
+			th.answered++
+		}
+	}
+}
+
+// told is what goes to the backend for an entry about question n.
+func (th *thread) told(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
+	var entries []string
+	for at, i := range th.pause.Interrupts {
+		if at == n {
+			entries = append(entries, entry)
+		} else {
+			entries = append(entries, Entry(i.ID, ""))
+		}
+	}
+	in, answers, said := th.answers(r.Input, entries)
+	if !said {
+		return nil, false
+	}
+	again := r.With(in, nil)
+	again.Came, again.Pause, again.Answers, again.Transcript = in.Messages, th.pause, answers, NewLog(in.Messages)
+	if meaning := kit.Says(th.pause.Interrupts[n], answers[n]); strings.Contains(entry, `"cancelled"`) && meaning != agui.Denies {
+		th.t.Fatalf("a cancel means %v: %s", meaning, entry)
+	}
+	out, run, err := th.sides[0].dialect.Begin(again)
+	if th.refuses(err) {
+		return nil, false
+	}
+	for range 4 { // it may need more than one exchange to say all
+		outs = append(outs, out)
+		var p Played
+		if _, decodes := run.(translate.Decoder); decodes {
+			p = Decode(run, &Log{}, false)
+		} else {
+			p = Play(run, &Log{}, started, finished)
+		}
+		if p.Result.Next == nil {
+			break
+		}
+		out, run = p.Result.Next.Out, p.Result.Next.Run
+	}
+	return outs, true
+}
+
+// same says whether a backend could not tell the two apart.
+func same(a, b []translate.Out) bool {
+	return slices.EqualFunc(a, b, func(a, b translate.Out) bool {
+		return a.None == b.None && a.Path == b.Path && string(a.Body) == string(b.Body) && reflect.DeepEqual(a.Header, b.Header)
+	})
+}
+
+// bodies are what is sent.
+func bodies(list []translate.Out) string {
+	var b strings.Builder
+	for _, out := range list {
+		b.Write(out.Body)
+	}
+	return b.String()
+}
