@@ -25,6 +25,7 @@ import (
 	"holdpoint/store/storetest"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/dialecttest/ask"
 )
 
 // TestContractOfEveryDialect drives the whole handler, with each dialect before a backend of its
@@ -46,10 +47,16 @@ func TestContractOfEveryDialect(t *testing.T) {
 		for _, b := range list {
 			t.Run(b.Name(), func(t *testing.T) {
 				fewer(t, 30)
-				rapid.Check(t, func(t *rapid.T) { chat(t, b) })
+				rapid.Check(t, func(t *rapid.T) { chat(t, b, dialects.All()) })
 			})
 		}
 	}
+}
+
+// TestContractOfTheExample: the contract holds of the dialect that docs/new-dialect.md shows.
+func TestContractOfTheExample(t *testing.T) {
+	fewer(t, 30)
+	rapid.Check(t, func(t *rapid.T) { chat(t, dialecttest.Example(), dialects.With(dialects.All(), ask.Name, ask.New)) })
 }
 
 // fewer has rapid try fewer sequences than its default, unless -rapid.checks says how many.
@@ -69,8 +76,8 @@ func fewer(t *testing.T, checks int) {
 }
 
 // chat is one sequence.
-func chat(t *rapid.T, b dialecttest.Backend) {
-	c := newChatter(t, b)
+func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
+	c := newChatter(t, b, list)
 	t.Repeat(map[string]func(*rapid.T){
 		"a new message":      func(t *rapid.T) { c.words(); c.send("", drawEnd(t)) },
 		"the page is loaded": func(t *rapid.T) { c.send("", drawEnd(t)) },
@@ -106,6 +113,7 @@ func drawEnd(t *rapid.T) string { return rapid.SampledFrom(ends).Draw(t, "backen
 type chatter struct {
 	t     *rapid.T
 	b     dialecttest.Backend
+	list  dialects.List
 	h     http.Handler
 	store store.Store
 	now   time.Time
@@ -134,9 +142,9 @@ type chatter struct {
 	violation string
 }
 
-func newChatter(t *rapid.T, b dialecttest.Backend) *chatter {
+func newChatter(t *rapid.T, b dialecttest.Backend, list dialects.List) *chatter {
 	c := &chatter{
-		t: t, b: b, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
+		t: t, b: b, list: list, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
 		question: map[string]int{}, replied: map[int]bool{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{},
 	}
 	c.store = storetest.Sealed(t, memory.New(memory.Options{
@@ -148,11 +156,10 @@ func newChatter(t *rapid.T, b dialecttest.Backend) *chatter {
 }
 
 func (c *chatter) restart() {
-	list := dialects.All()
-	for _, err := range list.Read(c.b.Environment) {
+	for _, err := range c.list.Read(c.b.Environment) {
 		c.t.Fatal(err)
 	}
-	d, err := list.New(c.b.Dialect, nil)
+	d, err := c.list.New(c.b.Dialect, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}

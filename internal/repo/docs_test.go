@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the README's example, lower the counts of long lines: go test ./internal/repo -update")
+var update = flag.Bool("update", false, "rewrite the examples of documents, lower the counts of long lines: go test ./internal/repo -update")
 
 // between is what stands between two lines that hold marker, and the texts around it.
 func between(t *testing.T, path, marker string) (before, section, after string) {
@@ -51,6 +51,28 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 	if !*update {
 		t.Fatalf("%s differs from the output of proxy's ExampleHandler: run with -update", path)
+	}
+	text := before + marker + "\n" + want + marker + "\n" + after
+	if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGuideShowsTheExample: the example of docs/new-dialect.md is the code of a package that is
+// compiled and tested, behind its imports.
+func TestGuideShowsTheExample(t *testing.T) {
+	const path, marker = "docs/new-dialect.md", "<!-- example -->"
+	_, code, found := strings.Cut(read(t, "translate/dialecttest/ask/ask.go"), "\n)\n\n")
+	if !found {
+		t.Fatal("translate/dialecttest/ask/ask.go has no imports")
+	}
+	want := "```go\n" + code + "```\n"
+	before, section, after := between(t, path, marker)
+	if section == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from translate/dialecttest/ask/ask.go: run with -update", path)
 	}
 	text := before + marker + "\n" + want + marker + "\n" + after
 	if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {

@@ -35,6 +35,7 @@ var places = []place{
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
 	{"translate/kit", []string{"internal/agui", "translate"}, "dialects are made with it, so it knows none of them"},
 	{"translate/dialects", []string{"internal/variables", "translate", "translate/*"}, "it lists the dialects, reads their options, and does nothing else"},
+	{"translate/dialecttest/ask", []string{"internal/agui", "translate", "translate/kit"}, "it is the example that others are copied from: as any dialect"},
 	{"translate/internal/strandsapi", []string{"internal/agui", "translate", "translate/kit"}, "what Strands says is one thing, on whichever wire; the dialects of Strands alone know it"},
 	{"translate/strands/internal/*", []string{"internal/agui"}, "what the repr of a Python object says has nothing to do with what a run is"},
 	{"translate/strands", []string{"internal/agui", "translate", "translate/kit", "translate/internal/strandsapi", "translate/strands/internal/*"}, "as any dialect; what it is made of stays in its folder"},

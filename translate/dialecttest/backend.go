@@ -1,8 +1,10 @@
-// Package dialecttest has what the tests of any dialect need: for each dialect a small backend of
-// its family, which asks, and says what was answered.
+// Package dialecttest has what the tests of any dialect need. It plays a stream to a run (Play,
+// Decode), reads a request (Input), and answers a pause (Minted, Resume). It reads the scenarios of
+// testdata. CheckThread is what must hold of any dialect. For each dialect it has a small backend
+// of its family, which asks, and says what was answered.
 //
-// A test that goes by the list of dialects plays these backends. So a dialect that is added is held
-// to the contract by tests that somebody else wrote, as soon as its backend stands here.
+// Tests that go by the list of dialects play these backends and run CheckThread. So a dialect that
+// is added is held to the contract by tests that somebody else wrote.
 //
 // It is for tests only, and knows neither proxy nor how a dialect is made.
 package dialecttest

@@ -90,6 +90,26 @@ func inMessage(body []byte, callID, tool string) Word {
 	return said
 }
 
+// Example is the backend of docs/new-dialect.md.
+func Example() Backend {
+	return Backend{
+		Dialect: "ask", MediaType: eventStream, Yes: approved, No: denied,
+		Asks: run(finished, []string{`{"type":"CUSTOM","name":"ask","value":{"id":"q{n}","text":"Pay {n}?"}}`}),
+		Ends: run(finished, says("said-{n}", "Yes?")),
+		Did:  run(finished, says("said-{n}", "It is paid.")),
+		Left: run(finished, says("said-{n}", "I leave it.")),
+		Reads: func(body []byte, _ int, waits bool) Word {
+			switch answer := gjson.GetBytes(body, "answer"); {
+			case !waits || !answer.Exists():
+				return Nothing
+			case answer.Str == "yes":
+				return Approves
+			}
+			return Denies
+		},
+	}
+}
+
 func backends() []Backend {
 	deleteFile := calls("call-{n}", "delete_file", `"{\"path\":\"{n}.txt\"}"`)
 	return []Backend{

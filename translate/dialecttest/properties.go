@@ -16,7 +16,8 @@ import (
 )
 
 // CheckThread plays one thread of a dialect: a recorded one with what its client and its backend
-// send changed in many ways. made makes the dialect as the scenario sets its options. What must hold of every dialect is
+// send changed in many ways. made makes the dialect as the scenario sets its options. What must
+// hold of every dialect is
 //
 //   - nothing panics, and what is refused is refused with an *agui.RunError;
 //   - what goes out is valid: bodies are JSON, events are events, a pause can be kept and told;

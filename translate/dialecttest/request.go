@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Input is the run of a body.
@@ -51,13 +52,17 @@ func Code(err error) agui.Code {
 	return ""
 }
 
-// Minted is a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on.
+// Minted is a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on. Where the
+// dialect says no plain yes and no, the published schema does.
 func Minted(p agui.Pause) agui.Pause {
 	p.ID, p.Interrupts = "0123456789abcdef0123456789abcdef", slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		i.ID = fmt.Sprintf("%s~r%d", i.Native, n+1)
 		i.Object = agui.SetString(i.Object, "id", i.ID)
+		if i.Yes == nil && i.No == nil {
+			i.Yes, i.No = kit.Words(*i)
+		}
 	}
 	return p
 }

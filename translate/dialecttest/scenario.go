@@ -112,3 +112,8 @@ func (a Answer) Events() (list []string) {
 	}
 	return list
 }
+
+// Stream is an answer in AG-UI.
+func Stream(events ...string) Answer {
+	return Answer{Status: ok, MediaType: eventStream, Body: frames(events...)}
+}

@@ -11,14 +11,11 @@ import (
 )
 
 // checkWords answers each question that has a plain yes and no in every plain way, and all others
-// with a cancel. What goes to the backend for a no, or for a cancel, is never what goes for the yes.
-// A payload beside a cancel says nothing.
+// with a cancel. What goes to the backend for a no, or for a cancel, is never what goes for the
+// yes. A payload beside a cancel says nothing.
 func (th *thread) checkWords(r *translate.Request) {
 	for n := range th.pause.Interrupts {
-		i := &th.pause.Interrupts[n]
-		if i.Yes == nil && i.No == nil {
-			i.Yes, i.No = kit.Words(*i)
-		}
+		i := th.pause.Interrupts[n]
 		if i.Yes == nil || i.No == nil {
 			continue
 		}

@@ -1,0 +1,82 @@
+package ask_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/dialecttest/ask"
+)
+
+// The stream and the answers are those that the document shows.
+var (
+	event  = regexp.MustCompile("(?m)^data: (\\{.*\\})$")
+	answer = regexp.MustCompile("`\"answer\":\"(\\w+)\"`")
+)
+
+func shown(t *testing.T) (stream, answers []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/new-dialect.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range event.FindAllStringSubmatch(string(text), -1) {
+		stream = append(stream, m[1])
+	}
+	for _, m := range answer.FindAllStringSubmatch(string(text), -1) {
+		answers = append(answers, m[1])
+	}
+	if len(stream) < 2 || len(answers) != 2 {
+		t.Fatalf("the document shows the stream %q and the answers %q", stream, answers)
+	}
+	return stream, answers
+}
+
+const body = `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"go"}]`
+
+// TestExample: the stream of the document becomes a question, and an answer is sent as it says.
+func TestExample(t *testing.T) {
+	stream, answers := shown(t)
+	d, err := ask.New(struct{}{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := dialecttest.Input(t, body+"}")
+	log := dialecttest.NewLog(in.Messages)
+	out, run, err := d.Begin(&translate.Request{Input: in, Transcript: log})
+	if err != nil || out.Body != nil {
+		t.Fatalf("%+v %v", out, err)
+	}
+	p := dialecttest.Play(run, log, stream...)
+	asked := dialecttest.Minted(p.Result.Asked.Pause(ask.Name))
+	if p.Err != nil || len(asked.Interrupts) != 1 || asked.Interrupts[0].ID != "q1~r1" || gjson.GetBytes(asked.Interrupts[0].Object, "message").Str != "Pay?" {
+		t.Fatalf("%v, asked %s", p.Err, agui.MustMarshal(asked))
+	}
+	for payload, want := range map[string]string{`{"approved":true}`: answers[0], `{"approved":false}`: answers[1], "": answers[1]} {
+		in := dialecttest.Input(t, body+","+dialecttest.ResumeArray(dialecttest.Entry("q1~r1", payload))+"}")
+		out, _, err := dialecttest.Resume(d, asked, in, log)
+		if sent := gjson.ParseBytes(out.Body); err != nil || sent.Get("answer").Str != want || sent.Get("resume").Exists() || !out.Resumes {
+			t.Errorf("%q: %v, sent %s", payload, err, out.Body)
+		}
+	}
+}
+
+// TestProperties: what must hold of any dialect holds of the example.
+func TestProperties(t *testing.T) {
+	stream, _ := shown(t)
+	turn := dialecttest.Turn{Request: []byte(body + "}"), Answers: []dialecttest.Answer{dialecttest.Stream(stream...)}}
+	made := func(dialecttest.Scenario) translate.Dialect { return new(ask.Dialect) }
+	answered := 0
+	rapid.Check(t, func(t *rapid.T) {
+		answered += dialecttest.CheckThread(t, made, []dialecttest.Scenario{{Turns: []dialecttest.Turn{turn, turn}}})
+	})
+	if answered == 0 {
+		t.Error("no question was answered")
+	}
+}
