@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,9 +92,11 @@ func readAnswer(text string) Answer {
 	a := Answer{Status: ok, MediaType: eventStream}
 	if strings.HasPrefix(text, "HTTP ") {
 		head, body, _ := strings.Cut(text, "\n\n")
-		fmt.Sscanf(head, "HTTP %d", &a.Status)
 		a.MediaType, text = "", body
 		for line := range strings.Lines(head) {
+			if status, is := strings.CutPrefix(line, "HTTP "); is {
+				a.Status, _ = strconv.Atoi(strings.TrimSpace(status)) // 0 is an answer that never came
+			}
 			if name, value, is := strings.Cut(line, ":"); is && strings.EqualFold(name, "Content-Type") {
 				a.MediaType, _, _ = strings.Cut(strings.TrimSpace(value), ";")
 			}

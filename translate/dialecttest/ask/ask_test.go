@@ -16,7 +16,7 @@ import (
 
 // The stream and the answers are those that the document shows.
 var (
-	event  = regexp.MustCompile("(?m)^data: (\\{.*\\})$")
+	event  = regexp.MustCompile(`(?m)^data: (\{.*\})$`)
 	answer = regexp.MustCompile("`\"answer\":\"(\\w+)\"`")
 )
 
