@@ -11,7 +11,7 @@ import (
 )
 
 // Answers implements translate.Dialect. A bare boolean, or a boolean under the field's own name,
-// answers a lone confirm; a bare text any other lone field.
+// answers a lone confirm. A bare text answers any other lone field.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// memberOf are the members of an object with that name, as the server matches it: exactly.
+// memberOf returns the members of an object with exactly that name, as the server matches it.
 func memberOf(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -54,8 +54,8 @@ func memberOf(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// inputOf is the input of a resume: an object with at least one member that says something, or nil
-// where nothing may be sent. Nothing at all is a yes to the server.
+// inputOf returns the input of a resume. It is an object with at least one member that says
+// something, or nil if nothing may be sent. The server takes an empty input for a yes.
 func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return kept.denial(), nil
@@ -98,8 +98,8 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 	return append(input, '}'), nil
 }
 
-// confirmation is the input for a lone confirm. Whatever could be read as another answer makes it
-// none.
+// confirmation returns the input for a lone confirm. It refuses a payload that could be read in two
+// ways.
 func confirmation(id string, payload gjson.Result, name string) (json.RawMessage, error) {
 	given := append(kit.Members(payload, "approved"), memberOf(payload, name)...)
 	word := ""

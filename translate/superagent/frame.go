@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate"
 )
 
-// kinds are the types of A2UI's events.
+// kinds are the types of A2UI events.
 var kinds = []string{"text", "thinking", "tool_call", "tool_result", "code_block", "interrupt", "error", "done", "progress", "agent_switch"}
 
-// token is the kind of a frame that is no event.
+// token is the kind of a frame that is not an event.
 const token = "token"
 
 // A frame is one frame of the answer.
@@ -24,9 +24,9 @@ type frame struct {
 	at   int64        // its timestamp, Unix milliseconds
 }
 
-// readFrame sees in a frame what it is. An event stands under its type's name, or, where text is
-// sent as bare tokens, under none; a frame called message is always a token, for there a model may
-// write what looks like an event.
+// readFrame says what a frame is. An event has its type's name. If the server sends text as bare
+// tokens, the event has no name. A frame called message is always a token, because a model may
+// write what looks like an event there.
 func readFrame(p translate.Piece) frame {
 	name := string(p.Name)
 	named, bare := slices.Contains(kinds, name), name == "" || name == "message"
@@ -44,7 +44,7 @@ func readFrame(p translate.Piece) frame {
 	text := p.Data
 	if name == "message" && (len(text) == 0 || text[len(text)-1] == '\n') {
 		// The server's writer drops one newline at the end of a token, and sends no data for an
-		// empty one: an empty last line is the trace of that newline.
+		// empty token. An empty last line is the trace of that newline.
 		text = append(slices.Clone(text), '\n')
 	}
 	return frame{kind: token, text: string(text)}
@@ -70,14 +70,14 @@ func readEvent(data []byte, name string) (frame, bool) {
 // done ends a stream of tokens.
 const done = "[DONE]"
 
-// The marker of a question: as the server writes it, with a NUL; and as its documentation shows it
-// and another hop that writes JSON would.
+// marker begins a question, as the server writes it, with a NUL. written are the forms in its
+// documentation and of a hop that writes JSON.
 const marker = "\x00INTERRUPT:"
 
 var written = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
 
-// readMarker says whether a token is a question, and reads it; nil if it cannot be read. A model
-// can write the characters of the written forms, so they count only before a state.
+// readMarker says whether a token is a question, and reads it. q is nil if it cannot be read. A
+// model can write the characters of the written forms, so they count only before a state.
 func readMarker(text string) (q *question, asks bool) {
 	if rest, ok := cutPrefix(text, marker); ok {
 		state := gjson.Result{}

@@ -7,7 +7,7 @@ type Options struct {
 	AgentID string `env:"AGENT_ID" means:"nothing" doc:"the agent that every run is for, as GET /api/v1/agents of the backend lists it. superagent does not start without it"`
 }
 
-// Needs is what must be set.
+// Needs returns what must be set.
 func (o Options) Needs() string {
 	if o.AgentID == "" {
 		return "AGENT_ID"

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxMessage bounds the message of an interrupt, and maxReason what its metadata repeat of it:
-	// the reason is the whole answer of the model, and stands in the conversation too.
+	// maxMessage bounds the message of an interrupt, and maxReason bounds what its metadata repeat
+	// of it. The reason is the model's whole answer, and stands in the conversation too.
 	maxMessage = 8 << 10
 	maxReason  = 64 << 10
 )
@@ -52,10 +52,10 @@ func keptOf(p agui.Pause) (kept, bool) {
 	return k, ok
 }
 
-// confirms says whether a yes or no is all that is asked for.
+// confirms says whether the question wants a yes or a no and nothing else.
 func (k kept) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
 
-// denial is the input that says no, nil where there is no word for it.
+// denial returns the input that says no, nil if there is no word for it.
 func (k kept) denial() json.RawMessage {
 	input := []byte{'{'}
 	for _, f := range k.Fields {
@@ -69,7 +69,7 @@ func (k kept) denial() json.RawMessage {
 	return append(input, '}')
 }
 
-// readQuestion reads a state, or the data of an interrupt event; both have reason and fields.
+// readQuestion reads a state, or the data of an interrupt event. Both have reason and fields.
 func readQuestion(object gjson.Result) *question {
 	q := &question{
 		raw:        agui.MustMarshal(json.RawMessage(object.Raw)),
@@ -117,9 +117,9 @@ func text(v gjson.Result) string {
 	return v.Str
 }
 
-// readInterrupt reads an interrupt event. The real one has the whole state as JSON text in its
-// reason, and fields that the server would not find again in that state; the documented one is as
-// it looks. nil: it cannot be read.
+// readInterrupt reads an interrupt event. It returns nil if the event cannot be read. The real
+// event has the whole state as JSON text in its reason, and fields that the server would not find
+// again in that state. The documented event is as it looks.
 func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	if !data.IsObject() {
 		return nil
@@ -134,7 +134,7 @@ func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	return q
 }
 
-// readState reads the JSON text of a state, which is known by its session_id.
+// readState reads the JSON text of a state. A state has a session_id.
 func readState(b []byte) (state gjson.Result, ok bool) {
 	if !agui.ValidJSON(b) {
 		return state, false
@@ -143,7 +143,7 @@ func readState(b []byte) (state gjson.Result, ok bool) {
 	return state, state.IsObject() && text(state.Get("session_id")) != ""
 }
 
-// interrupt is the question as the client gets it.
+// interrupt returns the question as the client gets it.
 func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	k := kept{Fields: q.fields}
 	if k.Fields == nil {
@@ -168,8 +168,8 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	return agui.Interrupt{Native: q.native(d.agent, thread), Object: append(o, '}'), Private: agui.MustMarshal(k)}
 }
 
-// native is the checkpoint_id; questions of the documented A2UI event and of TurnLoop agents have
-// none.
+// native returns the checkpoint_id. Questions of the documented A2UI event and of TurnLoop agents
+// have none, so they get a hash.
 func (q *question) native(agent, thread string) string {
 	if q.checkpoint != "" {
 		return agui.Cut(q.checkpoint)
@@ -177,7 +177,8 @@ func (q *question) native(agent, thread string) string {
 	return hash(agent, thread, strconv.FormatInt(q.asked, 10), q.reason)
 }
 
-// schema has a property for each field. An empty text is no answer to a field that must have one.
+// schema returns a schema with a property for each field. An empty text is no answer to a required
+// field.
 func (q *question) schema() json.RawMessage {
 	properties, required := []byte{'{'}, []string{}
 	for _, f := range q.fields {
@@ -220,7 +221,7 @@ func (f field) schema() []byte {
 
 func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
-// bounded is the beginning of a text that is too long.
+// bounded returns the beginning of a text that is too long.
 func bounded(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -228,7 +229,7 @@ func bounded(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// hash is a short name for some texts.
+// hash returns a short name for some texts.
 func hash(texts ...string) string {
 	sum := sha256.Sum256(agui.MustMarshal(texts))
 	return hex.EncodeToString(sum[:8])

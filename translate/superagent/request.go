@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// chat is the request for a run. A2UI says more than plain tokens; a server that does not know the
-// header ignores it.
+// chat returns the request for a run. It asks for A2UI, which says more than plain tokens. A server
+// that does not know the header ignores it.
 func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   apiPath + streamPath,
@@ -26,7 +26,7 @@ func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	}
 }
 
-// answer is the request that answers. input is a JSON object with at least one member.
+// answer returns the request that answers. input is a JSON object with at least one member.
 func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.Out {
 	return translate.Out{
 		Path:    apiPath + resumePath,
@@ -39,9 +39,9 @@ func (d *Dialect) answer(r *translate.Request, input json.RawMessage) translate.
 	}
 }
 
-// lastSaid is the text of a run: what the user said last. A run that ends in something else brings
-// nothing that the server could take, and what came before it was said already: to say it again
-// could do it again.
+// lastSaid returns the text of a run, which is what the user said last. If a run ends in something
+// else, it has nothing that the server could take. What came before was said already, and saying it
+// again could do it again.
 func lastSaid(messages []agui.Message) (string, error) {
 	for _, m := range slices.Backward(messages) {
 		switch m.Role {
@@ -62,7 +62,8 @@ func lastSaid(messages []agui.Message) (string, error) {
 	return "", agui.Errorf(agui.MessagesNotTaken, "the last message is none of the user's, and superagent takes nothing else: send a user message")
 }
 
-// said is the text of a message; whole says that there is nothing else in it, no image for example.
+// said returns the text of a message. whole says that the message holds nothing else, such as an
+// image.
 func said(m agui.Message) (text string, whole bool) {
 	content := gjson.GetBytes(m.JSON, "content")
 	switch {
@@ -86,8 +87,8 @@ func said(m agui.Message) (text string, whole bool) {
 	return strings.Join(parts, "\n"), whole
 }
 
-// beside is what the messages beside the answers say, as one text; left says that there is more in
-// them than the server takes: messages with something else than text, results of tools.
+// beside returns what the messages beside the answers say, as one text. left says that they hold
+// more than the server takes: something else than text, or results of tools.
 func beside(list []agui.Message) (text string, left bool) {
 	var texts []string
 	for _, m := range list {

@@ -19,8 +19,8 @@ type run struct {
 	left      bool // messages beside the answers stay behind
 
 	asked *question // the last one: the server keeps one of a thread
-	// failure is a token by which the server may say that it failed: it does if nothing follows,
-	// else a model wrote it.
+	// failure is a token that may say that the server failed. It says so if nothing follows. Else a
+	// model wrote it.
 	failure string
 }
 
@@ -34,7 +34,7 @@ func (*run) Framing(mediaType string) translate.Framing {
 	return translate.Unread
 }
 
-// Event implements translate.Run: what Decode makes is what the client is to see.
+// Event implements translate.Run. The client sees the events that Decode makes as they are.
 func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	return nil
@@ -74,7 +74,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	return nil
 }
 
-// show tells what is neither text nor an end.
+// show tells a frame that is neither text nor an end.
 func (run *run) show(f frame, emit func(agui.Event)) {
 	w, data := run.out, f.data
 	switch f.kind {
@@ -101,7 +101,7 @@ func (run *run) show(f frame, emit func(agui.Event)) {
 	}
 }
 
-// failed begins a token that says that the server failed: its streams have no other way.
+// failed begins a token that says that the server failed. Its streams have no other way to say so.
 const failed = "[error] "
 
 func (run *run) text(delta string, emit func(agui.Event)) {
@@ -125,7 +125,7 @@ func (run *run) ask(q *question, emit func(agui.Event)) {
 	run.asked = q
 }
 
-// finish ends a stream that ended as it should.
+// finish ends a stream that ended well.
 func (run *run) finish(emit func(agui.Event)) {
 	run.out.close(emit)
 	if run.failure != "" && run.asked == nil {
@@ -147,7 +147,7 @@ func (run *run) failed() agui.Event {
 	return failedWith(strings.TrimPrefix(run.failure, failed), "")
 }
 
-// failedWith is a RUN_ERROR in the server's own words.
+// failedWith returns a RUN_ERROR in the server's own words.
 func failedWith(message, code string) agui.Event {
 	if message == "" {
 		message = "the backend failed and does not say why"
@@ -167,7 +167,8 @@ func (run *run) finished() agui.Event {
 	return finish
 }
 
-// End implements translate.Run. A question stands whatever came after it: the server has it.
+// End implements translate.Run. A question stands whatever came after it, because the server has
+// it.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	switch {
 	case run.asked != nil:
@@ -186,8 +187,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return translate.Result{}, nil
 }
 
-// paused is the result of a run that asks. The server holds the answer of its model back, so that
-// the question would stand nowhere in the conversation.
+// paused returns the result of a run that asks. The server holds its model's answer back, so the
+// conversation would not have the question without the text that paused adds.
 func (run *run) paused() translate.Result {
 	asked := translate.Asked{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
 	res := translate.Result{Asked: asked, Finish: run.finished()}
@@ -204,7 +205,8 @@ func (run *run) paused() translate.Result {
 	return res
 }
 
-// refused is the result of an answer that is no stream. What is not said here passes as it came.
+// refused returns the result of an answer that is not a stream. A status that is not named here
+// passes as it came.
 func (run *run) refused(status int) translate.Result {
 	switch {
 	case !run.resumes:
@@ -214,12 +216,13 @@ func (run *run) refused(status int) translate.Result {
 		return translate.Result{Fate: translate.Lost}
 	case status == 404:
 		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus,
-			"the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID, _PREFIX), or the agent asks without interrupts enabled").Event()}
+			"the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID), or the agent asks without interrupts enabled").Event()}
 	}
 	return translate.Result{}
 }
 
-// ended is the result of a run that ended well, with one more for the messages beside the answers.
+// ended returns the result of a run that ended well. If there are messages beside the answers, it
+// adds an exchange for them.
 func (run *run) ended(finish agui.Event) translate.Result {
 	if !run.resumes || len(run.r.New) == 0 {
 		return translate.Result{Finish: finish}
@@ -235,7 +238,8 @@ func (run *run) ended(finish agui.Event) translate.Result {
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: run.next(run.r.Plain())}}
 }
 
-// next is the run behind this one in the client's run: its ids go on.
+// next returns the run of the second exchange in the client's run. It goes on with the ids of this
+// one.
 func (run *run) next(r *translate.Request) translate.Run {
 	behind := *run
 	behind.r, behind.resumes, behind.cancelled, behind.failure = r, false, false, ""

@@ -135,7 +135,7 @@ func TestEndsOfAResume(t *testing.T) {
 		"409":                    {entry("true"), translate.End{Status: 409}, "lost"},
 		"409 to a no":            {entry("false"), translate.End{Status: 409}, "lost"},
 		"409 to a cancel":        {entry(""), translate.End{Status: 409}, "end"},
-		"404":                    {entry("true"), translate.End{Status: 404}, "failed: the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID, _PREFIX), or the agent asks without interrupts enabled UPSTREAM_STATUS"},
+		"404":                    {entry("true"), translate.End{Status: 404}, "failed: the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID), or the agent asks without interrupts enabled UPSTREAM_STATUS"},
 		"404 to a cancel":        {entry(""), translate.End{Status: 404}, "lost"},
 		"400 passes":             {entry("true"), translate.End{Status: 400}, "cut"},
 		"500 passes, in doubt":   {entry("true"), translate.End{Status: 500}, "cut"},

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// maxSaid bounds what is kept of a stream's text to see whether it holds the question.
+	// maxSaid bounds how much of a stream's text is kept. It is kept to see whether it holds the
+	// question.
 	maxSaid = 256 << 10
-	// maxCalls bounds the calls whose results are waited for; of more, the result gets a call of
-	// its own.
+	// maxCalls bounds the calls that wait for their results. If there are more, a result gets a
+	// call of its own.
 	maxCalls = 4096
 )
 
-// A writer makes events of a run: texts, reasoning and calls, each begun and ended, with ids that
-// the thread has not seen.
+// A writer makes the events of a run: texts, reasoning and calls. It begins and ends each, with ids
+// that the thread has not seen.
 type writer struct {
 	prefix string // of all ids
 	n      int
@@ -35,7 +36,8 @@ type writer struct {
 	said  []byte            // the text of the stream, without white space
 }
 
-// newWriter is one for a run. A runId is no id: CopilotKit resumes with the interrupted run's.
+// newWriter makes a writer for a run. It does not use the runId alone for its ids, because
+// CopilotKit resumes with the interrupted run's.
 func newWriter(r *translate.Request) *writer {
 	from := []string{r.Input.ThreadID, r.Input.RunID}
 	for _, i := range r.Pause.Interrupts {
@@ -62,7 +64,7 @@ func (w *writer) next() string {
 	return w.prefix + "-" + strconv.Itoa(w.n)
 }
 
-// event is one of the small ones.
+// event is an event that is small enough to be marshalled.
 type event struct {
 	Type    agui.Type       `json:"type"`
 	Message string          `json:"messageId,omitempty"`
@@ -78,7 +80,7 @@ type event struct {
 
 func (e event) make() agui.Event { return agui.NewEvent(agui.MustMarshal(e)) }
 
-// begin opens a text or reasoning, unless it is open, and closes the other.
+// begin opens a text or reasoning, unless that is open, and closes the other.
 func (w *writer) begin(what agui.Type, emit func(agui.Event)) {
 	if w.open == what {
 		return
@@ -106,7 +108,7 @@ func (w *writer) close(emit func(agui.Event)) {
 	w.open = agui.Unknown
 }
 
-// text is a piece of what the assistant says.
+// text writes a piece of what the assistant says.
 func (w *writer) text(delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
@@ -136,7 +138,7 @@ func squeezed(text string) string {
 	}, text)
 }
 
-// reasoningContent is of no concern to anybody else in Holdpoint.
+// reasoningContent is an event type that nothing else in Holdpoint needs.
 const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
 
 func (w *writer) reasoning(delta string, emit func(agui.Event)) {
@@ -147,7 +149,7 @@ func (w *writer) reasoning(delta string, emit func(agui.Event)) {
 	emit(event{Type: reasoningContent, Message: w.id, Delta: delta}.make())
 }
 
-// code is a piece of a code block, which is told as text.
+// code writes a piece of a code block as text.
 func (w *writer) code(language, delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
@@ -170,7 +172,7 @@ func (w *writer) endFence(emit func(agui.Event)) {
 	}
 }
 
-// call is a call that began; of one that waits for its result nothing more is told.
+// call writes a call that began. If the call waits for its result already, it writes nothing.
 func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event)) {
 	if _, waits := w.calls[id]; waits && id != "" {
 		return
@@ -196,7 +198,7 @@ func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event))
 	emit(event{Type: agui.CallEnd, Call: ours}.make())
 }
 
-// result is a call's result; a call that nobody has seen is told first.
+// result writes a call's result. If nobody has seen the call, it writes that first.
 func (w *writer) result(id, name string, result gjson.Result, failed bool, emit func(agui.Event)) {
 	if _, waits := w.calls[id]; !waits {
 		w.call(id, name, gjson.Result{}, emit)
@@ -211,12 +213,12 @@ func (w *writer) result(id, name string, result gjson.Result, failed bool, emit 
 	emit(ev.make())
 }
 
-// custom is something that AG-UI has no event for.
+// custom writes something that AG-UI has no event for.
 func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) {
 	emit(event{Type: agui.Custom, Name: Name + "." + name, Value: json.RawMessage(value.Raw)}.make())
 }
 
-// payloadText is a text, or the JSON text of something else.
+// payloadText returns a text, or the JSON text of something else.
 func payloadText(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:
