@@ -7,9 +7,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume, and command.resume of clients that
-// know the CUSTOM form only. A schema that is ours offers a yes and a no; what else a hook takes is
-// its own matter, and Begin judges it.
+// Answers implements translate.Dialect. It reads the entries of resume, and command.resume of
+// clients that know the CUSTOM form only. A schema of ours offers a yes and a no. A hook may take
+// other answers too, and Begin judges those.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n, a := range list {
@@ -20,8 +20,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, err
 }
 
-// inOwnForm says whether an answer is not of the form that our schema has: anything but an object
-// that decides, and nothing.
+// inOwnForm says whether an answer has another form than our schema asks for. It has if there is a
+// payload, and that is not an object that decides.
 func inOwnForm(a agui.Answer) bool {
 	return a.Payload != nil && len(kit.Members(gjson.ParseBytes(a.Payload), "approved")) == 0
 }

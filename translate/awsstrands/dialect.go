@@ -83,7 +83,7 @@ type Dialect struct {
 	lost  sync.Once // of warn
 }
 
-// New makes the dialect. warn, which may be nil, is told of a pause that was lost, once.
+// New makes the dialect. warn may be nil. It is told once if a pause was lost.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("awsstrands: %w", err)
@@ -97,8 +97,8 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Replies implements translate.HistoryReader: none of them answers here, but another backend could
-// take it for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
+// another backend could take one for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return kit.Strays(in, spoken == Name)
 }
@@ -108,9 +108,9 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer: an interrupt outcome in which every interrupt is Strands', by
-// metadata.strandsName or by an id of its making. An id tool:<x>:<y> could be anybody's, so x has
-// to be a call that was seen.
+// Sign implements translate.Signer. It signs an interrupt outcome if every interrupt in it is
+// Strands', by metadata.strandsName or by the form of its id. Other backends may have ids like
+// tool:<x>:<y>, so x has to be a call that was seen.
 func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	if ev.Type != agui.RunFinished {
 		return false
@@ -136,7 +136,7 @@ func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return mine
 }
 
-// calls are those that the client has seen, by their ids.
+// calls returns the calls that the client has seen, by their ids.
 func calls(t agui.Transcript) map[string]agui.Call {
 	seen := map[string]agui.Call{}
 	if t == nil {
@@ -150,8 +150,9 @@ func calls(t agui.Transcript) map[string]agui.Call {
 	return seen
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, but for calls that an ended
-// pause has left without a result and for the protocolVersion, which is younger than the adapters.
+// Begin implements translate.Dialect. A plain run goes as it came, without two things: the calls
+// that an ended pause has left without a result, and the protocolVersion, which is younger than the
+// adapters.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out

@@ -7,13 +7,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// pausePrivate is what a pause keeps for later runs: the calls that had no result when it was told,
-// asked about or not.
+// pausePrivate is what a pause keeps for later runs. Held are the calls that had no result when the
+// pause was told, even if nobody was asked about them.
 type pausePrivate struct {
 	Held []string `json:"held,omitempty"`
 }
 
-// heldBy are the calls of a pause that may never have got a result.
+// heldBy returns the calls of a pause that may never have got a result.
 func heldBy(p agui.Pause) []string {
 	var kept pausePrivate
 	if json.Unmarshal(p.Private, &kept) != nil {
@@ -22,11 +22,12 @@ func heldBy(p agui.Pause) []string {
 	return kept.Held
 }
 
-// withoutHeld is the input without the calls that an ended pause held and that got no result: the
-// pause was lost or is in doubt, or the adapter told none (package comment). Left in the history,
-// Python drops all that follows such a call and carries it out anew, with those beside it of which
-// nobody is asked (RAN ag_ui_strands 0.3.0); TypeScript hands them to the model, and models refuse
-// them. The calls of the pause that is open are the backend's to answer.
+// withoutHeld returns the input without the calls that an ended pause held and that got no result.
+// The pause was lost or is in doubt, or the adapter told no result (see the package comment). If
+// such a call stays in the history, Python drops everything behind it and carries it out anew, with
+// the calls beside it that nobody is asked about (RAN ag_ui_strands 0.3.0). TypeScript hands it to
+// the model, and models refuse it. The calls of the open pause stay, because the backend answers
+// them.
 func withoutHeld(in agui.RunInput, ended []agui.Pause, open agui.Pause) agui.RunInput {
 	held := map[string]bool{}
 	for _, p := range ended {

@@ -11,30 +11,30 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gateName is how the adapters' own gate names its interrupts, with the tool's name behind it.
+// gateName begins the names of the interrupts of the adapters' own gate. The tool's name follows.
 const gateName = "ag_ui:tool_call:"
 
-// reasonToolCall needs a call that the client has seen.
+// reasonToolCall is a reason that needs a call which the client has seen.
 const reasonToolCall = "tool_call"
 
-// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives where the hook's is no text;
-// the message is its JSON then.
+// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives if the hook's reason is no
+// text. The message is the JSON of the hook's reason then.
 const reasonJSON = "confirmation"
 
 // private is what an interrupt keeps for its answer.
 type private struct {
 	Name string `json:"name,omitempty"`
-	// Own says that the answer goes as it is: the backend has a schema for it, or the interrupt is
-	// not Strands'.
+	// Own says that the answer goes as it is, because the backend has a schema for it, or because
+	// the interrupt is not Strands'.
 	Own      bool `json:"own,omitempty"`
 	Python   bool `json:"python,omitempty"`
 	FromTool bool `json:"fromTool,omitempty"`
-	// Supplied says that the schema is ours, so that it cannot speak for what else the hook takes.
+	// Supplied says that the schema is ours. So it does not say what else the hook takes.
 	Supplied bool `json:"supplied,omitempty"`
 }
 
-// privateOf is what was kept; of a pause that another dialect made (the operator named this one
-// meanwhile), what its id tells.
+// privateOf returns what was kept. Another dialect may have made the pause, if the operator has
+// named this one since. Then it returns what the id tells.
 func privateOf(i agui.Interrupt) private {
 	var kept private
 	if json.Unmarshal(i.Private, &kept) == nil {
@@ -44,11 +44,10 @@ func privateOf(i agui.Interrupt) private {
 	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == strandsapi.FromTool}
 }
 
-// isPython says whether an id is of the Python SDK, also where it is of a kind that is younger than
-// this.
+// isPython says whether an id is the Python SDK's, also if its kind is younger than this code.
 func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 
-// A question is an adapter's interrupt in the making.
+// A question is an adapter's interrupt that is being translated.
 type question struct {
 	native gjson.Result
 	id     strandsapi.ID
@@ -56,8 +55,8 @@ type question struct {
 	gated  bool // the backend itself says what an answer looks like
 	call   agui.Call
 	name   string
-	// reason is what the hook or the tool gave for one. inMessage: it stood in the message, as JSON
-	// if it was no text.
+	// reason is the reason that the hook or the tool gave. inMessage says that it stood in the
+	// message, as JSON if it was no text.
 	reason    gjson.Result
 	inMessage bool
 }
@@ -92,7 +91,7 @@ func readQuestion(native gjson.Result, seen map[string]agui.Call) question {
 	return q
 }
 
-// text is a member of an object that is text, "" for any other.
+// text returns a member of an object that is a text, "" for any other member.
 func text(object gjson.Result, key string) string {
 	if v := object.Get(key); v.Type == gjson.String {
 		return v.Str
@@ -100,7 +99,7 @@ func text(object gjson.Result, key string) string {
 	return ""
 }
 
-// interrupt is what the client gets. A key that is not ours to supply keeps its bytes.
+// interrupt returns what the client gets. A key that the dialect does not supply keeps its bytes.
 func (q question) interrupt() agui.Interrupt {
 	native := text(q.native, "id")
 	kept := private{Name: q.name, Own: q.gated || !q.known, Python: isPython(native), FromTool: q.id.Kind == strandsapi.FromTool}
@@ -124,7 +123,7 @@ func (q question) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: native, Object: o, Private: agui.MustMarshal(kept)}
 }
 
-// beforeCall says whether the question is if a call that the client has seen may be made.
+// beforeCall says whether the question asks for leave to make a call that the client has seen.
 func (q question) beforeCall() bool { return q.id.AsksForCall() && q.call.ID != "" }
 
 func (q question) tellReason() string {
@@ -135,7 +134,7 @@ func (q question) tellReason() string {
 	return strandsapi.Reason(q.id, q.name, q.call.ID)
 }
 
-// tellMessage is the message, "" for what the backend says.
+// tellMessage returns the message. "" says that the backend's own stays.
 func (q question) tellMessage() string {
 	said := text(q.native, "message") != ""
 	if !q.known || said && (!q.inMessage || q.reason.Type == gjson.String) {
@@ -148,8 +147,9 @@ func (q question) tellMessage() string {
 	return strandsapi.Message(q.reason, tool, q.name)
 }
 
-// tellMetadata is the backend's, with the name, which the reason does not tell any more, and with a
-// reason that stood as JSON in the message; nil for what the backend says.
+// tellMetadata returns the backend's metadata with the interrupt's name, because the reason does
+// not tell that any more. It adds a reason that stood as JSON in the message. nil says that the
+// backend's metadata stay as they are.
 func (q question) tellMetadata() []byte {
 	own := []byte{'{'}
 	if q.name != "" {

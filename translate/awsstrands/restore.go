@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// cuts are what sent lacks of all. Both are in the same order.
+// cuts returns what sent lacks of all. Both have the same order.
 func cuts(all, sent []agui.Message) []translate.Withheld {
 	if len(all) == 0 || len(all) == len(sent) && &all[0] == &sent[0] {
 		return nil // nearly always
@@ -42,7 +42,7 @@ func callIDs(m agui.Message) []string {
 	return ids
 }
 
-// cutCalls are the calls that did not go.
+// cutCalls returns the calls that were not sent.
 func (run *run) cutCalls() map[string]bool {
 	ids := map[string]bool{}
 	for _, c := range run.cuts {

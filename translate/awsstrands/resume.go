@@ -13,10 +13,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume is the request that carries the answers. The messages beside them stay behind: Python puts
-// the history of the request before the results of the calls that it holds, and a message between a
-// call and its result is one that models refuse. The history is the record's where the client sends
-// less: Python goes on with it, and TypeScript's snapshot would delete what it leaves out.
+// resume returns the request that carries the answers. The messages beside them stay behind. Python
+// puts the history of the request before the results of the calls that it holds, and models refuse
+// a message between a call and its result. If the client sends less history than the record has,
+// the record's goes. Python goes on with it, and TypeScript's snapshot would delete what it leaves
+// out.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 	list, err := d.entries(r)
 	if err != nil {
@@ -33,7 +34,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages)}, nil
 }
 
-// next is an ordinary run that brings the messages beside the answers.
+// next returns an ordinary run for the messages beside the answers.
 func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
@@ -42,8 +43,8 @@ func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	return &translate.Exchange{Out: out, Run: d.plainRun(r, out.Withheld)}
 }
 
-// entries are the resume array. Two questions with one id are one to the adapters: they take one
-// answer only.
+// entries returns the resume array. The adapters take two questions with one id for one question,
+// with one answer.
 func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent, came := map[string]string{}, entriesOf(r.Input)
@@ -69,7 +70,7 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// entriesOf are the client's own entries, by the ids that it knows.
+// entriesOf returns the client's own entries, by the ids that the client knows.
 func entriesOf(in agui.RunInput) map[string]string {
 	list := map[string]string{}
 	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
@@ -80,8 +81,8 @@ func entriesOf(in agui.RunInput) map[string]string {
 	return list
 }
 
-// entry is the client's own entry with the backend's id and what the answer became; made anew where
-// it came otherwise.
+// entry returns the client's own entry with the backend's id and what the answer became. If the
+// client answered in another form, the entry is made anew.
 func entry(came, native string, said agui.Answer) []byte {
 	if came == "" {
 		came = "{}"
@@ -94,7 +95,7 @@ func entry(came, native string, said agui.Answer) []byte {
 	return agui.SetKey(out, "payload", said.Payload)
 }
 
-// answer is what an adapter is told.
+// answer returns what an adapter is told.
 func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	kept := privateOf(i)
 	rule, ruled := d.rules.Answer(kept.Name)
@@ -113,9 +114,9 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// plainly is the answer as it came. Nothing is an answer to Python's adapter only: TypeScript's
-// asks again for ever. No code of the adapters' applies edited arguments: the call would run as
-// nobody approved it.
+// plainly returns the answer as it came. A missing payload is an answer to Python's adapter only.
+// TypeScript's asks again for ever. Edited arguments are refused, because no adapter applies them,
+// and the call would run as nobody approved it.
 func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled:

@@ -13,13 +13,13 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. All that is Strands' stands in the terminal event.
+// A run translates one exchange. Everything of Strands' stands in the terminal event.
 type run struct {
 	d    *Dialect
 	r    *translate.Request
 	lost strandsapi.Lost
 	cuts []translate.Withheld // what the client has, and the backend was not sent
-	// worked says that the backend did more than to begin: a run that is refused ends before.
+	// worked says that the backend did more than begin. A run that is refused ends before that.
 	worked bool
 }
 
@@ -73,7 +73,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// paused is the result of a run that asks.
+// paused returns the result of a run that asks.
 func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
 	p := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}
 	seen := calls(run.r.Transcript)
@@ -94,19 +94,20 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: p}
 }
 
-// askedByPython says whether a success that brought nothing may be none: ag_ui_strands 0.3.0 ends a
-// resume so whose hook failed on the answer (RAN), and calls that were approved beside it have run.
-// No text of the model behind a result is rare.
+// askedByPython says whether a success that brought nothing may be a failure. If a hook failed on
+// the answer, ag_ui_strands 0.3.0 ends the resume like that (RAN), and calls that were approved
+// beside it have run. It is rare that a model says nothing about a result.
 func (run *run) askedByPython() bool {
 	return slices.ContainsFunc(run.r.Pause.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
 }
 
-// refused is the result of a resume that ended in RUN_ERROR. The adapters judge the answers before
-// they do anything, and what they say then means that nothing was done; later the same words may
+// refused returns the result of a resume that ended in RUN_ERROR. The adapters judge the answers
+// before they do anything. What they say then means that nothing was done. Later the same words may
 // mean something else.
 //
-// Lost are the answers to what the adapter does not hold open any more, for a restart or for what
-// happened behind our back, and those that it will never take. Else the question stays as it is.
+// An answer is lost if the adapter does not hold its question open any more, after a restart or
+// because of something that Holdpoint did not see. It is also lost if the adapter will never take
+// it. In all other cases the question stays as it is.
 func (run *run) refused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
