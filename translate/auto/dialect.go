@@ -20,8 +20,8 @@ import (
 // Name of the dialect.
 const Name = "auto"
 
-// Options of the dialect. Warn, which may be nil, is told of what passes although it is a pause;
-// once for each kind.
+// Options of the dialect. Warn may be nil. It is told once for each kind of pause that passes as
+// something else.
 type Options struct {
 	Warn func(msg string, args ...any)
 }
@@ -41,7 +41,7 @@ type Dialect struct {
 	seed           maphash.Seed
 }
 
-// New makes the dialect of the given ones, in the order in which they are asked.
+// New makes the dialect out of others, in the order in which it asks them.
 func New(list []translate.Dialect, o Options) *Dialect {
 	d := &Dialect{list: list, warn: o.Warn, seed: maphash.MakeSeed()}
 	if d.warn == nil {
@@ -77,8 +77,9 @@ func (d *Dialect) byName(name string) translate.Dialect {
 	return nil
 }
 
-// Answers implements translate.Dialect: the dialect that made the pause or that the route was seen
-// to speak reads them; where neither is known, the first that finds any.
+// Answers implements translate.Dialect. The dialect that made the pause reads the answers, or the
+// dialect that the route was seen to speak. If neither is known, the first dialect that finds any
+// reads them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if one := d.byName(p.Dialect); one != nil {
 		return one.Answers(in, p)
@@ -105,8 +106,8 @@ func (d *Dialect) Takes(object []byte, spoken string) string {
 	return ""
 }
 
-// Replies implements translate.HistoryReader for every dialect: which one a backend speaks is not
-// known before its first pause.
+// Replies implements translate.HistoryReader. It asks every dialect, because nobody knows a
+// backend's dialect before its first pause.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {
@@ -121,7 +122,8 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 	}
 }
 
-// AnswerIn implements translate.HistoryReader: whoever has read the reply says what it answers.
+// AnswerIn implements translate.HistoryReader. The dialect that named the reply says what it
+// answers.
 func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	reader, ok := d.byName(reply.Dialect).(translate.HistoryReader)
 	if !ok {
@@ -151,9 +153,9 @@ func (d *Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui
 	return in
 }
 
-// Begin implements translate.Dialect. A resume is the business of the dialect that asked. An
-// ordinary run goes out as the dialect of the route would send it, if that is known, and its stream
-// is looked at all the same.
+// Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run goes
+// out as the dialect of its route would send it, if that is known. auto looks at its stream all the
+// same.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	known := d.byName(r.Pause.Dialect)
 	switch {

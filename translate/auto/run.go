@@ -12,12 +12,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the events of the held calls together, as a frame is bounded by default. A call of which nobody can tell
-// what it is by then is nobody's.
+// maxHeld bounds the events of all held calls, with the default bound of a frame. If nobody has
+// claimed a call by then, it passes.
 const maxHeld = 8 << 20
 
-// maxCalls bounds the calls that wait at once, for every dialect is asked about every other event beside each of them; and
-// maxOpen those that passed and did not end. Backends have a handful of either.
+// maxCalls bounds the calls that wait at once, because beside each of them every dialect is asked
+// about every other event. maxOpen bounds the calls that passed and did not end. A backend has a
+// handful of either.
 const (
 	maxCalls = 64
 	maxOpen  = 4096
@@ -33,7 +34,8 @@ type run struct {
 	found translate.Run // nil until somebody claimed the stream
 	name  string
 
-	// How the stream began, for the dialect that will claim it: RUN_STARTED, or all of it for one that is an Early.
+	// This is how the stream began, for the dialect that will claim it: RUN_STARTED, or all of it
+	// for a dialect that is an Early.
 	began   []agui.Event
 	early   []early
 	foreign kit.Announcer // Mastra's or CrewAI's announcement was seen
@@ -43,21 +45,21 @@ type run struct {
 	held  []*held
 	chunk *held // the held call that a chunk without an id belongs to
 	lone  *held // an END without START: the next event says what it is
-	// last is a call whose END did not tell. The event that directly follows may say that the end of the run will tell (waits), and
-	// all that comes until then waits with it, for the order is the backend's.
+	// last is a call whose END did not tell whose it is. The next event may say that the end of the
+	// run will tell (waits). Then everything until that end waits with it, to keep the order.
 	last  *held
 	waits bool
 	turn  int
 	size  int // of what is held
 }
 
-// early is the run of a dialect that must see all of a stream.
+// early is the run of a dialect that must see the whole stream.
 type early struct {
 	dialect translate.Dialect
 	run     translate.Run
 }
 
-// pass lets an event go out that nobody claimed.
+// pass lets out an event that nobody claimed.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	if ev.Type != agui.Custom {
 		for _, e := range run.early {
@@ -69,7 +71,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 
 func ignore(agui.Event) {}
 
-// held is a tool call whose frames wait for a verdict.
+// A held is a tool call whose frames wait for a verdict.
 type held struct {
 	call   agui.Call
 	args   strings.Builder // call.Args, which grows by many small deltas
@@ -77,7 +79,8 @@ type held struct {
 	turns  []int // for each event, its place among all that were held
 }
 
-// Event implements translate.Run. Only CUSTOM events, snapshots of the messages and events of tool calls are looked into.
+// Event implements translate.Run. It looks only into CUSTOM events, snapshots of the messages and
+// events of tool calls.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.found != nil {
 		return run.found.Event(ev, emit)
@@ -121,8 +124,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. Whoever claimed the stream has the word; until then nothing passes while an END waits for
-// what follows it, and no arguments while a call is held, for they may be its own.
+// Passes implements translate.Passer. The run of the dialect that claimed the stream decides. Until
+// then nothing passes while an END waits for what follows it. No arguments pass while a call is
+// held, because they may be its own.
 func (run *run) Passes(t agui.Type) bool {
 	if run.found != nil {
 		found, ok := run.found.(translate.Passer)
@@ -147,7 +151,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// call takes an event of a tool call.
+// call handles an event of a tool call.
 func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	if h := run.holding(ev); h != nil {
 		return run.hold(h, ev, emit)
@@ -186,7 +190,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// begin notes a call that passed; of too many that never end, the older ones are forgotten.
+// begin notes a call that passed. If too many never end, it forgets the older ones.
 func (run *run) begin(ev agui.Event) {
 	if len(run.open) == maxOpen {
 		run.open = slices.Delete(run.open, 0, maxOpen/2)
@@ -194,13 +198,14 @@ func (run *run) begin(ev agui.Event) {
 	run.open = append(run.open, run.hash(ev))
 }
 
-// declared says whether the call is of a tool that the request declares: it is the client's to answer, whatever its
-// name or its arguments look like.
+// declared says whether the request declares the call's tool. Then the client answers the call,
+// whatever its name or its arguments look like.
 func (run *run) declared(ev agui.Event) bool {
 	return len(run.r.Input.Tools) > 0 && run.r.Input.Declares(agui.View(ev.JSON).Get("toolCallName").Str)
 }
 
-// closes says whether the END is of a call whose START has passed, which it takes from the list.
+// closes says whether the END belongs to a call whose START has passed. It takes that call from the
+// list.
 func (run *run) closes(ev agui.Event) bool {
 	at := slices.Index(run.open, run.hash(ev))
 	if at < 0 {
@@ -214,7 +219,8 @@ func (run *run) hash(ev agui.Event) uint64 {
 	return maphash.String(run.d.seed, agui.View(ev.JSON).Get("toolCallId").Str)
 }
 
-// begun is the call that an event begins, as far as that tells it. It is valid as long as the event is.
+// begun returns the call that an event begins, as far as the event tells. It is valid as long as
+// the event is.
 func begun(ev agui.Event) agui.Call {
 	if ev.Type == agui.CallEnd {
 		return agui.Call{Ended: true} // it never began
@@ -227,7 +233,8 @@ func begun(ev agui.Event) agui.Call {
 	return c
 }
 
-// ask asks who the event at hand is of: beside each call that is held, then alone. nil: nobody.
+// ask returns the dialect that claims the event, nil if none does. It asks about the event beside
+// each held call, and then about the event alone.
 func (run *run) ask(ev agui.Event) translate.Dialect {
 	for _, h := range run.held {
 		if v, one := run.askOf(ev, h.call); v == translate.Mine {
@@ -237,7 +244,7 @@ func (run *run) ask(ev agui.Event) translate.Dialect {
 	return run.signer(ev)
 }
 
-// signer is the first dialect that says that the event is its own.
+// signer returns the first dialect that claims the event.
 func (run *run) signer(ev agui.Event) translate.Dialect {
 	for _, one := range run.d.list {
 		if signer, ok := one.(translate.Signer); ok && signer.Sign(ev, run.r) {
@@ -247,7 +254,8 @@ func (run *run) signer(ev agui.Event) translate.Dialect {
 	return nil
 }
 
-// askOf asks about a call, the dialects in their order: the first "mine", else "hold" if one of them wants to wait.
+// askOf asks the dialects about a call, in their order. The first Mine counts. Without one it is
+// Hold if some dialect wants to wait.
 func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, translate.Dialect) {
 	verdict := translate.No
 	for _, one := range run.d.list {
@@ -265,7 +273,7 @@ func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, transla
 	return verdict, nil
 }
 
-// holding is the held call that the event is of, nil if none is.
+// holding returns the held call that the event belongs to, nil if it belongs to none.
 func (run *run) holding(ev agui.Event) *held {
 	if len(run.held) == 0 {
 		return nil
@@ -286,7 +294,7 @@ func (run *run) holding(ev agui.Event) *held {
 	return found
 }
 
-// hold takes the next event of a held call. At its end nothing more can come that would tell.
+// hold handles the next event of a held call. Behind the call's end nothing more of it can come.
 func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 	h.note(ev)
 	v, one := run.askOf(ev, h.call)
@@ -303,7 +311,8 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// behind takes an event behind a call whose END did not tell; false if the call was let go, and the event is one like any other.
+// behind handles an event behind a call whose END did not tell. It returns false if the call was
+// let go. The event is then one like any other.
 func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err error) {
 	h := run.last
 	v, one := run.askOf(ev, h.call)
@@ -332,7 +341,7 @@ func (run *run) add(h *held, ev agui.Event) {
 	run.turn++
 }
 
-// waiting takes all that is held, in the order in which it came.
+// waiting takes everything that is held, in the order in which it came.
 func (run *run) waiting() []agui.Event {
 	if len(run.held) == 0 {
 		return nil
@@ -351,7 +360,7 @@ func (run *run) waiting() []agui.Event {
 	return list
 }
 
-// release lets a held call go: it is what it looked like. A call that was not ended is open now.
+// release lets a held call pass. A call that was not ended is open now.
 func (run *run) release(h *held, emit func(agui.Event)) {
 	for _, ev := range h.events {
 		run.pass(ev, emit)
@@ -372,8 +381,8 @@ func (run *run) release(h *held, emit func(agui.Event)) {
 	}
 }
 
-// take gives the stream to the dialect that claimed it: how it began, which the client has seen already, then
-// what was held, then the event at hand.
+// take gives the stream to the dialect that claimed it. The dialect gets how the stream began,
+// which the client has seen already, then what was held, then the event.
 func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)) error {
 	if err := run.give(one); err != nil {
 		return err
@@ -386,7 +395,7 @@ func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)
 	return run.found.Event(ev, emit)
 }
 
-// takeEnd is take at the terminal event. It returns what comes of what was held.
+// takeEnd is take at the terminal event. It returns what the dialect makes of the held events.
 func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 	if err := run.give(one); err != nil || len(run.held) == 0 {
 		return nil, err
@@ -456,7 +465,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// warn says, once for each kind, that a pause passed which cannot be answered through Holdpoint.
+// warn says that a pause passed which cannot be answered through Holdpoint, once for each kind.
 func (run *run) warn(e translate.End) {
 	if run.found == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
@@ -476,7 +485,7 @@ func (run *run) warn(e translate.End) {
 	}
 }
 
-// note reads what the event tells of the call.
+// note reads what the event says about the call.
 func (h *held) note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:
