@@ -12,17 +12,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A hook or a tool of Strands gets the answer exactly as it was sent, and nothing on the wire tells
-// what it can read: the documented hook compares it with "y" after lower() and dies of anything but
-// text, the vended HumanInTheLoop takes true and "y" alone, tools written for ag_ui_strands look
-// into an envelope. So the form is the operator's to say, by the interrupt's name.
-
-// Profile is the form of an answer.
+// A Profile is the form of an answer. A hook or a tool of Strands gets the answer exactly as it was
+// sent, and nothing on the wire tells what it can read. The documented hook compares it with "y"
+// after lower() and fails at anything but text. The vended HumanInTheLoop takes true and "y" alone.
+// Tools that were written for ag_ui_strands look into an envelope. So the operator says the form,
+// by the interrupt's name.
 type Profile string
 
-// The profiles. Words: text, as Strands' documentation has it. Bool: true and false. Envelope:
-// {"response": payload} and {"cancelled": true}, as ag_ui_strands gives it to tools. Raw: the
-// payload as it is and {"status":"cancelled"}, as @ag-ui/aws-strands gives it.
+// Words is text, as in Strands' documentation. Bool is true and false. Envelope is
+// {"response": payload} and {"cancelled": true}, as ag_ui_strands gives it to tools. Raw is the
+// payload as it is, and {"status":"cancelled"}, as @ag-ui/aws-strands gives it.
 const (
 	Words    Profile = "docs-string"
 	Bool     Profile = "bool"
@@ -32,8 +31,8 @@ const (
 
 var profiles = []Profile{Words, Bool, Envelope, Raw}
 
-// checkWords refuses a no that could be a yes, to this name's hook or to any that is known, and a
-// yes that is none.
+// checkWords refuses a no that could be a yes, to this name's hook or to any known one. It also
+// refuses a yes that is no yes.
 func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {
@@ -62,7 +61,7 @@ func (r Rule) checkWords() error {
 	return nil
 }
 
-// sameWord says whether two values are one to a hook that compares words.
+// sameWord says whether two values are the same to a hook that compares words.
 func sameWord(a, b json.RawMessage) bool {
 	x, y := gjson.ParseBytes(a), gjson.ParseBytes(b)
 	if x.Type == gjson.String && y.Type == gjson.String {
@@ -87,7 +86,7 @@ func isOneOf(v json.RawMessage, words ...string) bool {
 	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
 }
 
-// Decides says whether an approval becomes a value of its own, so that {"approved"} is all that an
+// Decides says whether an approval becomes a value of its own. Then {"approved"} is all that an
 // answer has to say.
 func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
 
@@ -98,7 +97,7 @@ func (r Rule) profile() Profile {
 	return r.Profile
 }
 
-// yes is what an approval becomes, nil if it goes as it is.
+// yes returns what an approval becomes, nil if it goes as it is.
 func (r Rule) yes() json.RawMessage { return r.word(r.Yes, `"y"`, `true`) }
 
 func (r Rule) no() json.RawMessage { return r.word(r.No, `"n"`, `false`) }
@@ -115,7 +114,7 @@ func (r Rule) word(own json.RawMessage, words, bools string) json.RawMessage {
 	return nil
 }
 
-// Cancelled is what a cancelled answer becomes.
+// Cancelled returns what a cancelled answer becomes.
 func (r Rule) Cancelled() json.RawMessage {
 	switch {
 	case r.Cancel != nil:
@@ -128,9 +127,9 @@ func (r Rule) Cancelled() json.RawMessage {
 	return r.no()
 }
 
-// Say is what a hook or a tool gets for an answer. words says that whoever asked is a hook that
-// knows words only: what is neither text nor a yes or no is refused then, since the hook would die
-// of it or take it for a no that nobody said. The error is an *agui.RunError.
+// Say returns what a hook or a tool gets for an answer. words says that a hook asked which knows
+// words only. Say then refuses what is neither text nor a yes or no. The hook would fail at it, or
+// take it for a no that nobody said. The error is an *agui.RunError.
 func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return r.Cancelled(), nil
@@ -161,8 +160,9 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	return said, err
 }
 
-// at is the value at an operator's path, nil if there is none, or if readers of the payload would
-// find different ones: of two equal keys some take the first and some the last.
+// at returns the value at an operator's path, nil if there is none. It also returns nil if readers
+// of the payload would find different values: of two equal keys some take the first and some the
+// last.
 func at(payload json.RawMessage, path string) json.RawMessage {
 	value := kit.Payload(gjson.GetBytes(payload, path))
 	if string(agui.Canonical(value)) != string(agui.Canonical(kit.Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
@@ -197,8 +197,8 @@ func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMess
 }
 
 // decisionOf reads a yes or no: true, false, or an object with approved. more says that the object
-// has other keys. A yes is one to every reader; of keys that stand twice, or in another spelling,
-// any that is false makes a no.
+// has other keys. A yes is a yes to every reader. If a key stands twice, or in another spelling,
+// one false makes it a no.
 func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsBool() {

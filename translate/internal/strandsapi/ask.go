@@ -7,8 +7,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Reason is the reason of an interrupt with a name: tool_call for a hook before a call that the
-// client has seen, the name with the framework's in front for anything else.
+// Reason returns the reason of an interrupt with a name. It is tool_call for a hook before a call
+// that the client has seen. For anything else it is the name behind the framework's.
 func Reason(id ID, name, toolCallID string) string {
 	switch {
 	case id.AsksForCall() && toolCallID != "":
@@ -21,9 +21,9 @@ func Reason(id ID, name, toolCallID string) string {
 	return "strands:" + name
 }
 
-// Message is what a person is asked: the native reason if it is text or has it under a usual key,
-// else a sentence with the tool's name, if a tool is to be called, or with the interrupt's. Never
-// JSON.
+// Message returns what a person is asked. It is the native reason if that is text, or has text
+// under a usual key. Else it is a sentence with the name of the tool that is to be called, or with
+// the interrupt's name. It is never JSON.
 func Message(reason gjson.Result, tool, name string) string {
 	if reason.Type == gjson.String && reason.Str != "" {
 		return reason.Str

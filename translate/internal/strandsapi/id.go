@@ -2,16 +2,16 @@ package strandsapi
 
 import "strings"
 
-// A ID is what the id of a Strands interrupt tells. The SDKs make it of what raised the interrupt
-// (Python hooks/events.py and types/tools.py, TypeScript hooks/events.ts and
-// middleware/interrupt.ts); Python calls it opaque by now, so what is read from it is to be held
-// against what was seen.
+// An ID is what the id of a Strands interrupt tells. The SDKs make the id out of what raised the
+// interrupt (Python hooks/events.py and types/tools.py, TypeScript hooks/events.ts and
+// middleware/interrupt.ts). Python calls it opaque by now, so compare what is read from it with
+// what was seen.
 type ID struct {
 	Python bool
 	Kind   Kind
 	// ToolUseID is the call that the interrupt is about, "" if it is about none. Up to 1.40 an
-	// agent that is used as a tool asks by the id of an inner call, which no client has seen; later
-	// by the outer one, and then Nested is set.
+	// agent that is used as a tool asks by the id of an inner call, which no client has seen. Later
+	// it asks by the outer one, and Nested is set.
 	ToolUseID string
 	Nested    bool
 	Name      string // of the interrupt; "" in Python, where the id has a hash of it
@@ -20,10 +20,10 @@ type ID struct {
 // Kind is what raised an interrupt.
 type Kind int
 
-// BeforeCall: a hook before one tool call. FromTool: the tool itself, in the midst of its work.
-// BeforeCalls: a hook before all calls of a turn. BeforeNode: a hook before a node of a graph or a
-// swarm. Other: middleware, a hook before a model call. An id that names no call is the same in
-// every thread and every turn.
+// BeforeCall is a hook before one tool call. FromTool is the tool itself, in the midst of its work.
+// BeforeCalls is a hook before all calls of a turn. BeforeNode is a hook before a node of a graph
+// or a swarm. Other is middleware, or a hook before a model call. An id that names no call is the
+// same in every thread and every turn.
 const (
 	Other Kind = iota
 	BeforeCall
@@ -32,11 +32,11 @@ const (
 	BeforeNode
 )
 
-// AsksForCall says whether the question is if the call may be made, and not one of somebody's in
-// the midst of it.
+// AsksForCall says whether the question is asked before the call may be made, and not in the midst
+// of it.
 func (id ID) AsksForCall() bool { return id.Kind == BeforeCall && !id.Nested }
 
-// ParseID reads an interrupt's id; false for one that no Strands SDK makes.
+// ParseID reads an interrupt's id. It returns false for an id that no Strands SDK makes.
 func ParseID(id string) (ID, bool) {
 	if rest, ok := strings.CutPrefix(id, "v1:"); ok {
 		return parsePython(rest)
@@ -84,8 +84,7 @@ func parseNested(outer, inner string) (ID, bool) {
 	return one, ok && known && call != ""
 }
 
-// parseTypeScript reads <source>:<what>:<of what>:<name>. The name is raw and may hold colons
-// itself.
+// parseTypeScript reads <source>:<what>:<of what>:<name>. The name is raw and may hold colons.
 func parseTypeScript(id string) (ID, bool) {
 	source, rest, _ := strings.Cut(id, ":")
 	one := ID{Name: rest}
