@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: those that any client may give. A string, and a bare true
-// or false, are forms of their own that the schema {approved} cannot say; Begin judges them.
+// Answers implements translate.Dialect. It reads the answers that any client may give. A string,
+// and a bare true or false, are forms that the schema {approved} cannot say. Begin judges them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -37,8 +37,8 @@ func privateOf(i agui.Interrupt) private {
 
 func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 
-// responses is the prompt of a resume: [{"interruptResponse":{"interruptId":..,"response":..}},..],
-// all answers in one list.
+// responses returns the prompt of a resume, all answers in one list:
+// [{"interruptResponse":{"interruptId":..,"response":..}},..].
 func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return nil, kit.Unreadable()
@@ -65,7 +65,7 @@ func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// appendResponse adds an answer to a list that is not closed yet.
+// appendResponse adds an answer to a list without its closing bracket.
 func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 	if len(list) > 1 {
 		list = append(list, ',')

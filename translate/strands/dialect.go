@@ -50,8 +50,7 @@ type Dialect struct {
 	rules  strandsapi.Rules
 }
 
-// New makes the dialect. warn, which may be nil, is told what an operator should know of the
-// options.
+// New makes the dialect. warn may be nil. It is told what an operator should know of the options.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	server := o.Server.withDefaults()
 	if text := server.warning(); text != "" && warn != nil {
@@ -66,7 +65,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Route implements translate.Foreign. A closing slash makes no other place, nor does what follows a
+// Route implements translate.Foreign. A closing slash makes no other path, nor does what follows a
 // semicolon.
 func (d *Dialect) Route(p string) (route string, ok bool) {
 	segments := strings.Split(p, "/")
@@ -74,8 +73,7 @@ func (d *Dialect) Route(p string) (route string, ok bool) {
 		segments[i], _, _ = strings.Cut(s, ";")
 	}
 	p = path.Clean("/" + strings.Join(segments, "/"))
-	// "/" is the upstream's own path (proxy adds nothing for it), which leads to the agent whatever
-	// the client's paths are.
+	// "/" is the upstream's own path (proxy adds nothing for it). It always leads to the agent.
 	return p, len(d.server.Paths) == 0 || p == "/" || slices.ContainsFunc(d.server.Paths, func(glob string) bool {
 		ok, err := path.Match(glob, p)
 		return ok && err == nil
@@ -104,16 +102,18 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, run, nil
 }
 
-// out is the request with a prompt, which is JSON. It is read to its end though the client has
-// left: the documented TypeScript server goes on, and what it then asks it tells nobody again; one
-// that stops when it is hung up on carries out calls that wait (RAN @strands-agents/sdk 1.19.0).
+// out returns the request with a prompt, which is JSON. Its answer is read to the end, even if the
+// client has left. The documented TypeScript server goes on then, and does not tell anybody again
+// what it asks. A server that stops when it is hung up on carries out calls that wait (RAN
+// @strands-agents/sdk 1.19.0).
 func (d *Dialect) out(r *translate.Request, prompt []byte) translate.Out {
 	session := sessionOf(r.Input.ThreadID)
 	return translate.Out{Body: d.server.Body.with(r.Input, prompt, session), Header: d.server.Headers.with(session), ReadOn: true}
 }
 
-// sessionOf is the session of a thread at the backend. It is no secret of the thread, and nothing
-// of the thread's id is in it: AgentCore wants at least 33 characters and shows them in its logs.
+// sessionOf returns the session of a thread at the backend. It is no secret of the thread, and
+// holds nothing of the thread's id, because AgentCore shows it in its logs. AgentCore wants at
+// least 33 characters.
 func sessionOf(threadID string) string {
 	sum := sha256.Sum256([]byte("holdpoint strands session\x00" + threadID))
 	return hex.EncodeToString(sum[:])

@@ -14,7 +14,7 @@ import (
 // A failure is an error frame.
 type failure struct{ text, kind string }
 
-// fail takes an error frame. It ends the run: what follows is nothing of the agent's.
+// fail handles an error frame. It ends the run, because nothing behind it is the agent's.
 func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 	if run.failed != nil || text.Type == gjson.Null {
 		return
@@ -23,7 +23,7 @@ func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 	emit(run.failed.event(run.forced))
 }
 
-// event is the RUN_ERROR that the frame stands for, in the backend's own words.
+// event returns the RUN_ERROR that the frame stands for, in the backend's own words.
 func (f *failure) event(forced bool) agui.Event {
 	code, message := strandsapi.CodeError, f.text
 	if forced {
@@ -35,21 +35,21 @@ func (f *failure) event(forced bool) agui.Event {
 	return agui.Errorf(code, "%s", agui.Cut(message)).Event()
 }
 
-// What backends say in an error, as far as it decides something.
+// These are what backends say in an error, as far as it decides something.
 const (
-	// Python, to a prompt that is no list while it waits: "prompt_type=<class 'str'> | must resume
-	// from interrupt with list of ..."
+	// Python answers a prompt that is no list so while it waits: "prompt_type=<class 'str'> | must
+	// resume from interrupt with list of ..."
 	saysWaiting = "must resume from interrupt"
-	// TypeScript, the same. It cannot be asked for what.
+	// TypeScript says this. It cannot be asked what it waits for.
 	saysWaitingTS = "Agent is in an interrupted state"
 )
 
-// busy are the errors of a second call while the first one runs, in Python and in TypeScript.
-// Nothing was done then.
+// busy are the errors of a second call while the first one runs, in Python and in TypeScript. The
+// second call did nothing then.
 var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
 
-// saysLost are what they say to an answer that they do not wait for: Python up to 1.40, newer
-// Python, an unknown id, and that in a graph of TypeScript.
+// saysLost are what backends say to an answer that they do not wait for: Python up to 1.40, newer
+// Python, an unknown id, and an unknown id in a graph of TypeScript.
 var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", "no interrupt found", "no node found with matching interrupt"}
 
 func lost(text string) bool {
@@ -71,8 +71,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.questions.over:
 		return refuse(strandsapi.CodeInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil
 	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
-		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62):
-		// the agent waits all the same.
+		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62).
+		// The agent waits all the same.
 		return run.paused(), nil
 	case run.stop == interrupted && run.body:
 		return run.lostInBody(), nil
@@ -91,8 +91,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return run.finished(), nil
 }
 
-// lostInBody is the result of an answer that is one JSON text and does not say what the agent asks.
-// Two lines make a stream of it.
+// lostInBody returns the result of an answer that is one JSON text and does not say what the agent
+// asks. The error names the two lines that make a stream of it.
 func (run *run) lostInBody() translate.Result {
 	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
 	if run.camel {
@@ -105,7 +105,7 @@ func refuse(code agui.Code, format string, args ...any) translate.Result {
 	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
 }
 
-// paused is the result of a run that asks.
+// paused returns the result of a run that asks.
 func (run *run) paused() translate.Result {
 	closings := run.closings()
 	calls, before := run.callsAskedAbout()
@@ -128,8 +128,8 @@ func (run *run) finish(members ...string) agui.Event {
 	return finish
 }
 
-// untouched is the fate of answers that the agent did not look at; of a run without answers there
-// is none.
+// untouched returns the fate of answers that the agent did not look at. A run without answers has
+// no such fate.
 func (run *run) untouched() translate.Fate {
 	if run.resumed == nil {
 		return translate.Finished
@@ -137,22 +137,22 @@ func (run *run) untouched() translate.Fate {
 	return translate.Untouched
 }
 
-// idle says whether nothing was done: no agent began, nothing was said, called or carried out. What
-// refuses a prompt does so before all that.
+// idle says whether nothing was done: no agent began, nothing was said, called or carried out.
+// Whatever refuses a prompt does so before all that.
 func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
 
-// ended is the result of a run that an error frame ended.
+// ended returns the result of a run that an error frame ended.
 func (run *run) ended(e translate.End) translate.Result {
 	text := run.failed.text
 	switch {
 	case !run.idle() && run.taken == nil && !strings.Contains(text, saysWaitingTS):
-		// An agent in the midst of its work may fail with the same words, a node of a graph for
-		// one: what was sent has been taken.
+		// An agent in the midst of its work, or a node of a graph, may fail with the same words.
+		// What was sent has been taken then.
 		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && lost(text):
 		return translate.Result{Fate: translate.Lost}
 	case strings.Contains(text, saysWaiting) && run.listed:
-		// The list did not get there as one.
+		// The list did not arrive as a list.
 		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (body in HOLDPOINT_STRANDS_FILE)")
 		res.Fate = run.untouched()
 		return res
@@ -169,13 +169,13 @@ func (run *run) ended(e translate.End) translate.Result {
 	return translate.Result{Finish: e.Event}
 }
 
-// stuck is the result of an agent that waits and was not asked with an empty list, since a resume
-// failed, and does not take null.
+// stuck returns the result of an agent that waits and does not take null. It was not asked with an
+// empty list, because a resume failed.
 func stuck(why string) translate.Result {
 	return refuse(strandsapi.CodeInterruptLost, "the agent still waits for the answers of a run that failed, and does not take them back (%s): go on in another thread, or begin its session anew", agui.Cut(why))
 }
 
-// status is the result of an answer that is none of the agent's. It goes to the client as it is,
+// status returns the result of an answer that is not the agent's. It goes to the client as it is,
 // unless it decides something.
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
@@ -196,10 +196,10 @@ func (run *run) status(e translate.End) translate.Result {
 	return translate.Result{}
 }
 
-// askWhat is the way on where the agent waits for an answer that nothing here knows of: Python
-// raises its questions again when it is given an empty list, and does nothing else. It would act on
-// answers that it has kept of a resume which failed, though: after one it is given null for each of
-// them, which it takes for no answer yet (RAN 1.40 and 1.62).
+// askWhat returns the exchange that asks an agent what it waits for, if Holdpoint does not know its
+// question. If Python gets an empty list, it raises its questions again and does nothing else. But
+// it would act on answers that it has kept of a resume which failed. So after such a resume it gets
+// null for each of them, and takes that for no answer yet (RAN 1.40 and 1.62).
 func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
 		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and does not say to what")
@@ -224,7 +224,7 @@ func (run *run) askWhat() translate.Result {
 	return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, prompt), Run: next}}
 }
 
-// finished is the result of an answer that ended cleanly and asks nothing.
+// finished returns the result of an answer that ended cleanly and asks nothing.
 func (run *run) finished() translate.Result {
 	switch {
 	case run.forgot, run.anew && run.asksByTool():
@@ -255,7 +255,8 @@ func (run *run) finished() translate.Result {
 	return res
 }
 
-// why is what a graph of TypeScript says of its failure; one of Python says it in an error.
+// why returns what a graph of TypeScript says of its failure. A graph of Python says it in an
+// error.
 func (run *run) why() string {
 	if run.reason != "" {
 		return run.reason
@@ -266,7 +267,7 @@ func (run *run) why() string {
 // usual are the reasons to stop that need no mention.
 var usual = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
 
-// unended is the result of an answer that ended cleanly, but not with an end of the agent's.
+// unended returns the result of an answer that ended cleanly, but without an end of the agent's.
 func (run *run) unended() translate.Result {
 	switch {
 	case run.resumed != nil:
@@ -281,8 +282,8 @@ func (run *run) unended() translate.Result {
 	return refuse(agui.UpstreamEOF, "the backend's stream ended without the agent's result")
 }
 
-// goOn sends what is still to be sent: the messages beside the answers; the prompt that was refused
-// while the agent waited, if it does no more.
+// goOn sends what is still to be sent. That is the messages beside the answers, or a prompt that
+// was refused while the agent waited, if it waits no more.
 func (run *run) goOn(res *translate.Result) {
 	switch {
 	case run.refused != nil:
@@ -308,9 +309,9 @@ func (run *run) goOn(res *translate.Result) {
 
 func quotedBytes(s string) []byte { return agui.MustMarshal(s) }
 
-// asksByTool says whether all that was asked came from a call, or what stands before it: then
-// TypeScript goes on with the calls. Where nothing waits it takes the answers for nothing and calls
-// the model (RAN 1.19.0).
+// asksByTool says whether every question came from a call, or from what stands before it. Then
+// TypeScript goes on with the calls. If nothing waits, it ignores the answers and calls the model
+// (RAN 1.19.0).
 func (run *run) asksByTool() bool {
 	if run.resumed == nil {
 		return false
@@ -323,7 +324,7 @@ func (run *run) asksByTool() bool {
 	return true
 }
 
-// json takes a body that is one JSON text: what an entrypoint returns that does not stream.
+// json reads a body that is one JSON text. An entrypoint that does not stream returns one.
 func (run *run) json(data []byte, emit func(agui.Event)) {
 	if checked := valid(data); checked != nil {
 		run.answer(gjson.ParseBytes(checked), emit)
@@ -334,7 +335,7 @@ func (run *run) json(data []byte, emit func(agui.Event)) {
 	}
 }
 
-// answer takes {"result":...}, {"output":{"message":...}}, {"response":...}, {"message":...}, a
+// answer reads {"result":...}, {"output":{"message":...}}, {"response":...}, {"message":...}, a
 // string, or an AgentResult as TypeScript writes it.
 func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
 	l := run.lane("", emit)

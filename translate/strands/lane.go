@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ids makes the ids of what a client run shows. They are the same for the same run, and another run
-// has others: a client may resume with the runId of the run that paused (CopilotKit does), but not
+// ids makes the ids of what a client's run shows. The same run has the same ids, and another run
+// has others. A client may resume with the runId of the run that paused (CopilotKit does), but not
 // with its interrupts.
 type ids struct {
 	base string
@@ -38,13 +38,13 @@ func (i *ids) next() string {
 	return fmt.Sprintf("%s-%d", i.base, i.n)
 }
 
-// maxCalls bounds what is kept of one message's calls, to tell those that the deltas have shown
-// from those that they have not.
+// maxCalls bounds how many of a message's calls are kept. They are kept to know which of them the
+// deltas have shown.
 const maxCalls = 4096
 
-// A lane is one agent's part of a stream: the agent, or a node of a graph or a swarm, whose frames
-// may come between those of another. It holds what is open there, and what of the message at hand
-// has been shown.
+// A lane is one agent's part of a stream. The agent may be a node of a graph or a swarm, so its
+// frames may come between those of another. The lane holds what is open there, and what of the
+// current message has been shown.
 type lane struct {
 	run  *run
 	emit func(agui.Event)
@@ -67,7 +67,7 @@ func (l *lane) send(t agui.Type, members ...string) {
 
 func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
-// say shows a piece of text. raw is a JSON string, which stays as it came.
+// say shows a piece of text. raw is a JSON string and stays as it came.
 func (l *lane) say(raw string) {
 	if raw == `""` {
 		return // fatal to clients before 0.0.55
@@ -101,10 +101,10 @@ func (l *lane) think(raw string) {
 
 const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
 
-// maxCallID is the longest id of a call, which is kept while the call is open.
+// maxCallID is the length of the longest id of a call. The id is kept while the call is open.
 const maxCallID = 4096
 
-// call begins a call of a frame.
+// call begins a call out of a frame.
 func (l *lane) call(id, name gjson.Result) {
 	if id.Type == gjson.String && id.Str != "" && len(id.Str) <= maxCallID && name.Type == gjson.String {
 		l.begin(id.String(), name.String())
@@ -153,7 +153,8 @@ func (l *lane) close() {
 	l.closeCall()
 }
 
-// endBlock ends what is open but a call without arguments, which the whole message may say.
+// endBlock ends what is open. A call without arguments stays open, because the whole message may
+// have them.
 func (l *lane) endBlock() {
 	l.closeText()
 	l.closeThought()
@@ -177,8 +178,8 @@ func (l *lane) closeThought() {
 	}
 }
 
-// closeCall ends a call. One without arguments has {}: a model's provider takes no other for JSON
-// when the client sends it back.
+// closeCall ends a call. A call without arguments gets {}, because a model's provider takes nothing
+// else for JSON when the client sends the call back.
 func (l *lane) closeCall() {
 	if l.open != "" {
 		if !l.argued {
@@ -195,7 +196,8 @@ func (l *lane) newMessage() {
 	l.parent, l.said, l.reasoned, l.calls = "", false, false, nil
 }
 
-// assistant takes a whole message of the agent: it shows what its deltas did not, and ends it.
+// assistant handles a whole message of the agent. It shows what the deltas did not, and ends the
+// message.
 func (l *lane) assistant(content gjson.Result) {
 	if l.run.refused != nil && l.run.isOld(content) {
 		return
@@ -234,8 +236,8 @@ func (l *lane) assistant(content gjson.Result) {
 	l.newMessage()
 }
 
-// isOld says whether a message of an agent that was asked what it waits for repeats calls that the
-// client has.
+// isOld says whether a message repeats calls that the client has. The message is of an agent that
+// was asked what it waits for.
 func (run *run) isOld(content gjson.Result) bool {
 	known, old := map[string]bool{}, false
 	if run.r.Transcript != nil {
@@ -260,7 +262,7 @@ func (l *lane) results(content gjson.Result) {
 	})
 }
 
-// result shows the result of a call, once: TypeScript repeats it in two more events, Python in a
+// result shows the result of a call once. TypeScript repeats it in two more events, and Python in a
 // graph.
 func (l *lane) result(result gjson.Result) {
 	id := result.Get("toolUseId")
@@ -275,9 +277,9 @@ func (l *lane) result(result gjson.Result) {
 	l.send(agui.CallResult, "messageId", quoted(l.run.ids.next()), "toolCallId", id.Raw, "content", quoted(resultText(result.Get("content"))), "role", `"tool"`)
 }
 
-// resultText is what a client shows of a result: its texts and its JSON, each on lines of its own.
-// Pictures, documents and videos are named; their bytes come as the repr of a Python object, if at
-// all.
+// resultText returns what a client shows of a result: its texts and its JSON, each on lines of its
+// own. Pictures, documents and videos are only named, because their bytes come as the repr of a
+// Python object, if at all.
 func resultText(content gjson.Result) string {
 	out := ""
 	content.ForEach(func(_, block gjson.Result) bool {
@@ -302,7 +304,7 @@ func resultText(content gjson.Result) string {
 	return out
 }
 
-// jsonText is a JSON result; TypeScript wraps what is no object.
+// jsonText returns a JSON result. TypeScript wraps every value that is not an object.
 func jsonText(v gjson.Result) string {
 	if inner := v.Get(`\$value`); inner.Exists() && len(v.Map()) == 1 {
 		return inner.Raw
@@ -310,8 +312,8 @@ func jsonText(v gjson.Result) string {
 	return v.Raw
 }
 
-// keyOf bounds the size of a key: an id of a backend may be as long as a frame, and keep the frame
-// that it is a part of.
+// keyOf bounds the size of a key. A backend's id may be as long as a frame, and would keep the
+// frame in memory.
 func keyOf(id string) string {
 	if len(id) <= 64 {
 		return strings.Clone(id)

@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// valid is a frame as JSON; nil if it is none. Python's json.dumps writes NaN, Infinity and
-// -Infinity, which are none: they become strings.
+// valid returns a frame as JSON, nil if it is not JSON. Python's json.dumps writes NaN, Infinity
+// and -Infinity, which JSON does not have. They become strings.
 func valid(data []byte) []byte {
 	if agui.ValidJSON(data) {
 		return data

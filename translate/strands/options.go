@@ -90,7 +90,7 @@ func (s Server) String() string { return s.Rules.Named(s.file) }
 // Denials are all values that are sent for a denied or a cancelled answer.
 func (s Server) Denials() []json.RawMessage { return s.Rules.Denials() }
 
-// warning is what an operator should know of the options, "" for nothing.
+// warning returns what an operator should know of the options, "" for nothing.
 func (s Server) warning() string {
 	for _, r := range s.Rules.List {
 		if r.Profile != "" && r.Profile != strandsapi.Words {

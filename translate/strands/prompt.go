@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// textOf is the text of a user's message. What is no text (a picture, a document) an entrypoint
-// cannot be given: it hands its JSON to the agent, and there bytes are bytes.
+// textOf returns the text of a user's message. It refuses a message with other parts (a picture, a
+// document). An entrypoint hands its JSON to the agent, and bytes have no form there.
 func textOf(m agui.Message) (string, *agui.RunError) {
 	content := gjson.GetBytes(m.JSON, "content")
 	var parts []string
@@ -36,9 +36,9 @@ func textOf(m agui.Message) (string, *agui.RunError) {
 	return text, nil
 }
 
-// newPrompt is what a run without answers sends: the text of the last message of the conversation,
-// which must be a user's. The agent keeps the conversation itself; an older message was sent by an
-// older run, and would be said twice.
+// newPrompt returns what a run without answers sends. That is the text of the conversation's last
+// message, which must be a user's. The agent keeps the conversation itself. An older run has sent
+// the older messages, and they would be said twice.
 func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.RunError) {
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		switch m := in.Messages[at]; m.Role {
@@ -58,7 +58,7 @@ func noPrompt() *agui.RunError {
 	return agui.Errorf(agui.MessagesNotTaken, "the last message is not a user's, so there is nothing to send: the agent keeps the conversation itself")
 }
 
-// promptOf is the text of the messages that came beside answers.
+// promptOf returns the text of the messages beside the answers.
 func promptOf(list []agui.Message) (text string, taken []agui.Message, err *agui.RunError) {
 	var texts []string
 	for _, m := range list {

@@ -11,7 +11,7 @@ import (
 )
 
 // private is what an interrupt keeps for its answer: its name, and whether the body of a tool
-// asked, which takes what it likes; a hook is written for a string.
+// asked. A tool takes what it likes; a hook is written for a string.
 type private struct {
 	Name string `json:"name"`
 	Tool bool   `json:"tool,omitempty"`
@@ -19,10 +19,10 @@ type private struct {
 
 const toolCall = "tool_call"
 
-// callsAskedAbout are the tools that the client knows calls of, by the calls' ids. A call that is
-// asked about and that it does not know is shown first (before): an agent that is asked what it
-// waits for does not tell it again, and a client cannot show a question about a call that it has
-// not.
+// callsAskedAbout returns the tools of the calls that the client knows, by the calls' ids. If a
+// question is about another call, before shows that call first. An agent that is asked what it
+// waits for does not tell the call again, and a client cannot show a question about a call that it
+// does not have.
 func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event) {
 	calls = map[string]string{}
 	if run.r.Transcript != nil {
@@ -61,8 +61,8 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	return list
 }
 
-// publish is the AG-UI Interrupt for a question, without its id. calls are the calls that the
-// client has seen, by their ids.
+// publish returns the AG-UI Interrupt for a question, without its id. calls are the tools of the
+// calls that the client has seen, by the calls' ids.
 func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string, more bool) json.RawMessage {
 	callID := id.ToolUseID
 	if q.callID != "" {
@@ -103,7 +103,7 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	return append(o, '}')
 }
 
-// metadata is {"strands":{...}}, with the reason that the hook or tool gave in it.
+// metadata returns {"strands":{...}} with the reason that the hook or tool gave.
 func (d *Dialect) metadata(q question, more bool) []byte {
 	o := []byte{'{'}
 	if q.reason != nil {

@@ -14,12 +14,12 @@ import (
 // maxNesting is how deep graphs may be in graphs.
 const maxNesting = 16
 
-// object takes a frame that is an object. path is that of the node that it came from.
+// object handles a frame that is an object. path is the path of the node that it came from.
 //
 // Frames of Python (src/strands/types/_events.py; event loop, then the nodes of graphs and swarms):
 //
 //	{"event":{"contentBlockDelta":{"delta":{"text":"Hi"}}}}            a chunk of the model, as of Bedrock Converse
-//	{"data":"Hi","delta":{"text":"Hi"},...}                            the same once more, where a server serialises it
+//	{"data":"Hi","delta":{"text":"Hi"},...}                            the same once more, if a server serialises it
 //	{"message":{"role":"assistant","content":[...]}}                   the whole message
 //	{"message":{"role":"user","content":[{"toolResult":{...}}]}}       results
 //	{"tool_interrupt_event":{"tool_use":{...},"interrupts":[...]}}     a question
@@ -81,14 +81,14 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	})
 }
 
-// restarted: the agent was called once more in the same stream. What it asked before, its server
-// has answered itself.
+// restarted notes that the agent was called once more in the same stream. Its server has answered
+// what it asked before.
 func (run *run) restarted() {
 	run.whole = true
 	run.questions, run.stop, run.forced, run.held = questions{}, "", false, nil
 }
 
-// chunk takes a chunk of the model.
+// chunk handles a chunk of the model.
 func (run *run) chunk(chunk gjson.Result, l *lane) {
 	chunk.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
@@ -140,7 +140,7 @@ func (run *run) from(s source) bool {
 	return run.source == s
 }
 
-// message takes a whole message.
+// message handles a whole message.
 func (run *run) message(m gjson.Result, l *lane) {
 	switch content := m.Get("content"); m.Get("role").Str {
 	case "assistant":
@@ -150,7 +150,7 @@ func (run *run) message(m gjson.Result, l *lane) {
 	}
 }
 
-// multiagent takes a frame of a graph or a swarm; false if it is none.
+// multiagent handles a frame of a graph or a swarm. It returns false for any other frame.
 func (run *run) multiagent(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) bool {
 	node := o.Get("node_id").String()
 	switch kind {
@@ -234,8 +234,8 @@ func (run *run) result(v gjson.Result, l *lane) {
 	}
 }
 
-// missed says whether what the result repeats has not been shown: a server may send the end alone.
-// Where the beginning was seen, the message in the end may be an older one.
+// missed says whether the client has not seen what the result repeats. A server may send the end
+// alone. If the beginning was seen, the message in the end may be an older one.
 func (run *run) missed() bool { return !run.shown && !run.whole }
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
@@ -259,8 +259,8 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 	run.stopped(reason)
 }
 
-// reasonIn is why the agent stopped by a result, or by what a server writes beside one; "" if it
-// does not say so. One that says anywhere that the agent asks is taken at its word.
+// reasonIn returns why the agent stopped, by a result or by what a server writes beside one. It
+// returns "" if neither says so. If any part says that the agent asks, the agent asks.
 func reasonIn(v gjson.Result) string {
 	reason := ""
 	for _, name := range []string{"stop_reason", "stopReason", "status"} {
@@ -283,7 +283,7 @@ func reasonIn(v gjson.Result) string {
 	return reason
 }
 
-// reasonOf is the status of a graph or a swarm as a reason to stop.
+// reasonOf returns the status of a graph or a swarm as a reason to stop.
 func reasonOf(status string) string {
 	switch status = strings.ToLower(status); status {
 	case "interrupted":
@@ -294,8 +294,8 @@ func reasonOf(status string) string {
 	return status
 }
 
-// lastMessage takes a result that is the agent's last message alone. A call in it was not carried
-// out: the agent stopped at it.
+// lastMessage handles a result that is the agent's last message alone. If it has a call, the agent
+// stopped at that call and did not carry it out.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
 	if run.missed() {
 		run.message(m, l)
@@ -310,14 +310,14 @@ func (run *run) lastMessage(m gjson.Result, l *lane) {
 	run.stopped(reason)
 }
 
-// Why the agent stopped, beside what Strands itself says (end_turn, max_tokens, ...).
+// These say why the agent stopped, beside what Strands itself says (end_turn, max_tokens, ...).
 const (
 	interrupted  = "interrupt"
 	failedStatus = "failed"
 	untold       = "a call without a result"
 )
 
-// stopped notes why the agent stopped. One that stopped for another reason asks nothing any more.
+// stopped notes why the agent stopped. If it is not to ask, the agent asks nothing any more.
 func (run *run) stopped(reason string) {
 	if reason == "" {
 		return

@@ -27,8 +27,8 @@ type question struct {
 	again            bool // it was answered before
 }
 
-// questions are those of a run, each once: Python gives one of a node twice, and all once more at
-// the end.
+// questions are the questions of a run, each once. Python gives a node's question twice, and all
+// questions once more at the end.
 type questions struct {
 	list []question
 	at   map[string]int  // where in list, by what is asked
@@ -41,7 +41,7 @@ func (q question) bytes() int {
 	return len(q.id) + len(q.name) + len(q.source) + len(q.reason) + len(q.node) + len(q.callID) + len(q.tool) + len(q.input)
 }
 
-// asks is what a question asks, in a few bytes.
+// asks returns what a question asks, in a few bytes.
 func (q question) asks() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q ", q.id, q.name)
@@ -49,8 +49,9 @@ func (q question) asks() string {
 	return string(h.Sum(nil))
 }
 
-// add takes a question. Two with one id are one if they ask the same; else both are asked, for one
-// answer will be taken for both (ids of batches and nodes are made of names alone).
+// add adds a question. Two questions with one id are one if they ask the same. Else both are asked.
+// Their answers must be equal, because the backend takes one answer for both (ids of batches and
+// nodes are made of names alone).
 func (qs *questions) add(q question) {
 	if qs.over {
 		return
@@ -76,7 +77,7 @@ func (qs *questions) add(q question) {
 	qs.list = append(qs.list, q)
 }
 
-// fill takes what the frame before did not say.
+// fill adds what the frame before did not say.
 func (q *question) fill(more question) {
 	if q.callID == "" {
 		q.callID, q.tool, q.input = more.callID, more.tool, more.input
@@ -90,15 +91,15 @@ func (q *question) fill(more question) {
 	q.own()
 }
 
-// own makes the texts of a question its own: they are parts of a frame, which they would keep.
+// own copies the texts of a question. They are parts of a frame, and would keep it in memory.
 func (q *question) own() {
 	for _, s := range []*string{&q.id, &q.name, &q.source, &q.node, &q.callID, &q.tool} {
 		*s = strings.Clone(*s)
 	}
 }
 
-// asksFor takes a list of interrupts: objects, or where a server serialises with default=str their
-// reprs.
+// asksFor handles a list of interrupts. They are objects, or reprs if the server serialises with
+// default=str.
 func (run *run) asksFor(use, list gjson.Result, node string) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		q, err := question{}, errNoInterrupt
@@ -131,8 +132,8 @@ func (run *run) ask(q question, use gjson.Result, node string) {
 	run.questions.add(q)
 }
 
-// locate takes what stands where the operator says that questions do: an object, or a list of them.
-// false: nothing does.
+// locate handles the value at the place that the operator names: a question, or a list of them. It
+// returns false if there is none.
 func (run *run) locate(v gjson.Result, node string) bool {
 	found := false
 	for _, one := range v.Array() { // of an object that object

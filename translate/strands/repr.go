@@ -13,10 +13,11 @@ import (
 	"holdpoint/translate/strands/internal/pyliteral"
 )
 
-// What AgentCore cannot serialise it sends as json.dumps(str(event)): the repr of a dict as a JSON
-// string. Most of them repeat a frame that came as JSON (prepare() puts the Agent into every event
-// with a delta), and of those only the beginning is looked at. These are read, being the only
-// carrier of what they say:
+// told are the beginnings of the reprs that are read. AgentCore sends what it cannot serialise as
+// json.dumps(str(event)), which is the repr of a dict as a JSON string. Most of these repeat a
+// frame that came as JSON, because prepare() puts the Agent into every event with a delta. Only the
+// beginning of those is looked at. The reprs that begin like these are read, because nothing else
+// carries what they say.
 var told = []string{
 	`{'result': `,                          // the end, nearly always
 	`{'type': 'multiagent_result'`,         // that of a graph or a swarm, always
@@ -29,13 +30,13 @@ var told = []string{
 	`AgentResult(`,                         // its repr
 }
 
-// inNode are the beginnings of those that a node of a graph may send.
+// inNode are the beginnings of the reprs of a graph's node that are read.
 var inNode = []string{`'event': {'tool_interrupt_event': `, `'event': {'message': {'role': 'user'`, `'event': {'type': 'multiagent_node_`}
 
-// nodeHead is how far into a node's frame one of them is looked for: its node_id stands before it.
+// nodeHead is how far into a node's frame they are looked for. The node_id stands before them.
 const nodeHead = 512
 
-// text takes a frame that is a JSON string.
+// text handles a frame that is a JSON string.
 func (run *run) text(data []byte, emit func(agui.Event)) {
 	inside := data[1:]
 	switch {
@@ -70,8 +71,8 @@ func worthReading(s []byte) bool {
 	return false
 }
 
-// repr takes the repr of an event. What cannot be read is passed over, unless it is the end of a
-// run that asks.
+// repr handles the repr of an event. It passes over one that cannot be read, unless that is the end
+// of a run that asks.
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
 		if !run.readRepr(s, l) && run.d.server.Text {
@@ -115,8 +116,8 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 
 var errTwice = errors.New("a name stands twice")
 
-// members are the named ones of a dict or a call. All of it is checked before any is used: only
-// then is it known what in it is code and what is somebody's text.
+// members returns the named members of a dict or a call. It checks the whole text before it returns
+// any. Only then is it known what in the text is code and what is somebody's text.
 func members(s string, names ...string) (map[string]string, error) {
 	m := map[string]string{}
 	err := pyliteral.Each(s, func(key, value string) error {
@@ -132,7 +133,7 @@ func members(s string, names ...string) (map[string]string, error) {
 	return m, err
 }
 
-// toolAsks takes {'tool_use': {...}, 'interrupts': [Interrupt(...)]}.
+// toolAsks handles {'tool_use': {...}, 'interrupts': [Interrupt(...)]}.
 func (run *run) toolAsks(value, path string) {
 	m, err := members(value, "tool_use", "interrupts")
 	if err != nil {
@@ -145,7 +146,7 @@ func (run *run) toolAsks(value, path string) {
 	run.asksForRepr(use, m["interrupts"], path)
 }
 
-// readRepr takes a result's str or repr; false if it is none, but text.
+// readRepr handles a result's str or repr. It returns false if the string is mere text.
 func (run *run) readRepr(s string, l *lane) bool {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, `[{"id":"`) {
@@ -170,7 +171,8 @@ func (run *run) readRepr(s string, l *lane) bool {
 	return true
 }
 
-// head is why the agent stopped by the first argument of a result, "" if it does not say so.
+// head returns why the agent stopped, by the first argument of a result, "" if that does not say
+// so.
 func head(arguments string) string {
 	if rest, ok := strings.CutPrefix(arguments, "stop_reason='"); ok {
 		reason, _, _ := strings.Cut(rest, "'")
@@ -191,7 +193,7 @@ func (run *run) readResult(s, reason string, l *lane) {
 		run.stopped(cmp.Or(reason, interrupted)) // what cannot be read may ask
 		return
 	}
-	// A swarm has no error for answers that it does not wait for; the node's result is one.
+	// A swarm has no error for answers that it does not wait for. The node's result has one.
 	run.forgot = run.resumed != nil && run.idle() && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
 	if reason == interrupted {
 		run.stopped(interrupted)
@@ -204,7 +206,8 @@ func (run *run) readResult(s, reason string, l *lane) {
 	run.stopped(reason)
 }
 
-// readStr takes str(AgentResult) of one that asks; false if the list is something else.
+// readStr handles the str of an AgentResult that asks. It returns false if the list is something
+// else.
 func (run *run) readStr(s string) bool {
 	list, err := readInterrupts(s)
 	for _, q := range list {
@@ -216,8 +219,8 @@ func (run *run) readStr(s string) bool {
 	return err == nil || strings.HasPrefix(s, "[{'id': 'v1:")
 }
 
-// readToString takes what AgentResult.toString() of TypeScript is if it asks; false if it is
-// something else.
+// readToString handles what AgentResult.toString() of TypeScript gives if the agent asks. It
+// returns false if it is something else.
 func (run *run) readToString(s string) bool {
 	if !agui.ValidJSON([]byte(s)) {
 		return false
@@ -233,7 +236,7 @@ func (run *run) readToString(s string) bool {
 	return true
 }
 
-// asksForRepr takes the repr of a list of interrupts.
+// asksForRepr handles the repr of a list of interrupts.
 func (run *run) asksForRepr(use gjson.Result, list, node string) {
 	questions, err := readInterrupts(list)
 	if err != nil {
@@ -244,7 +247,7 @@ func (run *run) asksForRepr(use gjson.Result, list, node string) {
 	}
 }
 
-// readInterrupts reads a list of interrupts, all or none.
+// readInterrupts reads a list of interrupts. It reads all of them or none.
 func readInterrupts(s string) ([]question, error) {
 	var list []question
 	err := pyliteral.Each(s, func(_, value string) error {

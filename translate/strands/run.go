@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// maxLanes and maxSteps bound what is kept of the nodes of a graph, which a backend may name as it
+// maxLanes and maxSteps bound what is kept of a graph's nodes. A backend may name as many as it
 // likes.
 const (
 	maxLanes = 256
@@ -25,14 +25,14 @@ type run struct {
 	// that its prompt was a list.
 	resumed *agui.Pause
 	listed  bool
-	// prompt is what was sent as text, sent the messages that it is the text of.
+	// prompt is what was sent as text. sent are the messages with that text.
 	prompt string
 	sent   []agui.Message
-	// refused is the exchange that the backend did not take since it was waiting: this one asks it
-	// what for. nil in all others.
+	// refused is the exchange that the backend refused because it was waiting. This one asks it
+	// what for. It is nil in all others.
 	refused *run
-	// taken are the ids of questions that were answered before, in an exchange that failed, and are
-	// asked again by refused's.
+	// taken are the ids of questions that were answered before, in an exchange that failed. The
+	// exchange after refused asks them again.
 	taken map[string]bool
 	// insists says that the exchange sends what was refused once more, now that nothing is open.
 	insists bool
@@ -62,8 +62,8 @@ type run struct {
 	anew      bool            // TypeScript: the model's came before it
 }
 
-// A source is what text is taken from: many servers send it as deltas of the model and once more as
-// {"data": ...}. The first of the two that is seen is kept to.
+// A source is what text is taken from. Many servers send text as deltas of the model and once more
+// as {"data": ...}. The run keeps to the first of the two that it sees.
 type source int
 
 const (
@@ -76,8 +76,8 @@ func newRun(d *Dialect, r *translate.Request, ids *ids) *run {
 	return &run{d: d, r: r, ids: ids, lanes: map[string]*lane{}, answered: map[string]bool{}}
 }
 
-// Framing implements translate.Decoder. The documented Express server declares no type at all and
-// sends lines.
+// Framing implements translate.Decoder. The documented Express server declares no type and sends
+// lines.
 func (run *run) Framing(mediaType string) translate.Framing {
 	switch mediaType {
 	case "text/event-stream":
@@ -113,7 +113,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	return nil
 }
 
-// frame takes one frame or line.
+// frame handles one frame or line.
 func (run *run) frame(data []byte, emit func(agui.Event)) {
 	if run.framing == translate.Lines { // an event stream that nobody declared as one
 		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("data:")))
@@ -131,7 +131,7 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 	}
 }
 
-// lane is that of the agent, or of a node by its path.
+// lane returns the lane of the agent, or of a node by its path.
 func (run *run) lane(path string, emit func(agui.Event)) *lane {
 	key := keyOf(path)
 	l := run.lanes[key]
@@ -148,7 +148,7 @@ func (run *run) lane(path string, emit func(agui.Event)) *lane {
 	return l
 }
 
-// closings are the events that end what is open.
+// closings returns the events that end what is open.
 func (run *run) closings() []agui.Event {
 	var list []agui.Event
 	emit := func(ev agui.Event) { list = append(list, ev) }

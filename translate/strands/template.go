@@ -12,12 +12,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Body is the JSON of a request to the backend. A string in it that is one of the placeholders is
-// replaced by what it stands for, whatever type that has.
+// A Body is the JSON of a request to the backend. A string in it that is a placeholder is replaced
+// by what it stands for, whatever type that has.
 type Body string
 
-// placeholders are the names in a Body, and the keys of the request that they are taken from; those
-// without are made.
+// placeholders are the names in a Body, and the keys of the request that they are taken from. Names
+// without a key are made.
 var placeholders = map[string]string{
 	"$prompt": "", "$session": "",
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
@@ -60,7 +60,7 @@ func (b Body) walk(v gjson.Result, each func(name string)) {
 	}
 }
 
-// with is the body for a run. prompt is JSON.
+// with returns the body for a run. prompt is JSON.
 func (b Body) with(in agui.RunInput, prompt []byte, session string) []byte {
 	return appendWith(nil, gjson.Parse(string(b)), func(name string) json.RawMessage {
 		switch name {
@@ -119,7 +119,7 @@ func isToken(s string) bool {
 	})
 }
 
-// canonical is a header's name as net/http writes it.
+// canonical returns a header's name as net/http writes it.
 func canonical(name string) string {
 	b, upper := []byte(strings.ToLower(name)), true
 	for i, c := range b {

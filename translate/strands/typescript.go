@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// interruptedResult is what the SDK puts in the place of the result of a call that waits. Nobody
-// said it, so nobody is told it.
+// interruptedResult is what the SDK puts in the place of a waiting call's result. Nobody said it,
+// so the client is not told it.
 const interruptedResult = "Tool execution interrupted"
 
 // typescript takes an event of @strands-agents/sdk:
@@ -62,7 +62,7 @@ func (run *run) typescript(kind string, o gjson.Result, path string, depth int, 
 	}
 }
 
-// update takes a chunk of the model.
+// update handles a chunk of the model.
 func (run *run) update(event gjson.Result, l *lane) {
 	switch event.Get("type").Str {
 	case "modelMessageStartEvent":
@@ -94,7 +94,7 @@ func (run *run) update(event gjson.Result, l *lane) {
 	}
 }
 
-// waiting notes the calls that wait: of those that are asked about at once the SDK tells one.
+// waiting notes the calls that wait. The SDK tells only one of those that are asked about at once.
 func (run *run) waiting(content gjson.Result) {
 	run.held = map[string]bool{}
 	content.ForEach(func(_, block gjson.Result) bool {
@@ -106,7 +106,7 @@ func (run *run) waiting(content gjson.Result) {
 	})
 }
 
-// more says whether a call waits that no question is about: the SDK asks about it when the others
+// more says whether a call waits without a question about it. The SDK asks about it when the others
 // are answered.
 func (run *run) more() bool {
 	waits := len(run.held)

@@ -8,9 +8,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// JSON is the value that s is as JSON text: str, numbers, True, False, None, list and dict as
-// json.dumps has them, tuple and set as lists, bytes in base64, keys of a dict as strings. What
-// JSON has no number for (inf, nan, a complex one) and what is no literal is a string: its repr.
+// JSON returns the value of s as JSON text. str, numbers, True, False, None, list and dict become
+// what json.dumps makes of them. tuple and set become lists, bytes become base64, and a dict's keys
+// strings. If JSON has no number for a value (inf, nan, a complex one), or the value is no literal,
+// it becomes a string: its repr.
 func JSON(s string) ([]byte, error) {
 	r := reader{s: s}
 	out, err := r.json(nil, 0)
@@ -65,8 +66,8 @@ func (r *reader) json(out []byte, depth int) ([]byte, error) {
 	return append(out, agui.MustMarshal(s)...), nil
 }
 
-// jsonMembers reads a list, a tuple, a set or a dict. Which of the two last it is, its first member
-// says.
+// jsonMembers reads a list, a tuple, a set or a dict. The first member says whether it is a set or
+// a dict.
 func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	closing := r.bracket()
 	dict, first := closing == '}', true
@@ -113,8 +114,8 @@ func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// keyText is a key of a dict as json.dumps writes it, and as repr does where that has no form for
-// it.
+// keyText returns a dict's key as json.dumps writes it. If json.dumps has no form for it, keyText
+// returns its repr.
 func keyText(s string) string {
 	if text, err := Str(s); err == nil {
 		return text

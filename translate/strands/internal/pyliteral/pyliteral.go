@@ -23,7 +23,7 @@ const MaxDepth = 200
 
 var errDepth = errors.New("pyliteral: nested too deep")
 
-// A reader walks over a text. Its methods leave at behind what they read.
+// A reader walks over a text. Each method leaves the position (at) behind what it read.
 type reader struct {
 	s  string
 	at int
@@ -33,7 +33,7 @@ func (r *reader) fail(what string) error {
 	return fmt.Errorf("pyliteral: %s at byte %d", what, r.at)
 }
 
-// next is the byte at hand, 0 at the end.
+// next returns the current byte, 0 at the end.
 func (r *reader) next() byte {
 	if r.at < len(r.s) {
 		return r.s[r.at]
@@ -76,7 +76,7 @@ func (r *reader) value(depth int) error {
 	return r.fail("no value")
 }
 
-// bracket is the closing bracket for the opening one at hand, 0 if there is none.
+// bracket returns the closing bracket for the current opening one, 0 if there is none.
 func (r *reader) bracket() byte {
 	switch r.next() {
 	case '[':
@@ -93,7 +93,7 @@ func isLetter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
 
-// name reads a name, with dots in it.
+// name reads a name. It may have dots.
 func (r *reader) name() string {
 	from := r.at
 	for r.at < len(r.s) && (isLetter(r.s[r.at]) || r.s[r.at] >= '0' && r.s[r.at] <= '9' || r.s[r.at] == '.') {
@@ -102,7 +102,7 @@ func (r *reader) name() string {
 	return r.s[from:r.at]
 }
 
-// number reads what looks like a number, also a complex or a hexadecimal one.
+// number reads what looks like a number. It may be complex or hexadecimal.
 func (r *reader) number() {
 	r.at++
 	for r.at < len(r.s) && (isLetter(r.s[r.at]) && r.s[r.at] < 0x80 || strings.IndexByte("0123456789.+-", r.s[r.at]) >= 0) {
@@ -110,12 +110,12 @@ func (r *reader) number() {
 	}
 }
 
-// A part is a member of a list, a dict or a call: its key (as it is written; of a call its name, ""
-// without one) and its value.
+// A part is a member of a list, a dict or a call. key is as it is written, the name for a call, ""
+// without one.
 type part struct{ key, value string }
 
-// members reads from an opening bracket to the closing one and hands out what is between, unless
-// each is nil.
+// members reads from an opening bracket to the closing one. It hands out what stands between,
+// unless each is nil.
 func (r *reader) members(depth int, each func(part) error) error {
 	closing := r.bracket()
 	r.at++
@@ -151,7 +151,7 @@ func (r *reader) comma(closing byte) error {
 	return r.fail("neither a comma nor the end")
 }
 
-// member reads one. What has a key is one of a dict or, with =, of a call.
+// member reads one member. A member with a key is a dict's or, with =, a call's.
 func (r *reader) member(closing byte, depth int) (part, error) {
 	from := r.at
 	if err := r.value(depth + 1); err != nil {
@@ -176,8 +176,8 @@ func isName(s string) bool {
 }
 
 // angle reads an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object
-// at 0x7f>. Whoever writes __repr__ is free, so a string in it ends before the next bracket of this
-// kind: a lone apostrophe cannot make text out of what follows, nor the other way round.
+// at 0x7f>. A __repr__ may write anything, so a string in it ends before the next angle bracket. A
+// lone apostrophe cannot make text out of what follows, and text cannot hide a bracket.
 func (r *reader) angle(depth int) error {
 	open := 0
 	for ; r.at < len(r.s); r.at++ {
@@ -217,7 +217,7 @@ func whole(s string) error {
 // Valid says whether s is one value.
 func Valid(s string) bool { return whole(s) == nil }
 
-// Name is the name of a call, "" of anything else.
+// Name returns the name of a call, "" for anything else.
 func Name(s string) string {
 	r := reader{s: s}
 	r.space()
@@ -230,10 +230,10 @@ func Name(s string) string {
 	return ""
 }
 
-// Each hands out the members of the list, tuple, dict or call that s is, in order. key is the key
-// of a dict, read if it is a str and as it is written else; the name of a call's argument; ""
-// without one. value is a part of s, for the functions of this package. All of s is checked, unless
-// each stops it by an error.
+// Each hands out the members of the list, tuple, dict or call that s is, in order. key is a dict's
+// key (the text of a str, any other as it is written), or the name of a call's argument, or "".
+// value is a part of s, for the functions of this package. All of s is checked, unless the function
+// stops that by an error.
 func Each(s string, each func(key, value string) error) error {
 	r := reader{s: s}
 	r.space()

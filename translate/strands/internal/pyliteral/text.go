@@ -8,8 +8,8 @@ import (
 
 var errNoStr = errors.New("pyliteral: no str")
 
-// quoteAt is how far the quote of a string is from here: 1 and more if there are prefixes, counted
-// from 1; 0 if no string begins here.
+// quoteAt returns the distance to a string's quote, counted from 1. It is more than 1 if there are
+// prefixes, and 0 if no string begins here.
 func (r *reader) quoteAt() int {
 	for n := range 3 {
 		if r.at+n >= len(r.s) {
@@ -79,7 +79,7 @@ func put(out *[]byte, s string) {
 const simple, meaning = `\'"abfnrtv`, "\\'\"\a\b\f\n\r\t\v"
 
 // escape reads what begins with a backslash. An escape that Python does not know is two characters,
-// as there.
+// as in Python.
 func (r *reader) escape(p prefix, out *[]byte) error {
 	if r.at+1 >= len(r.s) {
 		return r.fail("a string does not end")
@@ -135,8 +135,8 @@ func (r *reader) hex(p prefix, out *[]byte, digits int) error {
 	return nil
 }
 
-// putCode appends a character, or in bytes a byte. Half of a surrogate pair, which a str of
-// Python's may hold, becomes U+FFFD.
+// putCode appends a character, or a byte in bytes. Half of a surrogate pair, which a Python str may
+// hold, becomes U+FFFD.
 func putCode(p prefix, out *[]byte, code int) {
 	switch {
 	case out == nil:
@@ -147,7 +147,7 @@ func putCode(p prefix, out *[]byte, code int) {
 	}
 }
 
-// Str is the text of a str.
+// Str returns the text of a str.
 func Str(s string) (string, error) {
 	r := reader{s: s}
 	r.space()
