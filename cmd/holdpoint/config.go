@@ -28,7 +28,7 @@ type config struct {
 	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
 	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on. Port 0 takes a free port, and the log names it"`
 
-	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, what the backend says to an origin counts (docs/browser.md)"`
+	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
 	Dialect string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
 	Client  proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`

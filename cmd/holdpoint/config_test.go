@@ -121,7 +121,7 @@ func TestBadValues(t *testing.T) {
 		{"LANGGRAPH_CANCEL={no", `HOLDPOINT_LANGGRAPH_CANCEL "{no": `},
 		{`DRAFT_CANCEL={"approved":true}`, `HOLDPOINT_DRAFT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},
 		{"DRAFT_CANCEL=null", `HOLDPOINT_DRAFT_CANCEL "null": it says nothing, and a backend may take that for go on; want for example false`},
-		{"DIALECT=phrases", `HOLDPOINT_PHRASES_ASK is not set, and dialect phrases needs it: phrases by which a text at the end of a run asks`},
+		{"DIALECT=phrases", `HOLDPOINT_PHRASES_ASK is not set, and dialect phrases needs it: phrases that ask for a confirmation`},
 		{"PHRASES_ASK=;", `HOLDPOINT_PHRASES_ASK ";": want phrases, such as default or default;soll ich`},
 		{"PHRASES_ASK=default;?", `HOLDPOINT_PHRASES_ASK "default;?": the phrase "?" has less than 3 letters, and would be found everywhere`},
 		{"PHRASES_YES=!", `HOLDPOINT_PHRASES_YES "!": want words that a model takes for a yes`},

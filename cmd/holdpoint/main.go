@@ -27,7 +27,7 @@
 //   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
 //     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
 //     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows
-//     any request header. Without it, what the backend says to an origin counts (docs/browser.md)
+//     any request header. Without it, the backend's own CORS headers count (docs/browser.md)
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
 //     agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands,
 //     superagent
@@ -72,12 +72,12 @@
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
 //     cancelled answer, unless it asks for the approval of a function. It must be nothing that
 //     could be taken for a yes
-//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): tools that ask: their unanswered
-//     call is the question of a backend that ends its run in outcome "interrupt" and says no more.
+//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): names of tools whose unanswered
+//     call is the question, for backends that end their run in outcome "interrupt" and say no more.
 //     Globs, name;name
-//   - HOLDPOINT_PHRASES_ASK (none): phrases by which a text at the end of a run asks for a
-//     confirmation: phrase;phrase. default stands for a list of English ones. Without it nothing is
-//     looked for
+//   - HOLDPOINT_PHRASES_ASK (none): phrases that ask for a confirmation if the last text of a run
+//     holds one: phrase;phrase. default stands for a list of English ones. Without it Holdpoint
+//     looks for none
 //   - HOLDPOINT_PHRASES_YES (Yes, please proceed.): user message that answers a confirmation with
 //     yes
 //   - HOLDPOINT_PHRASES_NO (No. Do not do it.): user message that answers it with no, or cancels it

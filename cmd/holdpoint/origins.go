@@ -57,7 +57,7 @@ var (
 
 // checkOrigin says what is wrong with an origin. A browser sends it as scheme://host[:port], in
 // lower case and without the scheme's own port. Any other spelling would never match. rs/cors takes
-// a * anywhere, so https://app* would admit https://app.evil.example. Here * stands for the first
+// a * anywhere, so https://app* would let https://app.evil.example in. Here * stands for the first
 // labels of a name, and for nothing else.
 func checkOrigin(v string) error {
 	if v == everybody {
@@ -105,7 +105,7 @@ func checkOriginHost(host string) error {
 	case strings.Contains(name, "*"):
 		return errors.New("* may stand for the first part of a name only, such as https://*.example.com")
 	case wild && (!strings.Contains(name, ".") || net.ParseIP(name) != nil):
-		return errors.New("* would admit the names of everybody, want at least https://*.example.com")
+		return errors.New("* would let every site in, want at least https://*.example.com")
 	case !hostPattern.MatchString(name):
 		return errors.New("not a host name as a browser writes it (letters other than a to z become xn--...)")
 	}

@@ -75,7 +75,7 @@ func logStart(c *config, logger *slog.Logger) {
 	logger.Warn("Holdpoint knows no users: whoever knows a thread id can see and answer its open questions")
 }
 
-// A server is the HTTP server around the proxy, and the way in which it ends.
+// A server is the HTTP server around the proxy. It knows how to end.
 type server struct {
 	http   *http.Server
 	drain  func(context.Context) error // proxy.Handler.Drain

@@ -81,7 +81,7 @@ func (p percent) String() string { return strconv.Itoa(int(p)) + "%" }
 // share is the number. All of it is 0, which means no bound.
 func (p percent) share() int { return int(p) % 100 }
 
-// An address is that of the backend.
+// An address is the backend's.
 type address struct{ *url.URL }
 
 // UnmarshalText reads an address.

@@ -41,7 +41,7 @@ type Dialect struct {
 	seed           maphash.Seed
 }
 
-// New makes the dialect out of others, in the order in which it asks them.
+// New makes the dialect out of others. It asks them in that order.
 func New(list []translate.Dialect, o Options) *Dialect {
 	d := &Dialect{list: list, warn: o.Warn, seed: maphash.MakeSeed()}
 	if d.warn == nil {

@@ -341,7 +341,7 @@ func (run *run) add(h *held, ev agui.Event) {
 	run.turn++
 }
 
-// waiting takes everything that is held, in the order in which it came.
+// waiting takes everything that is held, in the order of its coming.
 func (run *run) waiting() []agui.Event {
 	if len(run.held) == 0 {
 		return nil

@@ -16,7 +16,7 @@ type Options struct {
 	Cancel kit.JSON `env:"CANCEL" means:"no" envDefault:"{\"cancelled\":true}" doc:"JSON that a v1 backend gets as payload for a cancelled answer, unless it asks for the approval of a function. It must be nothing that could be taken for a yes"`
 	// ApprovalTools are the tools whose calls ask, for backends that otherwise say
 	// outcome:"interrupt" only.
-	ApprovalTools Names `env:"APPROVAL_TOOLS" means:"nothing" envDefault:"pando_permission_request" doc:"tools that ask: their unanswered call is the question of a backend that ends its run in outcome \"interrupt\" and says no more. Globs, name;name"`
+	ApprovalTools Names `env:"APPROVAL_TOOLS" means:"nothing" envDefault:"pando_permission_request" doc:"names of tools whose unanswered call is the question, for backends that end their run in outcome \"interrupt\" and say no more. Globs, name;name"`
 }
 
 const (

@@ -167,7 +167,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	return out, nil
 }
 
-// edits counts the forms in which an edit is given.
+// edits counts the forms of an edit in a payload.
 func edits(m map[string]json.RawMessage) int {
 	n := 0
 	for _, key := range []string{"editedArgs", "edited_action", "editedAction"} {

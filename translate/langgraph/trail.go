@@ -28,7 +28,7 @@ const (
 // one in every new run (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
 type trail struct {
 	first, last []byte   // steps
-	tasks       []string // namespaces, in the order in which the tasks began
+	tasks       []string // namespaces, in the order of the tasks' beginnings
 	calls       []toolCall
 	full        bool // there was more than is kept
 }

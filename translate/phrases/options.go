@@ -10,7 +10,7 @@ import (
 
 // Options of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
-	Ask List     `env:"ASK" means:"nothing" doc:"phrases by which a text at the end of a run asks for a confirmation: phrase;phrase. default stands for a list of English ones. Without it nothing is looked for"`
+	Ask List     `env:"ASK" means:"nothing" doc:"phrases that ask for a confirmation if the last text of a run holds one: phrase;phrase. default stands for a list of English ones. Without it Holdpoint looks for none"`
 	Yes kit.Text `env:"YES" means:"yes" envDefault:"Yes, please proceed." doc:"user message that answers a confirmation with yes"`
 	No  kit.Text `env:"NO" means:"no" envDefault:"No. Do not do it." doc:"user message that answers it with no, or cancels it"`
 }

@@ -22,8 +22,8 @@ type profile struct {
 	// its call. An empty string demands nothing.
 	reason, metadata, prefix string
 
-	schema   string    // the responseSchema that is published where the backend gives none; "" is none
-	decision *decision // the only form in which a resolved answer goes out; nil: as it came
+	schema   string    // what is published as responseSchema if the backend gives no schema, or ""
+	decision *decision // the only form of a resolved answer that goes out; nil: as it came
 	given    bool      // a payload that is absent, null or blank is refused
 	// falseIs is what a payload of false means. "" says that it is a payload like others.
 	falseIs agui.Status

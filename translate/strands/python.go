@@ -208,9 +208,9 @@ func step(t agui.Type, name string) agui.Event {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// result takes what the agent ended with, in the form in which the server could serialise it:
+// result handles what the agent ended with, in the form that the server could serialise:
 //
-//	{"stop_reason":"interrupt","interrupts":[...],...}    an AgentResult in which everything is JSON
+//	{"stop_reason":"interrupt","interrupts":[...],...}    an AgentResult if everything in it is JSON
 //	{"status":"interrupted","interrupts":[...]}           a GraphResult or a SwarmResult
 //	"AgentResult(stop_reason='interrupt', ...)"           the repr of either
 //	"[{'id': 'v1:..', 'name': .., ...}]"                  str(AgentResult) of one that asks

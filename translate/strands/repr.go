@@ -20,7 +20,7 @@ import (
 // carries what they say.
 var told = []string{
 	`{'result': `,                          // the end, nearly always
-	`{'type': 'multiagent_result'`,         // that of a graph or a swarm, always
+	`{'type': 'multiagent_result'`,         // the end of a graph or a swarm, always
 	`{'type': 'multiagent_node_stop'`,      // always
 	`{'type': 'multiagent_node_interrupt'`, // if a reason is no JSON
 	`{'tool_interrupt_event': `,            // the same

@@ -56,7 +56,7 @@ type run struct {
 	reason    string          // of a failure, where the result says it
 	forgot    bool            // a result says that the agent waits for nothing
 	whole     bool            // the beginning was seen, so nothing is left out
-	begun     bool            // an agent's loop began, also that of a node
+	begun     bool            // an agent's loop began, or a node's
 	started   bool            // TypeScript: the same, and so the end will be seen
 	tools     bool            // TypeScript: the tools' turn came
 	anew      bool            // TypeScript: the model's came before it

@@ -23,7 +23,7 @@ var placeholders = map[string]string{
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
 }
 
-var errBody = errors.New(`want a JSON object in which a value is "$prompt", such as {"input":{"prompt":"$prompt"}}`)
+var errBody = errors.New(`want a JSON object with the value "$prompt" once, such as {"input":{"prompt":"$prompt"}}`)
 
 func (b Body) check() error {
 	if !agui.ValidJSON([]byte(b)) || !gjson.Parse(string(b)).IsObject() {

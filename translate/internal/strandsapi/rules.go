@@ -17,21 +17,20 @@ import (
 type Rule struct {
 	Names   string // a pattern of path.Match on the interrupt's name
 	Profile Profile
-	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become, nil for the
-	// profile's own. Path is where in the payload the answer is, "" for the whole. What stands
-	// there is judged as a payload is.
+	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become. nil stands
+	// for the profile's own. Path is where in the payload the answer is, "" for the whole payload.
+	// The value there is judged as a payload is.
 	Yes, No, Cancel json.RawMessage
 	Path            string
-	// Schema and Reason are told to the client in place of what Holdpoint makes; nil and "" for
-	// that.
+	// Schema and Reason go to the client in place of those that Holdpoint makes. nil and "" stand
+	// for those.
 	Schema json.RawMessage
 	Reason string
 
 	line int // of the file
 }
 
-// Rules are what an operator's file says: rules by the names of interrupts, in the order in which
-// they are asked.
+// Rules are what an operator's file says: rules by the names of interrupts. Their order counts.
 //
 //	{
 //	  "questions": "gjson path in a frame to its questions",
@@ -49,18 +48,18 @@ type Rules struct {
 	file      string
 }
 
-// Answer is the rule for the answers to an interrupt of that name; false if there is none.
+// Answer returns the rule for the answers to an interrupt of that name, false without one.
 func (r Rules) Answer(name string) (Rule, bool) {
 	return r.first(name, func(r Rule) bool { return r.Profile != "" })
 }
 
-// Schema is the schema for an interrupt of that name, nil if no rule has one.
+// Schema returns the schema for an interrupt of that name, nil if no rule has one.
 func (r Rules) Schema(name string) json.RawMessage {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Schema != nil })
 	return rule.Schema
 }
 
-// Reason is the reason for an interrupt of that name, "" if no rule has one.
+// Reason returns the reason for an interrupt of that name, "" if no rule has one.
 func (r Rules) Reason(name string) string {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Reason != "" })
 	return rule.Reason
@@ -75,7 +74,7 @@ func (r Rules) first(name string, has func(Rule) bool) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Denials are all values that are sent for a denied or a cancelled answer.
+// Denials returns all values that are sent for a denied or a cancelled answer.
 func (r Rules) Denials() []json.RawMessage {
 	var list []json.RawMessage
 	for _, one := range r.List {
@@ -98,8 +97,8 @@ func (r Rules) Refuse(says func(Rule) error) error {
 	return nil
 }
 
-// MatchName says whether a pattern of path.Match matches the name of an interrupt, which is no
-// path: * stands for a slash too.
+// MatchName says whether a pattern of path.Match matches the name of an interrupt. A name is not a
+// path, so * stands for a slash too.
 func MatchName(pattern, name string) bool {
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
 	return ok && err == nil
