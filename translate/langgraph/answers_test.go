@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/dialecttest"
 )
 
 // show is a list of answers as text: id status payload, with + for Own and * for Native.
@@ -49,98 +50,98 @@ func TestAnswers(t *testing.T) {
 	}{
 		"no answer":                          {one, "", "", ""},
 		"an empty resume array (row 6)":      {one, `"resume":[]`, "", ""},
-		"null is no answer (row 7)":          {one, command("null"), "", ""},
-		"an object (row 5)":                  {one, resumeArray(entry(A, `{"approved":true}`)), A + ` resolved {"approved":true}`, ""},
-		"a primitive (row 5)":                {one, resumeArray(entry(A, `"x"`)), A + ` resolved "x"`, ""},
-		"a null payload (row 5)":             {one, resumeArray(entry(A, `null`)), A + ` resolved `, ""},
-		"cancelled (row 5)":                  {one, resumeArray(entry(A, ``)), A + ` cancelled `, ""},
-		"several (row 5)":                    {two, resumeArray(entry(B, `null`), entry(A, `1`)), B + ` resolved ; ` + A + ` resolved 1`, ""},
-		"an id that nobody knows":            {one, resumeArray(entry("x", `1`)), `x resolved 1`, ""},
-		"true for a plain question stays":    {one, resumeArray(entry(A, `true`)), A + ` resolved true`, ""},
-		"resume [] beside a command (row 6)": {one, `"resume":[],` + command(`1`), A + ` resolved 1 *`, ""},
+		"null is no answer (row 7)":          {one, dialecttest.Command("null"), "", ""},
+		"an object (row 5)":                  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":true}`)), A + ` resolved {"approved":true}`, ""},
+		"a primitive (row 5)":                {one, dialecttest.ResumeArray(dialecttest.Entry(A, `"x"`)), A + ` resolved "x"`, ""},
+		"a null payload (row 5)":             {one, dialecttest.ResumeArray(dialecttest.Entry(A, `null`)), A + ` resolved `, ""},
+		"cancelled (row 5)":                  {one, dialecttest.ResumeArray(dialecttest.Entry(A, ``)), A + ` cancelled `, ""},
+		"several (row 5)":                    {two, dialecttest.ResumeArray(dialecttest.Entry(B, `null`), dialecttest.Entry(A, `1`)), B + ` resolved ; ` + A + ` resolved 1`, ""},
+		"an id that nobody knows":            {one, dialecttest.ResumeArray(dialecttest.Entry("x", `1`)), `x resolved 1`, ""},
+		"true for a plain question stays":    {one, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved true`, ""},
+		"resume [] beside a command (row 6)": {one, `"resume":[],` + dialecttest.Command(`1`), A + ` resolved 1 *`, ""},
 
 		// Aliases of a review (7.3).
-		"true for an action":                     {js, resumeArray(entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
-		"false for an action":                    {js, resumeArray(entry(A, `false`)), A + ` resolved {"approved":false}`, ""},
-		"one decision for an action":             {js, resumeArray(entry(A, `{"decisions":[{"type":"approve"}]}`)), A + ` resolved {"type":"approve"} +`, ""},
-		"one decision for one of two actions":    {py, resumeArray(entry(A, `{"decisions":[{"type":"reject"}]}`), entry(idA+"~r2", `false`)), A + ` resolved {"type":"reject"} +; ` + idA + `~r2 resolved {"approved":false}`, ""},
-		"two decisions for one action: no alias": {js, resumeArray(entry(A, `{"decisions":[{"type":"approve"},{"type":"approve"}]}`)), A + ` resolved {"decisions":[{"type":"approve"},{"type":"approve"}]}`, ""},
-		"decisions beside something: no alias":   {js, resumeArray(entry(A, `{"decisions":[{"type":"approve"}],"approved":false}`)), A + ` resolved {"decisions":[{"type":"approve"}],"approved":false}`, ""},
-		"\"true\" is no alias":                   {js, resumeArray(entry(A, `"true"`)), A + ` resolved "true"`, ""},
-		"1 is no alias":                          {js, resumeArray(entry(A, `1`)), A + ` resolved 1`, ""},
-		"an Agent Inbox's own response":          {box, resumeArray(entry(A, `{"type":"ignore","args":null}`)), A + ` resolved {"type":"ignore","args":null} +`, ""},
-		"an Agent Inbox's own list":              {box, resumeArray(entry(A, `[{"type":"accept","args":null}]`)), A + ` resolved [{"type":"accept","args":null}] +`, ""},
-		"a response that says approved too":      {box, resumeArray(entry(A, `{"type":"accept","approved":false}`)), A + ` resolved {"type":"accept","approved":false}`, ""},
-		"true for an Agent Inbox":                {box, resumeArray(entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
+		"true for an action":                     {js, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
+		"false for an action":                    {js, dialecttest.ResumeArray(dialecttest.Entry(A, `false`)), A + ` resolved {"approved":false}`, ""},
+		"one decision for an action":             {js, dialecttest.ResumeArray(dialecttest.Entry(A, `{"decisions":[{"type":"approve"}]}`)), A + ` resolved {"type":"approve"} +`, ""},
+		"one decision for one of two actions":    {py, dialecttest.ResumeArray(dialecttest.Entry(A, `{"decisions":[{"type":"reject"}]}`), dialecttest.Entry(idA+"~r2", `false`)), A + ` resolved {"type":"reject"} +; ` + idA + `~r2 resolved {"approved":false}`, ""},
+		"two decisions for one action: no alias": {js, dialecttest.ResumeArray(dialecttest.Entry(A, `{"decisions":[{"type":"approve"},{"type":"approve"}]}`)), A + ` resolved {"decisions":[{"type":"approve"},{"type":"approve"}]}`, ""},
+		"decisions beside something: no alias":   {js, dialecttest.ResumeArray(dialecttest.Entry(A, `{"decisions":[{"type":"approve"}],"approved":false}`)), A + ` resolved {"decisions":[{"type":"approve"}],"approved":false}`, ""},
+		"\"true\" is no alias":                   {js, dialecttest.ResumeArray(dialecttest.Entry(A, `"true"`)), A + ` resolved "true"`, ""},
+		"1 is no alias":                          {js, dialecttest.ResumeArray(dialecttest.Entry(A, `1`)), A + ` resolved 1`, ""},
+		"an Agent Inbox's own response":          {box, dialecttest.ResumeArray(dialecttest.Entry(A, `{"type":"ignore","args":null}`)), A + ` resolved {"type":"ignore","args":null} +`, ""},
+		"an Agent Inbox's own list":              {box, dialecttest.ResumeArray(dialecttest.Entry(A, `[{"type":"accept","args":null}]`)), A + ` resolved [{"type":"accept","args":null}] +`, ""},
+		"a response that says approved too":      {box, dialecttest.ResumeArray(dialecttest.Entry(A, `{"type":"accept","approved":false}`)), A + ` resolved {"type":"accept","approved":false}`, ""},
+		"true for an Agent Inbox":                {box, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), A + ` resolved {"approved":true}`, ""},
 
 		// The backend's own id may be an old question's: only the published one is an answer.
-		"by native id": {one, resumeArray(entry(idA, `1`)), idA + ` resolved 1`, ""},
+		"by native id": {one, dialecttest.ResumeArray(dialecttest.Entry(idA, `1`)), idA + ` resolved 1`, ""},
 
 		// command.resume (6.5, rule 5).
-		"one open: the value":                         {one, command(`{"approved":true}`), A + ` resolved {"approved":true} *`, ""},
-		"one open: JSON text (row 8)":                 {one, command(`"{\"approved\": true}"`), A + ` resolved {"approved": true} *`, ""},
-		"one open: text that is no JSON (row 8)":      {one, command(`"{yes"`), A + ` resolved "{yes" *`, ""},
-		"one open: 42 as text":                        {one, command(`"42"`), A + ` resolved 42 *`, ""},
-		"one open: null as text":                      {one, command(`"null"`), A + ` resolved  *`, ""},
-		"one open: false (row 7)":                     {one, command(`false`), A + ` resolved false *`, ""},
-		"one open: 0 (row 7)":                         {one, command(`0`), A + ` resolved 0 *`, ""},
-		"one open: empty text (row 7)":                {one, command(`""`), A + ` resolved "" *`, ""},
-		"one open: {} (row 7)":                        {one, command(`{}`), A + ` resolved {} *`, ""},
-		"one open: [] (row 7)":                        {one, command(`[]`), A + ` resolved [] *`, ""},
-		"id map, native key":                          {one, command(`{"` + idA + `":{"a":1}}`), A + ` resolved {"a":1} *`, ""},
-		"id map, published key":                       {one, command(`{"` + A + `":{"a":1}}`), A + ` resolved {"a":1} *`, ""},
-		"id map, both keys":                           {one, command(`{"` + A + `":1,"` + idA + `":2}`), "", agui.InvalidPayload},
-		"id map as text":                              {one, command(`"{\"` + idA + `\": 1}"`), A + ` resolved 1 *`, ""},
-		"id map with a null":                          {one, command(`{"` + idA + `":null}`), A + ` resolved  *`, ""},
-		"id map of another question":                  {one, command(`{"` + idB + `":true}`), idB + ` resolved true *`, ""},
-		"id map of another published question":        {one, command(`{"` + B + `":true}`), B + ` resolved true *`, ""},
-		"id map of this and another question":         {one, command(`{"` + idA + `":1,"` + idB + `":2}`), A + ` resolved 1 *; ` + idB + ` resolved 2 *`, ""},
-		"several open: id map, native":                {two, command(`{"` + idB + `":2,"` + idA + `":1}`), A + ` resolved 1 *; ` + B + ` resolved 2 *`, ""},
-		"several open: id map, published":             {two, command(`{"` + B + `":2,"` + A + `":1}`), A + ` resolved 1 *; ` + B + ` resolved 2 *`, ""},
-		"several open: id map of one":                 {two, command(`{"` + B + `":2}`), B + ` resolved 2 *`, ""},
-		"several open: a scalar answers one (fact 4)": {two, command(`"yes"`), A + ` resolved "yes" *`, ""},
-		"one id for two: the map answers both":        {same, command(`{"` + idA + `":1}`), A + ` resolved 1 *; ` + idA + `~r2 resolved 1 *`, ""},
-		"no native id: the value":                     {bare, command(`true`), `~r1 resolved true *`, ""},
-		"HITL: the whole":                             {py, command(`{"decisions":[1,2]}`), A + ` resolved {"decisions":[1,2]} + *; ` + idA + `~r2 resolved {"decisions":[1,2]} + *`, ""},
-		"HITL: the whole as text":                     {js, command(`"{\"decisions\":[1]}"`), A + ` resolved {"decisions":[1]} + *`, ""},
-		"HITL: the whole in an id map":                {py, command(`{"` + idA + `":{"decisions":[1,2]}}`), A + ` resolved {"decisions":[1,2]} + *; ` + idA + `~r2 resolved {"decisions":[1,2]} + *`, ""},
-		"HITL: by published ids":                      {py, command(`{"` + A + `":true,"` + idA + `~r2":{"decisions":[{"type":"reject"}]}}`), A + ` resolved {"approved":true}; ` + idA + `~r2 resolved {"type":"reject"} +`, ""},
-		"HITL: true for one action":                   {js, command(`true`), A + ` resolved {"approved":true} *`, ""},
-		"HITL: true for two actions answers one":      {py, command(`true`), A + ` resolved {"approved":true} *`, ""},
-		"Agent Inbox: the whole":                      {box, command(`[{"type":"accept","args":null}]`), A + ` resolved [{"type":"accept","args":null}] + *`, ""},
-		"Agent Inbox: the whole of two":               {boxes, command(`[{"type":"accept"},{"type":"ignore"}]`), A + ` resolved [{"type":"accept"},{"type":"ignore"}] + *; ` + idA + `~r2 resolved [{"type":"accept"},{"type":"ignore"}] + *`, ""},
+		"one open: the value":                         {one, dialecttest.Command(`{"approved":true}`), A + ` resolved {"approved":true} *`, ""},
+		"one open: JSON text (row 8)":                 {one, dialecttest.Command(`"{\"approved\": true}"`), A + ` resolved {"approved": true} *`, ""},
+		"one open: text that is no JSON (row 8)":      {one, dialecttest.Command(`"{yes"`), A + ` resolved "{yes" *`, ""},
+		"one open: 42 as text":                        {one, dialecttest.Command(`"42"`), A + ` resolved 42 *`, ""},
+		"one open: null as text":                      {one, dialecttest.Command(`"null"`), A + ` resolved  *`, ""},
+		"one open: false (row 7)":                     {one, dialecttest.Command(`false`), A + ` resolved false *`, ""},
+		"one open: 0 (row 7)":                         {one, dialecttest.Command(`0`), A + ` resolved 0 *`, ""},
+		"one open: empty text (row 7)":                {one, dialecttest.Command(`""`), A + ` resolved "" *`, ""},
+		"one open: {} (row 7)":                        {one, dialecttest.Command(`{}`), A + ` resolved {} *`, ""},
+		"one open: [] (row 7)":                        {one, dialecttest.Command(`[]`), A + ` resolved [] *`, ""},
+		"id map, native key":                          {one, dialecttest.Command(`{"` + idA + `":{"a":1}}`), A + ` resolved {"a":1} *`, ""},
+		"id map, published key":                       {one, dialecttest.Command(`{"` + A + `":{"a":1}}`), A + ` resolved {"a":1} *`, ""},
+		"id map, both keys":                           {one, dialecttest.Command(`{"` + A + `":1,"` + idA + `":2}`), "", agui.InvalidPayload},
+		"id map as text":                              {one, dialecttest.Command(`"{\"` + idA + `\": 1}"`), A + ` resolved 1 *`, ""},
+		"id map with a null":                          {one, dialecttest.Command(`{"` + idA + `":null}`), A + ` resolved  *`, ""},
+		"id map of another question":                  {one, dialecttest.Command(`{"` + idB + `":true}`), idB + ` resolved true *`, ""},
+		"id map of another published question":        {one, dialecttest.Command(`{"` + B + `":true}`), B + ` resolved true *`, ""},
+		"id map of this and another question":         {one, dialecttest.Command(`{"` + idA + `":1,"` + idB + `":2}`), A + ` resolved 1 *; ` + idB + ` resolved 2 *`, ""},
+		"several open: id map, native":                {two, dialecttest.Command(`{"` + idB + `":2,"` + idA + `":1}`), A + ` resolved 1 *; ` + B + ` resolved 2 *`, ""},
+		"several open: id map, published":             {two, dialecttest.Command(`{"` + B + `":2,"` + A + `":1}`), A + ` resolved 1 *; ` + B + ` resolved 2 *`, ""},
+		"several open: id map of one":                 {two, dialecttest.Command(`{"` + B + `":2}`), B + ` resolved 2 *`, ""},
+		"several open: a scalar answers one (fact 4)": {two, dialecttest.Command(`"yes"`), A + ` resolved "yes" *`, ""},
+		"one id for two: the map answers both":        {same, dialecttest.Command(`{"` + idA + `":1}`), A + ` resolved 1 *; ` + idA + `~r2 resolved 1 *`, ""},
+		"no native id: the value":                     {bare, dialecttest.Command(`true`), `~r1 resolved true *`, ""},
+		"HITL: the whole":                             {py, dialecttest.Command(`{"decisions":[1,2]}`), A + ` resolved {"decisions":[1,2]} + *; ` + idA + `~r2 resolved {"decisions":[1,2]} + *`, ""},
+		"HITL: the whole as text":                     {js, dialecttest.Command(`"{\"decisions\":[1]}"`), A + ` resolved {"decisions":[1]} + *`, ""},
+		"HITL: the whole in an id map":                {py, dialecttest.Command(`{"` + idA + `":{"decisions":[1,2]}}`), A + ` resolved {"decisions":[1,2]} + *; ` + idA + `~r2 resolved {"decisions":[1,2]} + *`, ""},
+		"HITL: by published ids":                      {py, dialecttest.Command(`{"` + A + `":true,"` + idA + `~r2":{"decisions":[{"type":"reject"}]}}`), A + ` resolved {"approved":true}; ` + idA + `~r2 resolved {"type":"reject"} +`, ""},
+		"HITL: true for one action":                   {js, dialecttest.Command(`true`), A + ` resolved {"approved":true} *`, ""},
+		"HITL: true for two actions answers one":      {py, dialecttest.Command(`true`), A + ` resolved {"approved":true} *`, ""},
+		"Agent Inbox: the whole":                      {box, dialecttest.Command(`[{"type":"accept","args":null}]`), A + ` resolved [{"type":"accept","args":null}] + *`, ""},
+		"Agent Inbox: the whole of two":               {boxes, dialecttest.Command(`[{"type":"accept"},{"type":"ignore"}]`), A + ` resolved [{"type":"accept"},{"type":"ignore"}] + *; ` + idA + `~r2 resolved [{"type":"accept"},{"type":"ignore"}] + *`, ""},
 
 		// interruptEvent.
-		"the echo of the question, as text":    {one, withEvent(`1`, quoted(approval)), A + unknownAnswer, ""},
+		"the echo of the question, as text":    {one, withEvent(`1`, dialecttest.Quoted(approval)), A + unknownAnswer, ""},
 		"the echo of the question, parsed":     {one, withEvent(`1`, ` {"message":"Please confirm", "files":["a","b","c"],"question":"Delete 3 files?"}`), A + unknownAnswer, ""},
 		"the echo of another question":         {one, withEvent(`1`, `"Another?"`), unknownAnswer, ""},
 		"the echo of one of two":               {two, withEvent(`1`, `"{\"action\":\"B\"}"`), B + unknownAnswer, ""},
-		"Holdpoint's own event":                {two, withEvent(`1`, quoted(published)), B + unknownAnswer, ""},
-		"Holdpoint's own event for both":       {two, withEvent(`{"`+A+`":1,"`+B+`":2}`, quoted(`{"interrupts":[{"id":"`+A+`"},`+published+`]}`)), A + ` resolved 1 *; ` + B + ` resolved 2 *`, ""},
+		"Holdpoint's own event":                {two, withEvent(`1`, dialecttest.Quoted(published)), B + unknownAnswer, ""},
+		"Holdpoint's own event for both":       {two, withEvent(`{"`+A+`":1,"`+B+`":2}`, dialecttest.Quoted(`{"interrupts":[{"id":"`+A+`"},`+published+`]}`)), A + ` resolved 1 *; ` + B + ` resolved 2 *`, ""},
 		"Holdpoint's own event of another day": {two, withEvent(`1`, `"{\"id\":\"other~1\"}"`), unknownAnswer, ""},
 		"Mastra's, while LangGraph asks":       {one, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
 
 		// No pause.
-		"none: a value":                          {agui.Pause{}, command(`1`), unknownAnswer, ""},
-		"none: an id map":                        {agui.Pause{}, command(`{"` + idB + `":2,"` + A + `":1}`), A + ` resolved 1 *; ` + idB + ` resolved 2 *`, ""},
-		"none: an empty map":                     {agui.Pause{}, command(`{}`), ` resolved {} *`, ""},
+		"none: a value":                          {agui.Pause{}, dialecttest.Command(`1`), unknownAnswer, ""},
+		"none: an id map":                        {agui.Pause{}, dialecttest.Command(`{"` + idB + `":2,"` + A + `":1}`), A + ` resolved 1 *; ` + idB + ` resolved 2 *`, ""},
+		"none: an empty map":                     {agui.Pause{}, dialecttest.Command(`{}`), ` resolved {} *`, ""},
 		"none: Mastra's":                         {agui.Pause{}, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
 		"none: Mastra's on a route of LangGraph": {agui.Pause{Dialect: Name}, withEvent(`1`, `"{\"type\":\"mastra_suspend\"}"`), unknownAnswer, ""},
-		"none: both forms (the array may be dropped, the command must not pass)": {agui.Pause{}, resumeArray(entry("x", "")) + "," + command(`1`), `x cancelled ; ` + unknownAnswer[0:], ""},
+		"none: both forms (the array may be dropped, the command must not pass)": {agui.Pause{}, dialecttest.ResumeArray(dialecttest.Entry("x", "")) + "," + dialecttest.Command(`1`), `x cancelled ; ` + unknownAnswer[0:], ""},
 
 		// Both forms (6.5, rule 6; row 6).
-		"both say the same":                   {one, resumeArray(entry(A, `{"a":1}`)) + "," + command(`{"a":1.0}`), A + ` resolved {"a":1}`, ""},
-		"both say the same, as a map":         {two, resumeArray(entry(A, `1`), entry(B, `2`)) + "," + command(`{"`+idA+`":1,"`+idB+`":2}`), A + ` resolved 1; ` + B + ` resolved 2`, ""},
-		"both say the same of a review":       {js, resumeArray(entry(A, `true`)) + "," + command(`{"decisions":[{"type":"approve"}]}`), A + ` resolved {"approved":true}`, ""},
-		"a yes and a no":                      {js, resumeArray(entry(A, `false`)) + "," + command(`{"decisions":[{"type":"approve"}]}`), "", agui.ResumeConflict},
-		"cancelled and a value":               {one, resumeArray(entry(A, ``)) + "," + command(`true`), "", agui.ResumeConflict},
-		"different values":                    {one, resumeArray(entry(A, `1`)) + "," + command(`2`), "", agui.ResumeConflict},
-		"the command answers one of two":      {two, resumeArray(entry(A, `1`), entry(B, `1`)) + "," + command(`1`), "", agui.ResumeConflict},
-		"the command is for another question": {one, resumeArray(entry(A, `1`)) + "," + withEvent(`1`, `"Another?"`), "", agui.ResumeConflict},
+		"both say the same":                   {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"a":1}`)) + "," + dialecttest.Command(`{"a":1.0}`), A + ` resolved {"a":1}`, ""},
+		"both say the same, as a map":         {two, dialecttest.ResumeArray(dialecttest.Entry(A, `1`), dialecttest.Entry(B, `2`)) + "," + dialecttest.Command(`{"`+idA+`":1,"`+idB+`":2}`), A + ` resolved 1; ` + B + ` resolved 2`, ""},
+		"both say the same of a review":       {js, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)) + "," + dialecttest.Command(`{"decisions":[{"type":"approve"}]}`), A + ` resolved {"approved":true}`, ""},
+		"a yes and a no":                      {js, dialecttest.ResumeArray(dialecttest.Entry(A, `false`)) + "," + dialecttest.Command(`{"decisions":[{"type":"approve"}]}`), "", agui.ResumeConflict},
+		"cancelled and a value":               {one, dialecttest.ResumeArray(dialecttest.Entry(A, ``)) + "," + dialecttest.Command(`true`), "", agui.ResumeConflict},
+		"different values":                    {one, dialecttest.ResumeArray(dialecttest.Entry(A, `1`)) + "," + dialecttest.Command(`2`), "", agui.ResumeConflict},
+		"the command answers one of two":      {two, dialecttest.ResumeArray(dialecttest.Entry(A, `1`), dialecttest.Entry(B, `1`)) + "," + dialecttest.Command(`1`), "", agui.ResumeConflict},
+		"the command is for another question": {one, dialecttest.ResumeArray(dialecttest.Entry(A, `1`)) + "," + withEvent(`1`, `"Another?"`), "", agui.ResumeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := d.Answers(input(t, c.more), c.pause)
-			if show(got) != c.want || code(err) != c.code {
+			if show(got) != c.want || dialecttest.Code(err) != c.code {
 				t.Errorf("answers %q (%v), want %q (%s)", show(got), err, c.want, c.code)
 			}
 		})
@@ -163,8 +164,8 @@ func TestEchoWithoutConfig(t *testing.T) {
 func TestAnswersOfAnUnreadableRecord(t *testing.T) {
 	d := newDialect(t, Options{})
 	for _, private := range []string{``, `null`, `{"natives":[]}`, `7`} {
-		p := minted(agui.Pause{Interrupts: []agui.Interrupt{{Native: idA, Object: json.RawMessage(`{"reason":"x"}`), Private: json.RawMessage(private)}}, Private: json.RawMessage(private)})
-		out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", `1`))))
+		p := dialecttest.Minted(agui.Pause{Interrupts: []agui.Interrupt{{Native: idA, Object: json.RawMessage(`{"reason":"x"}`), Private: json.RawMessage(private)}}, Private: json.RawMessage(private)})
+		out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", `1`))))
 		if err != nil || sent(out) != `{"`+idA+`":1}` {
 			t.Errorf("%q: %s, %v", private, sent(out), err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // A payload that says yes in one key and no in another is no approval, in whichever way it can be
@@ -26,8 +27,8 @@ func TestContradictionIsNoApproval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{})
 			p := pausedBy(t, d, started, custom(idA, c.value), finished)
-			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", c.payload))))
-			if code(err) != agui.InvalidPayload {
+			out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", c.payload))))
+			if dialecttest.Code(err) != agui.InvalidPayload {
 				t.Errorf("the backend gets %s (%v)", sent(out), err)
 			}
 		})
@@ -45,7 +46,7 @@ func TestEditsAreJudgedInEveryForm(t *testing.T) {
 		t.Run(payload, func(t *testing.T) {
 			d := newDialect(t, Options{})
 			p := pausedBy(t, d, started, custom(idA, value), finished)
-			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", payload))), func(r *translate.Request) {
+			out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", payload))), func(r *translate.Request) {
 				r.Valid = func(schema, payload json.RawMessage) error {
 					if n := gjson.GetBytes(payload, "n"); n.Exists() && n.Type != gjson.Number {
 						return errors.New("n")
@@ -53,7 +54,7 @@ func TestEditsAreJudgedInEveryForm(t *testing.T) {
 					return nil
 				}
 			})
-			if code(err) != agui.InvalidPayload {
+			if dialecttest.Code(err) != agui.InvalidPayload {
 				t.Errorf("the backend gets %s (%v)", sent(out), err)
 			}
 		})

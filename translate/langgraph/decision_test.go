@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/dialecttest"
 )
 
 // Section 7.3, the table of decisions, for both key styles and the alpha's.
@@ -63,8 +64,8 @@ func TestDecisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{})
 			p := pausedBy(t, d, started, custom(idA, c.value), finished)
-			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", c.payload))))
-			if code(err) != c.code {
+			out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", c.payload))))
+			if dialecttest.Code(err) != c.code {
 				t.Fatalf("error %v, want %q", err, c.code)
 			}
 			if want := `{"` + idA + `":{"decisions":[` + c.want + `]}}`; c.code == "" && sent(out) != want {
@@ -86,21 +87,21 @@ func TestDecisionsAreAssembled(t *testing.T) {
 		more, want string
 		code       agui.Code
 	}{
-		"entries in any order":        {p, resumeArray(entry(second, `false`), entry(first, `true`)), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"reject"}]}}`, ""},
-		"one cancelled":               {p, resumeArray(entry(first, ``), entry(second, `true`)), `{"` + idA + `":{"decisions":[{"type":"reject","message":"Cancelled by user"},{"type":"approve"}]}}`, ""},
-		"one missing":                 {p, resumeArray(entry(first, `true`)), "", agui.PartialResume},
-		"the whole in command.resume": {p, command(`{"decisions":[{"type":"approve"},{"type":"reject","message":"m"}]}`), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"reject","message":"m"}]}}`, ""},
-		"the whole as text":           {p, command(`"{\"decisions\":[{\"type\":\"approve\"},{\"type\":\"approve\"}]}"`), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"approve"}]}}`, ""},
-		"the whole, too few (fact 5)": {p, command(`{"decisions":[{"type":"approve"}]}`), "", agui.InvalidPayload},
-		"the whole, too many":         {p, command(`{"decisions":[{"type":"approve"},{"type":"approve"},{"type":"approve"}]}`), "", agui.InvalidPayload},
-		"the whole, no list":          {p, command(`{"decisions":{"type":"approve"}}`), "", agui.InvalidPayload},
-		"the whole, one not allowed":  {p, command(`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"name":"delete_file","args":{}}}]}`), "", agui.InvalidPayload},
-		"true for both is for one":    {p, command(`true`), "", agui.PartialResume},
-		"no native id: the value":     {bare, resumeArray(entry("~r1", `true`), entry("~r2", `true`)), `{"decisions":[{"type":"approve"},{"type":"approve"}]}`, ""},
+		"entries in any order":        {p, dialecttest.ResumeArray(dialecttest.Entry(second, `false`), dialecttest.Entry(first, `true`)), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"reject"}]}}`, ""},
+		"one cancelled":               {p, dialecttest.ResumeArray(dialecttest.Entry(first, ``), dialecttest.Entry(second, `true`)), `{"` + idA + `":{"decisions":[{"type":"reject","message":"Cancelled by user"},{"type":"approve"}]}}`, ""},
+		"one missing":                 {p, dialecttest.ResumeArray(dialecttest.Entry(first, `true`)), "", agui.PartialResume},
+		"the whole in command.resume": {p, dialecttest.Command(`{"decisions":[{"type":"approve"},{"type":"reject","message":"m"}]}`), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"reject","message":"m"}]}}`, ""},
+		"the whole as text":           {p, dialecttest.Command(`"{\"decisions\":[{\"type\":\"approve\"},{\"type\":\"approve\"}]}"`), `{"` + idA + `":{"decisions":[{"type":"approve"},{"type":"approve"}]}}`, ""},
+		"the whole, too few (fact 5)": {p, dialecttest.Command(`{"decisions":[{"type":"approve"}]}`), "", agui.InvalidPayload},
+		"the whole, too many":         {p, dialecttest.Command(`{"decisions":[{"type":"approve"},{"type":"approve"},{"type":"approve"}]}`), "", agui.InvalidPayload},
+		"the whole, no list":          {p, dialecttest.Command(`{"decisions":{"type":"approve"}}`), "", agui.InvalidPayload},
+		"the whole, one not allowed":  {p, dialecttest.Command(`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"name":"delete_file","args":{}}}]}`), "", agui.InvalidPayload},
+		"true for both is for one":    {p, dialecttest.Command(`true`), "", agui.PartialResume},
+		"no native id: the value":     {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `true`), dialecttest.Entry("~r2", `true`)), `{"decisions":[{"type":"approve"},{"type":"approve"}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resumeWith(t, d, c.pause, input(t, c.more))
-			if code(err) != c.code || c.code == "" && sent(out) != c.want {
+			if dialecttest.Code(err) != c.code || c.code == "" && sent(out) != c.want {
 				t.Errorf("command.resume %s (%v), want %s (%s)", sent(out), err, c.want, c.code)
 			}
 		})
@@ -116,32 +117,32 @@ func TestResponses(t *testing.T) {
 		want        string
 		code        agui.Code
 	}{
-		"approved: accept":                      {inboxOne, entry("A", `{"approved":true}`), `{"type":"accept","args":null}`, ""},
-		"a list in, a list out":                 {"[" + inboxOne + "]", entry("A", `{"approved":true}`), `[{"type":"accept","args":null}]`, ""},
-		"edited":                                {inboxOne, entry("A", `{"approved":true,"editedArgs":{"to":"x"}}`), `{"type":"edit","args":{"action":"send_email","args":{"to":"x"}}}`, ""},
-		"denied with a text: response":          {inboxOne, entry("A", `{"approved":false,"message":"why?"}`), `{"type":"response","args":"why?"}`, ""},
-		"denied: ignore":                        {inboxOne, entry("A", `{"approved":false}`), `{"type":"ignore","args":null}`, ""},
-		"cancelled: ignore":                     {inboxOne, entry("A", ``), `{"type":"ignore","args":null}`, ""},
-		"true":                                  {inboxOne, entry("A", `true`), `{"type":"accept","args":null}`, ""},
-		"false":                                 {"[" + inboxOne + "]", entry("A", `false`), `[{"type":"ignore","args":null}]`, ""},
-		"its own form":                          {inboxOne, entry("A", `{"type":"response","args":"x"}`), `{"type":"response","args":"x"}`, ""},
-		"its own form for a list":               {"[" + inboxOne + "]", entry("A", `[{"type":"edit","args":{"action":"a","args":{"b":1}}}]`), `[{"type":"edit","args":{"action":"a","args":{"b":1}}}]`, ""},
-		"config taken out by Python (row 14)":   {stripped, entry("A", `{"approved":true,"editedArgs":{}}`), `{"type":"edit","args":{"action":"f","args":{}}}`, ""},
-		"accept not allowed":                    {none, entry("A", `true`), "", agui.InvalidPayload},
-		"edit not allowed":                      {none, entry("A", `{"approved":true,"editedArgs":{}}`), "", agui.InvalidPayload},
-		"ignore not allowed":                    {none, entry("A", `false`), "", agui.InvalidPayload},
-		"cancelled where ignore is not allowed": {none, entry("A", ``), "", agui.InvalidPayload},
-		"its own form, not allowed":             {none, entry("A", `{"type":"accept","args":null}`), "", agui.InvalidPayload},
-		"its own form, a response of no text":   {inboxOne, entry("A", `{"type":"response","args":1}`), "", agui.InvalidPayload},
-		"its own form, an edit of nothing":      {inboxOne, entry("A", `{"type":"edit","args":null}`), "", agui.InvalidPayload},
-		"two responses for one request":         {inboxOne, entry("A", `[{"type":"accept"},{"type":"accept"}]`), "", agui.InvalidPayload},
-		"a text (agent-chat-ui #85)":            {inboxOne, entry("A", `"yes"`), "", agui.InvalidPayload},
+		"approved: accept":                      {inboxOne, dialecttest.Entry("A", `{"approved":true}`), `{"type":"accept","args":null}`, ""},
+		"a list in, a list out":                 {"[" + inboxOne + "]", dialecttest.Entry("A", `{"approved":true}`), `[{"type":"accept","args":null}]`, ""},
+		"edited":                                {inboxOne, dialecttest.Entry("A", `{"approved":true,"editedArgs":{"to":"x"}}`), `{"type":"edit","args":{"action":"send_email","args":{"to":"x"}}}`, ""},
+		"denied with a text: response":          {inboxOne, dialecttest.Entry("A", `{"approved":false,"message":"why?"}`), `{"type":"response","args":"why?"}`, ""},
+		"denied: ignore":                        {inboxOne, dialecttest.Entry("A", `{"approved":false}`), `{"type":"ignore","args":null}`, ""},
+		"cancelled: ignore":                     {inboxOne, dialecttest.Entry("A", ``), `{"type":"ignore","args":null}`, ""},
+		"true":                                  {inboxOne, dialecttest.Entry("A", `true`), `{"type":"accept","args":null}`, ""},
+		"false":                                 {"[" + inboxOne + "]", dialecttest.Entry("A", `false`), `[{"type":"ignore","args":null}]`, ""},
+		"its own form":                          {inboxOne, dialecttest.Entry("A", `{"type":"response","args":"x"}`), `{"type":"response","args":"x"}`, ""},
+		"its own form for a list":               {"[" + inboxOne + "]", dialecttest.Entry("A", `[{"type":"edit","args":{"action":"a","args":{"b":1}}}]`), `[{"type":"edit","args":{"action":"a","args":{"b":1}}}]`, ""},
+		"config taken out by Python (row 14)":   {stripped, dialecttest.Entry("A", `{"approved":true,"editedArgs":{}}`), `{"type":"edit","args":{"action":"f","args":{}}}`, ""},
+		"accept not allowed":                    {none, dialecttest.Entry("A", `true`), "", agui.InvalidPayload},
+		"edit not allowed":                      {none, dialecttest.Entry("A", `{"approved":true,"editedArgs":{}}`), "", agui.InvalidPayload},
+		"ignore not allowed":                    {none, dialecttest.Entry("A", `false`), "", agui.InvalidPayload},
+		"cancelled where ignore is not allowed": {none, dialecttest.Entry("A", ``), "", agui.InvalidPayload},
+		"its own form, not allowed":             {none, dialecttest.Entry("A", `{"type":"accept","args":null}`), "", agui.InvalidPayload},
+		"its own form, a response of no text":   {inboxOne, dialecttest.Entry("A", `{"type":"response","args":1}`), "", agui.InvalidPayload},
+		"its own form, an edit of nothing":      {inboxOne, dialecttest.Entry("A", `{"type":"edit","args":null}`), "", agui.InvalidPayload},
+		"two responses for one request":         {inboxOne, dialecttest.Entry("A", `[{"type":"accept"},{"type":"accept"}]`), "", agui.InvalidPayload},
+		"a text (agent-chat-ui #85)":            {inboxOne, dialecttest.Entry("A", `"yes"`), "", agui.InvalidPayload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{})
 			p := pausedBy(t, d, started, custom(idA, c.value), finished)
-			out, _, err := resumeWith(t, d, p, input(t, resumeArray(strings.Replace(c.more, `"A"`, `"`+idA+`~r1"`, 1))))
-			if want := `{"` + idA + `":` + c.want + `}`; code(err) != c.code || c.code == "" && sent(out) != want {
+			out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(strings.Replace(c.more, `"A"`, `"`+idA+`~r1"`, 1))))
+			if want := `{"` + idA + `":` + c.want + `}`; dialecttest.Code(err) != c.code || c.code == "" && sent(out) != want {
 				t.Errorf("command.resume %s (%v), want %s (%s)", sent(out), err, want, c.code)
 			}
 		})
@@ -150,8 +151,8 @@ func TestResponses(t *testing.T) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, custom(idA, "["+inboxOne+","+inboxOne+"]"), finished)
 		for more, want := range map[string]string{
-			resumeArray(entry(idA+"~r1", `true`), entry(idA+"~r2", `false`)): `[{"type":"accept","args":null},{"type":"ignore","args":null}]`,
-			command(`[{"type":"ignore"},{"type":"accept"}]`):                 `[{"type":"ignore","args":null},{"type":"accept","args":null}]`,
+			dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", `true`), dialecttest.Entry(idA+"~r2", `false`)): `[{"type":"accept","args":null},{"type":"ignore","args":null}]`,
+			dialecttest.Command(`[{"type":"ignore"},{"type":"accept"}]`):                                         `[{"type":"ignore","args":null},{"type":"accept","args":null}]`,
 		} {
 			out, _, err := resumeWith(t, d, p, input(t, more))
 			if err != nil || sent(out) != `{"`+idA+`":`+want+`}` {

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // values are seeds of interrupt values.
@@ -31,37 +32,37 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string, nsIDs bool) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, custom(idA, approval), finished)
-		plainLog, resumeLog := &log{}, &log{}
+		plainLog, resumeLog := &dialecttest.Log{}, &dialecttest.Log{}
 		_, plain, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: plainLog})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, resume, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", "true"))), func(r *translate.Request) { r.Transcript = resumeLog })
+		_, resume, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", "true"))), func(r *translate.Request) { r.Transcript = resumeLog })
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(stream, "\n")
-		checkPlayed(t, d, play(plain, plainLog, lines...))
-		checkPlayed(t, d, play(resume, resumeLog, lines...))
+		checkPlayed(t, d, dialecttest.Play(plain, plainLog, lines...))
+		checkPlayed(t, d, dialecttest.Play(resume, resumeLog, lines...))
 	})
 }
 
-func checkPlayed(t *testing.T, d *Dialect, p played) {
+func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 	t.Helper()
-	for _, ev := range p.emitted {
+	for _, ev := range p.Emitted {
 		if ev.Edited || ev.Frame == nil {
 			t.Fatalf("an event was touched: %s", ev.JSON)
 		}
 	}
-	if p.result.Next != nil && !json.Valid(p.result.Next.Out.Body) {
-		t.Fatalf("next body %s", p.result.Next.Out.Body)
+	if p.Result.Next != nil && !json.Valid(p.Result.Next.Out.Body) {
+		t.Fatalf("next body %s", p.Result.Next.Out.Body)
 	}
-	pause := p.result.Asked.Pause(Name)
+	pause := p.Result.Asked.Pause(Name)
 	if len(pause.Interrupts) == 0 {
 		return
 	}
-	if p.result.Finish.Type != agui.RunFinished || !json.Valid(p.result.Finish.JSON) || p.result.Finish.Get("outcome").Exists() {
-		t.Fatalf("finish %s", p.result.Finish.JSON)
+	if p.Result.Finish.Type != agui.RunFinished || !json.Valid(p.Result.Finish.JSON) || p.Result.Finish.Get("outcome").Exists() {
+		t.Fatalf("finish %s", p.Result.Finish.JSON)
 	}
 	if _, err := json.Marshal(pause); err != nil {
 		t.Fatalf("the pause cannot be stored: %v", err)
@@ -70,13 +71,13 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 		checkInterrupt(t, i.Object)
 	}
 	// What was published can be answered, or is refused for a reason.
-	pause = minted(pause)
+	pause = dialecttest.Minted(pause)
 	for _, payload := range []string{"", "true"} {
 		var entries []string
 		for _, i := range pause.Interrupts {
-			entries = append(entries, `{"interruptId":`+quoted(i.ID)+`,"status":"`+map[bool]string{true: "cancelled", false: "resolved"}[payload == ""]+`","payload":true}`)
+			entries = append(entries, `{"interruptId":`+dialecttest.Quoted(i.ID)+`,"status":"`+map[bool]string{true: "cancelled", false: "resolved"}[payload == ""]+`","payload":true}`)
 		}
-		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + resumeArray(entries...) + `}`))
+		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + dialecttest.ResumeArray(entries...) + `}`))
 		if !ok || err != nil {
 			return // ids of which two are equal
 		}
@@ -127,14 +128,14 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 func FuzzAnswers(f *testing.F) {
 	A, B := idA+"~r1", idA+"~r2"
 	bodies := []string{
-		"", `"resume":[]`, resumeArray(entry(A, "")), resumeArray(entry(A, "true")), resumeArray(entry(A, "false"), entry(B, "")),
-		resumeArray(entry(A, `{"approved":true,"editedArgs":{"x":1}}`), entry(B, `{"approved":false,"message":"no"}`)),
-		resumeArray(entry(A, `{"approved":false,"approved":true}`)), resumeArray(entry(A, `{"type":"approve"}`)),
-		resumeArray(entry(A, `{"decisions":[{"type":"reject"}]}`)), resumeArray(entry(A, `[{"type":"ignore","args":null}]`)),
-		command(`{"decisions":[{"type":"approve"},{"type":"reject"}]}`), command(`"{\"decisions\":[{\"type\":\"reject\"}]}"`),
-		command(`{"` + idA + `":false}`), command(`{"` + A + `":{"approved":false}}`), command(`false`), command(`"false"`), command(`{}`), command(`null`),
-		`"forwardedProps":{"command":{"resume":0,"interruptEvent":` + quoted(approval) + `}}`,
-		resumeArray(entry(A, "")) + "," + command(`"no"`), `"forwardedProps":7,` + resumeArray(entry(A, "")),
+		"", `"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry(A, "")), dialecttest.ResumeArray(dialecttest.Entry(A, "true")), dialecttest.ResumeArray(dialecttest.Entry(A, "false"), dialecttest.Entry(B, "")),
+		dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":true,"editedArgs":{"x":1}}`), dialecttest.Entry(B, `{"approved":false,"message":"no"}`)),
+		dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":false,"approved":true}`)), dialecttest.ResumeArray(dialecttest.Entry(A, `{"type":"approve"}`)),
+		dialecttest.ResumeArray(dialecttest.Entry(A, `{"decisions":[{"type":"reject"}]}`)), dialecttest.ResumeArray(dialecttest.Entry(A, `[{"type":"ignore","args":null}]`)),
+		dialecttest.Command(`{"decisions":[{"type":"approve"},{"type":"reject"}]}`), dialecttest.Command(`"{\"decisions\":[{\"type\":\"reject\"}]}"`),
+		dialecttest.Command(`{"` + idA + `":false}`), dialecttest.Command(`{"` + A + `":{"approved":false}}`), dialecttest.Command(`false`), dialecttest.Command(`"false"`), dialecttest.Command(`{}`), dialecttest.Command(`null`),
+		`"forwardedProps":{"command":{"resume":0,"interruptEvent":` + dialecttest.Quoted(approval) + `}}`,
+		dialecttest.ResumeArray(dialecttest.Entry(A, "")) + "," + dialecttest.Command(`"no"`), `"forwardedProps":7,` + dialecttest.ResumeArray(dialecttest.Entry(A, "")),
 	}
 	for _, v := range values {
 		for _, b := range bodies {
@@ -152,10 +153,10 @@ func FuzzAnswers(f *testing.F) {
 			id = ""
 		}
 		p := playPlain(t, d, started, pyCalls, custom(id, strings.TrimSpace(value)), finished)
-		if len(p.result.Asked.Interrupts) == 0 {
+		if len(p.Result.Asked.Interrupts) == 0 {
 			return // an announcement of Mastra's
 		}
-		pause := minted(p.result.Asked.Pause(Name))
+		pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
 		body := `{"threadId":"t","runId":"r","messages":[]`
 		if more != "" {
 			body += "," + more

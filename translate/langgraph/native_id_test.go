@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -34,8 +35,8 @@ func TestReviewConfigsAreFoundByName(t *testing.T) {
 	if strings.Contains(string(p.Interrupts[0].Schema()), "editedArgs") || !strings.Contains(string(p.Interrupts[1].Schema()), "editedArgs") {
 		t.Errorf("%s\n%s", p.Interrupts[0].Schema(), p.Interrupts[1].Schema())
 	}
-	_, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, `{"approved":false}`), entry(p.Interrupts[1].ID, `{"approved":true}`))))
-	if code(err) != agui.InvalidPayload {
+	_, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":false}`), dialecttest.Entry(p.Interrupts[1].ID, `{"approved":true}`))))
+	if dialecttest.Code(err) != agui.InvalidPayload {
 		t.Errorf("a may not be rejected: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // objects of a pause, without the ids.
@@ -29,15 +30,15 @@ func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, newDialect(t, Options{}), stream...)
-			if strings.Contains(p.types(), "CUSTOM") || len(p.emitted) != len(stream)-2 {
-				t.Errorf("emitted %s", p.types())
+			if strings.Contains(p.Types(), "CUSTOM") || len(p.Emitted) != len(stream)-2 {
+				t.Errorf("emitted %s", p.Types())
 			}
-			for _, ev := range p.emitted {
+			for _, ev := range p.Emitted {
 				if string(ev.Frame) != "data: "+string(ev.JSON)+"\n\n" || ev.Edited {
 					t.Errorf("%s was touched", ev.Type)
 				}
 			}
-			pause := p.result.Asked.Pause(Name)
+			pause := p.Result.Asked.Pause(Name)
 			if len(pause.Interrupts) != 1 || pause.Interrupts[0].Native != idA {
 				t.Fatalf("pause %+v", pause)
 			}
@@ -45,8 +46,8 @@ func TestPauseIsHeldUntilTheEnd(t *testing.T) {
 			if got := objects(pause)[0]; got != want {
 				t.Errorf("object\n%s, want\n%s", got, want)
 			}
-			if string(p.result.Finish.JSON) != finished {
-				t.Errorf("finish %s", p.result.Finish.JSON)
+			if string(p.Result.Finish.JSON) != finished {
+				t.Errorf("finish %s", p.Result.Finish.JSON)
 			}
 			if len(pause.Native) != 1 || string(pause.Native[0]) != custom(idA, approval) || string(pause.NativeFinish) != finished {
 				t.Errorf("native form %s, %s", pause.Native, pause.NativeFinish)
@@ -82,10 +83,10 @@ func TestEndsThatAreNoPause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, d, c.stream...)
-			if p.err != nil || len(p.result.Asked.Interrupts) != 0 || p.result.Fate == translate.Lost || p.result.Next != nil {
+			if p.Err != nil || len(p.Result.Asked.Interrupts) != 0 || p.Result.Fate == translate.Lost || p.Result.Next != nil {
 				t.Fatalf("%+v", p)
 			}
-			if got := string(p.result.Finish.JSON); got != c.finish || p.result.Finish.Edited {
+			if got := string(p.Result.Finish.JSON); got != c.finish || p.Result.Finish.Edited {
 				t.Errorf("finish %s, want %s", got, c.finish)
 			}
 		})
@@ -118,14 +119,14 @@ func TestCustomsAndOutcomeAreOneSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, newDialect(t, Options{}), append([]string{started}, c.stream...)...)
 			var got []string
-			for _, i := range p.result.Asked.Interrupts {
+			for _, i := range p.Result.Asked.Interrupts {
 				got = append(got, i.Native+" "+gjson.GetBytes(i.Object, "metadata.langgraph.raw.action").Str)
 			}
 			if strings.Join(got, ", ") != strings.Join(c.want, ", ") {
 				t.Errorf("interrupts %q, want %q", got, c.want)
 			}
-			if p.result.Finish.Get("outcome").Exists() {
-				t.Errorf("finish %s", p.result.Finish.JSON)
+			if p.Result.Finish.Get("outcome").Exists() {
+				t.Errorf("finish %s", p.Result.Finish.JSON)
 			}
 		})
 	}
@@ -298,11 +299,11 @@ func TestOutcomeDecidesContent(t *testing.T) {
 				stream = append(stream, custom(idA, c.value))
 			}
 			p := playPlain(t, newDialect(t, Options{}), append(stream, withOutcome(c.given))...)
-			if got := objects(p.result.Asked.Pause(Name)); len(got) != 1 || got[0] != c.want {
+			if got := objects(p.Result.Asked.Pause(Name)); len(got) != 1 || got[0] != c.want {
 				t.Errorf("objects\n%s, want\n%s", got, c.want)
 			}
-			if c.value == "" && p.result.Asked.Own != nil {
-				t.Errorf("native events %s where only the outcome came", p.result.Asked.Own)
+			if c.value == "" && p.Result.Asked.Own != nil {
+				t.Errorf("native events %s where only the outcome came", p.Result.Asked.Own)
 			}
 		})
 	}
@@ -315,11 +316,11 @@ func TestOutcomeOfASubclass(t *testing.T) {
 		return `{"id":"` + idA + `:` + n + `","reason":"tool_call","message":"m` + n + `","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
 	}
 	p := playPlain(t, newDialect(t, Options{}), started, pyCalls, custom(idA, pyHITL), withOutcome(given("0"), given("1")))
-	if got := p.result.Asked.Interrupts; len(got) != 2 || got[0].Native != idA+":0" || got[1].Native != idA+":1" {
+	if got := p.Result.Asked.Interrupts; len(got) != 2 || got[0].Native != idA+":0" || got[1].Native != idA+":1" {
 		t.Fatalf("%+v", got)
 	}
 	want := `{"reason":"langgraph:tool_approval","message":"m0","metadata":{"langgraph":{"raw":` + pyHITL + `}}}`
-	if got := objects(p.result.Asked.Pause(Name))[0]; got != want {
+	if got := objects(p.Result.Asked.Pause(Name))[0]; got != want {
 		t.Errorf("object %s, want %s", got, want)
 	}
 }
@@ -327,8 +328,8 @@ func TestOutcomeOfASubclass(t *testing.T) {
 // An opaque terminal event cannot be told, but the question is.
 func TestPauseWithAnOpaqueFinish(t *testing.T) {
 	p := playPlain(t, newDialect(t, Options{}), started, custom(idA, `"x"`), `{"type":"RUN_FINISHED","type":"RUN_FINISHED"}`)
-	if len(p.result.Asked.Interrupts) != 1 || !p.result.Finish.Valid() || p.result.Finish.Get("threadId").Str != "t1" {
-		t.Errorf("%+v", p.result)
+	if len(p.Result.Asked.Interrupts) != 1 || !p.Result.Finish.Valid() || p.Result.Finish.Get("threadId").Str != "t1" {
+		t.Errorf("%+v", p.Result)
 	}
 }
 
@@ -356,7 +357,7 @@ func TestSign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ev := agui.NewEvent([]byte(c.event))
-			if got := newDialect(t, Options{}).Sign(ev, &translate.Request{Transcript: &log{}}); got != c.want {
+			if got := newDialect(t, Options{}).Sign(ev, &translate.Request{Transcript: &dialecttest.Log{}}); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -33,64 +34,64 @@ func TestResumeCommand(t *testing.T) {
 		code  agui.Code
 	}{
 		// The rows of 6.2, each in the id map, where every value keeps its type.
-		"object":  {one, resumeArray(entry(A, `{"approved":true}`)), wrapped(`{"approved":true}`), ""},
-		"array":   {one, resumeArray(entry(A, `[1, 2]`)), wrapped(`[1, 2]`), ""},
-		"number":  {one, resumeArray(entry(A, `12345678901234567890`)), wrapped(`12345678901234567890`), ""},
-		"boolean": {one, resumeArray(entry(A, `true`)), wrapped(`true`), ""},
-		"string":  {one, resumeArray(entry(A, `"yes"`)), wrapped(`"yes"`), ""},
-		"string that looks like a number stays a string": {one, resumeArray(entry(A, `"42"`)), wrapped(`"42"`), ""},
-		"false":                               {one, resumeArray(entry(A, `false`)), wrapped(`false`), ""},
-		"zero":                                {one, resumeArray(entry(A, `0`)), wrapped(`0`), ""},
-		"empty string":                        {one, resumeArray(entry(A, `""`)), wrapped(`""`), ""},
-		"no payload is null":                  {one, resumeArray(`{"interruptId":"` + A + `","status":"resolved"}`), wrapped(`null`), ""},
-		"{}":                                  {one, resumeArray(entry(A, `{}`)), wrapped(`{}`), ""},
-		"a payload whose keys look like ids":  {one, resumeArray(entry(A, `{"`+idB+`":1}`)), wrapped(`{"` + idB + `":1}`), ""},
-		"all that is open":                    {two, resumeArray(entry(B, `2`), entry(A, ``)), `{"` + idA + `":false,"` + idB + `":2}`, ""},
-		"one id twice, equal answers (#6626)": {same, resumeArray(entry(A, `1`), entry(idA+"~r2", `1`)), wrapped(`1`), ""},
-		"one id twice, different answers (#6626)": {same, resumeArray(entry(A, `1`), entry(idA+"~r2", `2`)), "", agui.InvalidPayload},
-		"CopilotKit: a string (7.5)":              {kit, resumeArray(entry(A, `"Ann"`)), wrapped(`"Ann"`), ""},
-		"CopilotKit: an object (7.5)":             {kit, resumeArray(entry(A, `{"x":1}`)), wrapped(`{"x":1}`), ""},
+		"object":  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":true}`)), wrapped(`{"approved":true}`), ""},
+		"array":   {one, dialecttest.ResumeArray(dialecttest.Entry(A, `[1, 2]`)), wrapped(`[1, 2]`), ""},
+		"number":  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `12345678901234567890`)), wrapped(`12345678901234567890`), ""},
+		"boolean": {one, dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), wrapped(`true`), ""},
+		"string":  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `"yes"`)), wrapped(`"yes"`), ""},
+		"string that looks like a number stays a string": {one, dialecttest.ResumeArray(dialecttest.Entry(A, `"42"`)), wrapped(`"42"`), ""},
+		"false":                               {one, dialecttest.ResumeArray(dialecttest.Entry(A, `false`)), wrapped(`false`), ""},
+		"zero":                                {one, dialecttest.ResumeArray(dialecttest.Entry(A, `0`)), wrapped(`0`), ""},
+		"empty string":                        {one, dialecttest.ResumeArray(dialecttest.Entry(A, `""`)), wrapped(`""`), ""},
+		"no payload is null":                  {one, dialecttest.ResumeArray(`{"interruptId":"` + A + `","status":"resolved"}`), wrapped(`null`), ""},
+		"{}":                                  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{}`)), wrapped(`{}`), ""},
+		"a payload whose keys look like ids":  {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"`+idB+`":1}`)), wrapped(`{"` + idB + `":1}`), ""},
+		"all that is open":                    {two, dialecttest.ResumeArray(dialecttest.Entry(B, `2`), dialecttest.Entry(A, ``)), `{"` + idA + `":false,"` + idB + `":2}`, ""},
+		"one id twice, equal answers (#6626)": {same, dialecttest.ResumeArray(dialecttest.Entry(A, `1`), dialecttest.Entry(idA+"~r2", `1`)), wrapped(`1`), ""},
+		"one id twice, different answers (#6626)": {same, dialecttest.ResumeArray(dialecttest.Entry(A, `1`), dialecttest.Entry(idA+"~r2", `2`)), "", agui.InvalidPayload},
+		"CopilotKit: a string (7.5)":              {kit, dialecttest.ResumeArray(dialecttest.Entry(A, `"Ann"`)), wrapped(`"Ann"`), ""},
+		"CopilotKit: an object (7.5)":             {kit, dialecttest.ResumeArray(dialecttest.Entry(A, `{"x":1}`)), wrapped(`{"x":1}`), ""},
 
 		// No native id (section 4, row 3): a scalar, if it is the only one.
-		"no id: object": {bare, resumeArray(entry("~r1", `{"approved":true}`)), `{"approved":true}`, ""},
-		"no id: string": {bare, resumeArray(entry("~r1", `"yes"`)), `"yes"`, ""},
-		"no id: string that is JSON is encoded once more": {bare, resumeArray(entry("~r1", `"42"`)), `"\"42\""`, ""},
-		"no id: NaN is JSON to Python":                    {bare, resumeArray(entry("~r1", `"NaN"`)), `"\"NaN\""`, ""},
-		"no id, no rawEvent: false goes (RAN 0.0.43)":     {bare, resumeArray(entry("~r1", `false`)), `false`, ""},
-		"no id, no rawEvent: empty string goes":           {bare, resumeArray(entry("~r1", `""`)), `""`, ""},
-		"no id, no rawEvent: cancelled":                   {bare, resumeArray(entry("~r1", ``)), `false`, ""},
-		"no id: {} is an empty map to Python":             {bare, resumeArray(entry("~r1", `{}`)), "", agui.InvalidPayload},
-		"no id: keys that look like ids":                  {bare, resumeArray(entry("~r1", `{"`+idB+`":1}`)), "", agui.InvalidPayload},
-		"no id: no payload":                               {bare, resumeArray(entry("~r1", `null`)), "", agui.InvalidPayload},
-		"no id, older backend: false is no answer":        {old, resumeArray(entry("~r1", `false`)), "", agui.InvalidPayload},
-		"no id, older backend: 0.0 is none either":        {old, resumeArray(entry("~r1", `0.0`)), "", agui.InvalidPayload},
-		"no id, older backend: nor is []":                 {old, resumeArray(entry("~r1", `[]`)), "", agui.InvalidPayload},
-		"no id, older backend: cancelled":                 {old, resumeArray(entry("~r1", ``)), "", agui.InvalidPayload},
-		"no id, older backend: true":                      {old, resumeArray(entry("~r1", `true`)), `true`, ""},
-		"one without id beside another":                   {mixed, resumeArray(entry("~r1", `1`), entry(B, `2`)), "", agui.InvalidPayload},
+		"no id: object": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `{"approved":true}`)), `{"approved":true}`, ""},
+		"no id: string": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"yes"`)), `"yes"`, ""},
+		"no id: string that is JSON is encoded once more": {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"42"`)), `"\"42\""`, ""},
+		"no id: NaN is JSON to Python":                    {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"NaN"`)), `"\"NaN\""`, ""},
+		"no id, no rawEvent: false goes (RAN 0.0.43)":     {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `false`)), `false`, ""},
+		"no id, no rawEvent: empty string goes":           {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `""`)), `""`, ""},
+		"no id, no rawEvent: cancelled":                   {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", ``)), `false`, ""},
+		"no id: {} is an empty map to Python":             {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `{}`)), "", agui.InvalidPayload},
+		"no id: keys that look like ids":                  {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `{"`+idB+`":1}`)), "", agui.InvalidPayload},
+		"no id: no payload":                               {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `null`)), "", agui.InvalidPayload},
+		"no id, older backend: false is no answer":        {old, dialecttest.ResumeArray(dialecttest.Entry("~r1", `false`)), "", agui.InvalidPayload},
+		"no id, older backend: 0.0 is none either":        {old, dialecttest.ResumeArray(dialecttest.Entry("~r1", `0.0`)), "", agui.InvalidPayload},
+		"no id, older backend: nor is []":                 {old, dialecttest.ResumeArray(dialecttest.Entry("~r1", `[]`)), "", agui.InvalidPayload},
+		"no id, older backend: cancelled":                 {old, dialecttest.ResumeArray(dialecttest.Entry("~r1", ``)), "", agui.InvalidPayload},
+		"no id, older backend: true":                      {old, dialecttest.ResumeArray(dialecttest.Entry("~r1", `true`)), `true`, ""},
+		"one without id beside another":                   {mixed, dialecttest.ResumeArray(dialecttest.Entry("~r1", `1`), dialecttest.Entry(B, `2`)), "", agui.InvalidPayload},
 
 		// The command form (6.5, rule 5).
-		"command: an object goes into the map":               {one, command(`{"approved":true}`), wrapped(`{"approved":true}`), ""},
-		"command: false goes into the map (fact 3)":          {one, command(`false`), wrapped(`false`), ""},
-		"command: 0 goes into the map":                       {one, command(`0`), wrapped(`0`), ""},
-		"command: empty text goes into the map":              {one, command(`""`), wrapped(`""`), ""},
-		"command: {} goes into the map":                      {one, command(`{}`), wrapped(`{}`), ""},
-		"command: a text goes into the map":                  {one, command(`"yes"`), wrapped(`"yes"`), ""},
-		"command: JSON text goes into the map":               {one, command(`"{\"approved\": true}"`), wrapped(`{"approved": true}`), ""},
-		"command: 42 as text is the number that it becomes":  {one, command(`"42"`), wrapped(`42`), ""},
-		"command: false as text is no yes to an old adapter": {one, command(`"false"`), wrapped(`false`), ""},
-		"command: null as text":                              {one, command(`"null"`), wrapped(`null`), ""},
-		"command: a native id map stays":                     {two, command(`{"` + idB + `": 2, "` + idA + `": 1}`), `{"` + idB + `": 2, "` + idA + `": 1}`, ""},
-		"command: a published id map is mapped":              {two, command(`{"` + B + `":2,"` + A + `":1}`), `{"` + idA + `":1,"` + idB + `":2}`, ""},
-		"command: an id map of one of two":                   {two, command(`{"` + idB + `":2}`), "", agui.PartialResume},
-		"command: a scalar for two (fact 4)":                 {two, command(`"yes"`), "", agui.PartialResume},
-		"command: another question's id map":                 {one, command(`{"` + idB + `":2}`), "", agui.UnknownInterruptID},
-		"command: no id, the value as sent":                  {bare, command(`"{\"a\":1}"`), `"{\"a\":1}"`, ""},
-		"both forms, the same":                               {one, resumeArray(entry(A, `{"a":1}`)) + "," + command(`"{\"a\":1}"`), wrapped(`{"a":1}`), ""},
+		"command: an object goes into the map":               {one, dialecttest.Command(`{"approved":true}`), wrapped(`{"approved":true}`), ""},
+		"command: false goes into the map (fact 3)":          {one, dialecttest.Command(`false`), wrapped(`false`), ""},
+		"command: 0 goes into the map":                       {one, dialecttest.Command(`0`), wrapped(`0`), ""},
+		"command: empty text goes into the map":              {one, dialecttest.Command(`""`), wrapped(`""`), ""},
+		"command: {} goes into the map":                      {one, dialecttest.Command(`{}`), wrapped(`{}`), ""},
+		"command: a text goes into the map":                  {one, dialecttest.Command(`"yes"`), wrapped(`"yes"`), ""},
+		"command: JSON text goes into the map":               {one, dialecttest.Command(`"{\"approved\": true}"`), wrapped(`{"approved": true}`), ""},
+		"command: 42 as text is the number that it becomes":  {one, dialecttest.Command(`"42"`), wrapped(`42`), ""},
+		"command: false as text is no yes to an old adapter": {one, dialecttest.Command(`"false"`), wrapped(`false`), ""},
+		"command: null as text":                              {one, dialecttest.Command(`"null"`), wrapped(`null`), ""},
+		"command: a native id map stays":                     {two, dialecttest.Command(`{"` + idB + `": 2, "` + idA + `": 1}`), `{"` + idB + `": 2, "` + idA + `": 1}`, ""},
+		"command: a published id map is mapped":              {two, dialecttest.Command(`{"` + B + `":2,"` + A + `":1}`), `{"` + idA + `":1,"` + idB + `":2}`, ""},
+		"command: an id map of one of two":                   {two, dialecttest.Command(`{"` + idB + `":2}`), "", agui.PartialResume},
+		"command: a scalar for two (fact 4)":                 {two, dialecttest.Command(`"yes"`), "", agui.PartialResume},
+		"command: another question's id map":                 {one, dialecttest.Command(`{"` + idB + `":2}`), "", agui.UnknownInterruptID},
+		"command: no id, the value as sent":                  {bare, dialecttest.Command(`"{\"a\":1}"`), `"{\"a\":1}"`, ""},
+		"both forms, the same":                               {one, dialecttest.ResumeArray(dialecttest.Entry(A, `{"a":1}`)) + "," + dialecttest.Command(`"{\"a\":1}"`), wrapped(`{"a":1}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resumeWith(t, d, c.pause, input(t, c.more))
-			if code(err) != c.code {
+			if dialecttest.Code(err) != c.code {
 				t.Fatalf("error %v, want %s", err, c.code)
 			}
 			if c.code == "" && (!out.Resumes || sent(out) != c.want) {
@@ -110,28 +111,28 @@ func TestResumeKeepsTheRestOfTheBody(t *testing.T) {
 	A := idA + "~r1"
 	for name, c := range map[string]struct{ body, want string }{
 		"no forwardedProps": {
-			`{"threadId":"t", "runId":"r","messages":[],"resume":[` + entry(A, "1") + `]}`,
+			`{"threadId":"t", "runId":"r","messages":[],"resume":[` + dialecttest.Entry(A, "1") + `]}`,
 			`{"threadId":"t", "runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`,
 		},
 		"null": {
-			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":null,"resume":[` + entry(A, "1") + `]}`,
+			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":null,"resume":[` + dialecttest.Entry(A, "1") + `]}`,
 			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"command":{"resume":{"` + idA + `":1}}}}`,
 		},
 		"other keys": {
-			`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":null}, "n":1.0},"resume":[` + entry(A, "1") + `],"x":12345678901234567890}`,
+			`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":null}, "n":1.0},"resume":[` + dialecttest.Entry(A, "1") + `],"x":12345678901234567890}`,
 			`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName" : "x","command":{"goto":[1e3],"resume":{"` + idA + `":1}}, "n":1.0},"x":12345678901234567890}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, _, err := resumeWith(t, d, p, parse(t, c.body))
+			out, _, err := resumeWith(t, d, p, dialecttest.Input(t, c.body))
 			if err != nil || string(out.Body) != c.want {
 				t.Errorf("body\n%s (%v), want\n%s", out.Body, err, c.want)
 			}
 		})
 	}
 	for _, props := range []string{`"x"`, `[1]`, `{"command":"go"}`, `{"command":[1]}`} {
-		in := parse(t, `{"threadId":"t","runId":"r","messages":[],"forwardedProps":`+props+`,"resume":[`+entry(A, "1")+`]}`)
-		if _, _, err := resumeWith(t, d, p, in); code(err) != agui.InvalidPayload {
+		in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[],"forwardedProps":`+props+`,"resume":[`+dialecttest.Entry(A, "1")+`]}`)
+		if _, _, err := resumeWith(t, d, p, in); dialecttest.Code(err) != agui.InvalidPayload {
 			t.Errorf("forwardedProps %s: %v", props, err)
 		}
 	}
@@ -172,8 +173,8 @@ func TestCancelled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{Cancel: kit.JSON(c.cancel)})
 			p := pausedBy(t, d, started, custom(idA, c.value), finished)
-			out, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
-			if want := `{"` + idA + `":` + c.want + `}`; code(err) != c.code || c.code == "" && sent(out) != want {
+			out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
+			if want := `{"` + idA + `":` + c.want + `}`; dialecttest.Code(err) != c.code || c.code == "" && sent(out) != want {
 				t.Errorf("command.resume %s (%v), want %s (%s)", sent(out), err, want, c.code)
 			}
 		})
@@ -181,20 +182,20 @@ func TestCancelled(t *testing.T) {
 	t.Run("no payload where null does not fit", func(t *testing.T) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, custom(idA, withSchema), finished)
-		_, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(idA+"~r1", "null"))), func(r *translate.Request) {
+		_, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", "null"))), func(r *translate.Request) {
 			r.Valid = func(_, p json.RawMessage) error { return map[bool]error{true: errors.New("null")}[p == nil] }
 		})
-		if code(err) != agui.InvalidPayload {
+		if dialecttest.Code(err) != agui.InvalidPayload {
 			t.Error(err)
 		}
 	})
 	t.Run("what an edit in the backend's form must fit", func(t *testing.T) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, custom(idA, `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"],"args_schema":{"required":["x"]}}]}`), finished)
-		_, _, err := resumeWith(t, d, p, input(t, command(`{"decisions":[{"type":"edit","edited_action":{"name":"f","args":{}}}]}`)), func(r *translate.Request) {
+		_, _, err := resumeWith(t, d, p, input(t, dialecttest.Command(`{"decisions":[{"type":"edit","edited_action":{"name":"f","args":{}}}]}`)), func(r *translate.Request) {
 			r.Valid = func(schema, _ json.RawMessage) error { return errors.New(string(schema)) }
 		})
-		if code(err) != agui.InvalidPayload || !strings.Contains(err.Error(), "required") {
+		if dialecttest.Code(err) != agui.InvalidPayload || !strings.Contains(err.Error(), "required") {
 			t.Error(err)
 		}
 	})
@@ -211,11 +212,11 @@ func TestResumeOfASubclass(t *testing.T) {
 	first, second := idA+":0~r1", idA+":1~r2"
 	for name, c := range map[string]struct{ more, want string }{
 		"by array": {
-			resumeArray(entry(second, ``), `{"interruptId":"`+first+`","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}`),
+			dialecttest.ResumeArray(dialecttest.Entry(second, ``), `{"interruptId":"`+first+`","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}`),
 			`[{"interruptId":"` + idA + `:1","status":"cancelled"},{"interruptId":"` + idA + `:0","status":"resolved","metadata":{"k":1},"payload":{"approved":true}}]`,
 		},
 		"by command": {
-			command(`{"` + first + `":{"approved":true},"` + second + `":{"approved":false}}`),
+			dialecttest.Command(`{"` + first + `":{"approved":true},"` + second + `":{"approved":false}}`),
 			`[{"interruptId":"` + idA + `:0","status":"resolved","payload":{"approved":true}},{"interruptId":"` + idA + `:1","status":"resolved","payload":{"approved":false}}]`,
 		},
 	} {
@@ -259,7 +260,7 @@ func TestMessagesOfAResume(t *testing.T) {
 			if c.kept != "" {
 				p.Messages = json.RawMessage("[" + c.kept + "]")
 			}
-			in := parse(t, `{"threadId":"t","runId":"r","messages":[`+c.client+`],"resume":[`+entry(idA+"~r1", "1")+`]}`)
+			in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[`+c.client+`],"resume":[`+dialecttest.Entry(idA+"~r1", "1")+`]}`)
 			out, _, err := resumeWith(t, d, p, in, func(r *translate.Request) { r.New = c.fresh })
 			if got := gjson.GetBytes(out.Body, "messages").Raw; err != nil || got != "["+c.want+"]" {
 				t.Errorf("messages %s (%v), want [%s]", got, err, c.want)
@@ -280,7 +281,7 @@ func TestPlainRun(t *testing.T) {
 		`{"threadId":"t","runId":"r","messages":[],"resume":[]}`:                       `{"threadId":"t","runId":"r","messages":[]}`,
 		`{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"nodeName":"x"}}`: "",
 	} {
-		out, run, err := d.Begin(&translate.Request{Input: parse(t, body), Transcript: &log{}})
+		out, run, err := d.Begin(&translate.Request{Input: dialecttest.Input(t, body), Transcript: &dialecttest.Log{}})
 		if err != nil || run == nil || string(out.Body) != want || out.Resumes {
 			t.Errorf("%s became %s (%v), want %s", body, out.Body, err, want)
 		}

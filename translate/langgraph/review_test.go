@@ -2,6 +2,7 @@ package langgraph
 
 import (
 	"encoding/json"
+	"holdpoint/translate/dialecttest"
 	"strings"
 	"testing"
 )
@@ -57,11 +58,11 @@ func TestReviewFansOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, newDialect(t, Options{}), started, c.calls, custom(idA, c.value), finished)
-			got := objects(p.result.Asked.Pause(Name))
+			got := objects(p.Result.Asked.Pause(Name))
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("objects\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
-			for _, i := range p.result.Asked.Interrupts {
+			for _, i := range p.Result.Asked.Interrupts {
 				if i.Native != idA || !json.Valid(i.Object) {
 					t.Errorf("interrupt %+v", i)
 				}
@@ -73,7 +74,7 @@ func TestReviewFansOut(t *testing.T) {
 // Section 7.3: which call a review is about.
 func TestReviewedCalls(t *testing.T) {
 	call := func(id, args string) string {
-		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + quoted(args) + `}}`
+		return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + dialecttest.Quoted(args) + `}}`
 	}
 	assistant := func(id string, calls ...string) string {
 		return `{"id":"` + id + `","role":"assistant","toolCalls":[` + strings.Join(calls, ",") + `]}`
@@ -109,7 +110,7 @@ func TestReviewedCalls(t *testing.T) {
 			snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + strings.Join(c.messages, ",") + `]}`
 			p := playPlain(t, newDialect(t, Options{}), started, snapshot, custom(idA, c.request), finished)
 			var got []string
-			for _, i := range p.result.Asked.Interrupts {
+			for _, i := range p.Result.Asked.Interrupts {
 				got = append(got, i.ToolCallID())
 				if want := map[bool]string{true: "tool_call", false: "langgraph:tool_approval"}[i.ToolCallID() != ""]; i.Reason() != want {
 					t.Errorf("reason %q, want %q", i.Reason(), want)

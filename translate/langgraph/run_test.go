@@ -1,7 +1,6 @@
 package langgraph
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -9,19 +8,20 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
 // resumed is a run that answers everything that p asks with the payload, and the transcript beside
 // it.
-func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *log) {
+func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *dialecttest.Log) {
 	t.Helper()
 	var entries []string
 	for _, i := range p.Interrupts {
-		entries = append(entries, entry(i.ID, payload))
+		entries = append(entries, dialecttest.Entry(i.ID, payload))
 	}
-	l := &log{messages: []json.RawMessage{json.RawMessage(`{"id":"u1","role":"user","content":"hi"}`)}}
-	_, run, err := resumeWith(t, d, p, input(t, resumeArray(entries...)), append(change, func(r *translate.Request) { r.Transcript = l })...)
+	l := dialecttest.NewLog([]agui.Message{agui.ParseMessage([]byte(`{"id":"u1","role":"user","content":"hi"}`))})
+	_, run, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(entries...)), append(change, func(r *translate.Request) { r.Transcript = l })...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,22 +54,22 @@ func TestLostInterrupt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, l := resumed(t, d, p, "true")
-			got := play(run, l, c.stream...)
-			if (got.result.Fate == translate.Lost) != c.lost || (code(got.err) == agui.BackendLostInterrupt) != c.early {
+			got := dialecttest.Play(run, l, c.stream...)
+			if (got.Result.Fate == translate.Lost) != c.lost || (dialecttest.Code(got.Err) == agui.BackendLostInterrupt) != c.early {
 				t.Fatalf("%+v", got)
 			}
-			if c.emitted != "" && got.types() != c.emitted {
-				t.Errorf("emitted %s", got.types())
+			if c.emitted != "" && got.Types() != c.emitted {
+				t.Errorf("emitted %s", got.Types())
 			}
-			if c.lost && (got.result.Finish.Type != "" || len(got.result.Asked.Interrupts) > 0) {
-				t.Errorf("%+v", got.result)
+			if c.lost && (got.Result.Finish.Type != "" || len(got.Result.Asked.Interrupts) > 0) {
+				t.Errorf("%+v", got.Result)
 			}
 		})
 	}
 	t.Run("a client that chose its streamMode gets no steps", func(t *testing.T) {
-		in := input(t, resumeArray(entry(idA+"~r1", "true"))+`,"forwardedProps":{"streamMode":["values"]}`)
+		in := input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", "true"))+`,"forwardedProps":{"streamMode":["values"]}`)
 		_, run, err := resumeWith(t, d, p, in)
-		if got := play(run, &log{}, started, state, messages, finished); err != nil || got.result.Fate == translate.Lost {
+		if got := dialecttest.Play(run, &dialecttest.Log{}, started, state, messages, finished); err != nil || got.Result.Fate == translate.Lost {
 			t.Errorf("%+v %v", got, err)
 		}
 	})
@@ -89,11 +89,11 @@ func TestLostInterrupt(t *testing.T) {
 			"a snapshot before the first step, as subgraphs send":        {[]string{started, without, step("review"), with, finished}, false},
 		} {
 			run, l := resumed(t, d, p, "true")
-			got := play(run, l, c.stream...)
-			if (got.result.Fate == translate.Lost) != c.lost || got.err != nil {
+			got := dialecttest.Play(run, l, c.stream...)
+			if (got.Result.Fate == translate.Lost) != c.lost || got.Err != nil {
 				t.Errorf("%s: %+v", name, got)
 			}
-			if c.lost && strings.Contains(got.types(), "MESSAGES_SNAPSHOT") {
+			if c.lost && strings.Contains(got.Types(), "MESSAGES_SNAPSHOT") {
 				t.Errorf("%s: the snapshot would delete the conversation", name)
 			}
 		}
@@ -102,14 +102,14 @@ func TestLostInterrupt(t *testing.T) {
 		step := func(name string) string { return `{"type":"STEP_STARTED","stepName":"` + name + `"}` }
 		p := pausedBy(t, d, started, step("model"), step("review"), custom(idA, approval), finished)
 		run, l := resumed(t, d, p, "true")
-		again := play(run, l, started, step("review"), custom(idB, approval), finished)
-		if kept := keptOf(again.result.Asked.Pause(Name)); kept.First != "model" || !again.result.Asked.Sticky {
+		again := dialecttest.Play(run, l, started, step("review"), custom(idB, approval), finished)
+		if kept := keptOf(again.Result.Asked.Pause(Name)); kept.First != "model" || !again.Result.Asked.Sticky {
 			t.Errorf("%+v", kept)
 		}
 	})
 	t.Run("a plain run may begin and end as it likes", func(t *testing.T) {
 		for _, stream := range [][]string{{started, startStep, finished}, {started, state, messages, finished}} {
-			if got := playPlain(t, d, stream...); got.result.Fate == translate.Lost || got.err != nil {
+			if got := playPlain(t, d, stream...); got.Result.Fate == translate.Lost || got.Err != nil {
 				t.Errorf("%+v", got)
 			}
 		}
@@ -133,12 +133,12 @@ func TestPauseAfterAResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, l := resumed(t, d, p, "true")
-			got := play(run, l, c.stream...)
-			if got.err != nil || got.result.Fate == translate.Lost || (got.result.Next != nil) != c.again {
+			got := dialecttest.Play(run, l, c.stream...)
+			if got.Err != nil || got.Result.Fate == translate.Lost || (got.Result.Next != nil) != c.again {
 				t.Fatalf("%+v", got)
 			}
-			if !c.again && len(got.result.Asked.Interrupts) == 0 {
-				t.Errorf("no pause: %+v", got.result)
+			if !c.again && len(got.Result.Asked.Interrupts) == 0 {
+				t.Errorf("no pause: %+v", got.Result)
 			}
 		})
 	}
@@ -153,11 +153,11 @@ func TestAskedOnceMore(t *testing.T) {
 	stale := []string{started, stepAsk, a, state, messages, stepEnd, finished}
 	ask := func(t *testing.T, change ...func(*translate.Request)) *translate.Exchange {
 		run, l := resumed(t, d, p, "true", change...)
-		got := play(run, l, stale...)
-		if got.result.Next == nil {
+		got := dialecttest.Play(run, l, stale...)
+		if got.Result.Next == nil {
 			t.Fatalf("%+v", got)
 		}
-		return got.result.Next
+		return got.Result.Next
 	}
 	t.Run("without an answer, with all messages", func(t *testing.T) {
 		u2 := agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"and"}`))
@@ -168,31 +168,31 @@ func TestAskedOnceMore(t *testing.T) {
 		}
 	})
 	t.Run("the other is asked then, and the one that was answered is not", func(t *testing.T) {
-		got := play(ask(t).Run, &log{}, started, a, custom(idB, `{"action":"B"}`), finished)
-		list := got.result.Asked.Interrupts
-		if len(list) != 1 || list[0].Native != idB || len(got.result.Asked.Own) != 1 || got.result.Next != nil {
-			t.Errorf("%+v", got.result)
+		got := dialecttest.Play(ask(t).Run, &dialecttest.Log{}, started, a, custom(idB, `{"action":"B"}`), finished)
+		list := got.Result.Asked.Interrupts
+		if len(list) != 1 || list[0].Native != idB || len(got.Result.Asked.Own) != 1 || got.Result.Next != nil {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 	t.Run("the same again is the new pause", func(t *testing.T) {
-		got := play(ask(t).Run, &log{}, started, a, finished)
-		if len(got.result.Asked.Interrupts) != 1 || got.result.Next != nil {
-			t.Errorf("%+v", got.result)
+		got := dialecttest.Play(ask(t).Run, &dialecttest.Log{}, started, a, finished)
+		if len(got.Result.Asked.Interrupts) != 1 || got.Result.Next != nil {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 	for name, stream := range map[string][]string{"a cut": {started}, "an error": {started, failed}, "no answer": {}} {
 		t.Run(name+" leaves the question as it was", func(t *testing.T) {
-			got := play(ask(t).Run, &log{}, stream...)
-			if len(got.result.Asked.Interrupts) != 1 || got.result.Asked.Interrupts[0].Native != idA || got.result.Finish.Type != agui.RunFinished {
-				t.Errorf("%+v", got.result)
+			got := dialecttest.Play(ask(t).Run, &dialecttest.Log{}, stream...)
+			if len(got.Result.Asked.Interrupts) != 1 || got.Result.Asked.Interrupts[0].Native != idA || got.Result.Finish.Type != agui.RunFinished {
+				t.Errorf("%+v", got.Result)
 			}
 		})
 	}
 	t.Run("not where the messages are not known", func(t *testing.T) {
 		run, l := resumed(t, d, p, "true")
-		l.unknown = true
-		if got := play(run, l, stale...); got.result.Next != nil || len(got.result.Asked.Interrupts) != 1 {
-			t.Errorf("%+v", got.result)
+		l.Unknown = true
+		if got := dialecttest.Play(run, l, stale...); got.Result.Next != nil || len(got.Result.Asked.Interrupts) != 1 {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 }
@@ -203,9 +203,9 @@ func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)
 	u2 := `{"id":"u2","role":"user","content":"and"}`
-	body := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"hi"},` + u2 + `],"forwardedProps":{"k":1,"command":{"resume":{"a":1},"interruptEvent":` + quoted(approval) + `,"x":2}}}`
-	begin := func(t *testing.T, l *log) translate.Run {
-		out, run, err := resumeWith(t, d, p, parse(t, body), func(r *translate.Request) {
+	body := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"hi"},` + u2 + `],"forwardedProps":{"k":1,"command":{"resume":{"a":1},"interruptEvent":` + dialecttest.Quoted(approval) + `,"x":2}}}`
+	begin := func(t *testing.T, l *dialecttest.Log) translate.Run {
+		out, run, err := resumeWith(t, d, p, dialecttest.Input(t, body), func(r *translate.Request) {
 			r.New, r.Transcript = []agui.Message{agui.ParseMessage([]byte(u2))}, l
 		})
 		if err != nil || strings.Contains(string(out.Body), "u2") {
@@ -215,44 +215,44 @@ func TestNewMessages(t *testing.T) {
 	}
 	done := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"a9","role":"assistant","content":"done"}]}`
 	t.Run("after an ordinary end", func(t *testing.T) {
-		l := &log{}
-		got := play(begin(t, l), l, started, stepAsk, stepEnd, state, done, finished)
-		if got.result.Next == nil || string(got.result.Finish.JSON) != finished {
-			t.Fatalf("%+v", got.result)
+		l := &dialecttest.Log{}
+		got := dialecttest.Play(begin(t, l), l, started, stepAsk, stepEnd, state, done, finished)
+		if got.Result.Next == nil || string(got.Result.Finish.JSON) != finished {
+			t.Fatalf("%+v", got.Result)
 		}
 		want := `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"hi"},{"id":"a9","role":"assistant","content":"done"},` + u2 + `],"forwardedProps":{"k":1,"command":{"x":2}}}`
-		if out := got.result.Next.Out; string(out.Body) != want || out.Resumes || !out.TakesNew {
+		if out := got.Result.Next.Out; string(out.Body) != want || out.Resumes || !out.TakesNew {
 			t.Errorf("%+v %s", out, out.Body)
 		}
-		second := play(got.result.Next.Run, &log{}, started, custom(idB, `"Next?"`), finished)
-		if len(second.result.Asked.Interrupts) != 1 || second.result.Next != nil {
-			t.Errorf("%+v", second.result)
+		second := dialecttest.Play(got.Result.Next.Run, &dialecttest.Log{}, started, custom(idB, `"Next?"`), finished)
+		if len(second.Result.Asked.Interrupts) != 1 || second.Result.Next != nil {
+			t.Errorf("%+v", second.Result)
 		}
 	})
 	t.Run("the client's messages where the transcript's are not known", func(t *testing.T) {
-		l := &log{unknown: true}
-		got := play(begin(t, l), l, started, stepAsk, finished)
-		if got.result.Next == nil || len(gjson.GetBytes(got.result.Next.Out.Body, "messages").Array()) != 2 {
-			t.Errorf("%+v", got.result)
+		l := &dialecttest.Log{Unknown: true}
+		got := dialecttest.Play(begin(t, l), l, started, stepAsk, finished)
+		if got.Result.Next == nil || len(gjson.GetBytes(got.Result.Next.Out.Body, "messages").Array()) != 2 {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 	t.Run("not after another pause", func(t *testing.T) {
-		l := &log{}
-		got := play(begin(t, l), l, started, stepAsk, custom(idB, `"Next?"`), finished)
-		if got.result.Next != nil || len(got.result.Asked.Interrupts) != 1 {
-			t.Errorf("%+v", got.result)
+		l := &dialecttest.Log{}
+		got := dialecttest.Play(begin(t, l), l, started, stepAsk, custom(idB, `"Next?"`), finished)
+		if got.Result.Next != nil || len(got.Result.Asked.Interrupts) != 1 {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 	t.Run("not after an error", func(t *testing.T) {
-		l := &log{}
-		if got := play(begin(t, l), l, started, stepAsk, failed); got.result.Next != nil || got.result.Finish.Type != agui.RunErrored {
-			t.Errorf("%+v", got.result)
+		l := &dialecttest.Log{}
+		if got := dialecttest.Play(begin(t, l), l, started, stepAsk, failed); got.Result.Next != nil || got.Result.Finish.Type != agui.RunErrored {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 	t.Run("not where the answer was lost", func(t *testing.T) {
-		l := &log{}
-		if got := play(begin(t, l), l, started, state, done, finished); got.result.Next != nil || got.result.Fate != translate.Lost {
-			t.Errorf("%+v", got.result)
+		l := &dialecttest.Log{}
+		if got := dialecttest.Play(begin(t, l), l, started, state, done, finished); got.Result.Next != nil || got.Result.Fate != translate.Lost {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 }

@@ -1,10 +1,6 @@
 package langgraph
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,99 +8,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
-
-// A log is a transcript that is good enough for tests: it folds text, calls and snapshots.
-type log struct {
-	calls    []agui.Call
-	messages []json.RawMessage
-	unknown  bool
-}
-
-func (l *log) Calls() []agui.Call                  { return l.calls }
-func (l *log) Messages() ([]json.RawMessage, bool) { return l.messages, !l.unknown }
-func (l *log) State() (json.RawMessage, bool)      { return nil, true }
-func (l *log) Streamed() bool                      { return true }
-
-func (l *log) addMessage(m gjson.Result) {
-	l.messages = append(l.messages, json.RawMessage(m.Raw))
-	for _, c := range m.Get("toolCalls").Array() {
-		id := c.Get("id").Str
-		if slices.ContainsFunc(l.calls, func(c agui.Call) bool { return c.ID == id }) {
-			continue
-		}
-		l.calls = append(l.calls, agui.Call{
-			ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str,
-			Parent: m.Get("id").Str, Ended: true,
-		})
-	}
-	if m.Get("role").Str == "tool" {
-		for i := range l.calls {
-			if l.calls[i].ID == m.Get("toolCallId").Str {
-				l.calls[i].Answered = true
-			}
-		}
-	}
-}
-
-func (l *log) add(ev agui.Event) {
-	switch ev.Type {
-	case agui.MessagesSnapshot:
-		l.messages = nil
-		for _, m := range ev.Get("messages").Array() {
-			l.addMessage(m)
-		}
-	case agui.CallStart:
-		l.calls = append(l.calls, agui.Call{ID: ev.Get("toolCallId").Str, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str})
-	case agui.CallArgs:
-		for i := range l.calls {
-			if l.calls[i].ID == ev.Get("toolCallId").Str {
-				l.calls[i].Args += ev.Get("delta").Str
-			}
-		}
-	}
-}
-
-// A played is what a stream came to.
-type played struct {
-	emitted []agui.Event
-	result  translate.Result
-	err     error
-}
-
-func (p played) types() string {
-	var list []string
-	for _, ev := range p.emitted {
-		list = append(list, string(ev.Type))
-	}
-	return strings.Join(list, " ")
-}
-
-// play gives a stream to a run. The last event ends it if it is terminal; else the stream ends
-// without one.
-func play(run translate.Run, l *log, stream ...string) played {
-	var p played
-	end := translate.End{}
-	for _, s := range stream {
-		ev := agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
-		if ev.Type.Terminal() {
-			end.Event = ev
-			break
-		}
-		p.err = run.Event(ev, func(ev agui.Event) {
-			ev = ev.Clone()
-			p.emitted = append(p.emitted, ev)
-			l.add(ev)
-		})
-		if p.err != nil {
-			break
-		}
-	}
-	var err error
-	p.result, err = run.End(end)
-	p.err = errors.Join(p.err, err)
-	return p
-}
 
 func newDialect(t testing.TB, o Options) *Dialect {
 	t.Helper()
@@ -120,30 +25,20 @@ func newDialect(t testing.TB, o Options) *Dialect {
 func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, d, stream...)
-	if len(p.result.Asked.Interrupts) == 0 {
+	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %+v", p)
 	}
-	return minted(p.result.Asked.Pause(Name))
+	return dialecttest.Minted(p.Result.Asked.Pause(Name))
 }
 
-func playPlain(t testing.TB, d *Dialect, stream ...string) played {
+func playPlain(t testing.TB, d *Dialect, stream ...string) dialecttest.Played {
 	t.Helper()
-	l := &log{}
+	l := &dialecttest.Log{}
 	_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return play(run, l, stream...)
-}
-
-func minted(p agui.Pause) agui.Pause {
-	p.ID = "0123456789abcdef0123456789abcdef"
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
-		i.ID = fmt.Sprintf("%s~r%d", i.Native, n+1)
-		i.Object = agui.SetString(i.Object, "id", i.ID)
-	}
-	return p
+	return dialecttest.Play(run, l, stream...)
 }
 
 // input is a run input; more are further members of its object.
@@ -153,60 +48,13 @@ func input(t testing.TB, more string) agui.RunInput {
 	if more != "" {
 		body += "," + more
 	}
-	return parse(t, body+"}")
-}
-
-func parse(t testing.TB, body string) agui.RunInput {
-	t.Helper()
-	if !json.Valid([]byte(body)) {
-		t.Fatalf("not JSON: %s", body)
-	}
-	in, ok, err := agui.ParseInput([]byte(body))
-	if !ok || err != nil {
-		t.Fatalf("no run input (%v, %v): %s", ok, err, body)
-	}
-	return in
-}
-
-// admitted is what proxy does between Answers and Begin, without schemas: each interrupt answered
-// once, in order.
-func admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
-	var ordered []agui.Answer
-	for _, a := range answers {
-		if p.Interrupt(a.ID) == nil {
-			return nil, agui.Errorf(agui.UnknownInterruptID, "%q", a.ID)
-		}
-	}
-	for _, i := range p.Interrupts {
-		at := slices.IndexFunc(answers, func(a agui.Answer) bool { return a.ID == i.ID })
-		if at < 0 {
-			return nil, agui.Errorf(agui.PartialResume, "%q", i.ID)
-		}
-		ordered = append(ordered, answers[at])
-	}
-	return ordered, nil
+	return dialecttest.Input(t, body+"}")
 }
 
 // resumeWith takes an input through Answers, admission and Begin.
 func resumeWith(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	t.Helper()
-	answers, err := d.Answers(in, p)
-	if err != nil {
-		return translate.Out{}, nil, err
-	}
-	answers, err = admitted(p, answers)
-	if err != nil {
-		return translate.Out{}, nil, err
-	}
-	r := &translate.Request{Input: in, Transcript: &log{}, Pause: p, Answers: answers}
-	for _, c := range change {
-		c(r)
-	}
-	out, run, err := d.Begin(r)
-	if err == nil && !json.Valid(out.Body) {
-		t.Fatalf("body is not JSON: %s", out.Body)
-	}
-	return out, run, err
+	return dialecttest.Resume(d, p, in, &dialecttest.Log{}, change...)
 }
 
 // sent is command.resume of a request.
@@ -214,23 +62,9 @@ func sent(out translate.Out) string {
 	return gjson.GetBytes(out.Body, "forwardedProps.command.resume").Raw
 }
 
-func code(err error) agui.Code {
-	var e *agui.RunError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	if err != nil {
-		return agui.Code("other: " + err.Error())
-	}
-	return ""
-}
-
-// quoted is s as JSON text.
-func quoted(s string) string { return string(agui.MustMarshal(s)) }
-
 // custom is a CUSTOM on_interrupt as the adapters send it: value is JSON, a string goes verbatim.
 func custom(id, value string) string {
-	text := quoted(value)
+	text := dialecttest.Quoted(value)
 	if value[0] == '"' {
 		text = value
 	}
@@ -273,15 +107,3 @@ func withOutcome(interrupts ...string) string {
 func adapters(id, raw, more string) string {
 	return `{"id":"` + id + `","reason":"langgraph:interrupt"` + more + `,"metadata":{"langgraph":{"raw":` + raw + `,"ns":null,"resumable":null,"when":null}}}`
 }
-
-// entry is a resume entry.
-func entry(id, payload string) string {
-	if payload == "" {
-		return `{"interruptId":"` + id + `","status":"cancelled"}`
-	}
-	return `{"interruptId":"` + id + `","status":"resolved","payload":` + payload + `}`
-}
-
-func resumeArray(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
-
-func command(value string) string { return `"forwardedProps":{"command":{"resume":` + value + `}}` }

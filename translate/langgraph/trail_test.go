@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // rawOfTask is a RAW event of the adapters, as Python's writes it; run is "" for a node.
@@ -18,7 +19,7 @@ func rawOfTask(kind, task, run, name string, parents ...string) string {
 func quotedAll(list []string) []string {
 	var out []string
 	for _, s := range list {
-		out = append(out, quoted(s))
+		out = append(out, dialecttest.Quoted(s))
 	}
 	return out
 }
@@ -76,8 +77,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 				``: true, `false`: true, `{"approved":false}`: true, `"no"`: true, `{"decision":"reject"}`: true,
 				`true`: false, `{"approved":true}`: false, `"yes"`: false, `"notes.txt"`: false, `{"approved":false,"accept":{"a":1}}`: false,
 			} {
-				_, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, payload))))
-				if refused := code(err) == agui.ApprovalAmbiguous; refused != (c.want != "" && !denies) && c.id != "" {
+				_, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payload))))
+				if refused := dialecttest.Code(err) == agui.ApprovalAmbiguous; refused != (c.want != "" && !denies) && c.id != "" {
 					t.Errorf("payload %s: %v", payload, err)
 				}
 			}
@@ -97,9 +98,9 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		d := newDialect(t, Options{})
 		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, `"A?"`), finished)
 		run, l := resumed(t, d, p, "false")
-		got := play(run, l, started, start("a"), start("b"), end("a"), fails("b"), custom(idT1, `"B?"`), finished)
-		again := minted(got.result.Asked.Pause(Name))
-		if _, _, err := resumeWith(t, d, again, input(t, resumeArray(entry(again.Interrupts[0].ID, "true")))); code(err) != agui.ApprovalAmbiguous {
+		got := dialecttest.Play(run, l, started, start("a"), start("b"), end("a"), fails("b"), custom(idT1, `"B?"`), finished)
+		again := dialecttest.Minted(got.Result.Asked.Pause(Name))
+		if _, _, err := resumeWith(t, d, again, input(t, dialecttest.ResumeArray(dialecttest.Entry(again.Interrupts[0].ID, "true")))); dialecttest.Code(err) != agui.ApprovalAmbiguous {
 			t.Errorf("%v", err)
 		}
 	})
@@ -108,7 +109,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 		p := pausedBy(t, d, started, start("a"), start("b"), fails("a"), custom(idT, inboxOne), finished)
 		for payload, want := range map[string]agui.Code{`{"approved":true}`: agui.ApprovalAmbiguous, `{"type":"edit","args":{"action":"x","args":{}}}`: agui.ApprovalAmbiguous,
 			`{"approved":false}`: "", `{"type":"ignore","args":null}`: ""} {
-			if _, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, payload)))); code(err) != want {
+			if _, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payload)))); dialecttest.Code(err) != want {
 				t.Errorf("%s: %v", payload, err)
 			}
 		}
@@ -138,14 +139,14 @@ func TestAskedAgainBesideCalls(t *testing.T) {
 		"its own call is named": {`{"message":"A?","tool_call_id":"a"}`, `{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"y","arguments":"{}"}}`, ""},
 	} {
 		d := newDialect(t, Options{})
-		l := &log{}
-		l.add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[` + c.calls + `]}]}`)))
+		l := &dialecttest.Log{}
+		l.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[` + c.calls + `]}]}`)))
 		_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := minted(play(run, l, started, custom(idA, c.value), finished).result.Asked.Pause(Name))
-		if _, _, err := resumeWith(t, d, p, input(t, resumeArray(entry(p.Interrupts[0].ID, `{"approved":true}`)))); code(err) != c.want {
+		p := dialecttest.Minted(dialecttest.Play(run, l, started, custom(idA, c.value), finished).Result.Asked.Pause(Name))
+		if _, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))); dialecttest.Code(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -215,19 +216,19 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 			p := pausedBy(t, d, pauses[c.pause]...)
 			p.Seen = []agui.SeenMessage{{ID: "u1", Digest: "said"}}
 			run, l := resumed(t, d, p, `{"approved":true}`)
-			got := play(run, l, c.stream...)
-			is := map[bool]string{true: "asks", false: "ends"}[len(got.result.Asked.Interrupts) > 0]
+			got := dialecttest.Play(run, l, c.stream...)
+			is := map[bool]string{true: "asks", false: "ends"}[len(got.Result.Asked.Interrupts) > 0]
 			switch {
-			case got.result.Fate == translate.Lost:
+			case got.Result.Fate == translate.Lost:
 				is = "lost"
-			case got.result.Fate == translate.InDoubt:
+			case got.Result.Fate == translate.InDoubt:
 				is = "doubt"
 			}
-			if is != c.want || (code(got.err) == agui.BackendLostInterrupt) != (c.want == "lost") {
+			if is != c.want || (dialecttest.Code(got.Err) == agui.BackendLostInterrupt) != (c.want == "lost") {
 				t.Errorf("it %s, want %s: %+v", is, c.want, got)
 			}
-			if c.shown != "" && got.types() != c.shown {
-				t.Errorf("shown %s, want %s", got.types(), c.shown)
+			if c.shown != "" && got.Types() != c.shown {
+				t.Errorf("shown %s, want %s", got.Types(), c.shown)
 			}
 		})
 	}
@@ -240,12 +241,12 @@ func textStart(id string) string { return `{"type":"TEXT_MESSAGE_START","message
 func TestWordsThatWereNotTaken(t *testing.T) {
 	d := newDialect(t, Options{})
 	plain := func(messages string, stream ...string) translate.Result {
-		in := parse(t, `{"threadId":"t1","runId":"r1","messages":[`+messages+`]}`)
-		_, run, err := d.Begin(&translate.Request{Input: in, Transcript: &log{}})
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+messages+`]}`)
+		_, run, err := d.Begin(&translate.Request{Input: in, Transcript: &dialecttest.Log{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return play(run, &log{}, stream...).result
+		return dialecttest.Play(run, &dialecttest.Log{}, stream...).Result
 	}
 	said := func(id string) string { return `{"id":"` + id + `","role":"user","content":"x"}` }
 	answer := `{"id":"a1","role":"assistant","content":"y"}`
@@ -273,9 +274,9 @@ func TestWordsThatWereNotTaken(t *testing.T) {
 	for has, want := range map[string]bool{"u1": true, "u2": false} {
 		p := pausedBy(t, d, started, custom(idA, approval), finished)
 		run, l := resumed(t, d, p, "true", func(r *translate.Request) { r.New = []agui.Message{u2} })
-		got := play(run, l, started, stepAsk, stepEnd, state, `{"type":"MESSAGES_SNAPSHOT","messages":[`+said(has)+`]}`, finished)
-		if (got.result.Next != nil) != want {
-			t.Errorf("the snapshot has %s: %+v", has, got.result.Next)
+		got := dialecttest.Play(run, l, started, stepAsk, stepEnd, state, `{"type":"MESSAGES_SNAPSHOT","messages":[`+said(has)+`]}`, finished)
+		if (got.Result.Next != nil) != want {
+			t.Errorf("the snapshot has %s: %+v", has, got.Result.Next)
 		}
 	}
 }
