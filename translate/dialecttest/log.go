@@ -35,6 +35,15 @@ func NewLog(messages []agui.Message) *Log {
 	return l
 }
 
+// LogOf is the transcript of a run that begins with the messages, which are JSON.
+func LogOf(messages ...string) *Log {
+	l := &Log{}
+	for _, m := range messages {
+		l.Say(agui.ParseMessage([]byte(m)))
+	}
+	return l
+}
+
 // Next is the transcript of the thread's next run, which begins with the messages.
 func (l *Log) Next(messages []agui.Message) *Log {
 	next := &Log{Unknown: l.Unknown, calls: l.calls}

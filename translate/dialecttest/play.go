@@ -24,8 +24,8 @@ type Played struct {
 // ends without.
 func Play(run translate.Run, l *Log, stream ...string) Played {
 	for n, s := range stream {
-		if agui.PeekType([]byte(s)).Terminal() {
-			return PlayTo(run, l, translate.End{Event: Event(s)}, stream[:n]...)
+		if ev := Event(s); ev.Type.Terminal() {
+			return PlayTo(run, l, translate.End{Event: ev}, stream[:n]...)
 		}
 	}
 	return PlayTo(run, l, translate.End{}, stream...)
@@ -100,9 +100,19 @@ func overwrite(b []byte) {
 	}
 }
 
-// Event is an event as it comes in a frame.
+// Event is an event as it comes in a frame. What is not an event, though its type says that it is
+// one that decides, is of no known type. Of two outcomes the last counts.
 func Event(s string) agui.Event {
-	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
+	ev := agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
+	switch ev.Type {
+	case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
+		if !ev.Valid() {
+			ev.Type = agui.Unknown
+		} else if last := agui.LastOf(ev.JSON, "outcome"); len(last) != len(ev.JSON) && ev.Type == agui.RunFinished {
+			ev = ev.With(last)
+		}
+	}
+	return ev
 }
 
 // All are the events that the client is shown, without the last one.

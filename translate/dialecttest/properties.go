@@ -151,7 +151,7 @@ func (th *thread) exchange(answer Answer) {
 		}
 		for n, stream := range [][]string{events, inHalves(th.t, events)} {
 			end := translate.End{Cut: cut}
-			if at := slices.IndexFunc(stream, func(s string) bool { return agui.PeekType([]byte(s)).Terminal() }); at >= 0 {
+			if at := slices.IndexFunc(stream, func(s string) bool { return Event(s).Type.Terminal() }); at >= 0 {
 				stream, end = stream[:at], translate.End{Event: Event(stream[at])}
 			}
 			th.sides[n].play(end, stream...)

@@ -93,7 +93,13 @@ func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change 
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	if answers, err = Admitted(p, answers); err != nil {
+	return ResumeWith(d, p, in, answers, l, change...)
+}
+
+// ResumeWith is Resume with answers that were read already.
+func ResumeWith(d translate.Dialect, p agui.Pause, in agui.RunInput, answers []agui.Answer, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
+	answers, err := Admitted(p, answers)
+	if err != nil {
 		return translate.Out{}, nil, err
 	}
 	r := &translate.Request{Input: in, Came: in.Messages, Transcript: l, Pause: p, Answers: answers}

@@ -31,10 +31,24 @@ func (th *thread) checkWords(r *translate.Request) {
 		case toldBeside && (!toldCancel || !same(beside, cancel)):
 			th.t.Fatalf("a cancel of %s with the payload of a yes goes as %s", i.Object, bodies(beside))
 		}
+		for _, payload := range nearly {
+			unclear, told := th.told(r, n, Entry(i.ID, payload))
+			a := agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: []byte(payload)}
+			if toldYes && told && same(unclear, yes) && kit.Says(i, a) != agui.Approves {
+				th.t.Fatalf("%s for %s goes as the yes: %s", payload, i.Object, bodies(yes))
+			}
+		}
 		if toldYes && toldNo {
 			th.answered++
 		}
 	}
+}
+
+// nearly are payloads that are no plain yes, though somebody might take them for one. A no and
+// behind it a yes under the same key is not among them: JSON.parse and json.loads take the last.
+var nearly = []string{
+	`{"approved":"true"}`, `{"approved":1}`, `{"approved":null}`, `{"approved":true,"approved":false}`,
+	`{"Approved":true}`, `{"approved":[true]}`, `{}`, `[]`, `1`, `"true"`, `"no"`, `{"answer":"yes"}`,
 }
 
 // told is what goes to the backend for an entry about question n.

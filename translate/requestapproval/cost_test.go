@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // exchanged is a request that has its result in the same run, as frames.
@@ -12,7 +13,7 @@ func exchanged() []agui.Event {
 	var events []agui.Event
 	for _, s := range []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"call-1","toolCallName":"request_approval","parentMessageId":"m1"}`,
-		`{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":` + quoted(`{"request":{"approval_id":"call-1","function_name":"delete_report","function_arguments":{"path":"/reports/1","recursive":true},"message":"Approve?"}}`) + `}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":` + dialecttest.Quoted(`{"request":{"approval_id":"call-1","function_name":"delete_report","function_arguments":{"path":"/reports/1","recursive":true},"message":"Approve?"}}`) + `}`,
 		`{"type":"TOOL_CALL_END","toolCallId":"call-1"}`,
 		`{"type":"TOOL_CALL_RESULT","messageId":"result-1","toolCallId":"call-1","content":"deleted","role":"tool"}`,
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -17,7 +18,7 @@ import (
 // those of requests, a native client's stream is untouched, and what is asked can be stored and
 // answered.
 func FuzzEvents(f *testing.F) {
-	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":` + quoted(argsB) + `}`
+	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":` + dialecttest.Quoted(argsB) + `}`
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"a","toolCallId":"a","content":"x"}`
 	for _, s := range [][]string{
 		stream(trio("a", argsA), trio("b", argsB), succeeded), stream(start("a"), start("b"), args("b", `{"x":1}`), args("a", argsA), end("b"), end("a"), finished),
@@ -36,30 +37,30 @@ func FuzzEvents(f *testing.F) {
 		p := playPlain(t, show, "", lines...)
 		checkPlayed(t, p, native)
 		before := pausedBy(t, stream(trio("a", argsA), finished)...)
-		_, run, err := resumeWith(t, before, input(t, resume(entry("ficc_a~r1", `true`))), func(r *translate.Request) { r.Show = show })
+		_, run, err := resumeWith(t, before, input(t, dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`))), func(r *translate.Request) { r.Show = show })
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkPlayed(t, play(run, &log{}, lines...), native)
+		checkPlayed(t, dialecttest.Play(run, unknown(), lines...), native)
 	})
 }
 
-func checkPlayed(t *testing.T, p played, native bool) {
+func checkPlayed(t *testing.T, p dialecttest.Played, native bool) {
 	t.Helper()
-	if p.err != nil {
-		t.Fatal(p.err)
+	if p.Err != nil {
+		t.Fatal(p.Err)
 	}
-	for _, ev := range append(p.emitted, p.result.Before...) {
+	for _, ev := range append(p.Emitted, p.Result.Before...) {
 		if ev.Edited && (native || !json.Valid(ev.JSON)) {
 			t.Fatalf("edited: %s", ev.JSON)
 		}
 	}
-	pause := p.result.Asked.Pause(Name)
+	pause := p.Result.Asked.Pause(Name)
 	if len(pause.Interrupts) == 0 {
 		return
 	}
-	if p.result.Finish.Type != agui.RunFinished || !json.Valid(p.result.Finish.JSON) || p.result.Finish.Get("outcome").Exists() {
-		t.Fatalf("finish %s", p.result.Finish.JSON)
+	if p.Result.Finish.Type != agui.RunFinished || !json.Valid(p.Result.Finish.JSON) || p.Result.Finish.Get("outcome").Exists() {
+		t.Fatalf("finish %s", p.Result.Finish.JSON)
 	}
 	if _, err := json.Marshal(pause); err != nil {
 		t.Fatalf("the pause cannot be stored: %v", err)
@@ -67,14 +68,14 @@ func checkPlayed(t *testing.T, p played, native bool) {
 	for _, i := range pause.Interrupts {
 		checkInterrupt(t, i.Object)
 	}
-	pause = minted(pause)
+	pause = dialecttest.Minted(pause)
 	for _, approved := range []bool{true, false} {
 		var entries []string
 		for _, i := range pause.Interrupts {
 			e := map[string]any{"interruptId": i.ID, "status": "resolved", "payload": approved}
 			entries = append(entries, string(agui.MustMarshal(e)))
 		}
-		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + resume(entries...) + `}`))
+		in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],` + dialecttest.ResumeArray(entries...) + `}`))
 		if !ok || err != nil {
 			return // ids of which two are equal
 		}
@@ -116,11 +117,11 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 func FuzzAnswers(f *testing.F) {
 	old := assistant("x", "x", "request_approval", argsB)
 	for _, more := range []string{
-		"", `"resume":[]`, resume(entry("ficc_a~r1", "")), resume(entry("ficc_a~r1", `true`)), resume(entry("ficc_a~r1", `{"approved":false,"approved":true}`)),
-		resume(entry("ficc_a~r1", `{"accepted":true}`)) + "," + messages(hello, assistant("a", "a", "request_approval", argsB), tool("a", "a", `{"approved":true}`)),
-		messages(hello, tool("a", "a", `{"approval_id":"ficc_a","approved":false}`)), messages(old, tool("y", "x", `{"approval_id":"ficc_b","approved":false}`), tool("z", "x", "gone")) + "," + resume(entry("ficc_a~r1", "false")),
-		`"forwardedProps":{"command":{"resume":false}}`, `"tools":[{"name":"request_approval"}],` + resume(entry("ficc_a~r1", "")),
-		messages(`{"role":"assistant","tool_calls":[{"id":"x","id":"a","function":{"name":"x","name":"request_approval","arguments":"{}"}}]}`) + "," + resume(entry("ficc_a~r1", "")),
+		"", `"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", "")), dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)), dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":false,"approved":true}`)),
+		dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"accepted":true}`)) + "," + messages(hello, assistant("a", "a", "request_approval", argsB), tool("a", "a", `{"approved":true}`)),
+		messages(hello, tool("a", "a", `{"approval_id":"ficc_a","approved":false}`)), messages(old, tool("y", "x", `{"approval_id":"ficc_b","approved":false}`), tool("z", "x", "gone")) + "," + dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", "false")),
+		`"forwardedProps":{"command":{"resume":false}}`, `"tools":[{"name":"request_approval"}],` + dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", "")),
+		messages(`{"role":"assistant","tool_calls":[{"id":"x","id":"a","function":{"name":"x","name":"request_approval","arguments":"{}"}}]}`) + "," + dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", "")),
 	} {
 		f.Add(more)
 	}
@@ -136,7 +137,7 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		if out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil && !json.Valid(out.Body) {
+		if out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: unknown()}); err != nil || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
 		} else if sent := out.Body; !in.Declares(kit.RequestApproval) {
 			if sent == nil {

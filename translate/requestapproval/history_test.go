@@ -6,16 +6,9 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
-
-func raw(list ...string) []json.RawMessage {
-	var out []json.RawMessage
-	for _, m := range list {
-		out = append(out, json.RawMessage(m))
-	}
-	return out
-}
 
 func TestPlainRun(t *testing.T) {
 	const next = `{"id":"u2","role":"user","content":"next"}`
@@ -36,8 +29,8 @@ func TestPlainRun(t *testing.T) {
 		"twice the same request":          {messages(hello, ask, ask, yes, tool("z", "x", "gone"), next), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
 		"an answer in a short form":       {messages(hello, ask, tool("y", "x", `{"approved":true}`), next), "user hi\nuser next"},
 		"a request without an answer":     {messages(hello, ask), "user hi"},
-		"keys in another spelling":        {messages(hello, `{"Role":"assistant","tool_calls":[{"ID":"x","Function":{"NAME":"request_approval","Arguments":`+quoted(argsB)+`}}]}`, `{"role":"tool","ToolCallId":"x","content":"{\"approval_id\":\"ficc_b\",\"approved\":true}"}`), "user hi"},
-		"keys that stand twice":           {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"y","name":"request_approval","arguments":`+quoted(argsB)+`}}]}`, yes), "user hi"},
+		"keys in another spelling":        {messages(hello, `{"Role":"assistant","tool_calls":[{"ID":"x","Function":{"NAME":"request_approval","Arguments":`+dialecttest.Quoted(argsB)+`}}]}`, `{"role":"tool","ToolCallId":"x","content":"{\"approval_id\":\"ficc_b\",\"approved\":true}"}`), "user hi"},
+		"keys that stand twice":           {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"y","name":"request_approval","arguments":`+dialecttest.Quoted(argsB)+`}}]}`, yes), "user hi"},
 		"a request that stands twice":     {messages(hello, assistant("x", "x", "request_approval", `{"request":{},"request":{"approval_id":"a","function_name":"f"}}`), yes), "user hi"},
 		"arguments that are no text":      {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"request_approval","arguments":`+argsB+`}}]}`, yes), "user hi"},
 		"a pair of the client's own":      {messages(hello, ask, yes, next) + `,"tools":[{"name":"request_approval"}]`, ""},
@@ -47,7 +40,7 @@ func TestPlainRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.more)
 			ended := []agui.Pause{{Interrupts: []agui.Interrupt{{Object: []byte(`{"toolCallId":"ended"}`)}}}}
-			out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: &log{}, Ended: ended})
+			out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: unknown(), Ended: ended})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +53,7 @@ func TestPlainRun(t *testing.T) {
 			if !json.Valid(out.Body) || sent(out.Body) != c.want {
 				t.Errorf("%s\nwant %s", sent(out.Body), c.want)
 			}
-			if parsed := parse(t, string(out.Body)); parsed.ProtocolVersion != "" || parsed.HasResume || out.Resumes {
+			if parsed := dialecttest.Input(t, string(out.Body)); parsed.ProtocolVersion != "" || parsed.HasResume || out.Resumes {
 				t.Errorf("%s", out.Body)
 			}
 		})

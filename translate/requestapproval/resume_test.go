@@ -26,7 +26,7 @@ func bothAsked(t *testing.T) agui.Pause {
 func TestResumeOfTwo(t *testing.T) {
 	in := input(t, messages(hello, `{"id":"a","role":"assistant","content":"I'll do both.","toolCalls":[`+string(toolCall("a", "Approve", `{}`))+","+string(toolCall("o", "Look", `{}`))+`]}`,
 		tool("t", "o", "seen"), assistant("b", "b", "Delete", "{}"))+`,"tools":[],"protocolVersion":"1.0","forwardedProps":{"x":1,"command":{"resume":{"ficc_a~r1":{"approved":true},"ficc_b~r2":{"approved":false}}}},`+
-		resume(entry("ficc_b~r2", `{"approved":false}`), entry("ficc_a~r1", `{"approved":true}`)))
+		dialecttest.ResumeArray(dialecttest.Entry("ficc_b~r2", `{"approved":false}`), dialecttest.Entry("ficc_a~r1", `{"approved":true}`)))
 	out, _, err := resumeWith(t, bothAsked(t), in)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestMessagesOfTheResume(t *testing.T) {
 		"a call left over":             {messages(hello, assistant("o", "o", "Look", "{}"), assistant("a", "a", "Approve", "{}")), "user hi\n" + pairA},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, _, err := resumeWith(t, p, input(t, c.messages+","+resume(entry("ficc_a~r1", `true`))))
+			out, _, err := resumeWith(t, p, input(t, c.messages+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,35 +91,35 @@ func TestAnswers(t *testing.T) {
 		want string    // the pair that is sent
 		code agui.Code // or why nothing is
 	}{
-		"approved":                     {resume(entry("ficc_a~r1", `{"approved":true,"note":"x"}`)), pairA, ""},
-		"denied":                       {resume(entry("ficc_a~r1", `{"approved":false}`)), noA, ""},
-		"cancelled":                    {resume(entry("ficc_a~r1", ``)), noA, ""},
-		"true":                         {resume(entry("ficc_a~r1", `true`)), pairA, ""},
-		"false":                        {resume(entry("ficc_a~r1", `false`)), noA, ""},
-		"accepted":                     {resume(entry("ficc_a~r1", `{"accepted":true}`)), pairA, ""},
-		"not accepted":                 {resume(entry("ficc_a~r1", `{"accepted":false}`)), noA, ""},
-		"both, and the same":           {resume(entry("ficc_a~r1", `{"accepted":true,"approved":true}`)), pairA, ""},
-		"both, and not the same":       {resume(entry("ficc_a~r1", `{"accepted":true,"approved":false}`)), "", agui.InvalidPayload},
-		"twice, and not the same":      {resume(entry("ficc_a~r1", `{"approved":false,"approved":true}`)), "", agui.InvalidPayload},
-		"a word":                       {resume(entry("ficc_a~r1", `{"approved":"yes"}`)), "", agui.InvalidPayload},
-		"nothing":                      {resume(`{"interruptId":"ficc_a~r1","status":"resolved"}`), "", agui.InvalidPayload},
-		"edited arguments":             {resume(entry("ficc_a~r1", `{"approved":true,"editedArgs":{}}`)), "", agui.InvalidPayload},
-		"another approval":             {resume(entry("ficc_a~r1", `{"approved":true,"approval_id":"b"}`)), "", agui.InvalidPayload},
+		"approved":                     {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"note":"x"}`)), pairA, ""},
+		"denied":                       {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":false}`)), noA, ""},
+		"cancelled":                    {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", ``)), noA, ""},
+		"true":                         {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)), pairA, ""},
+		"false":                        {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `false`)), noA, ""},
+		"accepted":                     {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"accepted":true}`)), pairA, ""},
+		"not accepted":                 {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"accepted":false}`)), noA, ""},
+		"both, and the same":           {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"accepted":true,"approved":true}`)), pairA, ""},
+		"both, and not the same":       {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"accepted":true,"approved":false}`)), "", agui.InvalidPayload},
+		"twice, and not the same":      {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":false,"approved":true}`)), "", agui.InvalidPayload},
+		"a word":                       {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":"yes"}`)), "", agui.InvalidPayload},
+		"nothing":                      {dialecttest.ResumeArray(`{"interruptId":"ficc_a~r1","status":"resolved"}`), "", agui.InvalidPayload},
+		"edited arguments":             {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"editedArgs":{}}`)), "", agui.InvalidPayload},
+		"another approval":             {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"approval_id":"b"}`)), "", agui.InvalidPayload},
 		"the sample's own message":     {messages(hello, sample), pairA, ""},
 		"twice the same message":       {messages(hello, sample, sample), pairA, ""},
 		"its denial":                   {messages(hello, strings.Replace(sample, "true", "false", 1)), noA, ""},
 		"its approval and its denial":  {messages(hello, sample, strings.Replace(sample, "true", "false", 1)), "", agui.ResumeConflict},
-		"its message for another":      {messages(hello, strings.Replace(sample, "ficc_a", "ficc_b", 1)), "", agui.PartialResume},
+		"its message for another":      {messages(hello, strings.Replace(sample, "ficc_a", "ficc_b", 1)), "", agui.UnknownInterruptID},
 		"its message on another call":  {messages(hello, tool("a", "c", `{"approval_id":"ficc_a","approved":true}`)), "", agui.PartialResume},
 		"its message without an id":    {messages(hello, tool("a", "a", `{"approved":true}`)), "", agui.PartialResume},
 		"an id in its message twice":   {messages(hello, tool("a", "a", `{"approval_id":"ficc_a","approval_id":"x","approved":true}`)), "", agui.PartialResume},
 		"command.resume":               {`"forwardedProps":{"command":{"resume":{"approved":true}}}`, pairA, ""},
 		"command.resume, a boolean":    {`"forwardedProps":{"command":{"resume":false}}`, noA, ""},
-		"command.resume and the other": {`"forwardedProps":{"command":{"resume":{"approved":true}}},` + resume(entry("ficc_a~r1", ``)), "", agui.ResumeConflict},
+		"command.resume and the other": {`"forwardedProps":{"command":{"resume":{"approved":true}}},` + dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", ``)), "", agui.ResumeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := resumeWith(t, pausedBy(t, stream(trio("a", argsA), finished)...), input(t, c.more))
-			if code(err) != c.code {
+			if dialecttest.Code(err) != c.code {
 				t.Fatalf("error %v, want %q", err, c.code)
 			}
 			if err == nil && sent(out.Body) != "user hi\n"+c.want {
@@ -139,7 +139,7 @@ func TestAnswersFromMessages(t *testing.T) {
 		t.Errorf("%v %+v", err, list)
 	}
 	again := playPlain(t, translate.ShowNative, messages(hello, assistant("a", "a", "request_approval", argsA), hello), stream(trio("a", argsA), finished)...)
-	repeated := minted(again.result.Asked.Pause(Name))
+	repeated := dialecttest.Minted(again.Result.Asked.Pause(Name))
 	if list, err := dialecttest.Answers(new(Dialect), in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
@@ -185,13 +185,13 @@ func TestSecondAnswerStaysOut(t *testing.T) {
 	} {
 		for _, show := range []translate.Show{translate.ShowNative, translate.ShowOutcome} {
 			p := pausedBy(t, stream(trio("a", argsA), finished)...)
-			in := input(t, messages(hello, second)+","+resume(entry("ficc_a~r1", `false`)))
+			in := input(t, messages(hello, second)+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `false`)))
 			out, run, err := resumeWith(t, p, in, func(r *translate.Request) { r.New, r.Show = in.Messages[1:], show })
 			if err != nil || strings.Contains(string(out.Body), `\"approved\":true`) {
 				t.Errorf("%v %s", err, out.Body)
 			}
-			if played := play(run, &log{}, started, finished); played.result.Next != nil {
-				t.Errorf("a second exchange: %s", played.result.Next.Out.Body)
+			if played := dialecttest.Play(run, unknown(), started, finished); played.Result.Next != nil {
+				t.Errorf("a second exchange: %s", played.Result.Next.Out.Body)
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestSecondAnswerStaysOut(t *testing.T) {
 
 func TestPauseOfAnother(t *testing.T) {
 	p := agui.Pause{ID: "x", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "a", Native: "a"}}}
-	if _, _, err := resumeWith(t, p, input(t, resume(entry("a", `true`)))); code(err) != agui.StoreUnavailable {
+	if _, _, err := resumeWith(t, p, input(t, dialecttest.ResumeArray(dialecttest.Entry("a", `true`)))); dialecttest.Code(err) != agui.StoreUnavailable {
 		t.Errorf("%v", err)
 	}
 }
@@ -207,39 +207,39 @@ func TestPauseOfAnother(t *testing.T) {
 // What is new beside the answers goes in a run of its own, behind the result of the call.
 func TestNewMessagesBesideTheAnswers(t *testing.T) {
 	fresh := `{"id":"u2","role":"user","content":"and quick"}`
-	in := input(t, messages(hello, assistant("a", "a", "Approve", "{}"), fresh)+","+resume(entry("ficc_a~r1", `true`)))
+	in := input(t, messages(hello, assistant("a", "a", "Approve", "{}"), fresh)+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	withNew := func(show translate.Show) func(*translate.Request) {
 		return func(r *translate.Request) {
 			r.New, r.Show = in.Messages[2:], show
-			r.Transcript = &log{messages: raw(hello, assistant("a", "a", "Approve", "{}"), tool("r", "a", "done"), assistant("x", "x", "Look", "{}"), fresh)}
+			r.Transcript = dialecttest.LogOf(hello, assistant("a", "a", "Approve", "{}"), tool("r", "a", "done"), assistant("x", "x", "Look", "{}"), fresh)
 		}
 	}
 	out, run, err := resumeWith(t, p, in, withNew(translate.ShowOutcome))
 	if err != nil || sent(out.Body) != "user hi\n"+pairA || out.TakesNew {
 		t.Fatalf("%v\n%s", err, sent(out.Body))
 	}
-	played := play(run, &log{}, started, finished)
-	next := played.result.Next
+	played := dialecttest.Play(run, unknown(), started, finished)
+	next := played.Result.Next
 	if next == nil || !next.Out.TakesNew || next.Out.Resumes || sent(next.Out.Body) != "user hi\nassistant (a Approve {})\ntool done @a\nuser and quick" {
 		t.Fatalf("%+v", next)
 	}
-	if again := play(next.Run, &log{}, started, finished); again.result.Next != nil {
+	if again := dialecttest.Play(next.Run, unknown(), started, finished); again.Result.Next != nil {
 		t.Error("a third exchange")
 	}
 	_, run, _ = resumeWith(t, p, in, withNew(translate.ShowOutcome))
-	if r := play(run, &log{}, started, failed).result; r.Next != nil || r.Fate == translate.Lost || r.Fate == translate.Untouched {
+	if r := dialecttest.Play(run, unknown(), started, failed).Result; r.Next != nil || r.Fate == translate.Lost || r.Fate == translate.Untouched {
 		t.Errorf("%+v", r)
 	}
 	_, run, _ = resumeWith(t, p, in, withNew(translate.ShowOutcome))
-	if r := play(run, &log{}, stream(trio("b", argsB), finished)...).result; r.Next != nil || len(r.Asked.Interrupts) != 1 {
+	if r := dialecttest.Play(run, unknown(), stream(trio("b", argsB), finished)...).Result; r.Next != nil || len(r.Asked.Interrupts) != 1 {
 		t.Errorf("%+v", r)
 	}
 	out, run, err = resumeWith(t, p, in, withNew(translate.ShowNative))
 	if err != nil || !out.TakesNew || sent(out.Body) != "user hi\n"+pairA+"\nuser and quick" {
 		t.Errorf("%v\n%s", err, sent(out.Body))
 	}
-	if played := play(run, &log{}, started, finished); played.result.Next != nil {
+	if played := dialecttest.Play(run, unknown(), started, finished); played.Result.Next != nil {
 		t.Error("a second exchange of what went already")
 	}
 }

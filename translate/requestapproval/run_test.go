@@ -8,12 +8,13 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestRenamedInPlace(t *testing.T) {
 	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x"}`
 	p := playPlain(t, translate.ShowOutcome, "", stream(start("a"), text, args("a", argsA[:20]), text, args("a", argsA[20:]), end("a"), text, succeeded)...)
-	if got := p.types(); got != "STARTED CONTENT:m CONTENT:m START:a ARGS:a END:a CONTENT:m" {
+	if got := types(p); got != "STARTED CONTENT:m CONTENT:m START:a ARGS:a END:a CONTENT:m" {
 		t.Fatal(got)
 	}
 	for kind, want := range map[agui.Type]string{
@@ -21,21 +22,21 @@ func TestRenamedInPlace(t *testing.T) {
 		agui.CallArgs:  `{"type":"TOOL_CALL_ARGS","toolCallId":"a","delta":"{\"n\":1.0,\"s\":\"\\u0027\"}"}`,
 		agui.CallEnd:   `{"type":"TOOL_CALL_END","toolCallId":"a"}`,
 	} {
-		if ev := p.find(t, kind, "a"); string(ev.JSON) != want || !ev.Edited {
+		if ev := find(t, p, kind, "a"); string(ev.JSON) != want || !ev.Edited {
 			t.Errorf("%s\nwant %s", ev.JSON, want)
 		}
 	}
-	pause := p.result.Asked.Pause(Name)
-	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky || p.result.Asked.Shown {
-		t.Fatalf("%+v", p.result)
+	pause := p.Result.Asked.Pause(Name)
+	if len(pause.Interrupts) != 1 || pause.Dialect != Name || pause.Native != nil || pause.Sticky || p.Result.Asked.Shown {
+		t.Fatalf("%+v", p.Result)
 	}
 	const want = `{"reason":"tool_call","message":"Approve it?","toolCallId":"a","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]},` +
 		`"metadata":{"request-approval":{"functionName":"Approve","functionArguments":{"n":1.0,"s":"\u0027"}}}}`
 	if i := pause.Interrupts[0]; i.Native != "ficc_a" || string(i.Object) != want {
 		t.Errorf("%s %s", i.Native, i.Object)
 	}
-	if string(p.result.Finish.JSON) != `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}` {
-		t.Errorf("finish %s", p.result.Finish.JSON)
+	if string(p.Result.Finish.JSON) != `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}` {
+		t.Errorf("finish %s", p.Result.Finish.JSON)
 	}
 }
 
@@ -46,17 +47,17 @@ func TestWhichEndsPause(t *testing.T) {
 		`{"type":"RUN_FINISHED","outcome":"interrupt"}`: false,
 	} {
 		p := playPlain(t, translate.ShowOutcome, "", stream(trio("a", argsA), finish)...)
-		if got := len(p.result.Asked.Interrupts) == 1; got != pauses {
+		if got := len(p.Result.Asked.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
-		if p.result.Asked.OwnFinish != nil { // told again, without the question, to a client of a later ShowNative
-			t.Errorf("native finish %s", p.result.Asked.OwnFinish)
+		if p.Result.Asked.OwnFinish != nil { // told again, without the question, to a client of a later ShowNative
+			t.Errorf("native finish %s", p.Result.Asked.OwnFinish)
 		}
-		if pauses && p.result.Finish.Get("outcome").Exists() {
-			t.Errorf("finish %s", p.result.Finish.JSON)
+		if pauses && p.Result.Finish.Get("outcome").Exists() {
+			t.Errorf("finish %s", p.Result.Finish.JSON)
 		}
-		if !pauses && finish != "" && string(p.result.Finish.JSON) != finish {
-			t.Errorf("finish %s", p.result.Finish.JSON)
+		if !pauses && finish != "" && string(p.Result.Finish.JSON) != finish {
+			t.Errorf("finish %s", p.Result.Finish.JSON)
 		}
 	}
 }
@@ -93,7 +94,7 @@ func TestReleasedUntouched(t *testing.T) {
 			want := append(stream(c.stream), finished)
 			p := playPlain(t, translate.ShowOutcome, c.more, slices.Clone(want)...)
 			var got []string
-			for _, ev := range append(p.emitted, p.result.Before...) {
+			for _, ev := range append(p.Emitted, p.Result.Before...) {
 				if ev.Edited {
 					t.Errorf("edited: %s", ev.JSON)
 				}
@@ -104,8 +105,8 @@ func TestReleasedUntouched(t *testing.T) {
 					t.Fatalf("event %d of %d: want %.200s", n, len(got), s)
 				}
 			}
-			if len(got) != len(want)-1 || len(p.result.Asked.Interrupts) != 0 || string(p.result.Finish.JSON) != finished {
-				t.Errorf("%d events, %+v", len(got), p.result)
+			if len(got) != len(want)-1 || len(p.Result.Asked.Interrupts) != 0 || string(p.Result.Finish.JSON) != finished {
+				t.Errorf("%d events, %+v", len(got), p.Result)
 			}
 		})
 	}
@@ -113,7 +114,7 @@ func TestReleasedUntouched(t *testing.T) {
 
 func TestSeveralCalls(t *testing.T) {
 	chunk := func(fields, delta string) string {
-		return `{"type":"TOOL_CALL_CHUNK"` + fields + `,"delta":` + quoted(delta) + `}`
+		return `{"type":"TOOL_CALL_CHUNK"` + fields + `,"delta":` + dialecttest.Quoted(delta) + `}`
 	}
 	first := `,"toolCallId":"a","toolCallName":"request_approval","parentMessageId":"m1"`
 	other := trio("o", `{"x":1}`)
@@ -137,11 +138,11 @@ func TestSeveralCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := playPlain(t, translate.ShowOutcome, "", append(c.stream, finished)...)
-			if got := p.types(); got != c.want {
+			if got := types(p); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 			var asked []string
-			for _, i := range p.result.Asked.Interrupts {
+			for _, i := range p.Result.Asked.Interrupts {
 				asked = append(asked, i.Native)
 				checkInterrupt(t, i.Object)
 			}
@@ -154,7 +155,7 @@ func TestSeveralCalls(t *testing.T) {
 
 // A call is held no longer than it takes to know.
 func TestHeldNoLonger(t *testing.T) {
-	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + quoted(argsA) + `}`
+	chunk := `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + dialecttest.Quoted(argsA) + `}`
 	for name, c := range map[string]struct {
 		stream []string
 		want   string
@@ -165,8 +166,8 @@ func TestHeldNoLonger(t *testing.T) {
 		"arguments that are whole": {[]string{start("a"), args("a", argsA)}, "STARTED"},
 	} {
 		p := playPlain(t, translate.ShowOutcome, "", stream(c.stream, finished)...)
-		p.result.Before = nil
-		if got := p.types(); got != c.want {
+		p.Result.Before = nil
+		if got := types(p); got != c.want {
 			t.Errorf("%s: %s before the run's end, want %s", name, got, c.want)
 		}
 	}
@@ -178,10 +179,10 @@ func TestNoArguments(t *testing.T) {
 		`,"function_arguments":{"b":1e400,"a":12345678901234567890}`: `{"b":1e400,"a":12345678901234567890}`,
 	} {
 		p := playPlain(t, translate.ShowOutcome, "", stream(trio("a", `{"request":{"approval_id":"i","function_name":"f"`+given+`}}`), finished)...)
-		if got := p.find(t, agui.CallArgs, "a").Get("delta").Str; got != want {
+		if got := find(t, p, agui.CallArgs, "a").Get("delta").Str; got != want {
 			t.Errorf("%s: %s", given, got)
 		}
-		object := p.result.Asked.Interrupts[0].Object
+		object := p.Result.Asked.Interrupts[0].Object
 		if !strings.Contains(string(object), `"functionArguments":`+want+`}`) || !strings.Contains(string(object), "The agent asks to call the tool f.") {
 			t.Errorf("%s", object)
 		}
@@ -191,14 +192,14 @@ func TestNoArguments(t *testing.T) {
 // A front end would carry out a call of its own tool, so it is asked without one.
 func TestDeclaredFunctionIsNotShown(t *testing.T) {
 	p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"Delete"}]`, stream(trio("a", argsA), trio("b", argsB), finished)...)
-	if got := p.types(); got != "STARTED START:a ARGS:a END:a" {
+	if got := types(p); got != "STARTED START:a ARGS:a END:a" {
 		t.Error(got)
 	}
-	list := p.result.Asked.Interrupts
+	list := p.Result.Asked.Interrupts
 	if len(list) != 2 || list[1].ToolCallID() != "" || list[1].Reason() != "confirmation" || list[0].ToolCallID() != "a" {
 		t.Errorf("%+v", list)
 	}
-	out, _, err := resumeWith(t, minted(p.result.Asked.Pause(Name)), input(t, `"tools":[{"name":"Delete"}],`+resume(entry("ficc_a~r1", `true`), entry("ficc_b~r2", ``))))
+	out, _, err := resumeWith(t, dialecttest.Minted(p.Result.Asked.Pause(Name)), input(t, `"tools":[{"name":"Delete"}],`+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`), dialecttest.Entry("ficc_b~r2", ``))))
 	if err != nil || !strings.Contains(sent(out.Body), "(b request_approval "+argsB+")\ntool {\"approval_id\":\"ficc_b\",\"approved\":false} @b") {
 		t.Errorf("%v\n%s", err, sent(out.Body))
 	}
@@ -206,17 +207,17 @@ func TestDeclaredFunctionIsNotShown(t *testing.T) {
 
 func TestNativeStreamIsUntouched(t *testing.T) {
 	want := stream(start("a"), start("b"), args("b", `{"x":1}`), args("a", argsA), end("b"), end("a"),
-		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":`+quoted(argsB)+`}`,
+		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":`+dialecttest.Quoted(argsB)+`}`,
 		`{"type":"MESSAGES_SNAPSHOT","messages":[`+assistant("m", "a", "request_approval", argsA)+`]}`, succeeded)
 	p := playPlain(t, translate.ShowNative, "", slices.Clone(want)...)
-	for n, ev := range p.emitted {
+	for n, ev := range p.Emitted {
 		if ev.Edited || string(ev.Frame) != "data: "+want[n]+"\n\n" {
 			t.Errorf("%s", ev.JSON)
 		}
 	}
-	pause := p.result.Asked.Pause(Name)
-	if len(p.emitted) != len(want)-1 || !p.result.Asked.Shown || string(pause.NativeFinish) != succeeded || len(pause.Interrupts) != 2 {
-		t.Fatalf("%d events, %+v", len(p.emitted), p.result)
+	pause := p.Result.Asked.Pause(Name)
+	if len(p.Emitted) != len(want)-1 || !p.Result.Asked.Shown || string(pause.NativeFinish) != succeeded || len(pause.Interrupts) != 2 {
+		t.Fatalf("%d events, %+v", len(p.Emitted), p.Result)
 	}
 	var got []string
 	for _, ev := range pause.Native {
@@ -232,7 +233,7 @@ func TestSnapshotOfTheApplication(t *testing.T) {
 	ev := `{"type":"MESSAGES_SNAPSHOT","messages":[` + hello + "," + assistant("m", "a", "request_approval", argsA) + "," + tool("x", "a", answer) + "," + tool("y", "a", "done") +
 		"," + assistant("n", "b", "request_approval", argsB) + `]}`
 	p := playPlain(t, translate.ShowOutcome, "", stream(ev, finished)...)
-	if got := sent(p.emitted[1].JSON); got != "user hi\nassistant (a Approve {\"n\":1.0,\"s\":\"\\u0027\"})\ntool done @a\nassistant (b Delete {})" {
+	if got := sent(p.Emitted[1].JSON); got != "user hi\nassistant (a Approve {\"n\":1.0,\"s\":\"\\u0027\"})\ntool done @a\nassistant (b Delete {})" {
 		t.Errorf("%s", got)
 	}
 }
@@ -244,7 +245,7 @@ func TestSnapshotWithADeclaredFunction(t *testing.T) {
 	} {
 		ev := `{"type":"MESSAGES_SNAPSHOT","messages":[` + hello + "," + assistant("n", "b", "request_approval", argsB) + c.more + `]}`
 		p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"Delete"}]`, stream(ev, finished)...)
-		if got := sent(p.emitted[1].JSON); got != c.want {
+		if got := sent(p.Emitted[1].JSON); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

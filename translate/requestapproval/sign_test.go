@@ -6,13 +6,14 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestSign(t *testing.T) {
 	held := agui.Call{ID: "a", Name: "request_approval"}
 	with := func(args string) agui.Call { held.Args = args; return held }
 	chunk := func(delta string) string {
-		return `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + quoted(delta) + `}`
+		return `{"type":"TOOL_CALL_CHUNK","toolCallId":"a","toolCallName":"request_approval","delta":` + dialecttest.Quoted(delta) + `}`
 	}
 	for name, c := range map[string]struct {
 		event string
