@@ -327,7 +327,13 @@ func TestOutcomeOfASubclass(t *testing.T) {
 
 // An opaque terminal event cannot be told, but the question is.
 func TestPauseWithAnOpaqueFinish(t *testing.T) {
-	p := playPlain(t, newDialect(t, Options{}), started, custom(idA, `"x"`), `{"type":"RUN_FINISHED","type":"RUN_FINISHED"}`)
+	l := &dialecttest.Log{}
+	_, run, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := agui.NewEvent([]byte(`{"type":"RUN_FINISHED","type":"RUN_FINISHED"}`))
+	p := dialecttest.PlayTo(run, l, translate.End{Event: end}, started, custom(idA, `"x"`))
 	if len(p.Result.Asked.Interrupts) != 1 || !p.Result.Finish.Valid() || p.Result.Finish.Get("threadId").Str != "t1" {
 		t.Errorf("%+v", p.Result)
 	}
