@@ -13,8 +13,8 @@ import (
 // A size is a number of bytes, written as such or with a unit: 16777216, 16MiB, 8MB, 4Mi.
 type size int64
 
-// units of a size, longest first where one ends in another. Ki, Mi and Gi are what Kubernetes
-// writes.
+// units of a size. If a unit ends in another one, it stands before that. Kubernetes writes Ki, Mi
+// and Gi.
 var units = []struct {
 	name  string
 	bytes int64

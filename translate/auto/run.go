@@ -41,7 +41,7 @@ type run struct {
 	foreign kit.Announcer // Mastra's or CrewAI's announcement was seen
 	lost    strandsapi.Lost
 
-	open  []uint64 // calls that were begun and passed, by a hash of their ids: an END of none of them is held
+	open  []uint64 // calls that were begun and passed, by a hash of their ids. An END of another call is held
 	held  []*held
 	chunk *held // the held call that a chunk without an id belongs to
 	lone  *held // an END without START: the next event says what it is

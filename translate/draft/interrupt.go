@@ -24,7 +24,7 @@ const approvalPrefix = "ficc_"
 
 // private is what an interrupt keeps for its resume.
 type private struct {
-	ID       json.RawMessage `json:"id,omitempty"`       // as it came, where that was no text
+	ID       json.RawMessage `json:"id,omitempty"`       // as it came, if that was no text
 	Approval bool            `json:"approval,omitempty"` // {"approved":false} is its no
 }
 
@@ -176,7 +176,7 @@ func (f fields) responseSchema(approval bool) string {
 		}
 	}
 	if approval {
-		return kit.ApprovalSchema // only where the shape of the answer is known
+		return kit.ApprovalSchema // only if the shape of the answer is known
 	}
 	return ""
 }

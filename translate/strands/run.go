@@ -42,24 +42,24 @@ type run struct {
 	steps    []string
 	answered map[string]bool // calls whose result was shown
 	source   source          // where text is taken from
-	shown    bool            // text or a call was
+	shown    bool            // text or a call was shown
 	bare     bool            // a string was seen that could be text
 	body     bool            // the answer is one JSON text
-	camel    bool            // of TypeScript
+	camel    bool            // the result is TypeScript's
 
 	questions questions
 	held      map[string]bool // TypeScript: calls of the last afterToolsEvent that wait
 	stop      string          // why the agent stopped, "" until it did
 	last      string          // why the model stopped last
 	forced    bool            // force_stop was seen
-	failed    *failure        // an error frame was
-	reason    string          // of a failure, where the result says it
+	failed    *failure        // the first error frame
+	reason    string          // of a failure, if the result says it
 	forgot    bool            // a result says that the agent waits for nothing
 	whole     bool            // the beginning was seen, so nothing is left out
 	begun     bool            // an agent's loop began, or a node's
-	started   bool            // TypeScript: the same, and so the end will be seen
+	started   bool            // TypeScript: an agent's loop began, so its end will come
 	tools     bool            // TypeScript: the tools' turn came
-	anew      bool            // TypeScript: the model's came before it
+	anew      bool            // TypeScript: the model's turn came before the tools'
 }
 
 // A source is what text is taken from. Many servers send text as deltas of the model and once more

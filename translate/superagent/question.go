@@ -27,7 +27,7 @@ type question struct {
 	reason     string // the text that asks
 	checkpoint string
 	fields     []field
-	asked      int64 // Unix seconds, 0 where nothing says it
+	asked      int64 // Unix seconds, 0 if nothing says it
 }
 
 // A field of the answer.

@@ -22,7 +22,7 @@ const (
 	cancel  answerKind = "cancel"
 )
 
-// all four, in the order that a demonstration without a terminal gives them in.
+// all returns all four answers. A demonstration without a terminal gives them in this order.
 func all() []answer {
 	return []answer{{kind: approve}, {kind: edit, to: otherAddress}, {kind: deny}, {kind: cancel}}
 }
