@@ -108,6 +108,7 @@ func (b *body) emit(ev agui.Event) {
 		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
 	case agui.CallResult:
 		ev = b.r.withResultID(ev)
+		b.noteResult(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		if b.r.known != nil && b.isKnownCall(ev) {
 			return
@@ -118,10 +119,24 @@ func (b *body) emit(ev agui.Event) {
 	b.out.Event(ev)
 }
 
+// noteResult notes the result of a call that the client knew before the resume. Ids of some models
+// repeat: what begins under that id from here on is another call.
+func (b *body) noteResult(ev agui.Event) {
+	if id := ev.Get("toolCallId").Str; b.r.known[id] {
+		if b.answeredCalls == nil {
+			b.answeredCalls = map[string]bool{}
+		}
+		b.answeredCalls[id] = true
+	}
+}
+
 // isKnownCall says whether the event begins again a call that the client knew before the resume.
 // Clients append to the call they have: its arguments would stand twice.
 func (b *body) isKnownCall(ev agui.Event) bool {
 	id := ev.Get("toolCallId").Str
+	if b.answeredCalls[id] && ev.Get("toolCallName").Str != "" {
+		delete(b.r.known, id)
+	}
 	if ev.Type == agui.CallChunk {
 		if id == "" {
 			id = b.chunk

@@ -158,6 +158,8 @@ type body struct {
 	started   bool        // RUN_STARTED was told
 	terminal  agui.Type   // the last terminal event told, in the phase ended
 	chunk     string      // the call that chunks without an id belong to
+	// answeredCalls are those of the run's known calls that got their result in this stream.
+	answeredCalls map[string]bool
 	laterRuns int         // runs of this stream after the first
 
 	watch *backend.Watch

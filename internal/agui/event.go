@@ -37,6 +37,7 @@ const (
 	ReasoningStart     Type = "REASONING_START"
 	ReasoningEnd       Type = "REASONING_END"
 	ReasoningMsgStart  Type = "REASONING_MESSAGE_START"
+	ReasoningContent   Type = "REASONING_MESSAGE_CONTENT"
 	ReasoningMsgEnd    Type = "REASONING_MESSAGE_END"
 	ReasoningMsgChunk  Type = "REASONING_MESSAGE_CHUNK"
 	ReasoningEncrypted Type = "REASONING_ENCRYPTED_VALUE"
@@ -44,6 +45,8 @@ const (
 	ThinkingEnd        Type = "THINKING_END"
 	ThinkingTextStart  Type = "THINKING_TEXT_MESSAGE_START"
 	ThinkingTextEnd    Type = "THINKING_TEXT_MESSAGE_END"
+	ActivitySnapshot   Type = "ACTIVITY_SNAPSHOT"
+	ActivityDelta      Type = "ACTIVITY_DELTA"
 	SubagentStarted    Type = "SUBAGENT_STARTED"
 	SubagentFinished   Type = "SUBAGENT_FINISHED"
 	SubagentErrored    Type = "SUBAGENT_ERROR"
@@ -103,6 +106,8 @@ func typeOf(s string) Type {
 		return ReasoningEnd
 	case ReasoningMsgStart:
 		return ReasoningMsgStart
+	case ReasoningContent:
+		return ReasoningContent
 	case ReasoningMsgEnd:
 		return ReasoningMsgEnd
 	case ReasoningMsgChunk:
@@ -117,6 +122,10 @@ func typeOf(s string) Type {
 		return ThinkingTextStart
 	case ThinkingTextEnd:
 		return ThinkingTextEnd
+	case ActivitySnapshot:
+		return ActivitySnapshot
+	case ActivityDelta:
+		return ActivityDelta
 	case SubagentStarted:
 		return SubagentStarted
 	case SubagentFinished:

@@ -65,7 +65,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 		return ev.Get("messageId").Str + ev.Get("toolCallId").Str + ev.Get("stepName").Str
 	}
 	for _, ev := range p.emitted {
-		if !ev.Valid() || ev.Type == agui.Unknown && !strings.Contains(string(ev.JSON), string(reasoningContent)) || ev.Type.Terminal() || ev.Type == agui.RunStarted {
+		if !ev.Valid() || ev.Type == agui.Unknown && !strings.Contains(string(ev.JSON), string(agui.ReasoningContent)) || ev.Type.Terminal() || ev.Type == agui.RunStarted {
 			t.Fatalf("emitted %s", ev.JSON)
 		}
 		switch ev.Type {

@@ -96,10 +96,8 @@ func (l *lane) think(raw string) {
 		l.send(agui.ReasoningMsgStart, "messageId", quoted(l.thought), "role", `"reasoning"`)
 	}
 	l.reasoned = true
-	l.send(reasoningContent, "messageId", quoted(l.thought), "delta", raw)
+	l.send(agui.ReasoningContent, "messageId", quoted(l.thought), "delta", raw)
 }
-
-const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
 
 // maxCallID is the length of the longest id of a call. The id is kept while the call is open.
 const maxCallID = 4096

@@ -132,7 +132,7 @@ func (p played) story() string {
 		case agui.TextStart:
 			b.WriteString(" '")
 			open = ev.Get("messageId").Str
-		case agui.TextContent, reasoningContent, agui.Unknown:
+		case agui.TextContent, agui.ReasoningContent, agui.Unknown:
 			if ev.Get("messageId").Str != open {
 				b.WriteString("STRAY")
 			}

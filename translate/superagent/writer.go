@@ -138,15 +138,12 @@ func squeezed(text string) string {
 	}, text)
 }
 
-// reasoningContent is an event type that nothing else in Holdpoint needs.
-const reasoningContent agui.Type = "REASONING_MESSAGE_CONTENT"
-
 func (w *writer) reasoning(delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
 	}
 	w.begin(agui.ReasoningStart, emit)
-	emit(event{Type: reasoningContent, Message: w.id, Delta: delta}.make())
+	emit(event{Type: agui.ReasoningContent, Message: w.id, Delta: delta}.make())
 }
 
 // code writes a piece of a code block as text.

@@ -15,12 +15,12 @@ import (
 func (t *Transcript) apply(ev agui.Event) {
 	valid := false
 	switch ev.Type {
-	case agui.TextContent, agui.CallArgs:
+	case agui.TextContent, agui.CallArgs, agui.ReasoningContent:
 		if t.keeps(ev.Type) {
 			t.applyDelta(ev)
 		}
 		return
-	case agui.TextStart, agui.TextEnd, agui.TextChunk:
+	case agui.TextStart, agui.TextEnd, agui.TextChunk, agui.ReasoningMsgStart, agui.ReasoningMsgEnd, agui.ReasoningMsgChunk:
 		valid = t.applyText(ev)
 	case agui.CallStart, agui.CallEnd, agui.CallChunk, agui.CallResult:
 		valid = t.applyCall(ev)
@@ -46,13 +46,11 @@ func (t *Transcript) applyOther(ev agui.Event) {
 		t.end(agui.StepFinished, ev.Get("stepName").Str)
 	case agui.ReasoningStart:
 		t.begin(agui.ReasoningEnd, ev.Get("messageId").Str)
-	case agui.ReasoningMsgStart:
-		t.begin(agui.ReasoningMsgEnd, ev.Get("messageId").Str)
 	case agui.ThinkingStart:
 		t.begin(agui.ThinkingEnd, "")
 	case agui.ThinkingTextStart:
 		t.begin(agui.ThinkingTextEnd, "")
-	case agui.ReasoningEnd, agui.ReasoningMsgEnd, agui.ThinkingEnd, agui.ThinkingTextEnd:
+	case agui.ReasoningEnd, agui.ThinkingEnd, agui.ThinkingTextEnd:
 		t.end(ev.Type, ev.Get("messageId").Str)
 	case agui.SubagentStarted:
 		t.begin(agui.SubagentFinished, ev.Get("subagentRunId").Str)
@@ -60,6 +58,9 @@ func (t *Transcript) applyOther(ev agui.Event) {
 		t.end(agui.SubagentFinished, ev.Get("subagentRunId").Str)
 	case agui.ReasoningEncrypted:
 		t.applyEncrypted(ev)
+	case agui.ActivitySnapshot, agui.ActivityDelta:
+		t.messageSent = false
+		t.miss("activity")
 	case agui.MessagesSnapshot:
 		t.applyMessages(ev)
 	case agui.StateSnapshot:
@@ -186,7 +187,7 @@ func (t *Transcript) appendText(m *message, delta string) {
 	t.grow(len(delta))
 }
 
-// applyText folds an event of a text that is not a piece of it. It returns whether the event is
+// applyText folds an event of a text, or of reasoning, that is not a piece of it. It returns whether the event is
 // valid.
 func (t *Transcript) applyText(ev agui.Event) bool {
 	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
@@ -194,26 +195,32 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 	if !ev.Read(v[:], "messageId", "role", "name", "subagentRunId", "metadata", "delta") {
 		return false
 	}
-	id := textOf(v[messageID])
+	id, is := textOf(v[messageID]), cmp.Or(textOf(v[role]), "assistant")
 	switch ev.Type {
 	case agui.TextStart:
 		t.begin(agui.TextEnd, id)
-	case agui.TextEnd:
-		t.end(agui.TextEnd, id)
+	case agui.ReasoningMsgStart:
+		t.begin(agui.ReasoningMsgEnd, id)
+	case agui.TextEnd, agui.ReasoningMsgEnd:
+		t.end(ev.Type, id)
 		if m := t.byID[id]; m != nil {
 			t.describe(&m.meta, gjson.Parse(v[meta]))
 		}
 		return true
 	case agui.TextChunk:
-		if id == "" {
-			id = t.lastText
-		}
+		id = cmp.Or(id, t.lastText)
 		t.lastText = id
+	case agui.ReasoningMsgChunk:
+		id = cmp.Or(id, t.lastThought)
+		t.lastThought = id
+	}
+	if ev.Type == agui.ReasoningMsgStart || ev.Type == agui.ReasoningMsgChunk {
+		is = "reasoning" // whatever the event says
 	}
 	t.messageSent = false
 	m := t.byID[id]
 	if m == nil {
-		m = &message{id: id, role: cmp.Or(textOf(v[role]), "assistant"), name: textOf(v[name]), subagent: textOf(v[subagent]), streamed: true}
+		m = &message{id: id, role: is, name: textOf(v[name]), subagent: textOf(v[subagent]), streamed: true}
 		t.byID[id] = m
 		t.keep(m)
 	}
@@ -262,7 +269,7 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 			id = t.lastCall
 		}
 		t.lastCall = id
-		if t.callByID[id] == nil {
+		if c := t.callByID[id]; c == nil || c.done && v[callName] != "" {
 			t.startCall(id, &v)
 		}
 		if c := t.callByID[id]; c != nil {
@@ -278,6 +285,9 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 		}
 		t.insertResult(m)
 		t.answered(id)
+		if c := t.callByID[id]; c != nil {
+			c.done = true
+		}
 		t.grow(len(content))
 	}
 	t.messageSent = false
@@ -318,7 +328,7 @@ func (t *Transcript) insertResult(m *message) {
 func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	meta := gjson.Parse(v[callMeta])
 	name := textOf(v[callName])
-	if c := t.callByID[id]; c != nil {
+	if c := t.callByID[id]; c != nil && !c.done { // else one more of a model whose ids repeat
 		t.describe(&c.meta, meta)
 		c.from, c.latest, c.Fresh = len(c.args), name, true
 		return
@@ -370,15 +380,22 @@ func (t *Transcript) applyEncrypted(ev agui.Event) {
 
 // applyMessages replaces the messages, as the client does. The calls stay known.
 func (t *Transcript) applyMessages(ev agui.Event) {
+	list := agui.View(ev.JSON).Get("messages")
+	stay := t.staying(list)
 	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
 	t.held, t.full, t.ids = 0, false, 0
 	for _, c := range t.calls {
 		c.in = nil
 		t.ids += c.cost()
 	}
-	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool {
+	t.stay(stay[""])
+	list.ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
-			t.addMessage(agui.ParseMessage([]byte(m.Raw))) // a copy: the event's bytes go
+			m := agui.ParseMessage([]byte(m.Raw)) // a copy: the event's bytes go
+			t.addMessage(m)
+			if m.ID != "" {
+				t.stay(stay[m.ID])
+			}
 		}
 		return true
 	})

@@ -31,7 +31,7 @@ const foldBytes = 64 << 10
 type Transcript struct {
 	limit    int
 	raw      records // events not folded yet
-	texts    delta   // of the last piece of a text
+	texts    delta   // of the last piece of a text or of reasoning
 	args     delta   // and of a call's arguments: many a text goes on behind a call
 	joined   *delta  // whose record may get more text
 	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
@@ -58,6 +58,8 @@ type Transcript struct {
 	openSize    int    // of what is open, by estimate
 	openLost    bool   // it was too much: what is open is not known
 	lastText    string // for chunks without an id
+	lastThought string // for chunks of reasoning without one
+	missing     map[string]bool // roles of messages that the client keeps through snapshots, and that are not all known
 	lastCall    string
 	stateSent   bool // the last event about the state was a whole snapshot
 	stateSeen   bool
@@ -112,7 +114,7 @@ func (t *Transcript) Add(ev agui.Event) {
 	switch {
 	case !relevant(ev.Type):
 		return
-	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs:
+	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs || ev.Type == agui.ReasoningContent:
 		d := t.deltaOf(ev.Type)
 		if text, ok := d.text(ev.JSON); ok {
 			t.join(d, text)
@@ -224,9 +226,11 @@ func (t *Transcript) Messages() ([]json.RawMessage, bool) {
 	if t.tooLarge {
 		return nil, false
 	}
-	list := make([]json.RawMessage, len(t.messages))
-	for i, m := range t.messages {
-		list[i] = m.render()
+	list := make([]json.RawMessage, 0, len(t.messages))
+	for _, m := range t.messages {
+		if !t.missing[m.role] {
+			list = append(list, m.render())
+		}
 	}
 	return list, true
 }
@@ -271,6 +275,9 @@ func (t *Transcript) Seen() []agui.SeenMessage {
 	t.fold()
 	list := make([]agui.SeenMessage, 0, len(t.messages))
 	for _, m := range t.messages {
+		if t.missing[m.role] {
+			continue // a record that named it would lack its content
+		}
 		if m.json != nil {
 			list = append(list, agui.See(agui.ParseMessage(m.json)))
 		} else {

@@ -285,3 +285,72 @@ func TestFreshCalls(t *testing.T) {
 		}
 	}
 }
+
+// A client deletes its reasoning messages at a snapshot that holds some of them and not all. Their
+// signatures are what a provider asks for.
+func TestReasoningStandsInItsPlace(t *testing.T) {
+	thought := `{"id":"r0","role":"reasoning","content":"before"}`
+	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(thought))}, nil)
+	add := func(events ...string) {
+		for _, ev := range events {
+			tr.Add(agui.NewEvent([]byte(ev)))
+		}
+	}
+	add(
+		`{"type":"REASONING_START","messageId":"r1"}`,
+		`{"type":"REASONING_MESSAGE_START","messageId":"r1","role":"reasoning"}`,
+		`{"type":"REASONING_MESSAGE_CONTENT","messageId":"r1","delta":"h"}`,
+		`{"type":"REASONING_MESSAGE_CONTENT","messageId":"r1","delta":"m"}`,
+		`{"type":"REASONING_MESSAGE_END","messageId":"r1"}`,
+		`{"type":"REASONING_ENCRYPTED_VALUE","subtype":"message","entityId":"r1","encryptedValue":"SIG"}`,
+		`{"type":"REASONING_END","messageId":"r1"}`,
+		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"mail","parentMessageId":"a1"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
+		`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r2","delta":"on"}`,
+		`{"type":"REASONING_MESSAGE_CHUNK","delta":"ce"}`,
+	)
+	said := `{"id":"r1","role":"reasoning","content":"hm","encryptedValue":"SIG"}`
+	call := `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"mail","arguments":""}}]}`
+	last := `{"id":"r2","role":"reasoning","content":"once"}`
+	holds(t, tr, oldUser, thought, said, call, last)
+
+	// A snapshot of a backend that does not know reasoning leaves what the client has.
+	add(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + call + `,{"id":"a2","role":"assistant","content":"x"}]}`)
+	holds(t, tr, oldUser, thought, said, call, last, `{"id":"a2","role":"assistant","content":"x"}`)
+
+	// One that holds some deletes the others.
+	add(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + said + `]}`)
+	holds(t, tr, oldUser, said)
+}
+
+// Activities of a stream are not kept, and a client keeps its own while a snapshot holds none.
+func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
+	shown := `{"id":"v0","role":"activity","activityType":"plan","content":{}}`
+	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(shown))}, nil)
+	holds(t, tr, oldUser, shown)
+	tr.Add(agui.NewEvent([]byte(`{"type":"ACTIVITY_SNAPSHOT","messageId":"v1","activityType":"plan","content":{}}`)))
+	holds(t, tr, oldUser)
+	if seen := tr.Seen(); len(seen) != 1 {
+		t.Errorf("seen %+v", seen)
+	}
+	tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + shown + `]}`)))
+	holds(t, tr, oldUser, shown)
+}
+
+// Where reasoning was too much to keep, a later snapshot holds none of it.
+func TestReasoningThatIsLostIsLeftOut(t *testing.T) {
+	tr := New(1000, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
+	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r1","delta":"` + strings.Repeat("x", 2000) + `"}`)))
+	tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`)))
+	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r2","delta":"x"}`)))
+	holds(t, tr, oldUser)
+}
+
+// holds compares the messages of a transcript with a list.
+func holds(t *testing.T, tr *Transcript, want ...string) {
+	t.Helper()
+	list, ok := tr.Messages()
+	if got := string(agui.MustMarshal(list)); !ok || got != "["+strings.Join(want, ",")+"]" {
+		t.Errorf("messages %v %s\nwant          [%s]", ok, got, strings.Join(want, ","))
+	}
+}
