@@ -19,8 +19,10 @@ import (
 func (r *run) noteCalls(list []agui.Interrupt) {
 	for n := range list {
 		i := &list[n]
+		call, known := r.transcript.AskedCall(i.ToolCallID())
+		i.CallUnseen = i.CallUnseen && !known && i.ToolCallID() != ""
 		if i.Calls == nil {
-			if call, known := r.transcript.AskedCall(i.ToolCallID()); known {
+			if known {
 				i.Calls = []agui.AskedCall{call}
 			}
 			continue

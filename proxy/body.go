@@ -104,6 +104,10 @@ func (b *body) emit(ev agui.Event) {
 		}
 		b.started = true
 		ev = b.r.withRunIDs(ev)
+	case agui.SubagentFinished:
+		if b.r.holdsSubagent(ev) {
+			return
+		}
 	case agui.MessagesSnapshot:
 		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
 	case agui.CallResult:

@@ -76,6 +76,10 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			if !resumes && !u.synthetic(s, turn, ev) {
 				complain("lost: %s", f.frame)
 			}
+		case "SUBAGENT_FINISHED":
+			if !slices.ContainsFunc(out, func(frame string) bool { return isWithMintedIDs(frame, ev) }) {
+				complain("lost: %s", f.frame)
+			}
 		default:
 			if f.data != "[DONE]" {
 				complain("lost: %s", f.frame)
@@ -83,6 +87,23 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		}
 	}
 	return complaints
+}
+
+// isWithMintedIDs says whether a frame is the backend's end of a subagent, and differs only in the
+// ids of the interrupts: each is the backend's with a random part behind it.
+func isWithMintedIDs(frame string, backends gjson.Result) bool {
+	data, _ := dataOf(frame)
+	const path = "outcome.interruptIds"
+	told, came := gjson.Get(data, path).Array(), backends.Get(path).Array()
+	if len(told) != len(came) || len(came) == 0 {
+		return false
+	}
+	for n, id := range came {
+		if !strings.HasPrefix(told[n].Str, id.Str+"~") {
+			return false
+		}
+	}
+	return strings.Replace(data, gjson.Get(data, path).Raw, backends.Get(path).Raw, 1) == backends.Raw
 }
 
 // toldAgain says whether the frame is one by which the backend announced a pause before this turn,

@@ -26,11 +26,13 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 	s, refused := r.savePause(res)
 	if refused != nil {
 		r.report.outcome, r.report.code = "error", refused.Code
-		return conclusion{events: append(res.Before, refused.Event()), said: true}
+		return conclusion{events: append(append(r.endSubagents(nil), res.Before...), refused.Event()), said: true}
 	}
 	r.report.outcome, r.report.paused = "interrupt", s.pause
+	s.subagents = r.endSubagents(s.pause)
 	closing := r.closeOpen(res.Before)
 	if s.answers != nil {
+		closing, s.subagents = append(closing, s.subagents...), nil
 		return conclusion{events: closing, pause: s, said: true}
 	}
 	return conclusion{events: r.tellSaved(s, closing), said: true}
@@ -73,7 +75,7 @@ func (r *run) tellSaved(s *savedPause, closing []agui.Event) []agui.Event {
 	if r.show != translate.ShowNative {
 		closing = r.appendSnapshots(closing, s.kept)
 	}
-	return r.tellPause(s.pause, s.announce, closing)
+	return r.tellPause(s.pause, s.announce, append(closing, s.subagents...))
 }
 
 // tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.

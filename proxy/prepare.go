@@ -77,7 +77,7 @@ func (r *run) readyResume() *agui.RunError {
 		}
 		if _, whole := r.transcript.Messages(); !whole { // the request may bring fewer than the client has
 			for _, i := range p.Interrupts {
-				r.known[i.ToolCallID()] = i.ToolCallID() != ""
+				r.known[i.ToolCallID()] = i.ToolCallID() != "" && !i.CallUnseen
 			}
 		}
 	}

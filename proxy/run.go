@@ -48,6 +48,8 @@ type run struct {
 
 	opened string // id of the pause that this run opened
 
+	suspended suspended
+
 	openCalls []passedCall // of the stream, without a result so far, see noteCall
 
 	life life
@@ -160,7 +162,7 @@ type body struct {
 	chunk     string      // the call that chunks without an id belong to
 	// answeredCalls are those of the run's known calls that got their result in this stream.
 	answeredCalls map[string]bool
-	laterRuns int         // runs of this stream after the first
+	laterRuns     int // runs of this stream after the first
 
 	watch *backend.Watch
 	apart apart
@@ -191,9 +193,11 @@ type conclusion struct {
 // A savedPause is a pause that stands in the record, and has not been told yet.
 type savedPause struct {
 	pause    *agui.Pause
-	announce []agui.Event              // how the backend itself announced it
-	kept     snapshot                  // of that moment
-	answers  <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
+	announce []agui.Event // how the backend itself announced it
+	kept     snapshot     // of that moment
+	// subagents are the ends of subagents that waited, see suspended.
+	subagents []agui.Event
+	answers   <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
 }
 
 // A snapshot is what is known of messages and state at the end.

@@ -44,6 +44,7 @@ func (r *run) conclude(e ending) conclusion {
 	if len(res.Asked.Interrupts) > 0 {
 		return r.concludePause(&res)
 	}
+	res.Before = append(r.endSubagents(nil), res.Before...)
 	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	finish := r.end(&res, &e, became)
 	return conclusion{events: append(res.Before, finish), said: said || r.report.code == agui.StoreUnavailable}
@@ -95,7 +96,7 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) agui.
 		}
 	}
 	r.keepPassed(finish)
-	finish = r.withRunIDs(finish)
+	finish = r.forClient(r.withRunIDs(finish))
 	if r.claim.token != "" {
 		result.Finish = slices.Clone(finish.JSON)
 		switch err := r.claim.end(result, became); {

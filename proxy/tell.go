@@ -53,6 +53,17 @@ func (r *run) withRunIDs(ev agui.Event) agui.Event {
 	return ev
 }
 
+// forClient is an end as the client can read it. The outcome cancelled came with AG-UI 1.0: older
+// clients, which declare no version, fail at it and keep their list of open questions
+// (@ag-ui/client 0.0.59). Without an outcome the run has finished for them.
+func (r *run) forClient(finish agui.Event) agui.Event {
+	if finish.Type != agui.RunFinished || r.in.ProtocolVersion != "" || r.show == translate.ShowNative || !finish.Valid() ||
+		agui.View(finish.JSON).Get("outcome.type").Str != "cancelled" {
+		return finish
+	}
+	return finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+}
+
 // appendIDs appends what withRunIDs has to change.
 func (r *run) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	if r.body != nil && r.body.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
@@ -183,7 +194,7 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 		if n > 0 {
 			outcome = append(outcome, ',')
 		}
-		outcome = agui.AppendCompact(outcome, i.Object)
+		outcome = agui.AppendCompact(outcome, i.Told())
 	}
 	outcome = append(outcome, "]}"...)
 	finish := p.Finish
@@ -204,11 +215,11 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 // which echoes it (command.interruptEvent) says what it answers. One event for all: such clients
 // keep the last one only.
 func customInterrupt(p *agui.Pause) agui.Event {
-	value := []byte(p.Interrupts[0].Object)
+	value := []byte(p.Interrupts[0].Told())
 	if len(p.Interrupts) > 1 {
 		objects := make([]json.RawMessage, len(p.Interrupts))
 		for n, i := range p.Interrupts {
-			objects[n] = i.Object
+			objects[n] = i.Told()
 		}
 		value = agui.MustMarshal(map[string]any{"interrupts": objects})
 	}

@@ -36,6 +36,23 @@ type Interrupt struct {
 	// that is not in the stream. Else proxy takes that one from the transcript. Empty: not known,
 	// as in a record of before.
 	Calls []AskedCall `json:"calls,omitempty"`
+	// CallUnseen says that the call that Object names is not in the stream of such a question, as a
+	// subagent's is not. proxy clears it if the client has seen the call all the same. Told leaves
+	// the call out.
+	CallUnseen bool `json:"callUnseen,omitempty"`
+}
+
+// Told is the interrupt as a client is told it. Its reason is not tool_call if it names no call:
+// AG-UI's page asks for the toolCallId then.
+func (i Interrupt) Told() json.RawMessage {
+	if !i.CallUnseen {
+		return i.Object
+	}
+	told := DeleteKey(i.Object, "toolCallId")
+	if i.Reason() == "tool_call" {
+		told = SetString(told, "reason", "confirmation")
+	}
+	return told
 }
 
 // An AskedCall is a tool call as a person was asked about it.

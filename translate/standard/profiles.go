@@ -31,8 +31,10 @@ type profile struct {
 	unsaid bool
 	// ownID is where in the metadata the interrupt's id stands too. It is set for a backend whose
 	// ids a client chose.
-	ownID  string
-	beside travel
+	ownID string
+	// hidesCall: the call that the question is about is not in the stream.
+	hidesCall bool
+	beside    travel
 }
 
 // A decision is an object with true or false under key. Clients may use the other keys for it, or a
@@ -90,7 +92,7 @@ var profiles = []profile{
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run beside
 	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled, and
 	// the tool never hears it (mastra.ts run).
-	{reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, beside: withNone},
+	{reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone},
 	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps. The
 	// message is in the turn that goes on with the answer. A second turn would only cost a second
 	// call of the model.

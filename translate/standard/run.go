@@ -111,10 +111,15 @@ func paused(finish agui.Event) translate.Result {
 	asked := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}
 	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
 		native, o := i.Get("id").Str, object(i)
-		if schema := profileOf(native, i).schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
+		of := profileOf(native, i)
+		if schema := of.schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
 			o = agui.SetKey(o, "responseSchema", []byte(schema))
 		}
-		asked.Interrupts = append(asked.Interrupts, agui.Interrupt{Native: native, Object: o})
+		asked.Interrupts = append(asked.Interrupts, agui.Interrupt{
+			Native: native, Object: o,
+			// A Holdpoint behind this one has left it out where it should be.
+			CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !of.isMinted(native, i),
+		})
 	}
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked}
 }

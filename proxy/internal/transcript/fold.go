@@ -187,8 +187,8 @@ func (t *Transcript) appendText(m *message, delta string) {
 	t.grow(len(delta))
 }
 
-// applyText folds an event of a text, or of reasoning, that is not a piece of it. It returns whether the event is
-// valid.
+// applyText folds an event of a text, or of reasoning, that is not a piece of it. It returns
+// whether the event is valid.
 func (t *Transcript) applyText(ev agui.Event) bool {
 	const messageID, role, name, subagent, meta, delta, keys = 0, 1, 2, 3, 4, 5, 6
 	var v [keys]string

@@ -54,11 +54,11 @@ type Transcript struct {
 
 	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
 	openAt      map[opened][]int
-	living      int    // places of open that are not zero
-	openSize    int    // of what is open, by estimate
-	openLost    bool   // it was too much: what is open is not known
-	lastText    string // for chunks without an id
-	lastThought string // for chunks of reasoning without one
+	living      int             // places of open that are not zero
+	openSize    int             // of what is open, by estimate
+	openLost    bool            // it was too much: what is open is not known
+	lastText    string          // for chunks without an id
+	lastThought string          // for chunks of reasoning without one
 	missing     map[string]bool // roles of messages that the client keeps through snapshots, and that are not all known
 	lastCall    string
 	stateSent   bool // the last event about the state was a whole snapshot
