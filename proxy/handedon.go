@@ -42,7 +42,7 @@ func (r *run) cleanPass() {
 func (r *run) clean(resumed *agui.Pause) *cleaning {
 	c := &cleaning{resuming: resumed != nil}
 	unknown := 0
-	pairs := pairs{list: r.in.Messages}
+	places := kit.PlacesIn(r.in.Messages)
 	for n := 0; n < len(r.replies); {
 		from, to := r.repliesAt(r.replies[n].At)
 		here := r.replies[from:to]
@@ -53,10 +53,10 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 		switch {
 		case taken:
 		case known(func(d reply) bool { return d.settled && d.Kept }):
-			if pairs.answers(here[0].At) {
+			if places.Answers(here[0].At) {
 				continue
 			}
-			if c.take(here[0]); pairs.answered {
+			if c.take(here[0]); places.Again {
 				continue // its call has the answer that stays
 			}
 		case !asked && !known(func(d reply) bool { return d.pause != nil }):
@@ -108,45 +108,6 @@ func (c *cleaning) takeCalls(ids []string) {
 		}
 		c.calls[id] = true
 	}
-}
-
-// pairs goes through messages in their order, and finds those that answer a call in its place. An
-// answer to an older question that stays elsewhere could become the last word of an exchange, and a
-// backend that looks there would carry it out again.
-type pairs struct {
-	list  []agui.Message
-	next  int             // the first message that was not looked at
-	calls map[string]bool // of the message that the ones at hand stand behind; false: it has its answer
-	// answered says of the message that was asked about last that its call has an answer there
-	// already.
-	answered bool
-}
-
-// answers says whether the tool message at a place is the first to answer a call of the message that
-// it stands behind, with nothing but tool messages between. Places only grow.
-func (p *pairs) answers(at int) bool {
-	for ; p.next < at; p.next++ {
-		m := &p.list[p.next]
-		if m.Role == "tool" {
-			continue
-		}
-		if p.calls = nil; m.Plain {
-			continue
-		}
-		for _, call := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			if p.calls == nil {
-				p.calls = map[string]bool{}
-			}
-			p.calls[call.Get("id").Str] = true
-		}
-	}
-	id := p.list[at].ToolCallID
-	open, there := p.calls[id]
-	if open {
-		p.calls[id] = false
-	}
-	p.answered = there && !open
-	return open
 }
 
 // sameList says whether two lists are one.

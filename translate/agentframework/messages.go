@@ -6,7 +6,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate/kit"
 )
 
 // callsOf are the tool calls of a message.
@@ -28,10 +27,6 @@ func lastCalls(list []agui.Message) map[string]int {
 		}
 	}
 	return at
-}
-
-func withoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
-	return kit.WithoutCalls(agui.RunInput{Raw: []byte(`{}`), Messages: list}, gone).Messages
 }
 
 // callObject is a tool call as it stands in a message.

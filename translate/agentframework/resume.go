@@ -212,7 +212,7 @@ func (res *resumption) known() []agui.Message {
 			}
 		}
 	}
-	list = withoutCalls(list, gone)
+	list = kit.WithoutCalls(list, gone)
 	last := lastCalls(list)
 	var kept []agui.Message
 	for n, m := range list {

@@ -38,7 +38,7 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	}
 	var kept []agui.Message
 	seen := map[string]bool{}
-	for _, m := range withoutCalls(list, gone) {
+	for _, m := range kit.WithoutCalls(list, gone) {
 		twice := m.ID != "" && seen[string(m.JSON)] // 1.0.0rc8 repeats results of former turns (RAN)
 		seen[string(m.JSON)] = true
 		if !twice && (m.Role != "tool" || !gone[m.ToolCallID]) {

@@ -38,6 +38,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -93,7 +94,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	beside := notAbout(r.New, told) // the backend would take the others for one more answer
+	beside := kit.NotOn(r.New, kit.CallsOf(told)) // the backend would take the others for one more answer
 	return out, &run{d: d, r: r.With(r.Input, beside), told: told}, nil
 }
 

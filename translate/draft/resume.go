@@ -11,14 +11,14 @@ import (
 )
 
 // resume returns the request that carries the answers. If the answers are tool messages, it returns
-// those too.
+// what they reply, too.
 //
 // It takes new messages (TakesNew), because a resume of the drafts is a key of an ordinary
 // RunAgentInput. Its messages are the whole history, as in every run, and new ones have no other
 // place. A typed server reads both. A server that looks at resume alone finds the messages in the
 // history of the next run. If a tool message is the answer, though, its call and the answer have to
 // be the last messages.
-func (d *Dialect) resume(r *translate.Request) (translate.Out, []agui.Message, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
@@ -26,8 +26,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []agui.Message, e
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byMessage:
-		told := toolMessages(r)
-		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(append(history(r, told), told...)))
+		told := replies(r)
+		list := kit.Before(r, kit.CallsOf(told)).Last(kit.ToolMessages(told))
+		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(list))
 		return translate.Out{Body: body, Resumes: true}, told, nil
 	case byObject:
 		if len(r.Answers) != 1 {

@@ -228,7 +228,7 @@ func TestResumeByToolMessages(t *testing.T) {
 		want   string
 	}{
 		"a new message beside the answer": {[]string{started, ended(`"outcome":"success"`)}, answered + "," + user("u2")},
-		"and the backend told a result":   {[]string{started, result("c1"), finished}, answered + "," + toolMessage("r-c1", "c1", "done") + "," + user("u2")},
+		"and the backend told a result":   {[]string{started, result("c1"), finished}, assistant("m1", "c1") + "," + toolMessage("r-c1", "c1", "done") + "," + user("u2")},
 		"but not after an error":          {[]string{started, errored}, ""},
 		"nor after outcome error":         {[]string{started, ended(`"outcome":"error"`)}, ""},
 		"nor after a pause":               {[]string{started, v1(`{}`)}, ""},

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // pausePrivate is what a pause keeps for its resume.
@@ -31,7 +32,7 @@ var _ translate.Passer = (*run)(nil)
 type run struct {
 	d    *Dialect
 	r    *translate.Request
-	told []agui.Message // on a resume by tool messages: those
+	told []kit.ToolReply // on a resume by tool messages: those
 }
 
 // Event implements translate.Run. The backend's own client would have the answering tool messages
@@ -40,8 +41,8 @@ type run struct {
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
 	if ev.Type == agui.RunStarted && run.r.Show != translate.ShowNative {
-		for _, m := range run.told {
-			emit(resultEvent(m))
+		for _, reply := range run.told {
+			emit(reply.Event())
 		}
 	}
 	return nil

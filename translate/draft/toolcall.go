@@ -111,35 +111,17 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 	return kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool { return asked[c.ID] })
 }
 
-// toolMessages returns the answers to a pause that was asked by calls, a message for each in the
-// pause's order.
-func toolMessages(r *translate.Request) []agui.Message {
-	list := make([]agui.Message, len(r.Answers))
+// replies returns the answers to a pause that was asked by calls, in the pause's order.
+func replies(r *translate.Request) []kit.ToolReply {
+	list := make([]kit.ToolReply, len(r.Answers))
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
-		content := denied
+		list[n] = kit.ToolReply{ID: i.ID, Call: i.ToolCallID(), Content: denied}
 		if a.Status == agui.Resolved && approves(a.Payload) {
-			content = `{"approved":true}`
+			list[n].Content = `{"approved":true}`
 		}
-		list[n] = agui.ParseMessage(agui.MustMarshal(struct {
-			ID      string `json:"id"`
-			Role    string `json:"role"`
-			CallID  string `json:"toolCallId"`
-			Content string `json:"content"`
-		}{i.ID, "tool", i.ToolCallID(), content}))
 	}
 	return list
-}
-
-// resultEvent tells a tool message.
-func resultEvent(m agui.Message) agui.Event {
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type    agui.Type `json:"type"`
-		ID      string    `json:"messageId"`
-		CallID  string    `json:"toolCallId"`
-		Content string    `json:"content"`
-		Role    string    `json:"role"`
-	}{agui.CallResult, m.ID, m.ToolCallID, gjson.GetBytes(m.JSON, "content").Str, m.Role}))
 }
 
 // approves says whether a payload is a yes to every reader. Of two equal keys one reader takes the
@@ -149,63 +131,12 @@ func approves(payload json.RawMessage) bool {
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
-// history returns the messages that the backend needs before the answers to its calls. They are the
-// client's, without the new ones. Tool messages on those calls go too, because they may be
-// CopilotKit's. If the client's messages do not have the calls, the record's take their place.
-func history(r *translate.Request, told []agui.Message) []agui.Message {
-	list := kit.WithoutMessages(r.Input.Messages, r.New)
-	if !holdsCalls(list, told) {
-		if known, ok := kit.KnownMessages(r); ok {
-			list = known
-		}
-	}
-	return notAbout(list, told)
-}
-
-// notAbout returns the list without the messages on the calls that told answers. It knows every
-// spelling of their keys, because Go reads them all.
-func notAbout(list, told []agui.Message) []agui.Message {
-	if len(told) == 0 {
-		return list
-	}
-	calls := make(map[string]bool, len(told))
-	for _, m := range told {
-		calls[m.ToolCallID] = true
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
-		ids := kit.Members(gjson.ParseBytes(m.JSON), "toolCallId")
-		return slices.ContainsFunc(ids, func(id gjson.Result) bool { return calls[id.Str] })
-	})
-}
-
-func holdsCalls(list, told []agui.Message) bool {
-	held := map[string]bool{}
-	for _, m := range list {
-		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			held[c.Get("id").Str] = true
-		}
-	}
-	return !slices.ContainsFunc(told, func(m agui.Message) bool { return !held[m.ToolCallID] })
-}
-
 // next returns the exchange for the messages beside the answers. The first exchange could not carry
 // them, because the answers have to be the last there. Here each answer stands behind its call,
 // because a model refuses a call without one. A client that is shown the backend's own form was not
 // told these answers, and its own were taken out.
 func (run *run) next() *translate.Exchange {
-	list := kit.WithNewMessages(run.r)
-	for _, t := range run.told {
-		if slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == t.ToolCallID }) {
-			continue
-		}
-		at := slices.IndexFunc(list, func(m agui.Message) bool { return holdsCalls([]agui.Message{m}, []agui.Message{t}) })
-		if at < 0 {
-			continue
-		}
-		for at++; at < len(list) && list[at].Role == "tool"; at++ { // of the same message's other calls
-		}
-		list = slices.Insert(list, at, t)
-	}
+	list := kit.After(run.r, kit.CallsOf(run.told)).Behind(kit.ToolMessages(run.told))
 	out := translate.Out{Body: kit.Unanswered(run.r.Input, list), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
 }

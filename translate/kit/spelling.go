@@ -113,22 +113,16 @@ func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bo
 	return agui.ParseMessage(out), true
 }
 
-// WithoutCalls is the input without the given tool calls of the assistant, and without the messages
-// in which nothing else is.
-func WithoutCalls(in agui.RunInput, gone map[string]bool) agui.RunInput {
+// WithoutCalls is the messages without the given tool calls of the assistant, and without the
+// messages in which nothing else is.
+func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	var kept []agui.Message
-	changed := false
-	for _, m := range in.Messages {
-		left, ok := MessageWithoutCalls(m, gone)
-		changed = changed || !ok || len(left.JSON) != len(m.JSON)
-		if ok {
+	for _, m := range list {
+		if left, ok := MessageWithoutCalls(m, gone); ok {
 			kept = append(kept, left)
 		}
 	}
-	if !changed {
-		return in
-	}
-	return in.WithMessages(kept)
+	return kept
 }
 
 // MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"testing"
 
 	"holdpoint/internal/agui"
@@ -11,13 +12,15 @@ func TestWithoutCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := WithoutCalls(in, map[string]bool{"d": true}); string(out.Raw) != string(in.Raw) {
-		t.Errorf("touched: %s", out.Raw)
+	if out := WithoutCalls(in.Messages, map[string]bool{"d": true}); !slices.EqualFunc(out, in.Messages, sameBytes) {
+		t.Errorf("touched: %s", agui.MessageList(out))
 	}
-	if out := WithoutCalls(in, map[string]bool{"c": true}); string(out.Raw) != body("", person, person) {
-		t.Errorf("left %s", out.Raw)
+	if out := WithoutCalls(in.Messages, map[string]bool{"c": true}); len(out) != 2 || out[0].Role != "user" || out[1].Role != "user" {
+		t.Errorf("left %s", agui.MessageList(out))
 	}
 }
+
+func sameBytes(a, b agui.Message) bool { return string(a.JSON) == string(b.JSON) }
 
 func TestEscapedLetters(t *testing.T) {
 	for text, want := range map[string]bool{
