@@ -2,8 +2,6 @@ package kit
 
 import (
 	"bytes"
-	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -81,48 +79,6 @@ func first(object gjson.Result, name string) gjson.Result {
 		return list[0]
 	}
 	return gjson.Result{}
-}
-
-// MessageWithoutCalls is a message without some of its calls; false if nothing is left of it.
-func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
-	all := Calls(gjson.ParseBytes(m.JSON))
-	left := slices.DeleteFunc(slices.Clone(all), func(c gjson.Result) bool {
-		return slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] })
-	})
-	switch {
-	case len(left) == len(all):
-		return m, true
-	case len(left) == 0 && gjson.GetBytes(m.JSON, "content").Str == "":
-		return m, false
-	}
-	out := []byte{'{'}
-	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
-		if !agui.SameKey(k.Str, "toolCalls") {
-			out = AppendMember(out, k.Raw, v.Raw)
-		}
-		return true
-	})
-	out = append(out, '}')
-	if len(left) > 0 {
-		var list []json.RawMessage
-		for _, c := range left {
-			list = append(list, json.RawMessage(c.Raw))
-		}
-		out = agui.SetKey(out, "toolCalls", agui.MustMarshal(list))
-	}
-	return agui.ParseMessage(out), true
-}
-
-// WithoutCalls is the messages without the given tool calls of the assistant, and without the
-// messages in which nothing else is.
-func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
-	var kept []agui.Message
-	for _, m := range list {
-		if left, ok := MessageWithoutCalls(m, gone); ok {
-			kept = append(kept, left)
-		}
-	}
-	return kept
 }
 
 // MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is

@@ -1,26 +1,8 @@
 package kit
 
 import (
-	"slices"
 	"testing"
-
-	"holdpoint/internal/agui"
 )
-
-func TestWithoutCalls(t *testing.T) {
-	in, _, err := agui.ParseInput([]byte(body("", person, call("pay", "{}"), person)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out := WithoutCalls(in.Messages, map[string]bool{"d": true}); !slices.EqualFunc(out, in.Messages, sameBytes) {
-		t.Errorf("touched: %s", agui.MessageList(out))
-	}
-	if out := WithoutCalls(in.Messages, map[string]bool{"c": true}); len(out) != 2 || out[0].Role != "user" || out[1].Role != "user" {
-		t.Errorf("left %s", agui.MessageList(out))
-	}
-}
-
-func sameBytes(a, b agui.Message) bool { return string(a.JSON) == string(b.JSON) }
 
 func TestEscapedLetters(t *testing.T) {
 	for text, want := range map[string]bool{

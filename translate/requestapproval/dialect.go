@@ -120,7 +120,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	}
 	// A tool message on an open call is a second answer to this backend, in whatever spelling, and
 	// runs it once more.
-	r = r.With(r.Input, without(r.New, callsAsked(asked)))
+	r = r.With(r.Input, kit.HistoryOf(r.New, callsAsked(asked)).Without())
 	body, err := resumeBody(r, asked)
 	if err != nil {
 		return translate.Out{}, nil, err

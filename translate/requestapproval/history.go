@@ -86,7 +86,7 @@ func cleaned(list []agui.Message, declares func(string) bool, goes func(kit.Dang
 			changed = true
 			continue
 		}
-		edited, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
+		edited, ok := kit.EditCalls(m, func(c gjson.Result) json.RawMessage {
 			if a, synthetic := h.ask(c); synthetic {
 				return h.exchange(kit.Texts(c, "id"), a, renamed)
 			}
@@ -123,7 +123,7 @@ func told(list []agui.Message, declares func(string) bool) []agui.Message {
 		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {
 			continue
 		}
-		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
+		m, ok := kit.EditCalls(m, func(c gjson.Result) json.RawMessage {
 			a, synthetic := h.ask(c)
 			ids := kit.Texts(c, "id")
 			switch {
@@ -151,70 +151,6 @@ func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.Ra
 	}
 	renamed[ids[0]] = true
 	return toolCall(ids[0], a.function, a.arguments)
-}
-
-// without is the history without the given calls and without every tool message on them.
-func without(list []agui.Message, calls map[string]bool) []agui.Message {
-	gone := func(ids []string) bool { return slices.ContainsFunc(ids, func(id string) bool { return calls[id] }) }
-	var out []agui.Message
-	for _, m := range list {
-		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && gone(kit.Texts(object, "toolCallId")) {
-			continue
-		}
-		m, ok := withCalls(m, func(c gjson.Result) json.RawMessage {
-			if gone(kit.Texts(c, "id")) {
-				return nil
-			}
-			return json.RawMessage(c.Raw)
-		})
-		if ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// withCalls is the message with what edit makes of each of its calls (nil: none). A message in
-// which nothing changes keeps its bytes; false if nothing is left of it.
-func withCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
-	all := kit.Calls(gjson.ParseBytes(m.JSON))
-	var left []json.RawMessage
-	same := true
-	for _, c := range all {
-		raw := edit(c)
-		same = same && string(raw) == c.Raw
-		if raw != nil {
-			left = append(left, raw)
-		}
-	}
-	if same {
-		return m, true
-	}
-	object := gjson.ParseBytes(m.JSON)
-	content := object.Get("content")
-	if len(left) == 0 && content.Str == "" && (content.Type == gjson.String || len(content.Array()) == 0) {
-		return m, false
-	}
-	out, put := []byte{'{'}, false
-	object.ForEach(func(k, v gjson.Result) bool {
-		switch {
-		case !agui.SameKey(k.Str, "toolCalls"):
-			out = kit.AppendMember(out, k.Raw, v.Raw)
-		case !put && len(left) > 0: // in its place, once
-			out = kit.AppendMember(out, `"toolCalls"`, string(agui.MessageList(asMessages(left))))
-			put = true
-		}
-		return true
-	})
-	return agui.ParseMessage(append(out, '}')), true
-}
-
-func asMessages(list []json.RawMessage) []agui.Message {
-	out := make([]agui.Message, len(list))
-	for n, raw := range list {
-		out[n].JSON = raw
-	}
-	return out
 }
 
 // toolCall is a call as a message of the assistant has it.

@@ -65,7 +65,7 @@ func TestMessageKeepsItsBytes(t *testing.T) {
 	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
 	list, changed := cleaned([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
 		func(string) bool { return false }, func(c kit.DanglingCall) bool { return c.Abandoned })
-	want := `{"id":"m","content":"x\u00e9","n":1.0,"toolCalls":[` + string(toolCall("b", "B", "{}")) + `]}`
+	want := `{"id":"m","toolCalls":[` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0}`
 	if !changed || string(list[0].JSON) != want {
 		t.Errorf("%s", list[0].JSON)
 	}

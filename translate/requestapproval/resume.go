@@ -18,7 +18,7 @@ func resumeBody(r *translate.Request, asked []kept) ([]byte, error) {
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
-	list, _ := cleaned(without(before(r), open), r.Input.Declares, goes)
+	list, _ := cleaned(kit.HistoryOf(before(r), open).Without(), r.Input.Declares, goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
 		if err != nil {
@@ -81,8 +81,10 @@ func before(r *translate.Request) []agui.Message {
 	return list
 }
 
-// newMessages is the second exchange: an ordinary run with the messages beside the answers.
+// newMessages is the second exchange: an ordinary run with the messages beside the answers. The
+// backend tells the results of what it was asked about itself.
 func newMessages(r *translate.Request) translate.Out {
-	list, _ := cleaned(kit.WithNewMessages(r), r.Input.Declares, leftOver(r))
+	asked, _ := keptOf(r.Pause)
+	list, _ := cleaned(kit.After(r, callsAsked(asked)).Behind(nil), r.Input.Declares, leftOver(r))
 	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

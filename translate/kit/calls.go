@@ -1,0 +1,68 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// EditCalls is the message with what edit makes of each of its calls; nil: none. A message in which
+// nothing changes keeps its bytes. false: nothing is left of it.
+func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
+	all := Calls(gjson.ParseBytes(m.JSON))
+	var left [][]byte
+	same := true
+	for _, c := range all {
+		raw := edit(c)
+		same = same && string(raw) == c.Raw
+		if raw != nil {
+			left = append(left, raw)
+		}
+	}
+	if same {
+		return m, true
+	}
+	object := gjson.ParseBytes(m.JSON)
+	content := object.Get("content")
+	if len(left) == 0 && content.Str == "" && (content.Type == gjson.String || len(content.Array()) == 0) {
+		return m, false
+	}
+	out, put := []byte{'{'}, false
+	object.ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case !agui.SameKey(k.Str, "toolCalls"):
+			out = AppendMember(out, k.Raw, v.Raw)
+		case !put && len(left) > 0: // in its place, once
+			out = AppendMember(out, `"toolCalls"`, "["+string(bytes.Join(left, []byte{','}))+"]")
+			put = true
+		}
+		return true
+	})
+	return agui.ParseMessage(append(out, '}')), true
+}
+
+// MessageWithoutCalls is a message without some of its calls; false if nothing is left of it.
+func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
+	return EditCalls(m, func(c gjson.Result) json.RawMessage {
+		if slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
+			return nil
+		}
+		return json.RawMessage(c.Raw)
+	})
+}
+
+// WithoutCalls is the messages without the given tool calls of the assistant, and without the
+// messages in which nothing else is.
+func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
+	var kept []agui.Message
+	for _, m := range list {
+		if left, ok := MessageWithoutCalls(m, gone); ok {
+			kept = append(kept, left)
+		}
+	}
+	return kept
+}
