@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (p played) text() string {
 }
 
 // play gives a stream to a run. The last event ends it if it is terminal; else the stream ends
-// without one.
+// without one. The bytes of an event are overwritten behind it, as proxy may.
 func play(t testing.TB, run translate.Run, l *log, stream ...string) played {
 	t.Helper()
 	var p played
@@ -131,6 +132,7 @@ func play(t testing.TB, run translate.Run, l *log, stream ...string) played {
 		}); err != nil {
 			t.Fatal(err)
 		}
+		copy(ev.JSON, bytes.Repeat([]byte{'!'}, len(ev.JSON)))
 	}
 	var err error
 	if p.result, err = run.End(end); err != nil {
