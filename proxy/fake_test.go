@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ import (
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
+	"holdpoint/translate/dialects"
 )
 
 var testNow = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
@@ -65,9 +66,9 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		paired := map[int]bool{}
-		for _, one := range kit.Approvals(in) {
+		for _, one := range approvalsIn(in) {
 			paired[one.At] = true
-			one.Dialect, one.Kept, one.Key = "fake", one.Key == kit.RequestApproval, in.Messages[one.At].ToolCallID
+			one.Dialect, one.Kept, one.Key = "fake", one.Key == "request_approval", in.Messages[one.At].ToolCallID
 			if one.Key == "" {
 				one.Key = in.Messages[one.At].ID
 			}
@@ -82,6 +83,26 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 		}
 	}
 }
+
+// approvalsIn are the native approvals in the messages, as a dialect reads them whose backend asks by
+// none of their forms.
+func approvalsIn(in agui.RunInput) []translate.Reply {
+	return slices.Collect(strayReader().Replies(in, strayReader().Name()))
+}
+
+var strayReader = sync.OnceValue(func() interface {
+	translate.Dialect
+	translate.HistoryReader
+} {
+	d, err := dialects.All().New("agui", nil)
+	if err != nil {
+		panic(err)
+	}
+	return d.(interface {
+		translate.Dialect
+		translate.HistoryReader
+	})
+})
 
 func (d *fakeDialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	if d.reads == nil {

@@ -123,7 +123,7 @@ func FuzzStrays(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		found := len(kit.Approvals(in)) > 0
+		found := len(approvalsIn(in)) > 0
 		out := withoutStrays(in)
 		if !agui.ValidJSON(out.Raw) {
 			t.Fatalf("no JSON: %s", out.Raw)
@@ -131,7 +131,7 @@ func FuzzStrays(f *testing.F) {
 		if !found && !bytes.Equal(out.Raw, in.Raw) {
 			t.Fatalf("touched: %s", out.Raw)
 		}
-		if left := kit.Approvals(kit.Loose(out.Raw)); found && len(left) > 0 {
+		if left := approvalsIn(kit.Loose(out.Raw)); found && len(left) > 0 {
 			t.Fatalf("%d left in %s", len(left), out.Raw)
 		}
 	})

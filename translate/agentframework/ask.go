@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -42,7 +43,7 @@ const metadataKey = "agent_framework"
 // mayAsk says whether calls of that tool have to wait for their arguments. Other calls are looked
 // at only where one directly follows an approval: the name can be configured in 1.0.0b260114 and
 // b260116.
-func mayAsk(tool string) bool { return tool == kit.ConfirmChanges || tool == requestInfo }
+func mayAsk(tool string) bool { return tool == microsoft.ConfirmChanges || tool == requestInfo }
 
 // Names of the CUSTOM events that ask; the latter is a call's too.
 const (
@@ -124,7 +125,7 @@ func readCall(c agui.Call) (ask, bool) {
 
 // isBare says whether a call is a confirm_changes that says nothing of what it confirms.
 func isBare(c agui.Call) bool {
-	if c.Name != kit.ConfirmChanges {
+	if c.Name != microsoft.ConfirmChanges {
 		return false
 	}
 	args := parsed(c.Args)

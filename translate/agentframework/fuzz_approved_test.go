@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -123,7 +124,7 @@ func approvedIn(t *testing.T, body []byte) []string {
 // withoutApprovals is the input without the native approvals, as they are without an answer in the
 // record: the messages, and the calls that asked.
 func withoutApprovals(in agui.RunInput) agui.RunInput {
-	list := kit.Approvals(in)
+	list := microsoft.Approvals(in)
 	if len(list) == 0 {
 		return in
 	}

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -96,7 +97,7 @@ func asResult(m agui.Message) agui.Message {
 // its id.
 func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	own := map[string]bool{}
-	if !in.Declares(kit.ConfirmChanges) {
+	if !in.Declares(microsoft.ConfirmChanges) {
 		return own
 	}
 	all := map[string]int{}

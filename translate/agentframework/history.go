@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -27,7 +28,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 		for last > 0 && in.Messages[last-1].Role != "assistant" {
 			last--
 		}
-		native := kit.Approvals(in)
+		native := microsoft.Approvals(in)
 		if spoken == Name {
 			for _, one := range native {
 				if !yield(one) {
@@ -52,7 +53,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			}
 		}
 		for _, form := range native {
-			if form.Key != kit.FunctionApprovals {
+			if form.Key != microsoft.FunctionApprovals {
 				continue
 			}
 			for _, f := range given(in.Messages[form.At]) {
@@ -71,7 +72,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 
 // given are the function_approvals of a message.
 func given(m agui.Message) []gjson.Result {
-	return slices.DeleteFunc(gjson.GetBytes(m.JSON, kit.FunctionApprovals).Array(), func(f gjson.Result) bool {
+	return slices.DeleteFunc(gjson.GetBytes(m.JSON, microsoft.FunctionApprovals).Array(), func(f gjson.Result) bool {
 		return !f.Get("approved").IsBool()
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate/kit"
+	"holdpoint/translate/internal/microsoft"
 )
 
 // maxHeld bounds what is held of all calls together. One that goes beyond it asks nothing.
@@ -160,7 +160,7 @@ func (run *run) tellCall(a ask, emit func(agui.Event)) {
 
 // synthetic says whether a call in a history is one of confirm_changes by its arguments.
 func synthetic(c agui.Call) bool {
-	if c.Name != kit.ConfirmChanges {
+	if c.Name != microsoft.ConfirmChanges {
 		return false
 	}
 	a, ok := readCall(c)

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -93,7 +94,7 @@ func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 // signSnapshot says whether a snapshot holds a confirm_changes call: with a snapshot_store the
 // backend tells its own history in every run of a thread that was asked once.
 func signSnapshot(ev agui.Event) bool {
-	if !bytes.Contains(ev.JSON, []byte(kit.ConfirmChanges)) || !ev.Valid() {
+	if !bytes.Contains(ev.JSON, []byte(microsoft.ConfirmChanges)) || !ev.Valid() {
 		return false
 	}
 	list, ok := parsedMessages(ev.Get("messages"))

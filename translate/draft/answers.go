@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -82,7 +83,7 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 // would take for a decision answers nothing here.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
-		for one := range kit.Strays(in, spoken == Name) {
+		for one := range microsoft.Strays(in, spoken == Name) {
 			if !yield(one) {
 				return
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestWithoutCalls(t *testing.T) {
-	in, _, err := agui.ParseInput([]byte(body("", person, call("pay", "{}"), person)))
+	in, _, err := agui.ParseInput([]byte(body("", person, calling("a1", "c"), person)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -88,7 +89,7 @@ func (*Dialect) Name() string { return Name }
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. But
 // another backend could take one for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return kit.Strays(in, spoken == Name)
+	return microsoft.Strays(in, spoken == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.

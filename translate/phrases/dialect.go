@@ -43,6 +43,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -81,7 +82,7 @@ func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. But
 // another backend could take one for a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return kit.Strays(in, spoken == Name)
+	return microsoft.Strays(in, spoken == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.

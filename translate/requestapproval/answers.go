@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -42,9 +43,9 @@ func alias(a *agui.Answer) {
 // not be there: what is asked stands in the record.
 func (*Dialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
-		pairs := kit.Approvals(in)
+		pairs := microsoft.Approvals(in)
 		for _, one := range pairs {
-			if one.Kept = one.Key == kit.RequestApproval; one.Kept {
+			if one.Kept = one.Key == microsoft.RequestApproval; one.Kept {
 				one.Dialect, one.Key = Name, replyKey(in.Messages[one.At])
 			}
 			if !yield(one) {

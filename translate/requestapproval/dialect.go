@@ -54,6 +54,7 @@ package requestapproval
 import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -78,7 +79,7 @@ func (*Dialect) Name() string { return Name }
 // are those of a request. Many products have a tool of that name.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch {
-	case c.Name != kit.RequestApproval:
+	case c.Name != microsoft.RequestApproval:
 		return translate.No
 	case ev.Type == agui.RunFinished:
 		return mineIf(fits(c.Args) && plainEnd(ev))

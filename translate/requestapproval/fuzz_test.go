@@ -11,6 +11,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -95,7 +96,7 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 	for n, m := range list {
 		for _, c := range m.Get("toolCalls").Array() {
 			a, ok := readAsk([]byte(c.Get("function.arguments").Str))
-			if !ok || c.Get("function.name").Str != kit.RequestApproval {
+			if !ok || c.Get("function.name").Str != microsoft.RequestApproval {
 				continue
 			}
 			pairs++
@@ -106,7 +107,7 @@ func checkPairs(t *testing.T, body []byte, want int, approved bool) {
 			}
 		}
 	}
-	if pairs != want || len(kit.Approvals(kit.Loose(body))) != want {
+	if pairs != want || len(microsoft.Approvals(kit.Loose(body))) != want {
 		t.Fatalf("%d requests, want %d: %s", pairs, want, body)
 	}
 }
@@ -139,11 +140,11 @@ func FuzzAnswers(f *testing.F) {
 		}
 		if out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: unknown()}); err != nil || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
-		} else if sent := out.Body; !in.Declares(kit.RequestApproval) {
+		} else if sent := out.Body; !in.Declares(microsoft.RequestApproval) {
 			if sent == nil {
 				sent = in.Raw
 			}
-			if list := kit.Approvals(kit.Loose(sent)); len(list) > 0 && strings.Contains(string(sent), kit.RequestApproval) {
+			if list := microsoft.Approvals(kit.Loose(sent)); len(list) > 0 && strings.Contains(string(sent), microsoft.RequestApproval) {
 				for _, one := range list {
 					if m := gjson.GetBytes(sent, "messages").Array()[one.At]; strings.Contains(m.Raw, "approved") && len(kit.Members(m, "function_approvals")) == 0 {
 						t.Fatalf("an old pair goes to the backend: %s", sent)

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -48,7 +49,7 @@ func look(list []agui.Message, declares func(string) bool) *history {
 
 // ask is what a synthetic call asks for; false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
-	if h.declares(kit.RequestApproval) || !slices.Contains(kit.Texts(c, "function", "name"), kit.RequestApproval) {
+	if h.declares(microsoft.RequestApproval) || !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
 		return ask{}, false
 	}
 	for _, args := range kit.Every(c, "function", "arguments") {

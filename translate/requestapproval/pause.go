@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -110,7 +111,7 @@ func (run *run) pause(res *translate.Result) {
 // not.
 func (run *run) askedCalls(id string, one *ask, args []byte) []agui.AskedCall {
 	if run.native {
-		return []agui.AskedCall{{ID: id, Name: kit.RequestApproval, Args: string(args)}}
+		return []agui.AskedCall{{ID: id, Name: microsoft.RequestApproval, Args: string(args)}}
 	}
 	return []agui.AskedCall{{ID: id, Name: strings.Clone(one.function), Args: strings.Clone(one.arguments)}}
 }

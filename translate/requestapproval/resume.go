@@ -3,6 +3,7 @@ package requestapproval
 import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -61,7 +62,7 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 		Role    string `json:"role"`
 		Content string `json:"content"` // the old host wants one
 		Calls   []any  `json:"toolCalls"`
-	}{parent, "assistant", "", []any{toolCall(k.Call, kit.RequestApproval, k.Args)}})
+	}{parent, "assistant", "", []any{toolCall(k.Call, microsoft.RequestApproval, k.Args)}})
 	answer := agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`

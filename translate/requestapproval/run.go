@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/poison"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -154,8 +155,8 @@ func (run *run) holding(id string) *call {
 
 // mayAsk says whether the call that begins may be a request.
 func (run *run) mayAsk(says said, id string) bool {
-	return agui.Text(says.name) == kit.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls &&
-		!run.r.Input.Declares(kit.RequestApproval)
+	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls &&
+		!run.r.Input.Declares(microsoft.RequestApproval)
 }
 
 // begin makes a call that may be a request.
@@ -279,7 +280,7 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 // snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions'
 // calls for the synthetic ones, and without their answers.
 func (run *run) snapshot(ev agui.Event) agui.Event {
-	if run.native || !bytes.Contains(ev.JSON, []byte(kit.RequestApproval)) || !ev.Valid() {
+	if run.native || !bytes.Contains(ev.JSON, []byte(microsoft.RequestApproval)) || !ev.Valid() {
 		return ev
 	}
 	var list []agui.Message

@@ -1,4 +1,7 @@
-package kit
+// Package microsoft has the forms in which Microsoft's backends take a yes or a no out of messages.
+// Their dialects read answers by it. The others find strays by it, for an operator may name another
+// dialect than the backend speaks. It does not know what any of the versions does with an answer.
+package microsoft
 
 import (
 	"iter"
@@ -9,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A native approval is a yes or no in the messages of a request, in a form that Microsoft's
@@ -25,9 +29,9 @@ const (
 )
 
 // Approvals are the native approvals in a request's messages, in order, as replies of no dialect:
-// for one whose backend asks by none of these forms each is a stray. Key is the name of the form,
-// see AsksBy. A call of a tool that the request declares itself is the client's own business. Keys
-// are read in any spelling, for .NET reads toolcalls and Python tool_calls.
+// for one whose backend asks by none of these forms each is a stray. Key is the name of the form.
+// A call of a tool that the request declares itself is the client's own business. Keys are read in
+// any spelling, for .NET reads toolcalls and Python tool_calls.
 func Approvals(in agui.RunInput) []translate.Reply {
 	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil
@@ -37,7 +41,7 @@ func Approvals(in agui.RunInput) []translate.Reply {
 		if m.Plain {
 			continue
 		}
-		for _, c := range Calls(agui.View(m.JSON)) {
+		for _, c := range kit.Calls(agui.View(m.JSON)) {
 			name := asking(c, in.Declares)
 			if name == "" {
 				continue
@@ -73,22 +77,6 @@ func Approvals(in agui.RunInput) []translate.Reply {
 	return list
 }
 
-// Loose is what can be read of a JSON object that is no run: its messages and the names of its
-// tools. Messages may stand in several lists: of two one backend reads the first, another the last.
-func Loose(object []byte) agui.RunInput {
-	root, in := agui.View(object), agui.RunInput{Raw: object}
-	for _, list := range Members(root, "messages") {
-		for _, m := range list.Array() {
-			in.Messages = append(in.Messages, agui.ParseMessage([]byte(m.Raw)))
-		}
-	}
-	for _, t := range first(root, "tools").Array() {
-		in.Tools = append(in.Tools, first(t, "name").Str)
-	}
-	slices.Sort(in.Tools)
-	return in
-}
-
 // Strays are the native approvals for a dialect whose backend takes no decision out of messages: it
 // has them where it is named, or known; under auto others have them too.
 func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
@@ -107,7 +95,7 @@ func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 // approving is the name under which a message approves, "" if it does not. asked are the calls that
 // ask, by their ids.
 func approving(m gjson.Result, asked map[string]string) string {
-	if slices.ContainsFunc(Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
+	if slices.ContainsFunc(kit.Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
 		return FunctionApprovals
 	}
 	name := ""
@@ -116,7 +104,7 @@ func approving(m gjson.Result, asked map[string]string) string {
 			name = n
 		}
 	}
-	if name == "" || !IsTool(m) || !decides(m) {
+	if name == "" || !kit.IsTool(m) || !decides(m) {
 		return ""
 	}
 	return name
@@ -127,14 +115,14 @@ func approving(m gjson.Result, asked map[string]string) string {
 // to any of them (.NET's samples throw at it). Python reads NaN too, so what only looks like an
 // object may be one.
 func decides(m gjson.Result) bool {
-	contents := Members(m, "content")
+	contents := kit.Members(m, "content")
 	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
 		if content.Type != gjson.String {
 			return true
 		}
-		object := ParseText(content)
+		object := kit.ParseText(content)
 		if object.IsObject() {
-			return len(Members(object, "approved")) > 0 || len(Members(object, "accepted")) > 0
+			return len(kit.Members(object, "approved")) > 0 || len(kit.Members(object, "accepted")) > 0
 		}
 		return strings.HasPrefix(strings.TrimLeft(content.Str, " \t\r\n"), "{")
 	})
@@ -160,20 +148,20 @@ func mayBePart(m agui.Message) bool {
 // mayApprove looks for the words that every form has in a key or a name, unless one of their
 // letters is written as an escape.
 func mayApprove(body []byte) bool {
-	return hasWord(body, "approval", 'v') || hasWord(body, "confirm", 'f') || escapesLetters(body)
+	return kit.MaySay(body, "approval", 'v') || kit.MaySay(body, "confirm", 'f')
 }
 
 // asking is the name under which a call asks for an approval, in one of the ways in which it may be
 // read; "" if it asks for none.
 func asking(c gjson.Result, declares func(tool string) bool) string {
-	named := Texts(c, "function", "name")
-	args := Every(c, "function", "arguments")
+	named := kit.Texts(c, "function", "name")
+	args := kit.Every(c, "function", "arguments")
 	if len(args) == 0 {
 		args = []gjson.Result{{}}
 	}
 	for _, name := range []string{ConfirmChanges, RequestApproval} {
 		if slices.Contains(named, name) && !declares(name) &&
-			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, ParseText(args)) }) {
+			slices.ContainsFunc(args, func(args gjson.Result) bool { return asks(name, kit.ParseText(args)) }) {
 			return name
 		}
 	}
@@ -185,10 +173,10 @@ func asking(c gjson.Result, declares func(tool string) bool) string {
 // predicted state (1.0.0b251105).
 func asks(name string, args gjson.Result) bool {
 	if name == ConfirmChanges {
-		return len(args.Map()) == 0 || len(Texts(args, "function_call_id")) > 0
+		return len(args.Map()) == 0 || len(kit.Texts(args, "function_call_id")) > 0
 	}
-	return slices.ContainsFunc(Members(args, "request"), func(request gjson.Result) bool {
-		return len(Texts(request, "approval_id")) > 0 && len(Texts(request, "function_name")) > 0
+	return slices.ContainsFunc(kit.Members(args, "request"), func(request gjson.Result) bool {
+		return len(kit.Texts(request, "approval_id")) > 0 && len(kit.Texts(request, "function_name")) > 0
 	})
 }
 
@@ -197,7 +185,7 @@ func asks(name string, args gjson.Result) bool {
 func idsOf(object gjson.Result, names ...string) []string {
 	var ids []string
 	for _, name := range names {
-		ids = append(ids, Texts(object, name)...)
+		ids = append(ids, kit.Texts(object, name)...)
 	}
 	if len(ids) == 0 {
 		return []string{""}
@@ -209,7 +197,7 @@ func idsOf(object gjson.Result, names ...string) []string {
 // else.
 func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if len(Members(object, FunctionApprovals)) == 0 || IsTool(object) {
+	if len(kit.Members(object, FunctionApprovals)) == 0 || kit.IsTool(object) {
 		return m, false
 	}
 	content := object.Get("content")
@@ -219,7 +207,7 @@ func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	out := []byte{'{'}
 	object.ForEach(func(k, v gjson.Result) bool {
 		if !agui.SameKey(k.Str, FunctionApprovals) {
-			out = AppendMember(out, k.Raw, v.Raw)
+			out = kit.AppendMember(out, k.Raw, v.Raw)
 		}
 		return true
 	})

@@ -1,4 +1,4 @@
-package kit
+package microsoft
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/hostile"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -30,7 +31,7 @@ func body(more string, messages ...string) string {
 
 // places are those of the native approvals in a body, of a form if it is named.
 func places(body, form string) (list []int) {
-	for _, one := range Approvals(Loose([]byte(body))) {
+	for _, one := range Approvals(kit.Loose([]byte(body))) {
 		if form == "" || one.Key == form {
 			list = append(list, one.At)
 		}
@@ -116,7 +117,7 @@ func FuzzApprovals(f *testing.F) {
 		if !agui.ValidJSON([]byte(s)) {
 			return
 		}
-		in := Loose([]byte(s))
+		in := kit.Loose([]byte(s))
 		for _, one := range Approvals(in) {
 			if one.At < 0 || one.At >= len(in.Messages) || !one.Asked {
 				t.Fatalf("%+v of %d messages", one, len(in.Messages))
@@ -153,7 +154,7 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"messages":[{"role":"assistant","toolCalls":[{` + c.call + `}]},` + c.answer + `]}`
-			if got := Approvals(Loose([]byte(body))); len(got) != c.want {
+			if got := Approvals(kit.Loose([]byte(body))); len(got) != c.want {
 				t.Errorf("%s\nhas %+v, want %d", body, got, c.want)
 			}
 		})
@@ -170,7 +171,7 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
 	} {
 		before := hostile.ProcessorTime(t)
-		list := Approvals(Loose([]byte(`{"messages":[` + messages + `]}`)))
+		list := Approvals(kit.Loose([]byte(`{"messages":[` + messages + `]}`)))
 		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}
