@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // answered is an exchange that carries answers.
@@ -79,13 +80,7 @@ func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
 
 func (a *answered) say(call string, t told, emit func(agui.Event)) {
 	a.told[call] = t
-	emit(agui.NewEvent(agui.MustMarshal(struct {
-		Type    agui.Type `json:"type"`
-		ID      string    `json:"messageId"`
-		Call    string    `json:"toolCallId"`
-		Content string    `json:"content"`
-		Role    string    `json:"role"`
-	}{agui.CallResult, t.id, call, t.content, "tool"})))
+	emit(kit.ToolReply{ID: t.id, Call: call, Content: t.content}.Event())
 }
 
 // tells says whether the client has the call, and it is no tool of its own.

@@ -35,12 +35,16 @@ func harmless(in agui.RunInput) agui.RunInput {
 
 // newMessages is the run that brings the messages beside the answers.
 func newMessages(r *translate.Request) translate.Out {
-	out := kit.NewMessages(r)
+	asked := map[string]bool{}
+	for _, i := range r.Pause.Interrupts {
+		if a, _ := askOf(i); a.Call != "" {
+			asked[a.Call] = true
+		}
+	}
 	in := r.Input
-	in.Raw = out.Body
-	in.Messages, _ = parsedMessages(gjson.GetBytes(out.Body, "messages"))
-	out.Body = harmless(in).Raw
-	return out
+	in.Messages = kit.After(r, asked).Behind(nil)
+	in.Raw = kit.Unanswered(in, in.Messages)
+	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }
 
 // withoutProps is the body without an answer in forwardedProps.resume, where 1.0.0b260225 and later

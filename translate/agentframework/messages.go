@@ -74,22 +74,6 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 	return agui.ParseMessage(agui.SetKey(m.JSON, "toolCalls", agui.MustMarshal(list)))
 }
 
-// withResults is the list with the given results, by call, directly behind the message with their
-// calls.
-func withResults(list []agui.Message, results map[string]agui.Message) []agui.Message {
-	at := lastCalls(list)
-	var out []agui.Message
-	for n, m := range list {
-		out = append(out, m)
-		for _, c := range callsOf(m) {
-			if result, ok := results[c.ID]; ok && at[c.ID] == n {
-				out = append(out, result)
-			}
-		}
-	}
-	return out
-}
-
 // isDecision says whether the content of a tool message is a yes or a no as the framework takes it,
 // and not the result of a tool: {"accepted":b}, with the steps of a plan, or with what else the
 // schema knows.

@@ -191,15 +191,12 @@ func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(le
 // asked about, their arguments as it wrote them (compared by 1.0.0rc4 and later), without anything
 // that was only said to ask or to answer.
 func (res *resumption) known() []agui.Message {
-	list, ok := kit.KnownMessages(res.r)
-	if !ok {
-		list = kit.WithoutMessages(res.r.Input.Messages, res.r.New)
-	}
-	asked, gone := map[string]ask{}, map[string]bool{}
+	list := kit.Shown(res.r)
+	asked, open, gone := map[string]ask{}, map[string]bool{}, map[string]bool{}
 	for _, i := range res.r.Pause.Interrupts {
 		a, _ := askOf(i)
 		if a.Call != "" {
-			asked[a.Call] = a
+			asked[a.Call], open[a.Call] = a, true
 		}
 		if a.Confirm != "" {
 			gone[a.Confirm] = true
@@ -212,20 +209,15 @@ func (res *resumption) known() []agui.Message {
 			}
 		}
 	}
-	list = kit.WithoutCalls(list, gone)
+	list = kit.HistoryOf(kit.HistoryOf(list, gone).Without(), open).Behind(nil)
 	last := lastCalls(list)
-	var kept []agui.Message
 	for n, m := range list {
-		at, called := last[m.ToolCallID]
-		if _, answers := asked[m.ToolCallID]; m.Role == "tool" && (gone[m.ToolCallID] || answers && (!called || at < n)) {
-			continue
-		}
-		kept = append(kept, withArguments(m, func(call string) (ask, bool) {
+		list[n] = withArguments(m, func(call string) (ask, bool) {
 			a, ok := asked[call]
 			return a, ok && last[call] == n
-		}))
+		})
 	}
-	return res.withCalls(kept, last)
+	return res.withCalls(list, last)
 }
 
 // withCalls adds the calls that the list lacks.
@@ -278,13 +270,14 @@ func (res *resumption) body(messages []agui.Message) []byte {
 // conversation is what the backend gets of it in a later exchange: the results of the calls that
 // are done stand behind their calls.
 func (res *resumption) conversation(open []reply) []agui.Message {
-	results := map[string]agui.Message{}
+	done := map[string]bool{}
+	var results []agui.Message
 	for call, t := range res.told {
 		if !slices.ContainsFunc(open, func(r reply) bool { return r.Call == call }) {
-			results[call] = t.message(call)
+			done[call], results = true, append(results, t.message(call))
 		}
 	}
-	list := withResults(res.base, results)
+	list := kit.HistoryOf(res.base, done).Behind(results)
 	if safe := asResults(list, res.r.Input); safe != nil {
 		return safe
 	}

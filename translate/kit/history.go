@@ -49,7 +49,7 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 // behind it the new messages. Where the backend told the result of a call itself, that is its
 // answer. What the client said of the call before is none: front ends write into their history.
 func After(r *translate.Request, calls map[string]bool) *History {
-	h := HistoryOf(shown(r), calls)
+	h := HistoryOf(Shown(r), calls)
 	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]bool{}, withoutExchanges(r.New, calls)
 	for _, list := range [][]agui.Message{r.Input.Messages, r.Came} {
 		for _, m := range list {

@@ -109,10 +109,10 @@ func NewMessages(r *translate.Request) translate.Out {
 
 // WithNewMessages are the messages of that exchange; the list is the caller's own. The new ones
 // stand last, wherever the client has them: an answer that stood last would be taken once more.
-func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(shown(r), r.New) }
+func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }
 
-// shown are the messages that the client has been shown, or its own where that is not known.
-func shown(r *translate.Request) []agui.Message {
+// Shown are the messages that the client has been shown, or its own where that is not known.
+func Shown(r *translate.Request) []agui.Message {
 	if list, ok := KnownMessages(r); ok {
 		return list
 	}
