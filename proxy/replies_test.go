@@ -109,3 +109,39 @@ func TestRepliesInLinearTime(t *testing.T) {
 		t.Error(took)
 	}
 }
+
+// TestTheThreadsOwnDialect: another thread of the path was asked by another kind of backend since.
+// What may be a decision is read by the dialect of the question that is open on this thread.
+func TestTheThreadsOwnDialect(t *testing.T) {
+	const (
+		others = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete?\"}"}`
+		stray  = `{"id":"m9","role":"tool","toolCallId":"c9","content":"{\"accepted\":true}"}`
+	)
+	now := time.Now()
+	for name, c := range map[string]struct {
+		behind string // the decision on a call that nobody asked about
+		calls  int
+	}{
+		"at the end":        {"", 2},
+		"with words behind": {"," + newUser, 3}, // it was taken out before, too
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
+				sendStream(w, streamOf([][]string{{started, payCall("c1"), payAsks("c1")}, {started, others, finished}, {started, finished}}[n-1]...))
+			}, nativeAt(&now, time.Hour, 0))
+			g.do(withMessages(oldUser))
+			g.do(strings.Replace(withMessages(oldUser), `"t"`, `"another"`, 1))
+			if spoken := g.h.routeDialect("/"); spoken != "langgraph" {
+				t.Fatalf("the path speaks %q", spoken)
+			}
+			body := strings.TrimSuffix(withMessages(oldUser, payMessage("c1"), payMessage("c9"), stray+c.behind), "}")
+			got := g.do(body + resumeWith(`{"interruptId":"c1","status":"resolved","payload":{"accepted":true}}`) + "}")
+			if g.called() != c.calls {
+				t.Fatalf("the backend was called %d times, the client was told\n%s", g.called(), got)
+			}
+			if sent := gjson.GetBytes(g.calls[c.calls-1], "messages").Raw; strings.Contains(sent, `"m9"`) {
+				t.Errorf("sent %s", sent)
+			}
+		})
+	}
+}

@@ -99,9 +99,14 @@ func runOf(ctx context.Context) *run {
 	return r
 }
 
-// spoken is the dialect that the route was seen to speak, or the thread before Holdpoint was
-// started anew; "" if neither is known.
+// spoken is the dialect that the thread's backend speaks: of the question that is open, else of the
+// path as it was seen to speak, else of a question that ended, for Holdpoint may have been started
+// anew since. It is "" if none of these is known.
 func (r *run) spoken() string {
+	finder, finds := r.h.opts.Dialect.(translate.Finder)
+	if p := r.record.Pause; finds && p != nil && finder.Finds(p.Dialect) {
+		return p.Dialect // the path may lead to several backends
+	}
 	if name := r.h.routeDialect(r.path); name != "" {
 		return name
 	}

@@ -216,8 +216,8 @@ type Early interface {
 // else taken out. So nothing reaches the backend as a decision that is not in the record.
 type HistoryReader interface {
 	// Replies are the decisions that a backend of this family could find in the messages, whoever
-	// wrote them. Pure, and quick where there are none. spoken is the dialect that the route is
-	// known to speak, "" if nobody knows.
+	// wrote them. Pure, and quick where there are none. spoken is the dialect of the thread's open
+	// question, else the one that the path is known to speak. It is "" if nobody knows.
 	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
 	// AnswerIn is what a reply in the message says to a question of the dialect, whose Keys have
 	// the reply's Key: status and payload. false: it is no answer to that question, or cannot be
