@@ -387,7 +387,7 @@ func (l *loads) Load(ctx context.Context, key store.Key, owner string) (store.Re
 func TestFailedPausesAreTold(t *testing.T) {
 	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
 		d := &foreignDialect{}
-		var ended []agui.Pause
+		var ended []translate.Ended
 		d.begin = func(r *translate.Request) (translate.Out, error) {
 			ended = r.Ended
 			return translate.Out{}, nil
@@ -430,7 +430,7 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}
-		var ended []agui.Pause
+		var ended []translate.Ended
 		d.begin = func(r *translate.Request) (translate.Out, error) {
 			ended = r.Ended
 			return translate.Out{}, nil

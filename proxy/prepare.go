@@ -148,21 +148,19 @@ func (r *run) notBegun(err error) {
 // endedPauses are those of the record whose questions are still known, newest first. A plain run
 // begins beside a pause only if that was given up just now. A tombstone's questions are not known;
 // that it failed a backend may have to be told of which keeps the answers, for it acts on them.
-func (r *run) endedPauses(resumed *agui.Pause) []agui.Pause {
+func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 	if r.record.Pause == nil && len(r.record.Results) == 0 {
 		return nil
 	}
-	list := make([]agui.Pause, 0, 1+min(len(r.record.Results), store.MaxReplayable))
+	list := make([]translate.Ended, 0, 1+min(len(r.record.Results), store.MaxReplayable))
 	if p := r.record.Pause; p != nil && resumed == nil {
-		list = append(list, *p)
+		list = append(list, translate.Ended{Pause: *p})
 	}
 	for _, result := range r.record.Results {
 		if result.Pause != nil && !result.Tombstone {
-			p := *result.Pause
-			p.Failed = contract.EndedBadly(result)
-			list = append(list, p)
+			list = append(list, translate.Ended{Pause: *result.Pause, Failed: contract.EndedBadly(result)})
 		} else if result.Failed && r.h.foreign != nil {
-			list = append(list, agui.Pause{ID: result.PauseID, Failed: true})
+			list = append(list, translate.Ended{Pause: agui.Pause{ID: result.PauseID}, Failed: true})
 		}
 	}
 	return list

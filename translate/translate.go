@@ -102,10 +102,9 @@ type Request struct {
 	// a resume.
 	New []agui.Message
 	// Ended are the earlier pauses of the thread that the record still keeps, newest first, however
-	// they ended. What they asked may stand in the history without an answer. Their Failed is set.
-	// A Foreign is also told of failed pauses of which the record keeps nothing else. Those have no
-	// Interrupts.
-	Ended []agui.Pause
+	// they ended. What they asked may stand in the history without an answer. A Foreign is also
+	// told of failed pauses whose questions the record does not keep. Those have no Interrupts.
+	Ended []Ended
 	// Valid judges a payload by a responseSchema, as the contract did for the client's answers. A
 	// nil payload is null. It is for what a dialect itself makes of a cancelled answer. A nil Valid
 	// judges nothing.
@@ -114,6 +113,14 @@ type Request struct {
 	// claimed, and without a result. The client may then answer it. A nil Passed says that there
 	// was no such call.
 	Passed func(call string) bool
+}
+
+// An Ended is an earlier pause of a thread.
+type Ended struct {
+	agui.Pause
+	// Failed says that the pause was answered, and that the run with the answers ended in an error
+	// or in doubt. The backend may hold the answers still, and carry them out when it goes on.
+	Failed bool
 }
 
 // Plain is a copy of the request as a run without answers.

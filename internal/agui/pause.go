@@ -112,11 +112,6 @@ type Pause struct {
 	// whatever there was.
 	Stripped bool `json:"stripped,omitempty"`
 
-	// Failed says of an ended pause that it was answered, and that the run with the answers ended
-	// in an error or in doubt: the backend may hold them still, and carry them out when it is asked
-	// to go on.
-	Failed bool `json:"-"`
-
 	// What follows is proxy's to fill.
 
 	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect gave them

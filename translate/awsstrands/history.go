@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
@@ -28,11 +29,11 @@ func heldBy(p agui.Pause) []string {
 // the calls beside it that nobody is asked about (RAN ag_ui_strands 0.3.0). TypeScript hands it to
 // the model, and models refuse it. The calls of the open pause stay, because the backend answers
 // them.
-func withoutHeld(in agui.RunInput, ended []agui.Pause, open agui.Pause) agui.RunInput {
+func withoutHeld(in agui.RunInput, ended []translate.Ended, open agui.Pause) agui.RunInput {
 	held := map[string]bool{}
 	for _, p := range ended {
 		if p.Dialect == Name {
-			for _, id := range heldBy(p) {
+			for _, id := range heldBy(p.Pause) {
 				held[id] = true
 			}
 		}

@@ -38,7 +38,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
-	in = withoutHeld(in, slices.Concat(r.Ended, []agui.Pause{r.Pause}), agui.Pause{})
+	in = withoutHeld(in, append(slices.Clone(r.Ended), translate.Ended{Pause: r.Pause}), agui.Pause{})
 	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: cuts(whole, in.Messages)}
 	return &translate.Exchange{Out: out, Run: d.plainRun(r, out.Withheld)}
 }

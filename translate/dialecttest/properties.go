@@ -46,7 +46,7 @@ type thread struct {
 	other    Scenario
 	sides    [2]side
 	pause    agui.Pause
-	ended    []agui.Pause
+	ended    []translate.Ended
 	answered int
 }
 
@@ -108,8 +108,8 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 	}
 	res := th.sides[0].played.Result
 	if resumed.ID != "" {
-		resumed.Failed = res.Finish.Type == agui.RunErrored
-		th.ended, th.pause = append([]agui.Pause{resumed}, th.ended...), agui.Pause{}
+		ended := translate.Ended{Pause: resumed, Failed: res.Finish.Type == agui.RunErrored}
+		th.ended, th.pause = append([]translate.Ended{ended}, th.ended...), agui.Pause{}
 	}
 	if len(res.Asked.Interrupts) == 0 {
 		return
@@ -232,7 +232,11 @@ func (th *thread) input(request []byte) agui.RunInput {
 // read asks the dialect what it asks of a request before it is judged.
 func (th *thread) read(in agui.RunInput) {
 	d := th.sides[0].dialect
-	for _, p := range append([]agui.Pause{{}, {Dialect: d.Name()}, th.pause}, th.ended...) {
+	pauses := []agui.Pause{{}, {Dialect: d.Name()}, th.pause}
+	for _, ended := range th.ended {
+		pauses = append(pauses, ended.Pause)
+	}
+	for _, p := range pauses {
 		_, err := d.Answers(in, p)
 		th.refuses(err)
 		_, err = Answers(d, in, p)

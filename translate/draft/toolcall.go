@@ -99,7 +99,7 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
 		for _, i := range p.Interrupts {
-			asked[i.ToolCallID()] = asked[i.ToolCallID()] || formOf(p) == byMessage
+			asked[i.ToolCallID()] = asked[i.ToolCallID()] || formOf(p.Pause) == byMessage
 		}
 	}
 	for _, i := range r.Pause.Interrupts {

@@ -41,11 +41,10 @@ func TestOrder(t *testing.T) {
 func TestAnOldAnswer(t *testing.T) {
 	d := newDialect(t)
 	more := say("u2", "user", "So?")
-	failed := pause()
-	failed.Failed = true
+	failed := translate.Ended{Pause: pause(), Failed: true}
 	for name, c := range map[string]struct {
 		list  string
-		ended []agui.Pause
+		ended []translate.Ended
 		want  string // the messages that go, "" for as they came, or the code
 	}{
 		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
@@ -55,11 +54,11 @@ func TestAnOldAnswer(t *testing.T) {
 		"a client's own id":                   {asks + "," + asked + "," + say("confirm-6e0f", "user", "What does it cost?"), nil, ""},
 		"a no at the end":                     {asks + "," + asked + "," + no, nil, ""},
 		"a yes before more":                   {asks + "," + asked + "," + yes + "," + more, nil, ""},
-		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []agui.Pause{pause()}, ""},
-		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []agui.Pause{failed}, "u1 a1 u2"},
-		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []agui.Pause{failed}, ""},
-		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []agui.Pause{failed}, ""},
-		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []agui.Pause{{ID: "p", Dialect: "agui", Failed: true, Interrupts: pause().Interrupts}}, ""},
+		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: pause()}}, ""},
+		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []translate.Ended{failed}, "u1 a1 u2"},
+		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []translate.Ended{failed}, ""},
+		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []translate.Ended{failed}, ""},
+		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: agui.Pause{ID: "p", Dialect: "agui", Interrupts: pause().Interrupts}, Failed: true}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.list, "")

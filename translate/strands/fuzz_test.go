@@ -48,9 +48,8 @@ func FuzzStream(f *testing.F) {
 		checkPlayed(t, d, play(t, run, l, mediaType, answer))
 		asks := plain(t, d, stream, frames(waits)).result.Next.Run
 		checkPlayed(t, d, play(t, asks, &log{}, mediaType, answer))
-		p.Failed = true
 		in := input(t, "")
-		_, run, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: []agui.Pause{p}, Transcript: l})
+		_, run, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: []translate.Ended{{Pause: p, Failed: true}}, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -255,20 +255,19 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
-	after := func(ended ...agui.Pause) played {
+	after := func(ended ...translate.Ended) played {
 		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: ended})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return play(t, run, &log{}, stream, frames(waits))
 	}
-	failed := pyPause(t, d)
-	failed.Failed = true
+	failed := translate.Ended{Pause: pyPause(t, d), Failed: true}
 	failed.Interrupts = append(failed.Interrupts, failed.Interrupts[0], agui.Interrupt{Native: "v1:other"})
-	if got := after(agui.Pause{ID: "p"}, failed); string(got.result.Next.Out.Body) != `{"prompt":[]}` {
+	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}}, failed); string(got.result.Next.Out.Body) != `{"prompt":[]}` {
 		t.Errorf("an older one failed: %s", got.result.Next.Out.Body)
 	}
-	if got := after(agui.Pause{ID: "p", Failed: true}); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}, Failed: true}); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
 		t.Errorf("nobody knows what was asked: %s", got.types())
 	}
 	const nulls = `{"prompt":[{"interruptResponse":{"interruptId":"` + payID + `","response":null}},{"interruptResponse":{"interruptId":"v1:other","response":null}}]}`

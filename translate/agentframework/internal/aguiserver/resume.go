@@ -46,7 +46,7 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 			in = in.WithMessages(known)
 		}
 	}
-	asked := askedIDs(append([]agui.Pause{r.Pause}, r.Ended...))
+	asked := askedIDs(r)
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
 		// A call of the front end's own that has no result yet goes too, for this once: the host
 		// runs what was approved, and then its provider refuses the history. The result comes with
@@ -157,11 +157,11 @@ func metadataOf(given gjson.Result) json.RawMessage {
 // one (ProcessContinuation); else its provider refuses the history. Where the record has forgotten
 // what was asked, it is a call of the backend's that a user has talked over.
 func Plain(r *translate.Request) translate.Out {
-	known := slices.ContainsFunc(r.Ended, Made)
+	known := slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
 	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
 		return translate.Out{}
 	}
-	asked := askedIDs(r.Ended)
+	asked := askedIDs(r)
 	in := kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool {
 		return asked[c.ID] || c.Abandoned && !r.Input.Declares(c.Name)
 	})
@@ -171,13 +171,14 @@ func Plain(r *translate.Request) translate.Out {
 	return translate.Out{Body: in.Raw}
 }
 
-// askedIDs are the ids of the calls that pauses of the host's asked about.
-func askedIDs(pauses []agui.Pause) map[string]bool {
+// askedIDs are the ids of the calls that pauses of the host's asked about on the thread: the pause
+// that the request answers, and those before it.
+func askedIDs(r *translate.Request) map[string]bool {
 	ids := map[string]bool{}
-	for _, p := range pauses {
+	note := func(p agui.Pause) {
 		kept := keptOf(p)
 		if kept == nil {
-			continue
+			return
 		}
 		for _, i := range p.Interrupts {
 			if c, ok := callOf(i); ok {
@@ -187,6 +188,10 @@ func askedIDs(pauses []agui.Pause) map[string]bool {
 		for _, s := range kept.Siblings {
 			ids[s.Call.ID] = true
 		}
+	}
+	note(r.Pause)
+	for _, p := range r.Ended {
+		note(p.Pause)
 	}
 	return ids
 }

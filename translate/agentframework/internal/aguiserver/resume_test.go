@@ -179,9 +179,9 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 }
 
 func TestPlain(t *testing.T) {
-	ended := []agui.Pause{{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}, asksTwo(t)}
+	ended := []translate.Ended{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
-		ended      []agui.Pause
+		ended      []translate.Ended
 		sent, want string // want "": nothing is to change
 	}{
 		"nothing was asked":                                  {nil, messagesOf(userMessage, gatedCall, moreText), ""},
