@@ -41,5 +41,7 @@ type Call struct {
 	Parent   string // parentMessageId
 	Ended    bool
 	Answered bool // a result was seen
-	Fresh    bool // it began in this run's stream
+	// Fresh says that it came in this run's stream: the messages that the run began with lack it,
+	// or the stream has begun it once more.
+	Fresh bool
 }

@@ -79,7 +79,7 @@ func (l *log) add(ev agui.Event) {
 	id := ev.Get("toolCallId").Str
 	switch ev.Type {
 	case agui.CallStart:
-		l.calls = append(l.calls, agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str})
+		l.calls = append(l.calls, agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str, Fresh: true})
 	case agui.CallArgs:
 		for i := range l.calls {
 			if l.calls[i].ID == id {

@@ -27,32 +27,11 @@ func (run *run) askedBy() []agui.Call {
 	if len(open) == 0 {
 		return nil
 	}
-	before := run.callsBefore()
-	if fresh := slices.DeleteFunc(slices.Clone(open), func(c agui.Call) bool { return before[c.ID] }); len(fresh) > 0 {
-		return fresh
+	if ofThisRun := slices.DeleteFunc(slices.Clone(open), func(c agui.Call) bool { return !c.Fresh }); len(ofThisRun) > 0 {
+		return ofThisRun
 	}
 	last := open[len(open)-1].Parent
 	return slices.DeleteFunc(open, func(c agui.Call) bool { return c.Parent != last })
-}
-
-// callsBefore returns the ids of the calls that were there before this run.
-func (run *run) callsBefore() map[string]bool {
-	ids := map[string]bool{}
-	note := func(message gjson.Result) {
-		for _, c := range message.Get("toolCalls").Array() {
-			ids[c.Get("id").Str] = true
-		}
-	}
-	for _, m := range run.r.Input.Messages {
-		note(gjson.ParseBytes(m.JSON))
-	}
-	for _, m := range gjson.ParseBytes(run.r.Pause.Messages).Array() {
-		note(m)
-	}
-	for _, i := range run.r.Pause.Interrupts {
-		ids[i.ToolCallID()] = true
-	}
-	return ids
 }
 
 // pausedBy returns the result of a run that asks by tool calls. A client that is shown the

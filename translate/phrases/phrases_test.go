@@ -211,7 +211,7 @@ func TestWhatIsSaidBesideTheAnswer(t *testing.T) {
 		"the client was not told":     {typed, logOf(asks + "," + asked + "," + typed + "," + reply), finished, "u1 a1 confirm-a1~x", "u1 a1 confirm-a1~x a2 u2", false, false},
 		"an instruction":              {instruction, logOf(asks + "," + asked + "," + no + "," + instruction + "," + reply), finished, "u1 a1 s2 confirm-a1~x", "", false, false},
 		"not all is known":            {typed, &log{unknown: true}, finished, "u1 a1 confirm-a1~x", "", true, false},
-		"a call waits for the client": {typed, logOf(asks+","+asked+","+no+","+typed+","+reply, agui.Call{ID: "c"}), finished, "u1 a1 confirm-a1~x", "", true, false},
+		"a call waits for the client": {typed, logOf(asks+","+asked+","+no+","+typed+","+reply, agui.Call{ID: "c", Fresh: true}), finished, "u1 a1 confirm-a1~x", "", true, false},
 		"the run was cancelled":       {typed, logOf(asks + "," + asked + "," + no), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"cancelled"}}`, "u1 a1 confirm-a1~x", "", true, false},
 		"the reply is a question":     {typed, logOf(asks + "," + asked + "," + no + "," + typed + "," + say("a2", "assistant", "Are you sure?")), finished, "u1 a1 confirm-a1~x", "", false, true},
 		"the run failed":              {typed, logOf(asks + "," + asked + "," + no), `{"type":"RUN_ERROR","message":"x"}`, "u1 a1 confirm-a1~x", "", false, false},

@@ -69,12 +69,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
 		return res, nil
 	}
-	messages, calls := run.before()
-	if !plainEnd(e.Event) || run.waits(calls) {
+	if !plainEnd(e.Event) || run.waits() {
 		return run.left(res), nil
 	}
 	asked := run.d.lastText(run.r.Transcript)
-	if asked == nil || messages[asked.id] || run.r.Show == translate.ShowNative {
+	if asked == nil || run.before()[asked.id] || run.r.Show == translate.ShowNative {
 		return run.ended(res), nil
 	}
 	res.Asked = translate.Asked{Interrupts: []agui.Interrupt{asked.interrupt()}}
@@ -86,8 +85,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // waits says whether a call of this run has no result. Then the client has to answer it, or the run
 // is not at its end.
-func (run *run) waits(before map[string]bool) bool {
-	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return !c.Answered && !before[c.ID] })
+func (run *run) waits() bool {
+	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.Fresh && !c.Answered })
 }
 
 // saidBeside says whether words beside the answer wait for their turn.
@@ -123,23 +122,17 @@ func (run *run) left(res translate.Result) translate.Result {
 	return res
 }
 
-// before returns the ids of the messages and of the calls that were there before this run.
-func (run *run) before() (messages, calls map[string]bool) {
-	messages, calls = map[string]bool{}, map[string]bool{}
-	note := func(m gjson.Result) {
-		messages[m.Get("id").Str] = true
-		for _, c := range m.Get("toolCalls").Array() {
-			calls[c.Get("id").Str] = true
-		}
-	}
+// before returns the ids of the messages that were there before this run.
+func (run *run) before() map[string]bool {
+	ids := map[string]bool{}
 	for _, m := range run.r.Came {
-		note(gjson.ParseBytes(m.JSON))
+		ids[m.ID] = true
 	}
 	for _, m := range gjson.ParseBytes(run.r.Pause.Messages).Array() {
-		note(m)
+		ids[m.Get("id").Str] = true
 	}
 	for _, s := range run.r.Pause.Seen {
-		messages[s.ID] = true
+		ids[s.ID] = true
 	}
-	return messages, calls
+	return ids
 }

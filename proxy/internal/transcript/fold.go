@@ -91,7 +91,7 @@ func (t *Transcript) addMessage(m agui.Message) {
 			}
 			continue
 		}
-		t.addCall(msg, &call{Call: agui.Call{ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true}, args: []byte(c.Get("function.arguments").Str)})
+		t.addCall(msg, &call{Call: agui.Call{ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true, Fresh: t.messageSent}, args: []byte(c.Get("function.arguments").Str)})
 	}
 	if m.Role == "tool" {
 		t.answered(m.ToolCallID)

@@ -270,7 +270,8 @@ func told(tr *Transcript) string {
 	return b.String()
 }
 
-// TestFreshCalls: a call is of this run if its stream began it, also under an id of the history's.
+// TestFreshCalls: a call is of this run if its stream began it, also under an id of the history's,
+// or if a snapshot was the first to have it.
 func TestFreshCalls(t *testing.T) {
 	history := agui.ParseMessage([]byte(`{"id":"m","role":"assistant","toolCalls":[` +
 		`{"id":"old","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"again","type":"function","function":{"name":"f","arguments":"{}"}}]}`))
@@ -278,6 +279,9 @@ func TestFreshCalls(t *testing.T) {
 	for _, id := range []string{"again", "new"} {
 		tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"f"}`)))
 		tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`)))
+	}
+	for _, id := range []string{"old", "listed"} {
+		tr.Add(agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`)))
 	}
 	for _, c := range tr.Calls() {
 		if c.Fresh != (c.ID != "old") {
