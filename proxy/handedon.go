@@ -85,6 +85,7 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 		c.repeats = contract.RepeatsOf(resumed, r.in.Resume)
 	case r.show != translate.ShowNative: // such a client's history is the backend's own
 		if c.countLeftovers(r.in.Messages); c.leftovers != nil {
+			c.repeats = contract.RepeatsIn(r.pauses()...)
 			c.decides = map[int]bool{}
 			for _, d := range r.replies {
 				c.decides[d.At] = true
@@ -92,6 +93,20 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 		}
 	}
 	return c
+}
+
+// pauses are those of the record, open or ended.
+func (r *run) pauses() []*agui.Pause {
+	list := []*agui.Pause{}
+	if p := r.record.Pause; p != nil {
+		list = append(list, p)
+	}
+	for _, result := range r.record.Results {
+		if result.Pause != nil {
+			list = append(list, result.Pause)
+		}
+	}
+	return list
 }
 
 func (c *cleaning) take(d reply) {
@@ -139,7 +154,7 @@ func (c *cleaning) repeated(at int, m *agui.Message) bool {
 	if m.Role != "tool" || c.leftovers[m.ToolCallID] < 2 {
 		return false
 	}
-	if !c.decides[at] && !contract.LooksLikeAnswer(gjson.GetBytes(m.JSON, "content")) {
+	if !c.decides[at] && !c.repeats.Has(*m) {
 		return false
 	}
 	c.leftovers[m.ToolCallID]--

@@ -3,10 +3,13 @@ package proxy
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -135,4 +138,27 @@ func FuzzStrays(f *testing.F) {
 			t.Fatalf("%d left in %s", len(left), out.Raw)
 		}
 	})
+}
+
+// TestARepeatInTheQuestionsOwnWords: a client adds its answer to the history as the result of the
+// call that was asked about, and the backend brings the result. The answer does not go to it, in
+// whatever words the question wanted it.
+func TestARepeatInTheQuestionsOwnWords(t *testing.T) {
+	const (
+		asked  = `{"id":"n1","reason":"tool_call","toolCallId":"c","responseSchema":{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}}`
+		repeat = `{"id":"t0","role":"tool","toolCallId":"c","content":"{\"confirmed\":true,\"note\":\"please\"}"}`
+		result = `{"id":"t1","role":"tool","toolCallId":"c","content":"sent"}`
+	)
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		sendStream(w, streamOf([][]string{{started, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + asked + `]}}`}, {started, finished}, {started, finished}}[n-1]...))
+	})
+	g.do(withMessages(person))
+	g.do(strings.TrimSuffix(withMessages(person), "}") + resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":{"confirmed":true}}`) + "}")
+	g.do(withMessages(person, call("send", "{}"), repeat, result, newUser))
+	if g.called() != 3 {
+		t.Fatal(g.logs)
+	}
+	if sent := gjson.GetBytes(g.calls[2], "messages").Raw; strings.Contains(sent, "confirmed") || !strings.Contains(sent, "sent") {
+		t.Errorf("sent %s", sent)
+	}
 }

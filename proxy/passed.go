@@ -8,10 +8,10 @@ import (
 	"holdpoint/translate"
 )
 
-// Some backends ask by a call that nobody holds as a question: agno, ADK's confirm_changes in its
-// default mode. The client's answer is a tool message that an Agent Framework would take for an
-// approval, and where nobody knows what a route speaks it passes only for a call that this process
-// saw go by so, on that thread. A pause of Agent Framework is claimed by its signs.
+// Some backends ask by a call that no dialect holds as a question. The client answers it by a tool
+// message, and a backend of another kind would take that message for an approval of its own
+// (translate.Disarmer). So while nobody knows what a route speaks, the message passes only for a
+// call that this process saw go by on that thread.
 
 // noteCall notes a call of a stream that nobody knows, and its result. One that the request
 // declares is the client's own.

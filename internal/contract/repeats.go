@@ -14,11 +14,17 @@ import (
 // A backend that rebuilds its run from the history would take it for the tool's result, and find
 // the held call answered.
 
-// Repeats are such messages for the calls that a pause is about, beside a request's entries as they
-// came.
+// Repeats are such messages. What decides is, in this order: the payload of an entry of the same
+// request, the question's own words, and the usual ones.
 type Repeats struct {
-	any  bool                       // of any call: nothing is known of the pause
-	said map[string]map[string]bool // the payloads of the entries for it, by the call
+	any   bool             // of any call: there may be questions that nobody knows
+	asked map[string]*said // by the call that was asked about
+}
+
+// said is what a message on a call may say to be an answer.
+type said struct {
+	words
+	payloads map[string]bool // of the entries, canonical
 }
 
 // RepeatsOf knows the messages that repeat the entries of a request to a pause, which is nil if
@@ -33,17 +39,37 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 			payloads[e.InterruptID] = e.Payload
 		}
 	}
-	said := map[string]map[string]bool{}
+	r := Repeats{asked: map[string]*said{}}
 	for _, i := range p.Interrupts {
-		call := i.ToolCallID()
-		if said[call] == nil {
-			said[call] = map[string]bool{}
-		}
+		about := r.about(i)
 		if payload, ok := payloads[i.ID]; ok {
-			said[call][string(agui.Canonical(payload))] = true
+			about.payloads[string(agui.Canonical(payload))] = true
 		}
 	}
-	return Repeats{said: said}
+	return r
+}
+
+// RepeatsIn knows the messages of a history that only answer: questions of these pauses by their
+// own words, and any other by the usual ones.
+func RepeatsIn(pauses ...*agui.Pause) Repeats {
+	r := Repeats{any: true, asked: map[string]*said{}}
+	for _, p := range pauses {
+		for _, i := range p.Interrupts {
+			r.about(i)
+		}
+	}
+	return r
+}
+
+// about is what answers the call of a question, with that question's words.
+func (r *Repeats) about(i agui.Interrupt) *said {
+	call := i.ToolCallID()
+	if r.asked[call] == nil {
+		r.asked[call] = &said{payloads: map[string]bool{}}
+	}
+	r.asked[call].learn(i.Yes)
+	r.asked[call].learn(i.No)
+	return r.asked[call]
 }
 
 // Has says whether m is one.
@@ -51,26 +77,14 @@ func (r Repeats) Has(m agui.Message) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false
 	}
-	said, known := r.said[m.ToolCallID]
+	about, known := r.asked[m.ToolCallID]
 	if !known && !r.any {
 		return false
 	}
 	content := gjson.GetBytes(m.JSON, "content")
-	return LooksLikeAnswer(content) ||
-		len(said) > 0 && content.Type == gjson.String && said[string(agui.Canonical(json.RawMessage(content.Str)))]
-}
-
-// LooksLikeAnswer judges by the content alone: an object that decides something, not a result.
-func LooksLikeAnswer(content gjson.Result) bool {
-	if content.Type != gjson.String || !agui.ValidJSON([]byte(content.Str)) {
-		return false
+	if !known {
+		return words{}.decide(content)
 	}
-	v := gjson.Parse(content.Str)
-	if !v.IsObject() {
-		return false
-	}
-	if s := v.Get("status").Str; len(v.Map()) == 1 && (s == string(agui.Resolved) || s == string(agui.Cancelled)) {
-		return true
-	}
-	return v.Get("approved").IsBool() || v.Get("accepted").IsBool() // accepted: agent-framework-ag-ui's word
+	return about.decide(content) ||
+		len(about.payloads) > 0 && content.Type == gjson.String && about.payloads[string(agui.Canonical(json.RawMessage(content.Str)))]
 }

@@ -19,7 +19,7 @@ func repeatsNaively(m agui.Message, p *agui.Pause, entries []agui.ResumeEntry) b
 	}
 	content := gjson.GetBytes(m.JSON, "content")
 	if p == nil {
-		return LooksLikeAnswer(content)
+		return words{}.decide(content)
 	}
 	says := func(id string) bool {
 		return content.Type == gjson.String && slices.ContainsFunc(entries, func(e agui.ResumeEntry) bool {
@@ -28,7 +28,7 @@ func repeatsNaively(m agui.Message, p *agui.Pause, entries []agui.ResumeEntry) b
 		})
 	}
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
-		return i.ToolCallID() == m.ToolCallID && (LooksLikeAnswer(content) || says(i.ID))
+		return i.ToolCallID() == m.ToolCallID && (words{}.decide(content) || says(i.ID))
 	})
 }
 
@@ -59,4 +59,52 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRepeatsInTheQuestionsOwnWords: a message on a call that was asked about is an answer if it
+// says yes or no in the question's words, whatever those are. Where these are not known, the usual
+// ones count.
+func TestRepeatsInTheQuestionsOwnWords(t *testing.T) {
+	question := func(call, yes, no string) agui.Interrupt {
+		return agui.Interrupt{ID: call, Object: fmt.Appendf(nil, `{"toolCallId":%q}`, call), Yes: json.RawMessage(yes), No: json.RawMessage(no)}
+	}
+	p := &agui.Pause{Interrupts: []agui.Interrupt{
+		question("confirms", `{"confirmed":true}`, `{"confirmed":false}`),
+		question("chooses", `"allow"`, `"deny"`),
+		question("lists", `{"decisions":[{"type":"approve"}]}`, `{"decisions":[{"type":"reject"}]}`),
+		question("free", "", ""),
+	}}
+	for name, c := range map[string]struct {
+		call, content string
+		repeats       bool // an answer to a question of p
+		forgotten     bool // where nothing is known
+	}{
+		"a yes in its own word":       {"confirms", `{"confirmed":true}`, true, false},
+		"a no with more in it":        {"confirms", `{"why":"no","confirmed":false}`, true, false},
+		"its word in another role":    {"confirms", `{"confirmed":"at noon"}`, false, false},
+		"another question's word":     {"free", `{"confirmed":true}`, false, false},
+		"the usual word":              {"confirms", `{"approved":true}`, true, true},
+		"the usual word, in words":    {"free", `{"approved":"by Anna"}`, false, false},
+		"a plain word":                {"chooses", `"deny"`, true, false},
+		"no plain word":               {"chooses", `"denied: no such file"`, false, false},
+		"a whole list":                {"lists", `{"decisions": [{"type": "approve"}]}`, true, false},
+		"another list":                {"lists", `{"decisions":[]}`, false, false},
+		"the protocol's own word":     {"free", `{"status":"cancelled"}`, true, true},
+		"the protocol's word, beside": {"free", `{"status":"cancelled","by":"x"}`, false, false},
+		"a result":                    {"confirms", `{"sent":true}`, false, false},
+		"of no call of its":           {"other", `{"approved":true}`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := agui.ParseMessage(fmt.Appendf(nil, `{"role":"tool","toolCallId":%q,"content":%q}`, c.call, c.content))
+			if got := RepeatsOf(p, nil).Has(m); got != c.repeats {
+				t.Errorf("of the pause: %v", got)
+			}
+			if got := RepeatsOf(nil, nil).Has(m); got != c.forgotten {
+				t.Errorf("of nothing that is known: %v", got)
+			}
+			if got := RepeatsIn(p).Has(m); got != (c.repeats || c.forgotten) {
+				t.Errorf("in a history: %v", got)
+			}
+		})
+	}
 }
