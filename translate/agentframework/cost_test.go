@@ -73,11 +73,7 @@ func TestHeldCallsHaveOneBound(t *testing.T) {
 		if err := one.Event(agui.NewEvent([]byte(s)), func(agui.Event) { shown++ }); err != nil {
 			t.Fatal(err)
 		}
-		size := 0
-		for _, h := range one.(*run).held {
-			size += h.size
-		}
-		most = max(most, size)
+		most = max(most, one.(*run).events.Size())
 	}
 	end, err := one.End(translate.End{Event: agui.NewEvent([]byte(finished))})
 	if shown += len(end.Before); err != nil || shown != len(list) || most > maxHeld+len(long) {

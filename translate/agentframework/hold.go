@@ -13,36 +13,26 @@ import (
 const maxHeld = 1 << 20
 
 // held is a call that may be synthetic: its events wait for its end, all others flow on.
-type held struct {
-	call   agui.Call
-	events []agui.Event
-	size   int
-}
+type held struct{ call agui.Call }
 
 // hold begins to hold a call. follows says that it directly follows an approval, when its name does
 // not matter. A tool that the request declares is the client's own.
 func (run *run) hold(ev agui.Event, follows bool) bool {
 	call := agui.View(ev.JSON)
 	name, id := call.Get("toolCallName").String(), call.Get("toolCallId").String()
-	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || run.heldSize > maxHeld || !ev.Valid() {
+	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || run.events.Full() || !ev.Valid() {
 		return false
 	}
 	h := &held{call: agui.Call{ID: strings.Clone(id), Name: strings.Clone(name)}}
 	run.held = append(run.held, h)
-	run.add(h, ev)
+	run.events.Add(h, ev)
 	return true
 }
 
-func (run *run) add(h *held, ev agui.Event) {
-	h.events = append(h.events, ev.Clone())
-	h.size += len(ev.JSON)
-	run.heldSize += len(ev.JSON)
-}
-
-// remove takes a call from those that are held.
-func (run *run) remove(h *held) {
+// remove takes a call from those that are held, and returns its events.
+func (run *run) remove(h *held) []agui.Event {
 	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
-	run.heldSize -= h.size
+	return run.events.Release(h)
 }
 
 // holding takes the next event of a held call, or an END whose START never came.
@@ -60,10 +50,10 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		return true
 	}
 	h := run.held[at]
-	run.add(h, ev)
+	run.events.Add(h, ev)
 	if ev.Type == agui.CallArgs {
 		h.call.Args += ev.Get("delta").Str
-		if run.heldSize > maxHeld {
+		if run.events.Full() {
 			run.release(h, emit)
 		}
 		return true
@@ -73,10 +63,9 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		run.release(h, emit)
 		return true
 	}
-	run.remove(h)
 	run.take(a)
 	size := 0
-	for _, ev := range h.events {
+	for _, ev := range run.remove(h) {
 		size += len(ev.JSON)
 		run.drop(ev)
 	}
@@ -98,8 +87,7 @@ func (run *run) isOpen(id string) bool {
 
 // release lets a held call go: it asks nothing.
 func (run *run) release(h *held, emit func(agui.Event)) {
-	run.remove(h)
-	for _, ev := range h.events {
+	for _, ev := range run.remove(h) {
 		run.pass(ev, emit)
 	}
 }

@@ -21,20 +21,20 @@ type run struct {
 	// native: the client is shown all as it comes, and what is taken out here is only read.
 	native bool
 
-	started  bool   // RUN_STARTED came
-	thread   string // the backend's name of it
-	begun    opened // calls whose START has passed
-	texts    opened // messages
-	asks     []ask
-	askAt    map[string]int  // where each is, by its id
-	asking   kit.Asked       // by the events of these
-	tooMany  error           // it was more than can be asked: the run is given up
-	gone     map[string]bool // calls that were taken out
-	held     []*held         // calls that may be synthetic
-	heldSize int             // bytes of their events
-	lone     agui.Event      // an END whose START never came: the next event says what it is
-	after    bool            // the last event was an approval: a call that follows may be its confirm_changes
-	dotnet   aguiserver.Stream
+	started bool   // RUN_STARTED came
+	thread  string // the backend's name of it
+	begun   opened // calls whose START has passed
+	texts   opened // messages
+	asks    []ask
+	askAt   map[string]int  // where each is, by its id
+	asking  kit.Asked       // by the events of these
+	tooMany error           // it was more than can be asked: the run is given up
+	gone    map[string]bool // calls that were taken out
+	held    []*held         // calls that may be synthetic
+	events  kit.Held[*held] // their events
+	lone    agui.Event      // an END whose START never came: the next event says what it is
+	after   bool            // the last event was an approval: a call that follows may be its confirm_changes
+	dotnet  aguiserver.Stream
 
 	confirmed bool              // a confirm_changes call was taken out
 	taken     []json.RawMessage // what was taken out, for a client that was shown it
@@ -50,7 +50,7 @@ type run struct {
 
 func newRun(d *Dialect, r *translate.Request) *run {
 	return &run{d: d, r: r, native: r.Show == translate.ShowNative, askAt: map[string]int{}, gone: map[string]bool{},
-		calls: map[uint64]struct{}{}}
+		calls: map[uint64]struct{}{}, events: kit.Held[*held]{Max: maxHeld}}
 }
 
 // Event implements translate.Run.

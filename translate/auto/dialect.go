@@ -15,6 +15,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -175,7 +176,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 }
 
 func (d *Dialect) begin(r *translate.Request) *run {
-	found := &run{d: d, r: r}
+	found := &run{d: d, r: r, events: kit.Held[*held]{Max: maxHeld}}
 	for _, one := range d.list {
 		if e, ok := one.(translate.Early); ok {
 			found.early = append(found.early, early{one, e.Early(r)})

@@ -2,7 +2,6 @@ package auto
 
 import (
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strings"
 
@@ -49,8 +48,8 @@ type run struct {
 	// run will tell (waits). Then everything until that end waits with it, to keep the order.
 	last  *held
 	waits bool
-	turn  int
-	size  int // of what is held
+	// events are those of the held calls, and what waits behind the last one.
+	events kit.Held[*held]
 }
 
 // early is the run of a dialect that must see the whole stream.
@@ -73,10 +72,8 @@ func ignore(agui.Event) {}
 
 // A held is a tool call whose frames wait for a verdict.
 type held struct {
-	call   agui.Call
-	args   strings.Builder // call.Args, which grows by many small deltas
-	events []agui.Event
-	turns  []int // for each event, its place among all that were held
+	call agui.Call
+	args strings.Builder // call.Args, which grows by many small deltas
 }
 
 // Event implements translate.Run. It looks only into CUSTOM events, snapshots of the messages and
@@ -171,14 +168,14 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		h := &held{call: agui.Call{ID: ev.Get("toolCallId").Str}}
 		h.note(ev)
 		run.held = append(run.held, h)
-		run.add(h, ev)
+		run.events.Add(h, ev)
 		switch ev.Type {
 		case agui.CallChunk:
 			run.chunk = h
 		case agui.CallEnd:
 			run.lone = h
 		}
-		if run.size > maxHeld {
+		if run.events.Full() {
 			run.release(h, emit)
 		}
 		return nil
@@ -301,9 +298,9 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 	if v == translate.Mine {
 		return run.take(one, ev, emit)
 	}
-	run.add(h, ev)
+	run.events.Add(h, ev)
 	switch {
-	case v == translate.No || run.size > maxHeld || ev.Type == agui.CallEnd && run.last != nil:
+	case v == translate.No || run.events.Full() || ev.Type == agui.CallEnd && run.last != nil:
 		run.release(h, emit)
 	case ev.Type == agui.CallEnd:
 		run.last = h
@@ -327,44 +324,23 @@ func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err er
 		run.release(h, emit)
 		return false, nil
 	}
-	run.add(h, ev)
-	if run.size > maxHeld {
+	run.events.Add(h, ev)
+	if run.events.Full() {
 		run.release(h, emit)
 	}
 	return true, nil
 }
 
-// add keeps an event of a held call.
-func (run *run) add(h *held, ev agui.Event) {
-	h.events, h.turns = append(h.events, ev.Clone()), append(h.turns, run.turn)
-	run.size += len(ev.JSON)
-	run.turn++
-}
-
 // waiting takes everything that is held, in the order of its coming.
 func (run *run) waiting() []agui.Event {
-	if len(run.held) == 0 {
-		return nil
-	}
-	at := map[int]agui.Event{}
-	for _, h := range run.held {
-		for i, ev := range h.events {
-			at[h.turns[i]] = ev
-		}
-	}
-	run.held, run.lone, run.last, run.chunk, run.size = nil, nil, nil, nil, 0
-	var list []agui.Event
-	for _, turn := range slices.Sorted(maps.Keys(at)) {
-		list = append(list, at[turn])
-	}
-	return list
+	run.held, run.lone, run.last, run.chunk = nil, nil, nil, nil
+	return run.events.ReleaseAll()
 }
 
 // release lets a held call pass. A call that was not ended is open now.
 func (run *run) release(h *held, emit func(agui.Event)) {
-	for _, ev := range h.events {
+	for _, ev := range run.events.Release(h) {
 		run.pass(ev, emit)
-		run.size -= len(ev.JSON)
 		if ev.Type == agui.CallStart && !h.call.Ended {
 			run.begin(ev)
 		}

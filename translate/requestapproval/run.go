@@ -39,7 +39,8 @@ type run struct {
 	tooMany error             // it is more than can be asked: the run is given up
 	shown   []json.RawMessage // the native frames of what is asked
 
-	// Memory that is used again: what is emitted is valid during the call only.
+	// Memory that is used again: what is emitted is valid during the call only. So the frames are
+	// not in a kit.Held, which has memory of its own for each event.
 	spare *call
 	gone  []frame
 	out   []byte

@@ -74,7 +74,7 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // Begin implements translate.Dialect. A plain run goes as it came.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return translate.Out{}, &run{}, nil
+		return translate.Out{}, newRun(), nil
 	}
 	for n, a := range r.Answers {
 		if forges(r.Pause.Interrupts[n], a.Payload) {
@@ -99,7 +99,9 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 		body = agui.SetKey(body, "messages", agui.MessageList(kit.WithoutMessages(in.Messages, cut)))
 	}
 	out := translate.Out{Body: body, Resumes: true, TakesNew: true, Left: later}
-	return out, &run{resumes: true, left: r.With(r.Input, later)}, nil
+	resumed := newRun()
+	resumed.resumes, resumed.left = true, r.With(r.Input, later)
+	return out, resumed, nil
 }
 
 // afterwards is the exchange for the messages that did not go with the answers. It has the state as
@@ -110,7 +112,7 @@ func afterwards(r *translate.Request) *translate.Exchange {
 	if state, known := r.Transcript.State(); known && state != nil {
 		body = agui.SetKey(body, "state", state)
 	}
-	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: &run{}}
+	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: newRun()}
 }
 
 // forges says whether an answer names another tool call than its question. AGUI.Server approves

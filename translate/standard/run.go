@@ -25,27 +25,30 @@ type run struct {
 	left     *translate.Request // of a resume: New are the messages that did not go with the answers
 	streamed bool               // anything but RUN_STARTED was seen
 
-	held []agui.Event // from the first announcement on
-	size int
-	late bool // too much came after it: nothing is held any more
+	held kit.Held[announced] // from the first announcement on
+	late bool                // too much came after it: nothing is held any more
 }
+
+// announced is what the events wait for: there is one such thing.
+type announced struct{}
+
+func newRun() *run { return &run{held: kit.Held[announced]{Max: maxHeld}} }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if ev.Type != agui.RunStarted {
 		run.streamed = true
 	}
-	if run.late || run.held == nil && kit.Announced(ev) == kit.Nobody {
+	if run.late || run.held.Empty() && kit.Announced(ev) == kit.Nobody {
 		emit(ev)
 		return nil
 	}
-	run.held = append(run.held, ev.Clone())
-	if run.size += len(ev.JSON); run.size > maxHeld {
+	run.held.Add(announced{}, ev)
+	if run.held.Full() {
 		run.late = true
-		for _, h := range run.held {
+		for _, h := range run.held.ReleaseAll() {
 			emit(h)
 		}
-		run.held = nil
 	}
 	return nil
 }
@@ -55,7 +58,7 @@ func (run *run) Passes(t agui.Type) bool {
 	if t != agui.RunStarted && !run.streamed {
 		return false
 	}
-	return run.late || run.held == nil && t != agui.Custom
+	return run.late || run.held.Empty() && t != agui.Custom
 }
 
 // End implements translate.Run.
@@ -73,7 +76,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case agui.RunErrored:
 		res = run.failed(e.Event)
 	}
-	for _, h := range run.held {
+	for _, h := range run.held.ReleaseAll() {
 		if len(res.Asked.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
 			res.Asked.Own = append(res.Asked.Own, h.JSON)
 		} else {
