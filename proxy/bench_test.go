@@ -23,7 +23,7 @@ func BenchmarkPassedFrame(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.exchange = translate.Exchange{Run: translation}
+	r.exchange.Run = translation
 	body := newBody(r, io.NopCloser(&forever{frame: []byte(frame)}), translate.Unread)
 	body.started = true
 	b.SetBytes(int64(len(frame)))
@@ -127,7 +127,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r.exchange = translate.Exchange{Run: translation}
+		r.exchange.Run = translation
 		body := newBody(r, io.NopCloser(strings.NewReader(whole)), translate.Unread)
 		read := 0
 		for {

@@ -39,9 +39,9 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	if b.watch == nil {
 		b.watch = &backend.Watch{Limit: b.r.h.opts.IdleTimeout, Told: b.idled}
 	}
-	src := b.watch.Over(up, b.r.conn)
-	if b.r.conn != nil && b.r.out != nil {
-		b.r.conn.BeforeWait(b.r.out.Release) // the header goes then, if its frames have not come
+	src := b.watch.Over(up, b.r.exchange.conn)
+	if b.r.exchange.conn != nil && b.r.out != nil {
+		b.r.exchange.conn.BeforeWait(b.r.out.Release) // the header goes then, if its frames have not come
 	}
 	if framing != translate.Unread {
 		b.pieces = stream.NewPieces(src, framing, b.r.h.opts.MaxFrameBytes)
@@ -92,7 +92,7 @@ func (b *body) close() {
 // send sends the exchange at hand through ReverseProxy, which does all that is not the stream. What
 // came of it is in r.body then; nil if the answer went to w as it is.
 func (r *run) send(w http.ResponseWriter) {
-	r.h.reverse.ServeHTTP(w, r.req.WithContext(context.WithValue(r.life.ctx, runKey{}, r)))
+	r.h.reverse.ServeHTTP(w, r.request.http.WithContext(context.WithValue(r.life.ctx, runKey{}, r)))
 }
 
 // emit gives the client an event that the translation let through.
@@ -109,45 +109,20 @@ func (b *body) emit(ev agui.Event) {
 			return
 		}
 	case agui.MessagesSnapshot:
-		ev = b.r.withUntaken(withWithheld(ev, b.r.exchange.Out.Withheld))
+		ev = b.r.beside.addedTo(withWithheld(ev, b.r.exchange.Out.Withheld))
 	case agui.CallResult:
-		ev = b.r.withResultID(ev)
-		b.noteResult(ev)
+		if b.r.show != translate.ShowNative {
+			ev = b.r.results.distinct(ev, b.r.transcript)
+		}
+		b.r.knownCalls.answered(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
-		if b.r.known != nil && b.isKnownCall(ev) {
+		if b.r.knownCalls.has(ev) {
 			return
 		}
 	}
 	b.r.noteCall(ev)
 	b.r.transcript.Add(ev)
 	b.out.Event(ev)
-}
-
-// noteResult notes the result of a call that the client knew before the resume. Ids of some models
-// repeat: what begins under that id from here on is another call.
-func (b *body) noteResult(ev agui.Event) {
-	if id := ev.Get("toolCallId").Str; b.r.known[id] {
-		if b.answeredCalls == nil {
-			b.answeredCalls = map[string]bool{}
-		}
-		b.answeredCalls[id] = true
-	}
-}
-
-// isKnownCall says whether the event begins again a call that the client knew before the resume.
-// Clients append to the call they have: its arguments would stand twice.
-func (b *body) isKnownCall(ev agui.Event) bool {
-	id := ev.Get("toolCallId").Str
-	if b.answeredCalls[id] && ev.Get("toolCallName").Str != "" {
-		delete(b.r.known, id)
-	}
-	if ev.Type == agui.CallChunk {
-		if id == "" {
-			id = b.chunk
-		}
-		b.chunk = id
-	}
-	return b.r.known[id]
 }
 
 // reached notes that the backend has the exchange at hand, or a part of it.

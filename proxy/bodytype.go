@@ -55,10 +55,6 @@ func readBodyType(h http.Header) (t bodyType, err error) {
 	return t, unsupported("a Content-Type must have one charset that can be read")
 }
 
-func unsupported(reason string) *requestError {
-	return &requestError{http.StatusUnsupportedMediaType, reason}
-}
-
 // charsetOf knows a charset by its name in lower case. express.json() decodes everything of
 // iconv-lite that begins with "utf-", UTF-7 too. express.text() decodes all that it knows. Spring
 // decodes what Java knows, EBCDIC too.

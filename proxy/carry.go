@@ -17,7 +17,7 @@ func (h *Handler) carry(ctx context.Context, path *url.URL, in agui.RunInput, pa
 		return
 	}
 	r := h.newRun(req, route, &in)
-	r.carries(pauseID)
+	r.readFor.carry(pauseID)
 	r.serve(nobody{headerOnly{}})
 }
 

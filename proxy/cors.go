@@ -112,7 +112,7 @@ func (h *Handler) withClient(req *http.Request) *http.Request {
 // it.
 func clientOf(ctx context.Context) *http.Request {
 	if r := runOf(ctx); r != nil {
-		return r.req
+		return r.request.http
 	}
 	req, _ := ctx.Value(clientKey{}).(*http.Request)
 	return req

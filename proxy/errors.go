@@ -14,14 +14,6 @@ var (
 	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 
-// A requestError is a request that is refused with an HTTP status before it is a run.
-type requestError struct {
-	status int
-	reason string
-}
-
-func (e *requestError) Error() string { return e.reason }
-
 func storeDown() contract.Ruling {
 	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
 }

@@ -19,7 +19,7 @@ func (r *run) open(res *http.Response) *body {
 		return b
 	}
 	r.reached()
-	r.conn = nil
+	r.exchange.conn = nil
 	head := r.head(res) // what is cut here is cut for the client too
 	c := r.conclude(ending{
 		End:    translate.End{Status: res.StatusCode, Body: head},
@@ -50,14 +50,14 @@ func (r *run) head(res *http.Response) []byte {
 // stream is what is to be read of an answer.
 func (r *run) stream(res *http.Response) (a answer) {
 	r.reached()
-	conn := r.conn
-	r.conn = nil // behind the answer it is net/http's, and another run's
+	conn := r.exchange.conn
+	r.exchange.conn = nil // behind the answer it is net/http's, and another run's
 	var reads bool
-	if a.framing, reads = r.framing(res.Header); reads && res.StatusCode/100 == 2 {
+	if a.framing, reads = r.exchange.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := stream.Decoded(res)
 		if err == nil {
 			if plain == res.Body && res.ContentLength != 0 { // else what waits there is not what is read
-				r.conn = conn
+				r.exchange.conn = conn
 			}
 			a.stream = plain
 			return a
@@ -71,15 +71,6 @@ func (r *run) stream(res *http.Response) (a answer) {
 	a.end.broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
 	a.end.Status, a.end.Body = res.StatusCode, head
 	return a
-}
-
-// framing is how an answer is cut, and whether it is read at all.
-func (r *run) framing(header http.Header) (f translate.Framing, reads bool) {
-	if decoder, ok := r.exchange.Run.(translate.Decoder); ok {
-		f = decoder.Framing(stream.MediaType(header))
-		return f, f != translate.Unread
-	}
-	return translate.Unread, stream.IsEventStream(header)
 }
 
 // unreachable is the stream for an exchange that got no answer.

@@ -238,7 +238,8 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 
 // loneRun is a run as ServeHTTP makes it, without a client: for tests that drive one part by hand.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
-	r := &run{h: h, log: h.log, came: in, path: path, attempt: newAttempt(in)}
+	r := &run{h: h, log: h.log, request: request{path: path, input: in}}
+	r.anew()
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(path, in.ThreadID), ctx: ctx}
 	r.claim.ledger, r.claim.log, r.life.ctx = &r.ledger, h.log, ctx
 	return r

@@ -23,7 +23,7 @@ func (b *body) frame(f sse.Frame) {
 		b.out.Pass()
 	case !ok:
 		b.out.Bytes(lf)
-	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), done):
+	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), doneMark):
 		b.out.Bytes(sse.Frame{Raw: lf}.AppendOther(nil))
 	default:
 		ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
@@ -148,15 +148,14 @@ func (b *body) beginLater() error {
 	r := b.r
 	r.withdraw()
 	b.laterRuns++
-	r.known, r.taken = nil, true
-	r.fresh = nil
+	r.knownCalls, r.beside = knownCalls{}, nil
 	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
-		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
+		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
 	})
 	if err != nil {
 		return err
 	}
-	r.exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
+	r.exchange.Exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
 	return nil
 }
 
@@ -180,14 +179,14 @@ func (b *body) row() bool {
 // passes says whether an event of the type goes to the client as it came, and nobody but the
 // transcript learns of it.
 func (b *body) passes(t agui.Type) bool {
-	if t == agui.CallArgs && b.r.known != nil {
+	if t == agui.CallArgs && b.r.knownCalls.resumes() {
 		return false // it may be of a call that the client has already
 	}
 	p, ok := b.r.exchange.Run.(translate.Passer)
 	return ok && p.Passes(t)
 }
 
-var done = []byte("[DONE]")
+var doneMark = []byte("[DONE]")
 
 // conclude ends the exchange at hand. It is the one door to the end of a stream: how that came
 // about is told by e.

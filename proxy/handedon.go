@@ -3,8 +3,6 @@ package proxy
 import (
 	"slices"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/translate"
@@ -44,15 +42,15 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 	unknown := 0
 	places := kit.PlacesIn(r.in.Messages)
 	for n := 0; n < len(r.replies); {
-		from, to := r.repliesAt(r.replies[n].At)
+		from, to := r.replies.repliesAt(r.replies[n].At)
 		here := r.replies[from:to]
 		n = to
 		known := func(is func(reply) bool) bool { return slices.ContainsFunc(here, is) }
-		taken := resumed != nil && known(func(d reply) bool { return d.taken || d.repeats })
+		taken := resumed != nil && known(func(d reply) bool { return d.isAnswer || d.repeatsEntry })
 		asked := known(func(d reply) bool { return d.Asked })
 		switch {
 		case taken:
-		case known(func(d reply) bool { return d.settled && d.Kept }):
+		case known(func(d reply) bool { return d.wasAnswer && d.Kept }):
 			if places.Answers(here[0].At) {
 				continue
 			}
@@ -73,7 +71,7 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 				c.takeCalls(calls)
 			}
 		}
-		if asked && !known(func(d reply) bool { return d.settled }) {
+		if asked && !known(func(d reply) bool { return d.wasAnswer }) {
 			unknown++
 		}
 	}
@@ -194,24 +192,6 @@ func (c *cleaning) left(at int, m agui.Message) (agui.Message, bool) {
 		return m, true
 	}
 	return kit.MessageWithoutCalls(m, c.calls)
-}
-
-// stillIn are those of some messages that are left in list, in the form that they have there.
-func stillIn(list, some []agui.Message) []agui.Message {
-	if len(some) == 0 {
-		return nil
-	}
-	wanted := make(map[agui.SeenMessage]bool, len(some))
-	for _, m := range some {
-		wanted[agui.See(m)] = true
-	}
-	var left []agui.Message
-	for _, m := range list {
-		if wanted[agui.See(m)] {
-			left = append(left, m)
-		}
-	}
-	return left
 }
 
 // changed says whether the list is another one than that of which it was made.

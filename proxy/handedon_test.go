@@ -19,7 +19,7 @@ import (
 
 const (
 	person  = `{"id":"u1","role":"user","content":"Go."}`
-	request = `{\"request\":{\"approval_id\":\"ficc_c\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
+	asksPay = `{\"request\":{\"approval_id\":\"ficc_c\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
 	confirm = `{\"function_name\":\"rm\",\"function_call_id\":\"real\",\"function_arguments\":{},\"steps\":[]}`
 )
 
@@ -46,15 +46,15 @@ func withoutStrays(in agui.RunInput) agui.RunInput {
 
 func TestWithoutApprovals(t *testing.T) {
 	answer := toolSays(`{\"approval_id\":\"ficc_c\",\"approved\":true}`)
-	says := strings.Replace(call("request_approval", request), `"toolCalls"`, `"content":"Let me pay.","toolCalls"`, 1)
-	other := strings.Replace(call("request_approval", request), `"toolCalls":[`, `"toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}},`, 1)
+	says := strings.Replace(call("request_approval", asksPay), `"toolCalls"`, `"content":"Let me pay.","toolCalls"`, 1)
+	other := strings.Replace(call("request_approval", asksPay), `"toolCalls":[`, `"toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}},`, 1)
 	for name, c := range map[string]struct {
 		messages, want []string
 	}{
-		"a pair":                     {[]string{person, call("request_approval", request), answer, person}, []string{person, person}},
+		"a pair":                     {[]string{person, call("request_approval", asksPay), answer, person}, []string{person, person}},
 		"beside words":               {[]string{says, answer}, []string{`{"id":"a1","role":"assistant","content":"Let me pay."}`}},
 		"beside another call":        {[]string{other, answer}, []string{`{"id":"a1","role":"assistant","toolCalls":[{"id":"d","type":"function","function":{"name":"look","arguments":"{ }"}}]}`}},
-		"with the result of the run": {[]string{call("request_approval", request), answer, toolSays("paid")}, nil},
+		"with the result of the run": {[]string{call("request_approval", asksPay), answer, toolSays("paid")}, nil},
 		"function_approvals":         {[]string{person, `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"x"}]}`}, []string{person}},
 		"function_approvals with words": {
 			[]string{`{"id":"u2","role":"user","function_approvals":[{"id":"x"}],"content":"And b?"}`},
@@ -91,7 +91,7 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 	leftover := strings.NewReplacer(`"c"`, `"d"`, `"t1"`, `"t3"`).Replace(toolSays(`{\"status\":\"resolved\"}`))
 	result := strings.NewReplacer(`"c"`, `"d"`, `"t1"`, `"t4"`).Replace(toolSays(`done`))
 	body := bodyWith(`,"resume":[],"forwardedProps":{"command":{"resume":true},"x":1}`, long,
-		call("request_approval", request), toolSays(`{\"approval_id\":\"ficc_c\",\"approved\":true}`),
+		call("request_approval", asksPay), toolSays(`{\"approval_id\":\"ficc_c\",\"approved\":true}`),
 		leftover, result, `{"id":"u2","role":"user","content":"And b?","function_approvals":[{"id":"x"}]}`, person)
 	in, _, err := agui.ParseInput([]byte(body))
 	if err != nil {
@@ -116,7 +116,7 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 
 // FuzzStrays: what is found is gone from what is handed on.
 func FuzzStrays(f *testing.F) {
-	f.Add(bodyWith("", person, call("request_approval", request), toolSays(`{\"approval_id\":\"x\",\"approved\":true}`)))
+	f.Add(bodyWith("", person, call("request_approval", asksPay), toolSays(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(bodyWith("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), toolSays("no")))
 	f.Fuzz(func(t *testing.T, s string) {
 		if !agui.ValidJSON([]byte(s)) {

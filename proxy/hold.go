@@ -31,9 +31,9 @@ func (b *body) awaitAnswers() {
 // goOn begins another attempt behind a saved pause, with answers to it.
 func (b *body) goOn(s *savedPause, entries []agui.ResumeEntry) {
 	r := b.r
-	in := r.came.WithoutCommand().WithResume(entries)
-	r.came, r.report.paused = &in, nil
-	r.carries(s.pause.ID)
+	in := r.request.input.WithoutCommand().WithResume(entries)
+	r.request.input, r.report.paused = &in, nil
+	r.readFor.carry(s.pause.ID)
 	r.transcript.Drop()
 	r.attempts(r.out)
 	stands := r.record.State == store.Open && r.record.Pause.ID == s.pause.ID

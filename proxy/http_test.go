@@ -470,7 +470,7 @@ func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
 	r.transcript = transcript.New(64<<20, nil, nil)
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
-	r.exchange = translate.Exchange{Run: translation}
+	r.exchange.Run = translation
 	b := newBody(r, io.NopCloser(&forever{frame: frame}), translate.Unread)
 	b.started = true
 	read := 0

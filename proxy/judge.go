@@ -2,11 +2,9 @@ package proxy
 
 import (
 	"errors"
-	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
-	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -16,10 +14,11 @@ func (r *run) judge() error {
 	if err := r.load(); err != nil {
 		return err
 	}
-	if err := r.noteUnread(r.readAnswers()); err != nil {
+	pauseID, err := r.readAnswers()
+	if err := r.noteUnread(err); err != nil {
 		return err
 	}
-	if err := r.readReplies(); err != nil {
+	if err := r.readReplies(pauseID); err != nil {
 		return err
 	}
 	r.rule()
@@ -28,23 +27,23 @@ func (r *run) judge() error {
 
 func (r *run) rule() {
 	c := r.newCase()
-	c.Stray, c.StrayNames = r.endsInStray()
+	c.Stray, c.StrayNames = r.replies.endInStray(&r.in, r.record.Pause)
 	c.Unasked = r.unasked()
 	r.verdict = contract.Judge(c)
 }
 
 func (r *run) newCase() *contract.Case {
-	settled, mixed := r.carriers()
+	settled, mixed := r.replies.carriers()
 	return &contract.Case{
-		Input: r.in, Answers: r.answers, ReadFor: r.readFor, Unread: r.unread,
-		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.carry, Valid: r.valid,
+		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
+		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Valid: r.valid,
 	}
 }
 
 // load loads the record.
 func (r *run) load() (err error) {
 	// Before the record is read: that run may open a pause and be gone behind it.
-	r.busy = r.h.lives.busyAlone(r.ledger.key)
+	r.threadWasBusy = r.h.lives.busyAlone(r.ledger.key)
 	if r.record, err = r.ledger.load(); err != nil {
 		return err
 	}
@@ -58,26 +57,23 @@ func (r *run) load() (err error) {
 	return nil
 }
 
-// readAnswers has the dialect read the request.
-func (r *run) readAnswers() (err error) {
+// readAnswers has the dialect read the request's fields. pauseID is the pause that they were read
+// for, "" if none is known.
+func (r *run) readAnswers() (pauseID string, err error) {
 	defer caught("Answers", &err)
 	r.show = r.showFor()
 	var p agui.Pause
 	r.namedPause(&p)
-	r.answers, err = r.h.opts.Dialect.Answers(r.in, p)
-	if r.named = p.ID; !r.judged {
-		r.judged, r.readFor = true, p.ID
-	}
-	return err
+	r.answers.list, err = r.h.opts.Dialect.Answers(r.in, p)
+	r.readFor.fix(p.ID)
+	return p.ID, err
 }
 
 // readReplies has the dialect read the messages.
-func (r *run) readReplies() (err error) {
+func (r *run) readReplies(pauseID string) (err error) {
 	defer caught("Replies", &err)
 	r.replies = r.readHistory()
-	if r.unread == nil {
-		r.answers, r.unread = r.withReplies(r.named, r.answers)
-	}
+	r.answers.withReplies(r.replies, pauseID, r.record.Pause)
 	return nil
 }
 
@@ -87,16 +83,16 @@ func (r *run) noteUnread(err error) error {
 	if err != nil && !errors.As(err, &unread) {
 		return asBug("Answers", err)
 	}
-	if r.in.ResumeObject != nil && r.answers == nil && unread == nil {
+	if r.in.ResumeObject != nil && r.answers.list == nil && unread == nil {
 		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
-	r.unread = unread
+	r.answers.unread = unread
 	return nil
 }
 
 // showFor is what the client is to be shown of a pause.
 func (r *run) showFor() translate.Show {
-	if r.carry != "" {
+	if r.readFor.carries {
 		return r.show // the request at hand is not the client's
 	}
 	switch r.h.opts.Client {
@@ -125,7 +121,7 @@ func (r *run) showFor() translate.Show {
 // A request that has waited is read for the pause that it was read for at first: the question that
 // is open by now was asked after it came, and cannot be what it answers.
 func (r *run) namedPause(named *agui.Pause) {
-	switch p, ended := r.findPause(); {
+	switch p, ended := r.readFor.find(&r.record, r.in.NamedIDs()); {
 	case p == nil:
 	case ended:
 		*named = p.Indexed()
@@ -135,34 +131,4 @@ func (r *run) namedPause(named *agui.Pause) {
 	if named.Dialect == "" {
 		named.Dialect = r.spoken()
 	}
-}
-
-func (r *run) findPause() (p *agui.Pause, ended bool) {
-	rec := &r.record
-	if r.readFor != "" {
-		if rec.Pause != nil && rec.Pause.ID == r.readFor {
-			return rec.Pause, false
-		}
-		for _, result := range rec.Results {
-			if result.PauseID == r.readFor && result.Pause != nil {
-				return result.Pause, true
-			}
-		}
-		return nil, false
-	}
-	ids := r.in.NamedIDs()
-	if rec.Pause != nil && slices.ContainsFunc(ids, func(id string) bool { return rec.Pause.Interrupt(id) != nil }) {
-		return rec.Pause, false
-	}
-	known := store.Record{Results: slices.DeleteFunc(slices.Clone(rec.Results), func(r *store.Result) bool { return r.Pause == nil })}
-	if result := known.ResultOf(ids...); result != nil {
-		return result.Pause, true
-	}
-	if rec.Pause != nil {
-		return rec.Pause, false
-	}
-	if len(rec.Results) > 0 && rec.Results[0].Pause != nil {
-		return rec.Results[0].Pause, true
-	}
-	return nil, false
 }

@@ -22,14 +22,14 @@ func (r *run) noteCall(ev agui.Event) {
 		if name == "" || r.in.Declares(name) || r.spoken() != "" {
 			return
 		}
-		if len(r.openCalls) == maxOpenCalls {
-			r.openCalls = slices.Delete(r.openCalls, 0, 1)
+		if len(r.passedCalls) == maxOpenCalls {
+			r.passedCalls = slices.Delete(r.passedCalls, 0, 1)
 		}
-		r.openCalls = append(r.openCalls, passedCallOf(r.ledger.key, ev.Get("toolCallId").Str))
+		r.passedCalls = append(r.passedCalls, passedCallOf(r.ledger.key, ev.Get("toolCallId").Str))
 	case agui.CallResult:
-		if len(r.openCalls) > 0 {
+		if len(r.passedCalls) > 0 {
 			had := passedCallOf(r.ledger.key, ev.Get("toolCallId").Str)
-			r.openCalls = slices.DeleteFunc(r.openCalls, func(c passedCall) bool { return c == had })
+			r.passedCalls = slices.DeleteFunc(r.passedCalls, func(c passedCall) bool { return c == had })
 		}
 	}
 }
@@ -37,12 +37,12 @@ func (r *run) noteCall(ev agui.Event) {
 // keepPassed remembers the calls that a run left without a result. finish is how it ended, and
 // nobody claimed its stream.
 func (r *run) keepPassed(finish agui.Event) {
-	if len(r.openCalls) > 0 && finish.Type == agui.RunFinished && r.spoken() == "" {
-		for _, c := range r.openCalls {
+	if len(r.passedCalls) > 0 && finish.Type == agui.RunFinished && r.spoken() == "" {
+		for _, c := range r.passedCalls {
 			r.h.passed.Add(c, struct{}{})
 		}
 	}
-	r.openCalls = nil
+	r.passedCalls = nil
 }
 
 // unasked is a call that a message of the request decides on, while nobody knows what the route

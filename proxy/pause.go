@@ -21,7 +21,7 @@ import (
 // returns.
 func (r *run) concludePause(res *translate.Result) conclusion {
 	if len(res.Untaken) > 0 {
-		r.fresh, r.taken = res.Untaken, false
+		r.beside = res.Untaken
 	}
 	s, refused := r.savePause(res)
 	if refused != nil {
@@ -46,7 +46,7 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
-	r.h.routes.Add(strings.Clone(r.path), p.Dialect) // it may lie in the request's line
+	r.h.routes.Add(strings.Clone(r.request.path), p.Dialect) // it may lie in the request's line
 	p, refused := r.keep(p)
 	if refused != nil {
 		return nil, refused
@@ -118,9 +118,9 @@ func (r *run) refusePause(told *agui.RunError) *agui.RunError {
 
 // mint gives the interrupts the ids that the client sees.
 func (r *run) mint(res *translate.Result) *agui.Pause {
-	p := res.Asked.Pause(r.dialect())
+	p := res.Asked.Pause(r.exchange.speaks(r.h.opts.Dialect))
 	p.ID = random128()
-	p.From = r.h.clientHash(r.req)
+	p.From = r.h.clientHash(r.request.http)
 	r.noteCalls(p.Interrupts)
 	for n := range p.Interrupts {
 		if i := &p.Interrupts[n]; i.Yes == nil && i.No == nil {
@@ -129,7 +129,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	}
 	p.Digest = digestInterrupts(p.Interrupts...)
 	r.noteStood(&p)
-	r.opened = p.ID
+	r.ownPause = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
 	natives := map[string]int{}
 	for _, i := range p.Interrupts {
@@ -242,7 +242,7 @@ func (r *run) keepError(err error) *agui.RunError {
 // withdraw closes the pause that this stream opened, if it is open still: the backend went on
 // without an answer.
 func (r *run) withdraw() {
-	if r.report.paused == nil || r.report.paused.ID != r.opened {
+	if r.report.paused == nil || r.report.paused.ID != r.ownPause {
 		return
 	}
 	if rec, err := r.ledger.load(); err == nil && rec.State != store.Open {

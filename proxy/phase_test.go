@@ -43,7 +43,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 		return nil
 	}
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
-	r.exchange = translate.Exchange{Run: translation}
+	r.exchange.Run = translation
 	b = newBody(r, io.NopCloser(strings.NewReader(streamOf(started, hello, finished))), translate.Unread)
 	var got strings.Builder
 	for {

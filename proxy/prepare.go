@@ -51,7 +51,7 @@ func (r *run) readyToReadOn() {
 	case r.h.lives.busyAlone(r.ledger.key):
 		// The backend would refuse a second run, or begin one beside the first.
 		r.verdict = refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
-	case r.busy:
+	case r.threadWasBusy:
 		r.verdict = contract.Ruling{Do: contract.Wait} // it has ended since
 	case !r.life.outlive():
 		r.verdict = givenUp()
@@ -68,21 +68,9 @@ func (r *run) readyResume() *agui.RunError {
 	if changed(list, r.in.Messages) {
 		r.in = r.in.WithMessages(list)
 	}
-	r.byArray = r.in.HasResume && r.carry == ""
 	r.transcript = r.resumeTranscript(p)
-	r.known = map[string]bool{}
-	if r.show != translate.ShowNative { // such a client knows what to make of its backend's stream
-		for _, c := range r.transcript.Calls() {
-			r.known[c.ID] = true
-		}
-		if _, whole := r.transcript.Messages(); !whole { // the request may bring fewer than the client has
-			for _, i := range p.Interrupts {
-				r.known[i.ToolCallID()] = i.ToolCallID() != "" && !i.CallUnseen
-			}
-		}
-	}
-	r.fresh = stillIn(r.in.Messages, r.verdict.New)
-	r.taken = len(r.fresh) == 0
+	r.knownCalls = newKnownCalls(r.show, r.transcript, p)
+	r.beside = besideAnswers(r.in.Messages, r.verdict.New)
 	return nil
 }
 
@@ -93,7 +81,7 @@ func (r *run) cancelUnsaid() {
 	replies := r.replies
 	r.anew()
 	for n := range replies {
-		replies[n].taken, replies[n].repeats = false, false
+		replies[n].isAnswer, replies[n].repeatsEntry = false, false
 	}
 	r.replies = replies
 	r.verdict = contract.GiveUp(r.newCase())
@@ -102,7 +90,7 @@ func (r *run) cancelUnsaid() {
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
 // the dialect cannot express is refused here, before the claim: false.
 func (r *run) begin(resumed *agui.Pause) bool {
-	err := r.askBegin(r.request(resumed))
+	err := r.askBegin(r.forDialect(resumed))
 	if err != nil {
 		r.notBegun(err)
 	}
@@ -112,28 +100,21 @@ func (r *run) begin(resumed *agui.Pause) bool {
 func (r *run) askBegin(request *translate.Request) (err error) {
 	defer caught("Begin", &err)
 	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(request)
-	r.takes(&r.exchange.Out)
+	r.beside.takenBy(&r.exchange.Out)
 	return err
 }
 
-// takes notes which of the messages beside the answers travel in an exchange.
-func (r *run) takes(out *translate.Out) {
-	if out.TakesNew && !r.taken {
-		r.fresh, r.taken = out.Left, len(out.Left) == 0
-	}
-}
-
-func (r *run) request(resumed *agui.Pause) *translate.Request {
+func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 	request := &translate.Request{
-		Input: r.in, Came: r.came.Messages, Show: r.show, Transcript: r.transcript,
-		Answers: r.verdict.Answers, New: r.fresh, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
+		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript,
+		Answers: r.verdict.Answers, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
 	}
 	if resumed != nil {
 		request.Pause = *resumed
 	} else {
 		request.Pause.Dialect = r.spoken()
 	}
-	r.speaks = request.Pause.Dialect
+	r.exchange.dialect = request.Pause.Dialect
 	return request
 }
 

@@ -520,12 +520,11 @@ func TestManyUntakenMessages(t *testing.T) {
 		"alone":         {`[]`, many},
 		"no list":       {`null`, many},
 	} {
-		r := &run{}
-		r.fresh = fresh
+		beside := messagesBesideAnswers(fresh)
 		ev := agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":` + c.messages + `,"rawEvent":{"a": 1}}`))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got := r.withUntaken(ev)
+		got := beside.addedTo(ev)
 		runtime.ReadMemStats(&after)
 		list := got.Get("messages").Array()
 		if !agui.ValidJSON(got.JSON) || len(list) != c.want || list[len(list)-1].Get("id").Str != "n1999" || got.Get("rawEvent").Raw != `{"a": 1}` {

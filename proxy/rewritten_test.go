@@ -54,7 +54,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.exchange = translate.Exchange{Run: translation}
+		r.exchange.Run = translation
 		b := newBody(r, nil, translate.Unread)
 		b.event(framed(started))
 		for _, one := range stream[:len(stream)-1] {
@@ -169,14 +169,14 @@ func TestPassedResultsDoNotAllocate(t *testing.T) {
 	}
 	n := 0
 	if allocs := testing.AllocsPerRun(runs, func() {
-		if ev := r.withResultID(results[n]); ev.Edited {
+		if ev := r.results.distinct(results[n], r.transcript); ev.Edited {
 			t.Errorf("edited: %s", ev.JSON)
 		}
 		n++
 	}); allocs != 0 {
 		t.Errorf("%v allocations for a result", allocs)
 	}
-	if ev := r.withResultID(results[0]); ev.Get("messageId").Str != "result-c0" {
+	if ev := r.results.distinct(results[0], r.transcript); ev.Get("messageId").Str != "result-c0" {
 		t.Errorf("a second result of that id: %s", ev.JSON)
 	}
 }

@@ -37,7 +37,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, log: slog.New(slog.DiscardHandler)}
 	r := loneRun(t.Context(), h, "/", &agui.RunInput{})
 	r.transcript = transcript.New(limit, nil, nil)
-	r.exchange = translate.Exchange{Run: translation}
+	r.exchange.Run = translation
 	b := newBody(r, io.NopCloser(in), translate.Unread)
 	b.started = true
 	var out bytes.Buffer

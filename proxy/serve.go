@@ -35,7 +35,7 @@ func (r *run) turnAway(out *stream.Writer) {
 
 // enter begins the run's life. It fails when the proxy drains.
 func (r *run) enter() bool {
-	enters := r.life.enter(&r.h.lives, r.req.Context())
+	enters := r.life.enter(&r.h.lives, r.request.http.Context())
 	r.ledger.ctx = r.life.ctx
 	return enters
 }
@@ -57,7 +57,8 @@ func (r *run) returned(out *stream.Writer) {
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
-	r := &run{h: h, req: req, came: in, path: route, attempt: newAttempt(in), report: report{started: h.opts.Now()}}
+	r := &run{h: h, request: request{req, route, in}, report: report{started: h.opts.Now()}}
+	r.anew()
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log
@@ -83,7 +84,7 @@ func (r *run) recovered(p any, out *stream.Writer) any {
 // abort is the panic that ends the client's connection, as ReverseProxy does: net/http must not
 // try to end such a stream in order. It is nil where no server is there to take it.
 func (r *run) abort() any {
-	if r.req.Context().Value(http.ServerContextKey) == nil {
+	if r.request.http.Context().Value(http.ServerContextKey) == nil {
 		return nil
 	}
 	return http.ErrAbortHandler

@@ -28,13 +28,13 @@ func (r *run) conclude(e ending) conclusion {
 		r.transcript.Add(ev)
 	}
 	if res.Spoke != "" {
-		r.speaks = res.Spoke
+		r.exchange.dialect = res.Spoke
 	}
 	switch n := r.claim.exchanges; {
 	case res.Next == nil:
 	case n < maxExchanges:
-		r.exchange = *res.Next
-		r.takes(&res.Next.Out)
+		r.exchange.Exchange = *res.Next
+		r.beside.takenBy(&res.Next.Out)
 		return conclusion{events: res.Before, next: true, said: true}
 	default:
 		r.log.Error("the run wants one exchange after the other", "exchanges", n)
@@ -72,7 +72,7 @@ func refuses(status int) bool {
 // end ends a run that does not ask, and returns its terminal event.
 func (r *run) end(res *translate.Result, e *ending, became translate.Fate) agui.Event {
 	if res.Spoke != "" {
-		r.h.routes.Add(strings.Clone(r.path), res.Spoke)
+		r.h.routes.Add(strings.Clone(r.request.path), res.Spoke)
 	}
 	finish := res.Finish
 	if finish.Type == agui.Unknown {

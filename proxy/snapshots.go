@@ -19,9 +19,8 @@ func (r *run) snapshots() snapshot {
 	s.list, s.whole = r.transcript.Messages()
 	if s.whole && len(s.list) > 0 {
 		kept := s.list
-		if !r.taken {
-			untaken := r.untaken()
-			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return untaken[agui.See(agui.ParseMessage(m))] })
+		if beside := r.beside.seen(); beside != nil {
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return beside[agui.See(agui.ParseMessage(m))] })
 		}
 		s.messages = agui.List(kept)
 	}
@@ -45,29 +44,19 @@ func (r *run) seen() []agui.SeenMessage {
 	for _, s := range list {
 		known[s] = true
 	}
-	for _, m := range r.came.Messages {
+	for _, m := range r.request.input.Messages {
 		if s := agui.See(m); !known[s] {
 			known[s] = true
 			list = append(list, s)
 		}
 	}
-	if !r.taken {
-		untaken := r.untaken()
-		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return untaken[s] })
+	if beside := r.beside.seen(); beside != nil {
+		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return beside[s] })
 	}
 	for n := range list {
 		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
 	}
 	return list
-}
-
-// untaken are the messages that came beside the answers and did not go to the backend.
-func (r *run) untaken() map[agui.SeenMessage]bool {
-	set := map[agui.SeenMessage]bool{}
-	for _, m := range r.fresh {
-		set[agui.See(m)] = true
-	}
-	return set
 }
 
 // appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has
@@ -84,7 +73,7 @@ func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
 	case s.messagesSent || len(s.list) == 0:
 	case repeatsID(s.list):
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
-	case r.taken:
+	case len(r.beside) == 0:
 		events = append(events, agui.SnapshotEvent(s.messages))
 	default:
 		events = append(events, agui.SnapshotEvent(agui.List(s.list)))
@@ -133,7 +122,7 @@ func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenM
 	return events
 }
 
-// repeatsID says whether two messages have one id, see withResultID.
+// repeatsID says whether two messages have one id, see resultIDs.
 func repeatsID(list []json.RawMessage) bool {
 	known := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -146,47 +135,9 @@ func repeatsID(list []json.RawMessage) bool {
 	return false
 }
 
-// identity is by what a client tells messages apart: the id; the content where there is none.
-func identity(m agui.Message) agui.SeenMessage {
-	if m.ID != "" {
-		return agui.SeenMessage{ID: m.ID}
-	}
-	return agui.See(m)
-}
-
-// withUntaken is a snapshot of an exchange that did not carry the messages beside the answers, with
-// those: a client deletes what a snapshot leaves out, and they would never come again.
-func (r *run) withUntaken(ev agui.Event) agui.Event {
-	if r.taken || len(r.fresh) == 0 || !ev.Valid() {
-		return ev
-	}
-	messages := ev.Get("messages")
-	held := map[agui.SeenMessage]bool{}
-	for _, m := range messages.Array() {
-		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
-	}
-	// All at once: a client may bring very many small ones.
-	var untaken []agui.Message
-	for _, m := range r.fresh {
-		if !held[identity(m)] {
-			untaken = append(untaken, m)
-		}
-	}
-	if len(untaken) == 0 {
-		return ev
-	}
-	list := []byte(agui.MessageList(untaken))
-	if messages.IsArray() && len(held) > 0 {
-		list[0] = ','
-		list = append([]byte(strings.TrimSuffix(messages.Raw, "]")), list...)
-	}
-	out := agui.SetKey(ev.JSON, "messages", list)
-	return ev.With(out)
-}
-
 // keepEnd adds to the result of a claim what the client knows by now.
 func (r *run) keepEnd(result *store.Result) {
-	result.ByArray = r.byArray
+	result.ByArray = r.in.HasResume && !r.readFor.carries
 	if result.How != store.Doubtful {
 		kept := r.snapshots()
 		result.Messages, result.State = kept.messages, kept.state
@@ -231,44 +182,4 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 		}
 	}
 	return t
-}
-
-// withWithheld is a MESSAGES_SNAPSHOT with what the dialect kept from the backend (Out.Withheld).
-// What Holdpoint keeps from a model is none of the client's loss. A message stands behind the
-// nearest one before it that the snapshot has.
-func withWithheld(ev agui.Event, withheld []translate.Withheld) agui.Event {
-	if len(withheld) == 0 || !ev.Valid() {
-		return ev
-	}
-	var list []json.RawMessage
-	at := map[string]int{}
-	for _, m := range ev.Get("messages").Array() {
-		if id := m.Get("id").Str; id != "" {
-			at[id] = len(list)
-		}
-		list = append(list, json.RawMessage(m.Raw))
-	}
-	behind := map[int][]json.RawMessage{} // what is put in, by the place in the list that it stands behind
-	nearest, seen := -1, 0
-	for _, w := range withheld {
-		for _, id := range w.Before[seen:] {
-			if n, ok := at[id]; ok {
-				nearest = n
-			}
-		}
-		seen = len(w.Before)
-		n, there := at[w.Message.ID]
-		switch {
-		case there && !w.Whole:
-			list[n] = agui.SetKey(list[n], "toolCalls", []byte(gjson.GetBytes(w.Message.JSON, "toolCalls").Raw))
-		case !there && w.Whole:
-			behind[nearest] = append(behind[nearest], json.RawMessage(w.Message.JSON))
-			at[w.Message.ID] = nearest
-		}
-	}
-	whole := append([]json.RawMessage{}, behind[-1]...) // of none an empty list, not null
-	for n, m := range list {
-		whole = append(append(whole, m), behind[n]...)
-	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MustMarshal(whole)))
 }

@@ -124,7 +124,7 @@ func (r *run) stood(p *agui.Pause) (_ []agui.StoodReply, err error) {
 	a := newAsking(p, nil)
 	found := map[stood]int{}
 	look := func(list []agui.Message) {
-		in := *r.came
+		in := *r.request.input
 		in.Messages = list
 		here := map[stood]int{}
 		for one := range reader.Replies(in, p.Dialect) {
@@ -135,7 +135,7 @@ func (r *run) stood(p *agui.Pause) (_ []agui.StoodReply, err error) {
 			}
 		}
 	}
-	look(r.came.Messages)
+	look(r.request.input.Messages)
 	if shown, whole := r.transcript.Messages(); whole {
 		list := make([]agui.Message, len(shown))
 		for n, m := range shown {

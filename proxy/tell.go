@@ -2,11 +2,8 @@ package proxy
 
 import (
 	"encoding/json"
-	"hash/maphash"
 	"net/http"
 	"slices"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -35,7 +32,7 @@ func (r *run) beginStream(out *stream.Writer) {
 		return
 	}
 	streamHeader(out.Header())
-	r.h.allowOwn(out.Header(), r.req)
+	r.h.allowOwn(out.Header(), r.request.http)
 	out.WriteHeader(http.StatusOK)
 	_ = out.FlushError()
 }
@@ -82,46 +79,6 @@ func (r *run) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
 	return edits
 }
 
-// maxResults bounds what is kept of a run's results to tell them apart.
-const maxResults = 4096
-
-// resultSeed is for the hashes by which they are known: an id would have to be copied.
-var resultSeed = maphash.MakeSeed()
-
-// withResultID gives a result a message of its own where it has the id of another. Microsoft's .NET
-// host names a result after its call, and so does a client the assistant's message of a call that
-// names no parent; its older host gives all results of a run one id. Of two messages with one id a
-// MESSAGES_SNAPSHOT leaves the last one, twice (@ag-ui/client 1.0.0, src/apply/default.ts).
-func (r *run) withResultID(ev agui.Event) agui.Event {
-	var v [2]string
-	if r.show == translate.ShowNative || !ev.Read(v[:], "messageId", "toolCallId") {
-		return ev
-	}
-	id, call := agui.Text(v[0]), agui.Text(v[1])
-	if id == "" {
-		return ev
-	}
-	if r.results == nil {
-		r.results = map[uint64]struct{}{}
-	}
-	hash, known := maphash.String(resultSeed, id), len(r.results)
-	var repeats bool
-	if known < maxResults {
-		r.results[hash] = struct{}{}
-		repeats = len(r.results) == known
-	} else {
-		_, repeats = r.results[hash]
-	}
-	if repeats || id == call && r.transcript.HasCalls(id) {
-		id = "result-" + call
-		for r.transcript.Holds(id) { // calls of some models all have one id
-			id = "result-" + id
-		}
-		return ev.With(agui.SetString(ev.JSON, "messageId", id))
-	}
-	return ev
-}
-
 func (r *run) startEvent() agui.Event {
 	version := ""
 	if r.in.ProtocolVersion != "" {
@@ -159,7 +116,7 @@ func (r *run) announcement(p *agui.Pause) []agui.Event {
 		switch ev.Type {
 		case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 			if known == nil {
-				known = r.ownCalls()
+				known = r.request.calls()
 			}
 			if known[ev.Get("toolCallId").Str] {
 				continue
@@ -168,17 +125,6 @@ func (r *run) announcement(p *agui.Pause) []agui.Event {
 		events = append(events, ev)
 	}
 	return events
-}
-
-// ownCalls are the ids of the calls in the client's history.
-func (r *run) ownCalls() map[string]bool {
-	ids := map[string]bool{}
-	for _, m := range r.came.Messages {
-		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			ids[c.Get("id").Str] = true
-		}
-	}
-	return ids
 }
 
 const outcomeStart = `{"type":"interrupt","interrupts":[`
@@ -204,7 +150,7 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 	var few [3]agui.Edit
 	edits := append(r.appendIDs(few[:0], agui.NewEvent(finish)), agui.Edit{Key: "outcome", JSON: outcome})
 	finish = agui.SetKeys(finish, edits...)
-	if !r.taken {
+	if len(r.beside) > 0 {
 		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
 	}
 	return agui.NewEvent(finish)
@@ -278,9 +224,8 @@ func (r *run) refusal(v contract.Ruling) []agui.Event {
 
 // tellAgain tells the pause of the record as it stands, whatever this request has brought.
 func (r *run) tellAgain(p *agui.Pause) []agui.Event {
-	taken := r.taken
-	r.taken = true
-	defer func() { r.taken = taken }()
+	defer func(beside messagesBesideAnswers) { r.beside = beside }(r.beside)
+	r.beside = nil
 	return r.tellPause(p, r.announcement(p), nil)
 }
 

@@ -71,7 +71,7 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
 	r.transcript = transcript.New(1<<10, nil, nil)
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
-	r.exchange = translate.Exchange{Run: translation}
+	r.exchange.Run = translation
 	var frames strings.Builder
 	frames.WriteString(streamOf(fmt.Sprintf(`{"type":"RAW","event":"%s"}`, strings.Repeat("x", 4<<20))))
 	for range 5000 {

@@ -1,0 +1,33 @@
+package proxy
+
+import (
+	"net/http"
+
+	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/translate"
+)
+
+// An exchange is the one at hand of a run.
+type exchange struct {
+	translate.Exchange
+	dialect string        // what its backend speaks, as far as a Finder knows it
+	conn    *backend.Conn // that its stream is read from, nil if that is not known
+}
+
+// speaks is the dialect of its backend. configured is the one that the handler has.
+func (e *exchange) speaks(configured translate.Dialect) string {
+	if _, finds := configured.(translate.Finder); finds {
+		return e.dialect
+	}
+	return configured.Name()
+}
+
+// framing is how its answer is cut, and whether that is read at all.
+func (e *exchange) framing(header http.Header) (f translate.Framing, reads bool) {
+	if decoder, ok := e.Run.(translate.Decoder); ok {
+		f = decoder.Framing(stream.MediaType(header))
+		return f, f != translate.Unread
+	}
+	return translate.Unread, stream.IsEventStream(header)
+}

@@ -1,0 +1,119 @@
+package proxy
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A reply is a decision in a message, and what the record knows of it.
+type reply struct {
+	translate.Reply
+	pause        *agui.Pause // whose question it answers, nil if none is known
+	answer       agui.Answer // to that
+	wasAnswer    bool        // that pause ended well, with this answer
+	isAnswer     bool        // it is an answer of this request
+	repeatsEntry bool        // it says what an entry of the request's resume array says
+}
+
+// carried says whether it is in the record, now or before.
+func (d *reply) carried() bool { return d.isAnswer || d.repeatsEntry || d.wasAnswer }
+
+// counts says whether it may stand at the end of a request: it answers, or is a part of the
+// history. What a backend would take for an answer there, and has answered an earlier question, is
+// neither.
+func (d *reply) counts() bool {
+	return d.isAnswer || d.repeatsEntry || d.wasAnswer && (d.Kept || d.Past)
+}
+
+// replies are the decisions in a request's messages, in the order of those.
+type replies []reply
+
+// endInStray says whether the request ends in a decision of which nobody knows the question. One
+// that a person's words follow, or an answer to what was asked, is of another day: it is taken out.
+// Words in the same message do not follow it.
+// names is the call that it names, if that can be told.
+func (list replies) endInStray(in *agui.RunInput, open *agui.Pause) (is bool, names string) {
+	last := -1
+	for here := range list.places() {
+		if slices.ContainsFunc(here, func(d reply) bool { return d.counts() }) {
+			continue
+		}
+		for n := range here {
+			d := &here[n]
+			// Beside entries one that comes too late, or is the answer to an earlier question, only
+			// repeats: what counts is what those say. It is taken out.
+			late := d.wasAnswer || d.Past && d.pause != nil && d.pause == open
+			if !d.Asked || late && len(in.Resume) > 0 {
+				continue
+			}
+			if d.At > last {
+				last, names = d.At, ""
+			}
+			names = cmp.Or(names, d.Names)
+		}
+	}
+	return last >= 0 && last >= list.lastSaid(in.Messages), names
+}
+
+// places are the replies by the messages that they stand in, in order.
+func (list replies) places() iter.Seq[[]reply] {
+	return func(yield func([]reply) bool) {
+		for from := 0; from < len(list); {
+			to := from + 1
+			for to < len(list) && list[to].At == list[from].At {
+				to++
+			}
+			if !yield(list[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// repliesAt is where the decisions at a place stand among all.
+func (list replies) repliesAt(place int) (from, to int) {
+	by := func(d reply, place int) int { return d.At - place }
+	from, _ = slices.BinarySearchFunc(list, place, by)
+	to, _ = slices.BinarySearchFunc(list, place+1, by)
+	return from, to
+}
+
+// lastSaid is the place of the last message in which a person says something or answers what was
+// asked, -1 if there is none.
+func (list replies) lastSaid(messages []agui.Message) int {
+	for at := len(messages) - 1; at >= 0; at-- {
+		from, to := list.repliesAt(at)
+		switch here := list[from:to]; {
+		case slices.ContainsFunc(here, func(d reply) bool { return d.counts() }):
+			return at
+		case messages[at].Role != "user":
+		case len(here) == 0 || here[0].Rest != nil:
+			return at
+		}
+	}
+	return -1
+}
+
+// carriers are the messages with an answer to the pause at hand or to one before: those that are no
+// answers of this request themselves, and those that say something else too.
+func (list replies) carriers() (others, mixed []agui.SeenMessage) {
+	for here := range list.places() {
+		at := slices.IndexFunc(here, func(d reply) bool { return d.carried() })
+		if at < 0 {
+			continue
+		}
+		m := here[at].answer.Message
+		if !slices.ContainsFunc(here, func(d reply) bool { return d.isAnswer }) {
+			others = append(others, m)
+		}
+		if here[at].Rest != nil {
+			mixed = append(mixed, m)
+		}
+	}
+	return others, mixed
+}
