@@ -26,6 +26,13 @@ type said struct {
 	of       string       // the call that it is the result of
 }
 
+type message struct {
+	ID      string `json:"id"`
+	Role    string `json:"role"`
+	Of      string `json:"toolCallId,omitempty"`
+	Content string `json:"content"`
+}
+
 // NewLog is the transcript of a run that begins with the messages.
 func NewLog(messages []agui.Message) *Log {
 	l := &Log{}
@@ -94,9 +101,9 @@ func (m *said) render() json.RawMessage {
 	switch {
 	case object != nil:
 	case m.role == "tool":
-		return agui.MustMarshal(map[string]string{"id": m.id, "role": m.role, "toolCallId": m.of, "content": string(m.text)})
+		return agui.MustMarshal(message{m.id, m.role, m.of, string(m.text)})
 	default:
-		object = agui.MustMarshal(map[string]string{"id": m.id, "role": m.role, "content": string(m.text)})
+		object = agui.MustMarshal(message{m.id, m.role, "", string(m.text)})
 	}
 	for _, c := range m.calls {
 		object = agui.SetKey(object, "toolCalls.-1", agui.MustMarshal(map[string]any{

@@ -34,9 +34,13 @@ func Play(run translate.Run, l *Log, stream ...string) Played {
 // PlayTo gives events to a run, and then that end. What a run was lent is overwritten behind each
 // call.
 func PlayTo(run translate.Run, l *Log, end translate.End, events ...string) Played {
+	return playTo(run, l, end, Event, events)
+}
+
+func playTo(run translate.Run, l *Log, end translate.End, as func(string) agui.Event, events []string) Played {
 	p := Played{came: events}
 	for _, s := range events {
-		if p.Err = p.show(run, l, Event(s)); p.Err != nil {
+		if p.Err = p.show(run, l, as(s)); p.Err != nil {
 			break
 		}
 	}
@@ -100,10 +104,15 @@ func overwrite(b []byte) {
 	}
 }
 
-// Event is an event as it comes in a frame. What is not an event, though its type says that it is
-// one that decides, is of no known type. Of two outcomes the last counts.
+// Event is an event as it comes in a frame.
 func Event(s string) agui.Event {
-	ev := agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
+	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
+}
+
+// seen is an event as proxy shows it to a run. What is not valid, though its type says that it is
+// one that decides, is of no known type. Of two outcomes the last counts.
+func seen(s string) agui.Event {
+	ev := Event(s)
 	switch ev.Type {
 	case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
 		if !ev.Valid() {

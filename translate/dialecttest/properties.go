@@ -151,8 +151,8 @@ func (th *thread) exchange(answer Answer) {
 		}
 		for n, stream := range [][]string{events, inHalves(th.t, events)} {
 			end := translate.End{Cut: cut}
-			if at := slices.IndexFunc(stream, func(s string) bool { return Event(s).Type.Terminal() }); at >= 0 {
-				stream, end = stream[:at], translate.End{Event: Event(stream[at])}
+			if at := slices.IndexFunc(stream, func(s string) bool { return seen(s).Type.Terminal() }); at >= 0 {
+				stream, end = stream[:at], translate.End{Event: seen(stream[at])}
 			}
 			th.sides[n].play(end, stream...)
 		}
@@ -178,7 +178,7 @@ func (s *side) play(end translate.End, stream ...string) {
 	if end.Event.JSON != nil {
 		end.Event = end.Event.Clone()
 	}
-	s.played = PlayTo(s.run, s.log, end, stream...)
+	s.played = playTo(s.run, s.log, end, seen, stream)
 }
 
 // decode plays an answer that is no stream of AG-UI.

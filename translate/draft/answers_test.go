@@ -23,8 +23,8 @@ func TestAnswers(t *testing.T) {
 		code       agui.Code
 	}{
 		"none":                               {one, ``, ``, ""},
-		"entries":                            {two, resumeArray(entryOf("b~r2", `1`), entryOf("a~r1", ``)), `b~r2 resolved 1; a~r1 cancelled `, ""},
-		"command.resume":                     {one, command(`{"x":1}`), `a~r1 resolved {"x":1} *`, ""},
+		"entries":                            {two, dialecttest.ResumeArray(dialecttest.Entry("b~r2", `1`), dialecttest.Entry("a~r1", ``)), `b~r2 resolved 1; a~r1 cancelled `, ""},
+		"command.resume":                     {one, dialecttest.Command(`{"x":1}`), `a~r1 resolved {"x":1} *`, ""},
 		"an object":                          {one, object(`"interruptId":"a~r1","payload":{"approved":true}`), `a~r1 resolved {"approved":true} *`, ""},
 		"an object with the backend's id":    {one, object(`"interruptId":"a","payload":false`), `a~r1 resolved false *`, ""},
 		"an object with the number":          {number, object(`"interruptId":7,"payload":0`), `7~r1 resolved 0 *`, ""},
@@ -42,15 +42,15 @@ func TestAnswers(t *testing.T) {
 		"an object of another kind":          {one, object(`"interrupts":[{"id":"a","value":true}]`), ``, agui.InvalidPayload},
 		"an object with another status":      {one, object(`"interruptId":"a","status":"maybe"`), ``, agui.InvalidPayload},
 		"an object with an id of no kind":    {one, object(`"interruptId":{},"payload":true`), ``, agui.InvalidPayload},
-		"two forms that say the same":        {one, object(`"payload":{"x":1}`) + `,` + command(`{"x": 1}`), `a~r1 resolved {"x": 1} *`, ""},
-		"two forms that do not":              {one, object(`"payload":false`) + `,` + command(`true`), ``, agui.ResumeConflict},
-		"two forms, nothing open":            {none, object(`"payload":false`) + `,` + command(`true`), ` resolved true *;  resolved false *`, ""},
+		"two forms that say the same":        {one, object(`"payload":{"x":1}`) + `,` + dialecttest.Command(`{"x": 1}`), `a~r1 resolved {"x": 1} *`, ""},
+		"two forms that do not":              {one, object(`"payload":false`) + `,` + dialecttest.Command(`true`), ``, agui.ResumeConflict},
+		"two forms, nothing open":            {none, object(`"payload":false`) + `,` + dialecttest.Command(`true`), ` resolved true *;  resolved false *`, ""},
 		"Mastra's echo of another day":       {none, `"forwardedProps":{"command":{"resume":1,"interruptEvent":"{\"type\":\"mastra_suspend\"}"}}`, ` resolved 1 *`, ""},
-		"one twice in a map":                 {two, command(`{"a":1,"a~r1":1}`), ``, agui.InvalidPayload},
+		"one twice in a map":                 {two, dialecttest.Command(`{"a":1,"a~r1":1}`), ``, agui.InvalidPayload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := newDialect(t, Options{}).Answers(input(t, c.more), c.pause)
-			if lines(got) != c.want || code(err) != c.code {
+			if lines(got) != c.want || dialecttest.Code(err) != c.code {
 				t.Errorf("%q (%v), want %q", lines(got), err, c.want)
 			}
 		})
@@ -109,23 +109,23 @@ func TestAnswersInToolMessages(t *testing.T) {
 			agui.Pause{}, assistant("m1", "c1") + "," + toolMessage("t1", "c1", yes), `"tools":[{"name":"pando_permission_request"}]`, ``, "",
 		},
 		"beside an entry, for another call": {
-			p, assistant("m1", "c9") + "," + toolMessage("t1", "c9", yes), resumeArray(entryOf("c1~r1", yes)), `c1~r1 resolved {"approved":true}; c9 resolved  * in t1`, "",
+			p, assistant("m1", "c9") + "," + toolMessage("t1", "c9", yes), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", yes)), `c1~r1 resolved {"approved":true}; c9 resolved  * in t1`, "",
 		},
 		"beside entries (CopilotKit)": {
-			p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", no), resumeArray(entryOf("c1~r1", yes), entryOf("c2~r2", no)),
+			p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c2", no), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", yes), dialecttest.Entry("c2~r2", no)),
 			`c1~r1 resolved {"approved":true}; c2~r2 resolved {"approved":false}`, "",
 		},
-		"beside a cancel (CopilotKit)": {p, toolMessage("t1", "c1", `{"status":"cancelled"}`), resumeArray(entryOf("c1~r1", "")), `c1~r1 cancelled `, ""},
-		"a yes beside a no":            {p, toolMessage("t1", "c1", yes), resumeArray(entryOf("c1~r1", no)), ``, agui.ResumeConflict},
-		"a no beside a yes":            {p, toolMessage("t1", "c1", no), resumeArray(entryOf("c1~r1", yes)), ``, agui.ResumeConflict},
+		"beside a cancel (CopilotKit)": {p, toolMessage("t1", "c1", `{"status":"cancelled"}`), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", "")), `c1~r1 cancelled `, ""},
+		"a yes beside a no":            {p, toolMessage("t1", "c1", yes), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", no)), ``, agui.ResumeConflict},
+		"a no beside a yes":            {p, toolMessage("t1", "c1", no), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", yes)), ``, agui.ResumeConflict},
 		"a yes beside a cancel that has a yes with it": {
 			p, toolMessage("t1", "c1", yes), `"resume":[{"interruptId":"c1~r1","status":"cancelled","payload":{"approved":true}}]`, ``, agui.ResumeConflict,
 		},
-		"a yes beside a cancel": {p, toolMessage("t1", "c1", yes), resumeArray(entryOf("c1~r1", "")), ``, agui.ResumeConflict},
+		"a yes beside a cancel": {p, toolMessage("t1", "c1", yes), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", "")), ``, agui.ResumeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := dialecttest.Answers(newDialect(t, Options{}), inputWith(t, c.messages, c.more), c.pause)
-			if lines(got) != c.want || code(err) != c.code {
+			if lines(got) != c.want || dialecttest.Code(err) != c.code {
 				t.Errorf("%q (%v), want %q", lines(got), err, c.want)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // Section 6 of the reference: what is no pause.
@@ -75,13 +76,13 @@ func TestWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, end := range []string{ended(`"outcome":"success"`), v1(`{}`), ended(`"outcome":"max_steps"`)} {
-		play(t, begin(t, d), &log{}, end)
+		play(t, begin(t, d), &dialecttest.Log{}, end)
 	}
 	if len(warned) > 0 {
 		t.Fatalf("warned of nothing: %q", warned)
 	}
 	for range 2 {
-		play(t, begin(t, d), &log{}, ended(`"outcome":"interrupt"`))
+		play(t, begin(t, d), &dialecttest.Log{}, ended(`"outcome":"interrupt"`))
 	}
 	if len(warned) != 1 || !strings.Contains(warned[0], `outcome "interrupt"`) {
 		t.Errorf("warned %q", warned)

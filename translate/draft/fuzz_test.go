@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -34,7 +35,7 @@ func FuzzEvents(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream string, native bool) {
 		d := newDialect(t, Options{})
-		l := &log{}
+		l := &dialecttest.Log{}
 		r := &translate.Request{Input: input(t, ""), Transcript: l}
 		if native {
 			r.Show = translate.ShowNative
@@ -55,7 +56,7 @@ func FuzzEvents(f *testing.F) {
 		for _, i := range res.Asked.Interrupts {
 			checkInterrupt(t, i.Object)
 		}
-		p := minted(res.Asked.Pause(Name))
+		p := dialecttest.Minted(res.Asked.Pause(Name))
 		for _, payload := range []string{"", `{"approved":true}`} {
 			var entries []string
 			for _, i := range p.Interrupts {
@@ -63,7 +64,7 @@ func FuzzEvents(f *testing.F) {
 					"interruptId": i.ID, "status": map[bool]string{true: "cancelled", false: "resolved"}[payload == ""], "payload": json.RawMessage(`{"approved":true}`),
 				})))
 			}
-			in, ok, err := agui.ParseInput([]byte(head + `],` + resumeArray(entries...) + `}`))
+			in, ok, err := agui.ParseInput([]byte(head + `],` + dialecttest.ResumeArray(entries...) + `}`))
 			if !ok || err != nil {
 				return
 			}
@@ -159,21 +160,21 @@ func FuzzAnswers(f *testing.F) {
 	A := "a~r1"
 	for _, end := range ends {
 		for _, more := range []string{
-			``, `"resume":[]`, resumeArray(entryOf(A, "")), resumeArray(entryOf(A, `true`)), resumeArray(entryOf("~r1", `{"approved":false}`)),
-			`"resume":{"interruptId":"a","payload":{"approved":false}}`, `"resume":{}`, `"resume":{"status":"cancelled"}`, command(`false`), command(`{"a":1}`),
-			resumeArray(entryOf(A, ""), entryOf("b~r2", `0`)),
+			``, `"resume":[]`, dialecttest.ResumeArray(dialecttest.Entry(A, "")), dialecttest.ResumeArray(dialecttest.Entry(A, `true`)), dialecttest.ResumeArray(dialecttest.Entry("~r1", `{"approved":false}`)),
+			`"resume":{"interruptId":"a","payload":{"approved":false}}`, `"resume":{}`, `"resume":{"status":"cancelled"}`, dialecttest.Command(`false`), dialecttest.Command(`{"a":1}`),
+			dialecttest.ResumeArray(dialecttest.Entry(A, ""), dialecttest.Entry("b~r2", `0`)),
 		} {
 			f.Add(end, more, `{"approved":false}`)
 		}
 	}
 	f.Add(ended(`"outcome":"interrupt"`), ``, `{"approved":true}`)
-	f.Add(ended(`"outcome":"interrupt"`), resumeArray(entryOf("c1~r1", `{"approved":false}`)), `{"status":"cancelled"}`)
+	f.Add(ended(`"outcome":"interrupt"`), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":false}`)), `{"status":"cancelled"}`)
 	f.Fuzz(func(t *testing.T, end, more, content string) {
 		if !json.Valid([]byte(end)) {
 			return
 		}
 		d := newDialect(t, Options{})
-		l := &log{}
+		l := &dialecttest.Log{}
 		_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +183,7 @@ func FuzzAnswers(f *testing.F) {
 		if len(p.Interrupts) == 0 {
 			return
 		}
-		p = minted(p)
+		p = dialecttest.Minted(p)
 		body := head + toolMessage("t1", "c1", content) + `]`
 		if more != "" {
 			body += "," + more

@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -48,32 +49,32 @@ func TestResume(t *testing.T) {
 		more, want string
 		code       agui.Code
 	}{
-		"v1: the payload as it came":   {one, resumeArray(entryOf("a~r1", `{"approved":true, "modifications":{"n":1.0}}`)), `"resume":{"interruptId":"a","payload":{"approved":true, "modifications":{"n":1.0}}}`, ""},
-		"v1: other keys stay":          {one, `"own":1.0,` + resumeArray(entryOf("a~r1", `1`)) + `,"x":null`, `"own":1.0,"resume":{"interruptId":"a","payload":1},"x":null`, ""},
-		"v1: a denial":                 {function, resumeArray(entryOf("ficc_c~r1", `{"approved":false}`)), `"resume":{"interruptId":"ficc_c","payload":{"approved":false}}`, ""},
-		"v1: no id":                    {bare, resumeArray(entryOf("~r1", `"x"`)), `"resume":{"payload":"x"}`, ""},
-		"v1: an id that is a number":   {number, resumeArray(entryOf("7~r1", `"x"`)), `"resume":{"interruptId":7,"payload":"x"}`, ""},
+		"v1: the payload as it came":   {one, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true, "modifications":{"n":1.0}}`)), `"resume":{"interruptId":"a","payload":{"approved":true, "modifications":{"n":1.0}}}`, ""},
+		"v1: other keys stay":          {one, `"own":1.0,` + dialecttest.ResumeArray(dialecttest.Entry("a~r1", `1`)) + `,"x":null`, `"own":1.0,"resume":{"interruptId":"a","payload":1},"x":null`, ""},
+		"v1: a denial":                 {function, dialecttest.ResumeArray(dialecttest.Entry("ficc_c~r1", `{"approved":false}`)), `"resume":{"interruptId":"ficc_c","payload":{"approved":false}}`, ""},
+		"v1: no id":                    {bare, dialecttest.ResumeArray(dialecttest.Entry("~r1", `"x"`)), `"resume":{"payload":"x"}`, ""},
+		"v1: an id that is a number":   {number, dialecttest.ResumeArray(dialecttest.Entry("7~r1", `"x"`)), `"resume":{"interruptId":7,"payload":"x"}`, ""},
 		"v1: no payload":               {bare, `"resume":[{"interruptId":"~r1","status":"resolved","payload":null}]`, `"resume":{}`, ""},
-		"v1: cancelled":                {one, resumeArray(entryOf("a~r1", ``)), `"resume":{"interruptId":"a","payload":{"cancelled":true}}`, ""},
+		"v1: cancelled":                {one, dialecttest.ResumeArray(dialecttest.Entry("a~r1", ``)), `"resume":{"interruptId":"a","payload":{"cancelled":true}}`, ""},
 		"v1: cancelled with a payload": {one, `"resume":[{"interruptId":"a~r1","status":"cancelled","payload":{"approved":true}}]`, `"resume":{"interruptId":"a","payload":{"cancelled":true}}`, ""},
-		"v1: a function cancelled":     {function, resumeArray(entryOf("ficc_c~r1", ``)), `"resume":{"interruptId":"ficc_c","payload":{"approved":false}}`, ""},
+		"v1: a function cancelled":     {function, dialecttest.ResumeArray(dialecttest.Entry("ficc_c~r1", ``)), `"resume":{"interruptId":"ficc_c","payload":{"approved":false}}`, ""},
 		"v1: a client of v1":           {one, `"resume":{"interruptId":"a~r1","payload":{"x":1}}`, `"resume":{"interruptId":"a","payload":{"x":1}}`, ""},
 		"v1: command.resume":           {one, `"forwardedProps":{"k":1,"command":{"resume":{"x":1}}}`, `"forwardedProps":{"k":1},"resume":{"interruptId":"a","payload":{"x":1}}`, ""},
 		"v1.5: in the pause's order, without metadata": {
 			two, `"resume":[{"interruptId":"b~r2","status":"cancelled","payload":{"approved":true}},{"interruptId":"a~r1","status":"resolved","payload":{"n":1.0},"metadata":{"s":1}}]`,
 			`"resume":[{"interruptId":"a","status":"resolved","payload":{"n":1.0}},{"interruptId":"b","status":"cancelled"}]`, "",
 		},
-		"v1.5: a null payload":          {two, `"resume":[{"interruptId":"a~r1","status":"resolved","payload":null},` + entryOf("b~r2", `1`) + `]`, `"resume":[{"interruptId":"a","status":"resolved"},{"interruptId":"b","status":"resolved","payload":1}]`, ""},
-		"v1.5: a map in command.resume": {two, command(`{"a":1,"b":2}`), `"forwardedProps":{},"resume":[{"interruptId":"a","status":"resolved","payload":1},{"interruptId":"b","status":"resolved","payload":2}]`, ""},
-		"v1.5: no ids, one answer":      {same, resumeArray(entryOf("~r1", `{"x":1}`), entryOf("~r2", `{ "x": 1 }`)), `"resume":[{"status":"resolved","payload":{"x":1}},{"status":"resolved","payload":{ "x": 1 }}]`, ""},
-		"v1.5: no ids, two answers":     {same, resumeArray(entryOf("~r1", `1`), entryOf("~r2", `2`)), ``, agui.InvalidPayload},
-		"v1.5: no ids, a yes and a no":  {same, resumeArray(entryOf("~r1", `true`), entryOf("~r2", ``)), ``, agui.InvalidPayload},
+		"v1.5: a null payload":          {two, `"resume":[{"interruptId":"a~r1","status":"resolved","payload":null},` + dialecttest.Entry("b~r2", `1`) + `]`, `"resume":[{"interruptId":"a","status":"resolved"},{"interruptId":"b","status":"resolved","payload":1}]`, ""},
+		"v1.5: a map in command.resume": {two, dialecttest.Command(`{"a":1,"b":2}`), `"forwardedProps":{},"resume":[{"interruptId":"a","status":"resolved","payload":1},{"interruptId":"b","status":"resolved","payload":2}]`, ""},
+		"v1.5: no ids, one answer":      {same, dialecttest.ResumeArray(dialecttest.Entry("~r1", `{"x":1}`), dialecttest.Entry("~r2", `{ "x": 1 }`)), `"resume":[{"status":"resolved","payload":{"x":1}},{"status":"resolved","payload":{ "x": 1 }}]`, ""},
+		"v1.5: no ids, two answers":     {same, dialecttest.ResumeArray(dialecttest.Entry("~r1", `1`), dialecttest.Entry("~r2", `2`)), ``, agui.InvalidPayload},
+		"v1.5: no ids, a yes and a no":  {same, dialecttest.ResumeArray(dialecttest.Entry("~r1", `true`), dialecttest.Entry("~r2", ``)), ``, agui.InvalidPayload},
 		"1.0: metadata goes along":      {newer, `"resume":[{"interruptId":"a~r1","status":"resolved","payload":1,"metadata":{"s":1}}]`, `"resume":[{"interruptId":"a","status":"resolved","payload":1,"metadata":{"s":1}}]`, ""},
-		"another dialect's pause":       {foreign, resumeArray(entryOf("a~r1", `1`)), `"resume":[{"interruptId":"a","status":"resolved","payload":1}]`, ""},
+		"another dialect's pause":       {foreign, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `1`)), `"resume":[{"interruptId":"a","status":"resolved","payload":1}]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, run, err := resume(t, newDialect(t, Options{}), c.pause, input(t, c.more), nil)
-			if code(err) != c.code {
+			if dialecttest.Code(err) != c.code {
 				t.Fatalf("%v, want %q", err, c.code)
 			}
 			if c.code != "" {
@@ -84,10 +85,10 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s, want\n%s (%+v)", out.Body, want, out)
 			}
 			// The run repairs ends and pauses as any other.
-			if res := play(t, run, &log{}, started, ended(`"outcome":"success"`)); string(res.Finish.JSON) != ended(`"outcome":{"type":"success"}`) || res.Next != nil {
+			if res := play(t, run, &dialecttest.Log{}, started, ended(`"outcome":"success"`)); string(res.Finish.JSON) != ended(`"outcome":{"type":"success"}`) || res.Next != nil {
 				t.Errorf("%+v", res)
 			}
-			if res := play(t, run, &log{}, v1(`{}`)); len(res.Asked.Interrupts) != 1 {
+			if res := play(t, run, &dialecttest.Log{}, v1(`{}`)); len(res.Asked.Interrupts) != 1 {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -96,10 +97,10 @@ func TestResume(t *testing.T) {
 		broken := one
 		broken.Interrupts = append(slices.Clone(one.Interrupts), two.Interrupts[1])
 		_, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Pause: broken, Answers: make([]agui.Answer, 2)})
-		if code(err) != agui.StoreUnavailable {
+		if dialecttest.Code(err) != agui.StoreUnavailable {
 			t.Error(err)
 		}
-		if _, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Pause: one}); code(err) != agui.StoreUnavailable {
+		if _, _, err := newDialect(t, Options{}).Begin(&translate.Request{Input: input(t, ""), Pause: one}); dialecttest.Code(err) != agui.StoreUnavailable {
 			t.Error(err)
 		}
 	})
@@ -136,8 +137,8 @@ func TestCancelUnderASchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pausedBy(t, v1(c.interrupt))
-			out, _, err := resume(t, newDialect(t, Options{Cancel: kit.JSON(c.cancel)}), p, input(t, resumeArray(entryOf("a~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
-			if got := gjson.GetBytes(out.Body, "resume.payload").Raw; got != c.want || (c.want == "") != (code(err) == agui.InvalidPayload) {
+			out, _, err := resume(t, newDialect(t, Options{Cancel: kit.JSON(c.cancel)}), p, input(t, dialecttest.ResumeArray(dialecttest.Entry("a~r1", ""))), func(r *translate.Request) { r.Valid = c.valid })
+			if got := gjson.GetBytes(out.Body, "resume.payload").Raw; got != c.want || (c.want == "") != (dialecttest.Code(err) == agui.InvalidPayload) {
 				t.Errorf("%s (%v), want %s", got, err, c.want)
 			}
 		})
@@ -157,19 +158,19 @@ func TestResumeByToolMessages(t *testing.T) {
 		want           string
 	}{
 		"approved and denied": {
-			two, user("u") + "," + assistant("m1", "c1", "c2"), resumeArray(entryOf("c2~r2", `{"approved":false,"why":"x"}`), entryOf("c1~r1", `{"approved":true}`)),
+			two, user("u") + "," + assistant("m1", "c1", "c2"), dialecttest.ResumeArray(dialecttest.Entry("c2~r2", `{"approved":false,"why":"x"}`), dialecttest.Entry("c1~r1", `{"approved":true}`)),
 			user("u") + "," + assistant("m1", "c1", "c2") + "," + answer("c1~r1", "c1", "true") + "," + answer("c2~r2", "c2", "false"),
 		},
-		"cancelled":                {one, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", ``)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
-		"two words for one key":    {one, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", `{"approved":true,"approved":false}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
-		"the other way round":      {one, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", `{"approved":false,"approved":true}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
+		"cancelled":                {one, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", ``)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
+		"two words for one key":    {one, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true,"approved":false}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
+		"the other way round":      {one, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":false,"approved":true}`)), assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false")},
 		"the client's own message": {one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"approved":true}`), ``, assistant("m1", "c1") + "," + answer("c1~r1", "c1", "true")},
 		"another spelling goes": {
-			one, assistant("m1", "c1") + `,{"id":"t1","role":"Tool","tool_call_id":"c1","content":"{\"approved\":true}"},` + user("u"), resumeArray(entryOf("c1~r1", ``)),
+			one, assistant("m1", "c1") + `,{"id":"t1","role":"Tool","tool_call_id":"c1","content":"{\"approved\":true}"},` + user("u"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", ``)),
 			assistant("m1", "c1") + "," + user("u") + "," + answer("c1~r1", "c1", "false"),
 		},
 		"CopilotKit's message goes": {
-			one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"status":"cancelled"}`), resumeArray(entryOf("c1~r1", ``)),
+			one, assistant("m1", "c1") + "," + toolMessage("t1", "c1", `{"status":"cancelled"}`), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", ``)),
 			assistant("m1", "c1") + "," + answer("c1~r1", "c1", "false"),
 		},
 	} {
@@ -182,8 +183,8 @@ func TestResumeByToolMessages(t *testing.T) {
 		})
 	}
 	t.Run("the call comes from the record", func(t *testing.T) {
-		known := logOf(agui.ParseMessage([]byte(user("u"))), agui.ParseMessage([]byte(assistant("m1", "c1"))))
-		out, _, err := resume(t, newDialect(t, Options{}), one, input(t, resumeArray(entryOf("c1~r1", `{"approved":true}`))), func(r *translate.Request) { r.Transcript = known })
+		known := dialecttest.LogOf(user("u"), assistant("m1", "c1"))
+		out, _, err := resume(t, newDialect(t, Options{}), one, input(t, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`))), func(r *translate.Request) { r.Transcript = known })
 		if want := `[` + user("u") + "," + assistant("m1", "c1") + "," + answer("c1~r1", "c1", "true") + `]`; err != nil || gjson.GetBytes(out.Body, "messages").Raw != want {
 			t.Errorf("%v %s", err, out.Body)
 		}
@@ -192,7 +193,7 @@ func TestResumeByToolMessages(t *testing.T) {
 		for show, want := range map[translate.Show]string{
 			translate.ShowOutcome: `{"type":"TOOL_CALL_RESULT","messageId":"c1~r1","toolCallId":"c1","content":"{\"approved\":false}","role":"tool"}`, translate.ShowNative: ``,
 		} {
-			_, run, err := resume(t, newDialect(t, Options{}), one, inputWith(t, assistant("m1", "c1"), resumeArray(entryOf("c1~r1", ""))), func(r *translate.Request) { r.Show = show })
+			_, run, err := resume(t, newDialect(t, Options{}), one, inputWith(t, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", ""))), func(r *translate.Request) { r.Show = show })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,9 +212,9 @@ func TestResumeByToolMessages(t *testing.T) {
 	})
 	// The answers have to be the last, so what is new goes in a run of its own.
 	beside := assistant("m1", "c1") + "," + user("u2")
-	begin := func(t *testing.T, show translate.Show) (translate.Out, translate.Run, *log) {
-		in := inputWith(t, beside, resumeArray(entryOf("c1~r1", `{"approved":true}`)))
-		l := logOf(in.Messages...)
+	begin := func(t *testing.T, show translate.Show) (translate.Out, translate.Run, *dialecttest.Log) {
+		in := inputWith(t, beside, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`)))
+		l := dialecttest.NewLog(in.Messages)
 		out, run, err := resume(t, newDialect(t, Options{}), one, in, func(r *translate.Request) {
 			r.New, r.Transcript, r.Show = in.Messages[1:], l, show
 		})
