@@ -68,6 +68,8 @@ type backend struct {
 	sent [][]byte
 	head [][]byte // of each, see headOf
 	over bool     // it was called more often than it has answers for
+	// says, if it is set, makes another answer of a file.
+	says func(turn, exchange int, file []byte) []byte
 
 	streamed bool // an answer was a stream, of more than a frame that may be the end
 }
@@ -100,6 +102,9 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 		return nil, false
 	}
 	stream := streams[len(b.sent)-1]
+	if b.says != nil {
+		stream = b.says(b.turn, len(b.sent), stream)
+	}
 	b.streamed = b.streamed || bytes.Count(stream, blank) > 1 && !bytes.HasPrefix(stream, []byte("HTTP "))
 	return stream, true
 }

@@ -66,6 +66,11 @@ func mutated(t *rapid.T, text string) string {
 	return text
 }
 
+// Mutated is the text of a stream with some lines left out, repeated, put elsewhere and changed.
+func Mutated(t *rapid.T, stream string) string {
+	return strings.Join(mutatedStream(t, strings.SplitAfter(stream, "\n"), nil), "")
+}
+
 // mutatedStream is a stream with events left out, repeated, put elsewhere and changed, and with
 // some of another's.
 func mutatedStream(t *rapid.T, events, other []string) []string {
