@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
@@ -34,7 +35,7 @@ func FuzzEvents(f *testing.F) {
 		f.Add(strings.Join(append(callOf("A", "delete_files"), outcome(i)), "\n"))
 	}
 	f.Fuzz(func(t *testing.T, stream string) {
-		l := &log{}
+		l := &dialecttest.Log{}
 		d := dialect(t, "")
 		_, run, err := d.Begin(&translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
 		if err != nil {
@@ -108,7 +109,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		out, _, err := resume(t, d, p, in)
 		if err != nil {
-			if code(err) == "" {
+			if dialecttest.Code(err) == "" {
 				t.Fatal(err)
 			}
 			return
@@ -151,9 +152,9 @@ func isNo(payload json.RawMessage) bool {
 // A stream with very many questions or calls is read in one go.
 func TestManyQuestions(t *testing.T) {
 	const n = 4000
-	l, list := &log{}, make([]string, n)
+	l, list := &dialecttest.Log{}, make([]string, n)
 	for k := range n {
-		l.calls = append(l.calls, agui.Call{ID: fmt.Sprint("c", k), Name: "f"})
+		l.AddCalls(agui.Call{ID: fmt.Sprint("c", k), Name: "f"})
 		list[k] = fmt.Sprintf(`{"id":"tool:c%d:x","reason":"r","metadata":{"strandsName":"x"}}`, k)
 	}
 	d := dialect(t, "")
@@ -176,7 +177,7 @@ func TestManyQuestions(t *testing.T) {
 		p.Interrupts[k].ID = p.Interrupts[k].Native
 		entries[k] = entryOf(p.Interrupts[k].ID, `"x"`)
 	}
-	in := parse(t, array(entries...))
+	in := parse(t, dialecttest.ResumeArray(entries...))
 	answers, err := d.Answers(in, p)
 	if err != nil {
 		t.Fatal(err)

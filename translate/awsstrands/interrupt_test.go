@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -109,7 +110,7 @@ func TestInterrupts(t *testing.T) {
 
 // What the backend says of the end beside the outcome stays.
 func TestFinishOfAPause(t *testing.T) {
-	l := &log{}
+	l := &dialecttest.Log{}
 	_, run, err := dialect(t, "").Begin(&translate.Request{Input: parse(t, `"tools":[{"name":"mine"}]`), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestFinishOfAPause(t *testing.T) {
 }
 
 func TestSign(t *testing.T) {
-	seen := &log{calls: []agui.Call{{ID: "A"}}}
+	seen := new(dialecttest.Log).AddCalls(agui.Call{ID: "A"})
 	for event, want := range map[string]bool{
 		outcome(tsHook): true, outcome(tsTool): true, outcome(tsAll): true,
 		outcome(pyHook): true, outcome(pyTool): true, outcome(pyGate): true,

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
 )
 
@@ -39,7 +40,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		for n, asked := range kinds {
 			p := ask(t, asked)
-			out, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
+			out, _, err := resume(t, dialect(t, ""), p, parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, payload))))
 			if got := sent(t, out, err, p); got != want[n] {
 				t.Errorf("%s to %s became %s, want %s", payload, p.Interrupts[0].Native, got, want[n])
 			}
@@ -51,7 +52,7 @@ func TestAnswers(t *testing.T) {
 func sent(t testing.TB, out translate.Out, err error, p agui.Pause) string {
 	t.Helper()
 	if err != nil {
-		if code(err) != agui.InvalidPayload || out.Body != nil {
+		if dialecttest.Code(err) != agui.InvalidPayload || out.Body != nil {
 			t.Fatalf("%v, %s", err, out.Body)
 		}
 		return "refused"
@@ -97,7 +98,7 @@ func TestAnswersByRule(t *testing.T) {
 		{`{"name":"myapp-*","answers":"raw"}`, pyHook, `{"approved":true,"editedArgs":{}}`, `{"approved":true,"editedArgs":{}}`},
 	} {
 		p := ask(t, c.asked)
-		out, _, err := resume(t, dialect(t, c.rules), p, parse(t, array(entryOf(p.Interrupts[0].ID, c.payload))))
+		out, _, err := resume(t, dialect(t, c.rules), p, parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, c.payload))))
 		if got := sent(t, out, err, p); got != c.want {
 			t.Errorf("%s: %s to %s became %s, want %s", c.rules, c.payload, p.Interrupts[0].Native, got, c.want)
 		}
@@ -128,12 +129,12 @@ func TestOptions(t *testing.T) {
 // object there either.
 func TestPauseOfAnotherDialect(t *testing.T) {
 	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
-	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, array(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
+	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, dialecttest.ResumeArray(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
 		t.Errorf("%s", out.Body)
 	}
 	for native, want := range map[string]string{tsID: `"n"`, "tool:A:x": "cancelled", pyID: "cancelled", "v1:of_tomorrow:x": "cancelled", "x": "cancelled"} {
 		p := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: native, Native: native, Object: []byte(`{"id":"x","reason":"r"}`)}}}
-		out, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(native, "cancelled"))))
+		out, _, err := resume(t, dialect(t, ""), p, parse(t, dialecttest.ResumeArray(entryOf(native, "cancelled"))))
 		if got := sent(t, out, err, p); got != want {
 			t.Errorf("%s: %s", native, got)
 		}
@@ -147,7 +148,7 @@ func TestResume(t *testing.T) {
 	history := `"messages":` + string(two.Messages)
 	for name, c := range map[string]struct{ more, want string }{
 		"entries in another order": {
-			history + "," + array(entryOf(ids[1], `false`), entryOf(ids[0], `true`)),
+			history + "," + dialecttest.ResumeArray(entryOf(ids[1], `false`), entryOf(ids[0], `true`)),
 			history + `,"resume":[` + first + "," + second + `]`,
 		},
 		"what else an entry says goes along": {
@@ -159,11 +160,11 @@ func TestResume(t *testing.T) {
 			history + `,"forwardedProps":{"k":1},"resume":[` + first + "," + second + `]`,
 		},
 		"a message beside the answers stays behind": {
-			history[:len(history)-1] + `,{"id":"u2","role":"user","content":"go"}],` + array(entryOf(ids[0], `true`), entryOf(ids[1], `false`)),
+			history[:len(history)-1] + `,{"id":"u2","role":"user","content":"go"}],` + dialecttest.ResumeArray(entryOf(ids[0], `true`), entryOf(ids[1], `false`)),
 			history + `,"resume":[` + first + "," + second + `]`,
 		},
 		"no messages: the record's": {
-			`"messages":[],` + array(entryOf(ids[0], `true`), entryOf(ids[1], `false`)),
+			`"messages":[],` + dialecttest.ResumeArray(entryOf(ids[0], `true`), entryOf(ids[1], `false`)),
 			history + `,"resume":[` + first + "," + second + `]`,
 		},
 	} {
@@ -185,14 +186,14 @@ func TestResume(t *testing.T) {
 	t.Run("a question that is not Strands'", func(t *testing.T) {
 		p := ask(t, `{"id":"x","reason":"r"}`)
 		for payload, want := range map[string]string{`{"approved":true}`: `{"approved":true}`, `[1]`: `[1]`, "cancelled": "cancelled"} {
-			out, _, err := resume(t, dialect(t, `{"name":"*","answers":"bool"}`), p, parse(t, array(entryOf(p.Interrupts[0].ID, payload))))
+			out, _, err := resume(t, dialect(t, `{"name":"*","answers":"bool"}`), p, parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, payload))))
 			if got := sent(t, out, err, p); got != want {
 				t.Error(got)
 			}
 		}
 	})
 	t.Run("an unknown id", func(t *testing.T) {
-		if _, _, err := resume(t, dialect(t, ""), two, parse(t, array(entryOf("x", `true`)))); code(err) != agui.PartialResume {
+		if _, _, err := resume(t, dialect(t, ""), two, parse(t, dialecttest.ResumeArray(entryOf("x", `true`)))); dialecttest.Code(err) != agui.UnknownInterruptID {
 			t.Error(err)
 		}
 	})
@@ -202,7 +203,7 @@ func TestResume(t *testing.T) {
 		ok    bool
 	}{"two of one id, answered alike": {`"y"`, true}, "two of one id, answered otherwise": {`"n"`, false}} {
 		t.Run(name, func(t *testing.T) {
-			out, _, err := resume(t, dialect(t, ""), same, parse(t, history+","+array(entryOf(same.Interrupts[0].ID, `true`), entryOf(same.Interrupts[1].ID, c.other))))
+			out, _, err := resume(t, dialect(t, ""), same, parse(t, history+","+dialecttest.ResumeArray(entryOf(same.Interrupts[0].ID, `true`), entryOf(same.Interrupts[1].ID, c.other))))
 			if c.ok != (err == nil) || c.ok && len(gjson.GetBytes(out.Body, "resume").Array()) != 1 {
 				t.Errorf("%v %s", err, out.Body)
 			}
@@ -210,7 +211,7 @@ func TestResume(t *testing.T) {
 	}
 	t.Run("an interrupt without an id", func(t *testing.T) {
 		p := ask(t, `{"reason":"r"}`)
-		if _, _, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(p.Interrupts[0].ID, `true`)))); code(err) != agui.InvalidPayload {
+		if _, _, err := resume(t, dialect(t, ""), p, parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `true`)))); dialecttest.Code(err) != agui.InvalidPayload {
 			t.Error(err)
 		}
 	})
@@ -219,11 +220,11 @@ func TestResume(t *testing.T) {
 // An answer to what is not open any more is read too, so that admit can compare it.
 func TestAnswersOfAnEndedPause(t *testing.T) {
 	p := ask(t, tsHook)
-	got, err := dialect(t, "").Answers(parse(t, array(entryOf(p.Interrupts[0].ID, `"y"`))), p)
+	got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `"y"`))), p)
 	if err != nil || len(got) != 1 || string(got[0].Payload) != `"y"` || !got[0].Own {
 		t.Errorf("%+v %v", got, err)
 	}
-	if got, err := dialect(t, "").Answers(parse(t, array(entryOf("x", `"y"`))), agui.Pause{}); err != nil || len(got) != 1 || got[0].Own {
+	if got, err := dialect(t, "").Answers(parse(t, dialecttest.ResumeArray(entryOf("x", `"y"`))), agui.Pause{}); err != nil || len(got) != 1 || got[0].Own {
 		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // RUN_ERROR of a resume: what says that the question is lost, that nothing was done, and only if
@@ -35,11 +36,11 @@ func TestErrorOfAResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ask(t, tsHook)
-			_, run, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(p.Interrupts[0].ID, `true`))))
+			_, run, err := resume(t, dialect(t, ""), p, parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `true`))))
 			if err != nil {
 				t.Fatal(err)
 			}
-			res := play(t, run, &log{}, c.stream...)
+			res := play(t, run, &dialecttest.Log{}, c.stream...)
 			if (res.Fate == translate.Lost) != c.lost || (res.Fate == translate.Untouched) != c.nothing || (res.Finish.Type == "") != c.lost || res.Next != nil {
 				t.Errorf("%+v", res)
 			}
@@ -47,8 +48,8 @@ func TestErrorOfAResume(t *testing.T) {
 	}
 	t.Run("of a run without answers", func(t *testing.T) {
 		for _, c := range []string{"PENDING_INTERRUPTS", "UNKNOWN_INTERRUPT_ID", "THREAD_BUSY"} {
-			_, run, _ := dialect(t, "").Begin(&translate.Request{Input: parse(t, ``), Transcript: &log{}})
-			if res := play(t, run, &log{}, started, failed(c)); res.Fate == translate.Lost || res.Fate == translate.Untouched || string(res.Finish.JSON) != failed(c) {
+			_, run, _ := dialect(t, "").Begin(&translate.Request{Input: parse(t, ``), Transcript: &dialecttest.Log{}})
+			if res := play(t, run, &dialecttest.Log{}, started, failed(c)); res.Fate == translate.Lost || res.Fate == translate.Untouched || string(res.Finish.JSON) != failed(c) {
 				t.Errorf("%+v", res)
 			}
 		}
@@ -73,11 +74,11 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ask(t, c.asked)
-			_, run, err := resume(t, dialect(t, ""), p, parse(t, array(entryOf(p.Interrupts[0].ID, `{"approved":true}`))))
+			_, run, err := resume(t, dialect(t, ""), p, parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `{"approved":true}`))))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res := play(t, run, &log{}, c.stream...); (res.Fate == translate.InDoubt) != c.doubt || c.doubt != (res.Finish.Type == "") {
+			if res := play(t, run, &dialecttest.Log{}, c.stream...); (res.Fate == translate.InDoubt) != c.doubt || c.doubt != (res.Finish.Type == "") {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -89,12 +90,12 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 func TestMessagesBesideTheAnswers(t *testing.T) {
 	p := ask(t, tsHook)
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[`+toolCall("A")+`]},{"id":"u2","role":"user","content":"two"}],`+
-		array(entryOf(p.Interrupts[0].ID, `true`)))
+		dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `true`)))
 	_, run, err := resume(t, dialect(t, ""), p, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := play(t, run, &log{}, started, resultOf("A"), finished)
+	res := play(t, run, &dialecttest.Log{}, started, resultOf("A"), finished)
 	if res.Next == nil || res.Next.Out.Resumes || !res.Next.Out.TakesNew {
 		t.Fatalf("%+v", res)
 	}
@@ -104,7 +105,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 	if got := body.Get("messages.#.id").Raw; got != `["u1","u2"]` || body.Get("resume").Exists() || body.Get("protocolVersion").Exists() {
 		t.Errorf("%s", body.Raw)
 	}
-	if again := play(t, res.Next.Run, &log{}, started, finished); again.Next != nil {
+	if again := play(t, res.Next.Run, &dialecttest.Log{}, started, finished); again.Next != nil {
 		t.Errorf("%+v", again)
 	}
 	t.Run("it asks again", func(t *testing.T) {
@@ -112,7 +113,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res := play(t, run, &log{}, started, outcome(tsAll)); res.Next != nil || len(res.Asked.Interrupts) != 1 {
+		if res := play(t, run, &dialecttest.Log{}, started, outcome(tsAll)); res.Next != nil || len(res.Asked.Interrupts) != 1 {
 			t.Errorf("%+v", res)
 		}
 	})
@@ -128,12 +129,12 @@ func TestPlainRun(t *testing.T) {
 		if len(ended) == 1 && ended[0].Dialect == Name {
 			in = in.WithMessages(nil) // nothing of what it held
 		}
-		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: ended, Transcript: logOf(in)})
+		out, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: ended, Transcript: dialecttest.NewLog(in.Messages)})
 		if err != nil || out.Body != nil || out.Resumes || out.ReadOn {
 			t.Errorf("%+v %v", out, err)
 		}
 		for _, end := range []string{finished, success, failed("X"), `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[]}}`} {
-			if res := play(t, run, &log{}, started, spoken, end); string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Asked.Interrupts) > 0 {
+			if res := play(t, run, &dialecttest.Log{}, started, spoken, end); string(res.Finish.JSON) != end || res.Finish.Edited || len(res.Asked.Interrupts) > 0 {
 				t.Errorf("%+v", res)
 			}
 		}
@@ -165,7 +166,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parse(t, `"messages":[`+c.messages+`]`)
-			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []translate.Ended{{Pause: ended}}, Transcript: logOf(in)})
+			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []translate.Ended{{Pause: ended}}, Transcript: dialecttest.NewLog(in.Messages)})
 			sent := gjson.GetBytes(out.Body, "messages").Raw
 			if err != nil || sent != "["+c.want+"]" {
 				t.Fatalf("%v\ngot  %s\nwant [%s]", err, sent, c.want)
@@ -179,7 +180,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	t.Run("of a resume: not those of its own pause", func(t *testing.T) {
 		open := ask(t, `{"id":"hook:beforeToolCall:A:again","reason":"confirmation","metadata":{"strandsName":"again"}}`)
 		open.Private, open.Messages = []byte(`{"held":["A"]}`), nil
-		in := parse(t, `"messages":[`+message("m0", "B")+","+user+","+message("m1", "A")+`],`+array(entryOf(open.Interrupts[0].ID, `true`)))
+		in := parse(t, `"messages":[`+message("m0", "B")+","+user+","+message("m1", "A")+`],`+dialecttest.ResumeArray(entryOf(open.Interrupts[0].ID, `true`)))
 		open.Seen = nil
 		open.Messages = agui.MessageList(in.Messages)
 		out, _, err := resume(t, dialect(t, ""), open, in, translate.Ended{Pause: ended})
@@ -198,8 +199,8 @@ func TestLostInterruptIsLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := ask(t, tsAll)
-		in := parse(t, array(entryOf(p.Interrupts[0].ID, `false`)))
-		l := logOf(in)
+		in := parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, `false`)))
+		l := dialecttest.NewLog(in.Messages)
 		_, run, _ := d.Begin(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}, Transcript: l})
 		play(t, run, l, append(callOf("C", "free"), state, finished)...)
 	})
@@ -228,7 +229,7 @@ func TestLostInterruptIsLogged(t *testing.T) {
 			}
 			in := parse(t, c.more)
 			for range 2 {
-				l := logOf(in)
+				l := dialecttest.NewLog(in.Messages)
 				_, run, _ := d.Begin(&translate.Request{Input: in, Transcript: l})
 				if res := play(t, run, l, c.stream...); string(res.Finish.JSON) != c.stream[len(c.stream)-1] || len(res.Asked.Interrupts) > 0 {
 					t.Fatalf("%+v", res)

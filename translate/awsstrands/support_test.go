@@ -3,7 +3,6 @@ package awsstrands
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
@@ -56,55 +56,13 @@ func resultOf(id string) string {
 	return `{"type":"TOOL_CALL_RESULT","messageId":"r-` + id + `","toolCallId":"` + id + `","content":"done"}`
 }
 
-// A log is a transcript that is good enough for tests.
-type log struct {
-	calls    []agui.Call
-	messages []json.RawMessage
-}
-
-func (l *log) Calls() []agui.Call                  { return slices.Clone(l.calls) }
-func (l *log) Messages() ([]json.RawMessage, bool) { return l.messages, true }
-func (l *log) State() (json.RawMessage, bool)      { return nil, true }
-
-func (l *log) add(ev agui.Event) {
-	id := ev.Get("toolCallId").Str
-	at := slices.IndexFunc(l.calls, func(c agui.Call) bool { return c.ID == id })
-	switch {
-	case ev.Type == agui.CallStart:
-		l.calls = append(l.calls, agui.Call{ID: id, Name: ev.Get("toolCallName").Str})
-	case at >= 0 && ev.Type == agui.CallEnd:
-		l.calls[at].Ended = true
-	case at >= 0 && ev.Type == agui.CallResult:
-		l.calls[at].Answered = true
-	}
-}
-
-// logOf is the transcript of a run that begins with the input's messages.
-func logOf(in agui.RunInput) *log {
-	l := &log{}
-	for _, m := range in.Messages {
-		l.messages = append(l.messages, m.JSON)
-		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			l.calls = append(l.calls, agui.Call{ID: c.Get("id").Str, Name: c.Get("function.name").Str, Ended: true})
-		}
-		if m.Role == "tool" {
-			l.add(agui.NewEvent([]byte(resultOf(m.ToolCallID))))
-		}
-	}
-	return l
-}
-
 func parse(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","protocolVersion":"1.0"`
 	if more != "" {
 		body += "," + more
 	}
-	in, ok, err := agui.ParseInput([]byte(body + "}"))
-	if !ok || err != nil {
-		t.Fatalf("%v %v: %s", ok, err, body)
-	}
-	return in
+	return dialecttest.Input(t, body+"}")
 }
 
 func dialect(t testing.TB, rules string) *Dialect {
@@ -124,50 +82,26 @@ func dialect(t testing.TB, rules string) *Dialect {
 }
 
 // play gives a stream to a run. Nothing of it may be touched but the terminal event.
-func play(t testing.TB, run translate.Run, l *log, stream ...string) translate.Result {
+func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
 	t.Helper()
-	end := translate.End{}
-	for _, s := range stream {
-		ev := agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte(s)}
-		if ev.Type.Terminal() {
-			end.Event = ev
-			break
-		}
-		emitted := 0
-		if err := run.Event(ev, func(got agui.Event) {
-			emitted++
-			l.add(got)
-			if got.Edited || string(got.Frame) != s {
-				t.Fatalf("touched: %s", got.JSON)
-			}
-		}); err != nil || emitted != 1 {
-			t.Fatalf("%s: emitted %d times, %v", s, emitted, err)
-		}
-	}
-	res, err := run.End(end)
-	if err != nil {
+	p := dialecttest.Play(run, l, stream...)
+	if err := errors.Join(p.Err, p.Touched()); err != nil {
 		t.Fatal(err)
 	}
-	return res
+	return p.Result
 }
 
 // ask plays a run that ends so, with the calls A of delete_files and B of list_files.
 func ask(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"}]`)
-	l := logOf(in)
+	l := dialecttest.NewLog(in.Messages)
 	_, run, err := dialect(t, "").Begin(&translate.Request{Input: in, Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stream := slices.Concat([]string{started, state}, callOf("A", "delete_files"), callOf("B", "list_files"), []string{state, outcome(interrupts...)})
-	p := play(t, run, l, stream...).Asked.Pause(Name)
-	p.ID = "0123456789abcdef0123456789abcdef"
-	for n := range p.Interrupts { // as proxy does
-		i := &p.Interrupts[n]
-		i.ID = fmt.Sprintf("%s~r%d", i.Native, n+1)
-		i.Object = agui.SetString(i.Object, "id", i.ID)
-	}
+	p := dialecttest.Minted(play(t, run, l, stream...).Asked.Pause(Name))
 	p.Messages = json.RawMessage(`[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[` + toolCall("A") + "," + toolCall("B") + `]}]`)
 	return p
 }
@@ -187,8 +121,6 @@ func entryOf(id, payload string) string {
 	return e + `"resolved","payload":` + payload + `}`
 }
 
-func array(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
-
 // resume answers a pause as proxy does: Answers, admit's order, the schema, Begin.
 func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...translate.Ended) (translate.Out, translate.Run, error) {
 	t.Helper()
@@ -196,20 +128,15 @@ func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...t
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	r := &translate.Request{Input: in, Pause: p, Transcript: logOf(in), Ended: ended}
-	for _, i := range p.Interrupts {
-		at := slices.IndexFunc(answers, func(a agui.Answer) bool { return a.ID == i.ID })
-		if at < 0 {
-			return translate.Out{}, nil, agui.Errorf(agui.PartialResume, "")
-		}
-		a := answers[at]
-		if schema := i.Schema(); schema != nil && !a.Own && a.Status == agui.Resolved && !gjson.GetBytes(a.Payload, "approved").IsBool() {
+	for _, a := range answers {
+		i := p.Interrupt(a.ID)
+		if i != nil && i.Schema() != nil && !a.Own && a.Status == agui.Resolved && !gjson.GetBytes(a.Payload, "approved").IsBool() {
 			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "schema")
 		}
-		r.Answers = append(r.Answers, a)
 	}
-	r.New = agui.NewMessages(in.Messages, seenOf(p))
-	return d.Begin(r)
+	return dialecttest.ResumeWith(d, p, in, answers, dialecttest.NewLog(in.Messages), func(r *translate.Request) {
+		r.Ended, r.New = ended, agui.NewMessages(in.Messages, seenOf(p))
+	})
 }
 
 func seenOf(p agui.Pause) []agui.SeenMessage {
@@ -218,12 +145,4 @@ func seenOf(p agui.Pause) []agui.SeenMessage {
 		list = append(list, agui.See(agui.ParseMessage([]byte(m.Raw))))
 	}
 	return list
-}
-
-func code(err error) agui.Code {
-	var told *agui.RunError
-	if errors.As(err, &told) {
-		return told.Code
-	}
-	return ""
 }

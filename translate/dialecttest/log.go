@@ -128,6 +128,14 @@ func (l *Log) Say(m agui.Message) {
 	}
 }
 
+// AddCalls adds calls that stand in no message.
+func (l *Log) AddCalls(calls ...agui.Call) *Log {
+	for _, c := range calls {
+		l.calls = append(l.calls, &c)
+	}
+	return l
+}
+
 // Add adds what the client is shown.
 func (l *Log) Add(ev agui.Event) {
 	if !ev.Valid() {
