@@ -14,10 +14,10 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestPiecesAndWholeOfEveryDialect: however the bytes of a backend arrive, the client gets the same,
-// the backend gets the same, and the same is kept. The backends are the recorded ones of each
-// dialect, with lines left out, repeated, moved and changed. Nothing of it is a bug of the dialect's
-// or of proxy's (INTERNAL_ERROR), and what goes to the backend is JSON.
+// TestPiecesAndWholeOfEveryDialect: however the bytes of a backend arrive, the client gets the
+// same, the backend gets the same, and the same is kept. The backends are the recorded ones of each
+// dialect, with lines left out, repeated, moved and changed. Nothing of it is a bug of the
+// dialect's or of proxy's (INTERNAL_ERROR), and what goes to the backend is JSON.
 func TestPiecesAndWholeOfEveryDialect(t *testing.T) {
 	byDialect := map[string][]scenario{}
 	for _, s := range scenarios(t) {
