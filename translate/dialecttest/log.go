@@ -14,7 +14,9 @@ type Log struct {
 	Unknown bool
 
 	messages []*said
+	byID     map[string]*said // the first of each id
 	calls    []*agui.Call
+	callByID map[string]*agui.Call
 }
 
 // said is a message as the client has it.
@@ -53,9 +55,10 @@ func LogOf(messages ...string) *Log {
 
 // Next is the transcript of the thread's next run, which begins with the messages.
 func (l *Log) Next(messages []agui.Message) *Log {
-	next := &Log{Unknown: l.Unknown, calls: l.calls}
-	for _, c := range next.calls {
+	next := &Log{Unknown: l.Unknown}
+	for _, c := range l.calls {
 		c.Fresh = false
+		next.keepCall(c)
 	}
 	for _, m := range messages {
 		next.Say(m)
@@ -115,13 +118,11 @@ func (m *said) render() json.RawMessage {
 
 // Say adds a whole message.
 func (l *Log) Say(m agui.Message) {
-	l.messages = append(l.messages, &said{id: m.ID, role: m.Role, whole: m.JSON, of: m.ToolCallID})
+	l.keep(&said{id: m.ID, role: m.Role, whole: m.JSON, of: m.ToolCallID})
 	for _, c := range agui.View(slices.Clone(m.JSON)).Get("toolCalls").Array() {
-		if l.call(c.Get("id").Str) == nil {
-			l.calls = append(l.calls, &agui.Call{
-				ID: c.Get("id").Str, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str, Parent: m.ID, Ended: true,
-			})
-		}
+		l.keepCall(&agui.Call{
+			ID: c.Get("id").Str, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str, Parent: m.ID, Ended: true,
+		})
 	}
 	if m.Role == "tool" {
 		l.answered(m.ToolCallID)
@@ -131,7 +132,7 @@ func (l *Log) Say(m agui.Message) {
 // AddCalls adds calls that stand in no message.
 func (l *Log) AddCalls(calls ...agui.Call) *Log {
 	for _, c := range calls {
-		l.calls = append(l.calls, &c)
+		l.keepCall(&c)
 	}
 	return l
 }
@@ -152,9 +153,9 @@ func (l *Log) Add(ev agui.Event) {
 		l.addCall(ev, id)
 	case agui.CallResult:
 		l.answered(id)
-		l.messages = append(l.messages, &said{id: ev.Get("messageId").Str, role: "tool", of: id, text: []byte(ev.Get("content").Str)})
+		l.keep(&said{id: ev.Get("messageId").Str, role: "tool", of: id, text: []byte(ev.Get("content").Str)})
 	case agui.MessagesSnapshot:
-		l.messages = nil
+		l.messages, l.byID = nil, nil
 		for _, m := range ev.Get("messages").Array() {
 			l.Say(agui.ParseMessage([]byte(m.Raw)))
 		}
@@ -174,7 +175,7 @@ func (l *Log) addCall(ev agui.Event, id string) {
 			m = l.assistant(id, true)
 		}
 		m.calls = append(m.calls, c)
-		l.calls = append(l.calls, c)
+		l.keepCall(c)
 	}
 	switch ev.Type {
 	case agui.CallEnd:
@@ -193,27 +194,36 @@ func (l *Log) addCall(ev agui.Event, id string) {
 
 // assistant is the message with that id. It is made if it is not there and may be made.
 func (l *Log) assistant(id string, makes bool) *said {
-	for _, m := range l.messages {
-		if m.id == id {
-			return m
-		}
-	}
-	if !makes {
-		return nil
+	if m := l.byID[id]; m != nil || !makes {
+		return m
 	}
 	m := &said{id: id, role: "assistant"}
-	l.messages = append(l.messages, m)
+	l.keep(m)
 	return m
 }
 
-func (l *Log) call(id string) *agui.Call {
-	for _, c := range l.calls {
-		if c.ID == id {
-			return c
-		}
+func (l *Log) keep(m *said) {
+	l.messages = append(l.messages, m)
+	if l.byID == nil {
+		l.byID = map[string]*said{}
 	}
-	return nil
+	if l.byID[m.id] == nil {
+		l.byID[m.id] = m
+	}
 }
+
+// keepCall keeps a call, if there is none of its id.
+func (l *Log) keepCall(c *agui.Call) {
+	if l.callByID == nil {
+		l.callByID = map[string]*agui.Call{}
+	}
+	if l.callByID[c.ID] == nil {
+		l.callByID[c.ID] = c
+		l.calls = append(l.calls, c)
+	}
+}
+
+func (l *Log) call(id string) *agui.Call { return l.callByID[id] }
 
 func (l *Log) answered(id string) {
 	if c := l.call(id); c != nil {

@@ -130,7 +130,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 		th.t.Fatalf("the pause lies in the bytes of the request:\n%s", difference(string(before), string(after)))
 	}
 	for n := range th.sides {
-		th.sides[n].log = &Log{calls: th.sides[n].log.calls}
+		th.sides[n].log = (&Log{}).AddCalls(th.sides[n].log.Calls()...)
 	}
 }
 
