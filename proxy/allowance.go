@@ -18,7 +18,7 @@ const (
 	maxAllowances     = 4096
 	maxAllowanceBytes = 1 << 20
 	allowanceBytes    = 256     // of one, without its texts
-	maxOrigin         = 512     // a host has 253 letters at most; a longer Origin is nobody's
+	maxOrigin         = 512     // a host has 253 letters at most; no page has a longer Origin
 	maxExpose         = 1 << 10 // of Access-Control-Expose-Headers; a longer one is left out
 
 	// allowanceAge is how long the backend's word counts without being said again. A client that

@@ -1,7 +1,7 @@
 package proxy
 
-// apart is the goroutine in which the stream of a claimed run is read. The fields but silent are of
-// the one who pulls.
+// apart is the goroutine that reads the stream of a claimed run. The goroutine that pulls owns all
+// fields but silent.
 type apart struct {
 	silent chan struct{} // gets a value from watch on a claimed run
 	fills  chan struct{} // asks for a fill of a claimed run; nil before the first

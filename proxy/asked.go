@@ -35,10 +35,10 @@ func (r *run) noteCalls(list []agui.Interrupt) {
 	}
 }
 
-// asAsked is a resume's list of messages with the calls that the pause asks about as the record has
-// them. A yes is refused where it cannot be said what it would run: the record does not know the
-// call in full, or the messages hold it more often than they did, or in a form that parsers read in
-// more than one way. A clear no is none of these.
+// asAsked is a resume's list of messages. It has the calls that the pause asks about as the record
+// has them. A yes is refused if nobody can say what it would run. Then the record does not know the
+// call in full, or the messages hold it more often than they did, or parsers read it in more than
+// one way. A clear no is never refused.
 func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	calls := map[string]agui.AskedCall{} // by their ids
 	approved := map[string]string{}      // the interrupt that a yes is for
@@ -100,8 +100,8 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message)
 }
 
 // moreThanOnce is the interrupt of an approved call that the messages hold more often than the
-// client was shown it, "" if there is none: a backend that runs what it finds would run it twice.
-// (Of two calls with one id there may be two.)
+// client was shown it. A backend that runs what it finds would run it twice. It is "" if no call
+// stands so. Two calls may have one id, and then the client was shown two.
 func (r *run) moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]string) string {
 	var known map[string]int
 	for id, interrupt := range approved {

@@ -79,7 +79,7 @@ func (b messagesBesideAnswers) addedTo(ev agui.Event) agui.Event {
 	return ev.With(agui.SetKey(ev.JSON, "messages", list))
 }
 
-// identity is by what a client tells messages apart: the id; the content where there is none.
+// identity is what a client tells messages apart by: the id, or the content if there is no id.
 func identity(m agui.Message) agui.SeenMessage {
 	if m.ID != "" {
 		return agui.SeenMessage{ID: m.ID}

@@ -20,8 +20,8 @@ const readAhead = 64 << 10
 // dataPrefix is how a data line begins that every client reads, see lacksSpace.
 const dataPrefix = "data: "
 
-// newBody reads up, which may be nil. framing is that of a backend that does not speak AG-UI;
-// Unread means AG-UI.
+// newBody reads up, which may be nil. framing says how a backend that does not speak AG-UI cuts its
+// stream. Unread means AG-UI.
 func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := &body{r: r, apart: apart{silent: make(chan struct{}, 1)}}
 	b.emits = b.emit
@@ -128,8 +128,8 @@ func (b *body) emit(ev agui.Event) {
 // reached notes that the backend has the exchange at hand, or a part of it.
 func (r *run) reached() { r.claim.connected.Store(true) }
 
-// bound gives up the exchange if its answer's header, or what stands in place of a stream, does not
-// come within the idle time. It returns what ends the watch.
+// bound gives up the exchange if its answer's header does not come within the idle time. It does
+// the same for an answer that is no stream. done ends the watch.
 func (r *run) bound() (done func()) {
 	limit := r.h.opts.IdleTimeout
 	if limit == 0 {

@@ -29,7 +29,7 @@ type bodyRoom struct {
 // A bodyHold is the part of a bodyRoom that one body has.
 type bodyHold struct {
 	room  *bodyRoom
-	from  uint64 // 0: it counts as nobody's
+	from  uint64 // 0: it counts for no address
 	bytes int64
 }
 

@@ -88,8 +88,9 @@ func (c *claim) abandon() error {
 	return c.release()
 }
 
-// givesBack says whether the pause is open again after such an end: no exchange with the answers
-// has gone out and the run failed, or the only one that did says that nothing was done.
+// givesBack says whether the pause is open again after such an end. It is if the run failed before
+// an exchange with the answers went out. It is, too, if only one went out, and the end of that one
+// says that the backend did nothing.
 func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
 	switch {
 	case became == translate.Lost, became == translate.InDoubt, c.none && became != failed:
@@ -103,8 +104,8 @@ func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
 }
 
 // finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
-// ask. Where the claim was given up for lost, a run that asks nothing is told all the same: only
-// the record has gone on.
+// ask. The store may have given the claim up for lost. A run that asks nothing is told then, too:
+// only the record has gone on.
 func (c *claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
@@ -135,7 +136,7 @@ func (c *claim) release() error {
 	return err
 }
 
-// drop forgets the claim, of whose end the store was told.
+// drop forgets the claim. The store was told of its end.
 func (c *claim) drop() {
 	c.token = ""
 	c.held.Store(false)

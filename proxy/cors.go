@@ -42,8 +42,8 @@ var fixedHeaders = []string{
 	"Access-Control-Allow-Private-Network", "Access-Control-Max-Age",
 }
 
-// headerOnly is a ResponseWriter of which the header alone is wanted: rs/cors writes into one that
-// is not sent yet, and ReverseProxy into one that nobody sends (see body.next).
+// headerOnly is a ResponseWriter for callers that want the header alone. rs/cors writes into one
+// that is not sent yet, ReverseProxy into one that is never sent (see body.next).
 type headerOnly http.Header
 
 func (h headerOnly) Header() http.Header         { return http.Header(h) }

@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate"
 )
 
-// pull gives what the client is to have next: whole frames, as many as are in memory, in two parts
-// of which either may be empty. They are valid until the following call. last says that they go out
-// with the stream's end. The error is io.EOF.
+// pull gives what the client is to have next: whole frames, as many as are in memory. They come in
+// two parts, and either may be empty. They are valid until the following call. last says that they
+// go out with the stream's end. The error is io.EOF.
 func (b *body) pull() (made, row []byte, last bool, err error) {
 	if b.apart.left {
 		return nil, nil, false, io.EOF
@@ -157,8 +157,8 @@ func (b *body) next() {
 	b.r.send(headerOnly{}) // the client has a header already
 }
 
-// guarded is fill, of which a panic ends this run only: a claimed run is translated in a goroutine
-// of its own, where net/http does not recover.
+// guarded is fill. A panic in it ends this run only. A claimed run is translated in a goroutine of
+// its own, and net/http does not recover there.
 func (b *body) guarded() {
 	defer func() {
 		if p := recover(); p != nil {

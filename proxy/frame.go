@@ -75,7 +75,7 @@ func (b *body) event(ev agui.Event) {
 		b.afterEnd(ev)
 		return
 	case b.phase != reading:
-		return // what follows the end is nobody's
+		return // the run has ended: nobody reads what follows
 	case ev.Type.Terminal():
 		b.conclude(ending{End: translate.End{Event: ev}})
 		return
@@ -108,7 +108,7 @@ func (b *body) piece() error {
 		return nil
 	}
 	err = b.r.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
-		if b.phase == reading { // what follows the end is nobody's
+		if b.phase == reading { // the run has ended: nobody reads what follows
 			b.event(ev)
 		}
 	})
@@ -159,9 +159,9 @@ func (b *body) beginLater() error {
 	return nil
 }
 
-// row takes the frames in memory that differ from the last piece of a text in the text alone,
-// without a look at each as an event. It returns false if the next frame is none. What it does with
-// them is what frame would have done: a test compares the two.
+// row takes the frames in memory that differ from the last piece of a text in the text alone. It
+// does not look at each as an event. It returns false if the next frame is not such a frame. It
+// does with them what frame would do: a test compares the two.
 func (b *body) row() bool {
 	if b.phase != reading {
 		return false

@@ -194,7 +194,7 @@ func (c *cleaning) left(at int, m agui.Message) (agui.Message, bool) {
 	return kit.MessageWithoutCalls(m, c.calls)
 }
 
-// changed says whether the list is another one than that of which it was made.
+// changed says whether a list differs from the one that it was made of.
 func changed(list, of []agui.Message) bool {
 	return len(list) != len(of) || len(list) > 0 && &list[0] != &of[0]
 }

@@ -50,7 +50,7 @@ func randomID() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// random128 is for pause ids and claim tokens, which nobody sees.
+// random128 makes pause ids and claim tokens. No client sees them.
 func random128() string {
 	var b [16]byte
 	rand.Read(b[:])

@@ -102,7 +102,7 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 		return nil, false
 	}
 	if misleading(req.URL.EscapedPath()) {
-		// The backend would take it for another path, whose record nobody asked.
+		// The backend would take it for another path. The record of that path was not asked.
 		h.badRequest(w, req, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
 		return nil, false
 	}
@@ -142,7 +142,7 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 }
 
 // asksOnly says whether a request cannot bring anything to a backend: it has no body, and its
-// method is none that changes a thing.
+// method changes nothing.
 func asksOnly(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:

@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Client is the form in which a client is told of a pause, HOLDPOINT_CLIENT.
+// Client says how a client is told of a pause, HOLDPOINT_CLIENT.
 type Client string
 
 // ClientAuto: the outcome alone once the request declares a protocolVersion or the thread has seen

@@ -45,8 +45,9 @@ func (r *run) keepPassed(finish agui.Event) {
 	r.passedCalls = nil
 }
 
-// unasked is a call that a message of the request decides on, while nobody knows what the route
-// speaks or what the thread waits for, nor saw that call pass; "" if there is none.
+// unasked is a call that a message of the request decides on, although this process did not see the
+// call pass. It counts only while nobody knows what the route speaks or what the thread waits for.
+// It is "" if there is no such call.
 func (r *run) unasked() string {
 	disarmer, ok := r.h.opts.Dialect.(translate.Disarmer)
 	if !ok || r.record.Pause != nil || r.spoken() != "" {

@@ -127,8 +127,9 @@ func (r *run) notBegun(err error) {
 }
 
 // endedPauses are those of the record whose questions are still known, newest first. A plain run
-// begins beside a pause only if that was given up just now. A tombstone's questions are not known;
-// that it failed a backend may have to be told of which keeps the answers, for it acts on them.
+// begins beside a pause only if that was given up just now. A tombstone has no questions. A foreign
+// dialect hears of a tombstone that failed, because its backend may keep the answers and act on
+// them.
 func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 	if r.record.Pause == nil && len(r.record.Results) == 0 {
 		return nil

@@ -201,7 +201,7 @@ func readRest(body []byte, r io.Reader, limit, length int64, take func(n int) er
 // room is for how much more than size bytes there should be memory. It is taken as the body comes:
 // who declares much and sends nothing gets little.
 func room(size int, length int64) int {
-	left := length + 1 - int64(size) // one more than there should be, in which the end is seen
+	left := length + 1 - int64(size) // one more than there should be: the end shows there
 	if left <= 0 {
 		return max(size, peekBytes)
 	}

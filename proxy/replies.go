@@ -22,9 +22,9 @@ type reply struct {
 // carried says whether it is in the record, now or before.
 func (d *reply) carried() bool { return d.isAnswer || d.repeatsEntry || d.wasAnswer }
 
-// counts says whether it may stand at the end of a request: it answers, or is a part of the
-// history. What a backend would take for an answer there, and has answered an earlier question, is
-// neither.
+// counts says whether it may stand at the end of a request: it answers, or it is a part of the
+// history. An answer to an earlier question is neither if a backend would take it for an answer
+// there.
 func (d *reply) counts() bool {
 	return d.isAnswer || d.repeatsEntry || d.wasAnswer && (d.Kept || d.Past)
 }
@@ -32,10 +32,10 @@ func (d *reply) counts() bool {
 // replies are the decisions in a request's messages, in the order of those.
 type replies []reply
 
-// endInStray says whether the request ends in a decision of which nobody knows the question. One
-// that a person's words follow, or an answer to what was asked, is of another day: it is taken out.
-// Words in the same message do not follow it.
-// names is the call that it names, if that can be told.
+// endInStray says whether the request ends in a decision on a question that nobody knows. If a
+// person's words or an answer to a known question follow the decision, it is of another day and is
+// taken out. Words in the same message do not follow it. names is the call that it names, if that
+// can be told.
 func (list replies) endInStray(in *agui.RunInput, open *agui.Pause) (is bool, names string) {
 	last := -1
 	for here := range list.places() {
@@ -83,8 +83,8 @@ func (list replies) repliesAt(place int) (from, to int) {
 	return from, to
 }
 
-// lastSaid is the place of the last message in which a person says something or answers what was
-// asked, -1 if there is none.
+// lastSaid is the place of the last message that says something or answers what was asked. It is -1
+// if there is no such message.
 func (list replies) lastSaid(messages []agui.Message) int {
 	for at := len(messages) - 1; at >= 0; at-- {
 		from, to := list.repliesAt(at)
@@ -99,8 +99,8 @@ func (list replies) lastSaid(messages []agui.Message) int {
 	return -1
 }
 
-// carriers are the messages with an answer to the pause at hand or to one before: those that are no
-// answers of this request themselves, and those that say something else too.
+// carriers are the messages with an answer to the pause at hand or to an earlier one. others are
+// not answers of this request. mixed say something else, too.
 func (list replies) carriers() (others, mixed []agui.SeenMessage) {
 	for here := range list.places() {
 		at := slices.IndexFunc(here, func(d reply) bool { return d.carried() })

@@ -18,9 +18,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A run is one run of a client: a request, at most one claim, one exchange with the backend or
-// rarely several. It is used by one goroutine at a time: the handler's, and after the client has
-// left the one that reads on.
+// A run is one run of a client. It has a request, at most one claim, and one exchange with the
+// backend or rarely several. One goroutine uses it at a time: the handler's, and after the client
+// has left the one that reads on.
 type run struct {
 	h   *Handler
 	log *slog.Logger // names the run
@@ -79,9 +79,9 @@ func runOf(ctx context.Context) *run {
 	return r
 }
 
-// spoken is the dialect that the thread's backend speaks: of the question that is open, else of the
-// path as it was seen to speak, else of a question that ended, for Holdpoint may have been started
-// anew since. It is "" if none of these is known.
+// spoken is the dialect that the thread's backend speaks. The question that is open tells it, then
+// the path if it was seen to speak one, then a question that ended: Holdpoint may have been started
+// anew since. It is "" if nobody knows.
 func (r *run) spoken() string {
 	finder, finds := r.h.opts.Dialect.(translate.Finder)
 	if p := r.record.Pause; finds && p != nil && finder.Finds(p.Dialect) {

@@ -107,7 +107,7 @@ func (r *run) noteStood(p *agui.Pause) {
 	if p.Stood = stood; err == nil {
 		return
 	}
-	_ = r.dialectFailed("Replies", err) // it is logged; the question is asked all the same
+	_ = r.dialectFailed("Replies", err) // it is logged, and the question is asked nevertheless
 	for n := range p.Interrupts {
 		p.Interrupts[n].Keys = nil
 	}

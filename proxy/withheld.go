@@ -10,8 +10,8 @@ import (
 )
 
 // withWithheld is a MESSAGES_SNAPSHOT with what the dialect kept from the backend (Out.Withheld).
-// What Holdpoint keeps from a model is none of the client's loss. A message stands behind the
-// nearest one before it that the snapshot has.
+// A client loses nothing that Holdpoint keeps from a model. A message stands behind the nearest one
+// before it that the snapshot has.
 func withWithheld(ev agui.Event, withheld []translate.Withheld) agui.Event {
 	if len(withheld) == 0 || !ev.Valid() {
 		return ev
