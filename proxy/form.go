@@ -8,10 +8,6 @@ import (
 )
 
 // Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form:
-// resume[0][interruptId]=.. A form needs no preflight, so that any page could send one. A run is
-// JSON, and a form that could be one is refused.
-
-// Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form:
 // resume[0][interruptId]=.. A form needs no preflight, so any page could send one. A run is JSON,
 // and a form that could be a run is refused.
 var errForm = unsupported("a run, or an answer, must be JSON: a form is not taken")

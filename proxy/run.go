@@ -40,7 +40,7 @@ type run struct {
 	results     resultIDs
 	passedCalls []passedCall // calls of the stream without a result so far, see noteCall
 	ownPause    string       // id of the pause that this run opened
-	suspended   suspended
+	subagents   waitingSubagents
 
 	life   life
 	report report
@@ -144,7 +144,7 @@ type savedPause struct {
 	pause    *agui.Pause
 	announce []agui.Event // how the backend itself announced it
 	kept     snapshot     // of that moment
-	// subagents are the ends of subagents that waited, see suspended.
+	// subagents are the ends of subagents that waited, see waitingSubagents.
 	subagents []agui.Event
 	answers   <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
 }

@@ -14,18 +14,18 @@ import (
 // such an event waits for it. The ends of other subagents behind it wait too: their order is the
 // backend's.
 
-// suspended are the ends of subagents that wait for the run's.
-type suspended struct {
+// waitingSubagents are the ends of subagents that wait for the run's.
+type waitingSubagents struct {
 	list []agui.Event
 	size int
 }
 
-// maxSuspended bounds what waits, in bytes. Above it events pass with the backend's ids.
-const maxSuspended = 1 << 20
+// maxWaitingSubagents bounds what waits, in bytes. Above it events pass with the backend's ids.
+const maxWaitingSubagents = 1 << 20
 
 // holds says whether the event waits.
-func (s *suspended) holds(ev agui.Event) bool {
-	if ev.Type != agui.SubagentFinished || s.size > maxSuspended {
+func (s *waitingSubagents) holds(ev agui.Event) bool {
+	if ev.Type != agui.SubagentFinished || s.size > maxWaitingSubagents {
 		return false
 	}
 	if len(s.list) == 0 && (!ev.Valid() || !agui.View(ev.JSON).Get("outcome.interruptIds").IsArray()) {
@@ -37,7 +37,7 @@ func (s *suspended) holds(ev agui.Event) bool {
 }
 
 // take are the events that wait, with the published ids of p; nil: nothing was asked.
-func (s *suspended) take(p *agui.Pause) []agui.Event {
+func (s *waitingSubagents) take(p *agui.Pause) []agui.Event {
 	list := s.list
 	s.list = nil
 	if p == nil {
@@ -74,7 +74,7 @@ func withInterruptIDs(ev agui.Event, others map[string]string) agui.Event {
 
 // endSubagents gives the events that waited. p is what the run asks, nil for nothing.
 func (r *run) endSubagents(p *agui.Pause) []agui.Event {
-	list := r.suspended.take(p)
+	list := r.subagents.take(p)
 	for _, ev := range list {
 		r.transcript.Add(ev)
 	}
@@ -83,5 +83,5 @@ func (r *run) endSubagents(p *agui.Pause) []agui.Event {
 
 // holdsSubagent says whether an event waits for the run's end.
 func (r *run) holdsSubagent(ev agui.Event) bool {
-	return r.show != translate.ShowNative && r.suspended.holds(ev)
+	return r.show != translate.ShowNative && r.subagents.holds(ev)
 }
