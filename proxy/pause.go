@@ -69,8 +69,7 @@ func (r *run) closeOpen(before []agui.Event) []agui.Event {
 	return append(before, r.transcript.Unclosed()...)
 }
 
-// tellSaved is the last step. closing is what the second one gave, if the client does not have it
-// yet.
+// tellSaved is the last step. closing is what the second step gave, nil if the client has it.
 func (r *run) tellSaved(s *savedPause, closing []agui.Event) []agui.Event {
 	if r.show != translate.ShowNative {
 		closing = r.appendSnapshots(closing, s.kept)
@@ -100,9 +99,8 @@ func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 	return nil
 }
 
-// pauseFrames is how many of the largest frames a pause may have in all that is kept of it: a
-// question stands there as the backend asked it, as the client is told it, and in what the dialect
-// keeps of it.
+// pauseFrames is how many of the largest frames all that is kept of a pause may have. A question
+// stands there as the backend asked it, as the client is told it, and in what the dialect keeps.
 const pauseFrames = 4
 
 // refusePause ends a run with an error in place of its question.
@@ -147,7 +145,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 		for k := range i.Keys {
 			i.Keys[k] = strings.Clone(i.Keys[k])
 		}
-		i.Native = strings.Clone(i.Native) // it may lie in the request's body, see agui.ParseInput, or in an event
+		i.Native = strings.Clone(i.Native) // it may lie in the request's body or in an event
 		i.ID = i.Native
 		// A client that is shown the backend's own form answers with the backend's own ids.
 		keep := r.show == translate.ShowNative
@@ -173,7 +171,7 @@ func withID(object json.RawMessage, id string) json.RawMessage {
 	return append(append(out, ','), object[1:]...)
 }
 
-// digestInterrupts is the same for the same questions, whatever ids were minted for them.
+// digestInterrupts is a digest of the questions, without the ids that were minted for them.
 func digestInterrupts(list ...agui.Interrupt) string {
 	b := make([]byte, 0, 1<<10)
 	for _, i := range list {

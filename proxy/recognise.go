@@ -24,9 +24,9 @@ const (
 	bodyTimeout = 5 * time.Minute
 )
 
-// readRun reads a request as far as it takes to know whether it is a run. The body counts, and
-// neither its method nor its declared type, since many backends do not look at those either. What
-// is no run is left in req.Body whole.
+// readRun reads a request as far as it takes to know whether it is a run. Only the body counts: many
+// backends look neither at the method nor at the declared type. A body that is no run stays whole in
+// req.Body.
 func (h *Handler) readRun(w http.ResponseWriter, req *http.Request) (in agui.RunInput, isRun bool, err error) {
 	if !hasBody(req) {
 		return in, false, nil
@@ -92,9 +92,9 @@ func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agu
 	return in, isRun, err
 }
 
-// takenOutsideRun says why an object that is no run must not pass all the same: it holds a native
-// approval, which some endpoint behind Holdpoint may take, or is less than a run to us and enough
-// of one to the backend.
+// takenOutsideRun says why an object that is no run must not pass all the same. It holds an approval
+// in a backend's own form, and some endpoint behind Holdpoint may take that. Or it is less than a
+// run to us, and enough of one to the backend.
 func (h *Handler) takenOutsideRun(object []byte, path string) error {
 	if h.decidesOutsideRun(object, path) {
 		return &requestError{http.StatusBadRequest, "the messages hold an approval, and the body is no run (RunAgentInput)"}
@@ -125,8 +125,8 @@ func (h *Handler) slow(w http.ResponseWriter) (done func()) {
 	}
 }
 
-// readBody reads the body if it may be a run's, or a form's that could be one: all of it, or nil
-// and the body as it was. object says that it begins as a JSON object, or may.
+// readBody reads all of a body that may be a run's, or a form's that could be a run. Else it returns
+// nil and leaves the body as it was. object says that the body begins as a JSON object, or may.
 func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType) (body []byte, object bool, err error) {
 	defer h.slow(w)()
 	hold := &bodyHold{room: &h.bodyRoom, from: h.clientHash(req)}
@@ -151,8 +151,8 @@ func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType)
 	return nil, false, nil
 }
 
-// readHead reads until a byte that is not white space is there, and gives that byte; 0 if there is
-// none. length is the body's as it was declared, -1 if it was not.
+// readHead reads until a byte is there that is not white space. It returns that byte, or 0 at the
+// body's end. length is the declared length of the body, -1 if none was declared.
 func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err error) {
 	peek := peekBytes
 	if length >= 0 {
@@ -198,10 +198,10 @@ func readRest(body []byte, r io.Reader, limit, length int64, take func(n int) er
 	return nil, tooLarge()
 }
 
-// room is for how much more than size bytes there should be memory. It is taken as the body comes:
-// who declares much and sends nothing gets little.
+// room is how many more bytes than size there should be memory for. Memory is taken as the body
+// comes: a client that declares much and sends nothing gets little.
 func room(size int, length int64) int {
-	left := length + 1 - int64(size) // one more than there should be: the end shows there
+	left := length + 1 - int64(size) // one byte more, where the body's end shows
 	if left <= 0 {
 		return max(size, peekBytes)
 	}
@@ -212,10 +212,9 @@ func tooLarge() error {
 	return &requestError{http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)"}
 }
 
-// objectForSomebody is the object that some backend finds in a body that is no JSON, nil if none
-// does: Python's json.loads takes NaN, Infinity and -Infinity for numbers, and Go's json.Decoder
-// reads the first value and leaves the rest. A run in such a body is refused then like other input
-// that must not be guessed at.
+// objectForSomebody is the object that some backend finds in a body that is not valid JSON, nil if
+// no backend does. Python's json.loads takes NaN, Infinity and -Infinity for numbers, and Go's
+// json.Decoder reads the first value and leaves the rest. A run in such a body is refused.
 func objectForSomebody(body []byte) []byte {
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(withoutNaN(body))).Decode(&first) != nil {

@@ -27,7 +27,7 @@ func (r *run) snapshots() snapshot {
 	if s.state, s.stateful = r.transcript.State(); !s.stateful {
 		s.state = nil
 	} else if sameBytes(s.state, r.in.State) {
-		s.state = slices.Clone(s.state) // it lies in the request's body, which goes
+		s.state = slices.Clone(s.state) // it lies in the request's body, and that is given back
 	}
 	return s
 }
@@ -35,9 +35,9 @@ func (r *run) snapshots() snapshot {
 // sameBytes says whether two slices are one and the same.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen are the messages that count as known from now on: also those that were taken out of the
-// request, for they come again with the next. A message that the backend did not take comes again
-// as a new one.
+// seen are the messages that count as known from now on. Messages that were taken out of the request
+// count too, for they come again with the next. A message that the backend did not take does not:
+// it comes again as a new one.
 func (r *run) seen() []agui.SeenMessage {
 	list := r.transcript.Seen()
 	known := make(map[agui.SeenMessage]bool, len(list))
@@ -59,8 +59,8 @@ func (r *run) seen() []agui.SeenMessage {
 	return list
 }
 
-// appendSnapshots appends the snapshots that a client needs before an outcome: what the backend has
-// not sent whole after its last change, and only what is known whole.
+// appendSnapshots appends the snapshots that a client needs before an outcome. The backend's own
+// are enough where it sent them whole after its last change. What is not known whole is left out.
 func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
 	if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
 		events = append(events, stateEvent(s.state))
@@ -91,9 +91,9 @@ func stateEvent(state json.RawMessage) agui.Event {
 	}{agui.StateSnapshot, state}))
 }
 
-// storedSnapshots are snapshots out of the record. Without a principal the thread's id is all that
-// a request shows, so they go only to one that holds a message of that run; and only if they hold
-// every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
+// storedSnapshots are snapshots out of the record. A request shows no more than the thread's id, for
+// there are no principals. So they go only to a request that holds a message of that run. They must
+// hold every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
 func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
 	if r.show == translate.ShowNative {
 		return nil // nothing is made for such a client
@@ -145,8 +145,8 @@ func (r *run) keepEnd(result *store.Result) {
 	result.Seen = r.seen()
 }
 
-// resumeTranscript is the transcript that a resumed run begins with: the record's messages merged
-// with the request's by id, for a resume may come with fewer (messages: [] is legal) or with new
+// resumeTranscript is the transcript that a resumed run begins with. It has the record's messages
+// merged with the request's by id: a resume may come with fewer (messages: [] is legal) or with new
 // ones.
 func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	state := r.in.State

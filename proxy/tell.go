@@ -106,8 +106,8 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 	return append(events, r.outcomeEvent(p))
 }
 
-// announcement is how the backend itself announced the pause, without the calls that the client has
-// in its history: it would append their arguments to those that it has.
+// announcement is how the backend itself announced the pause. Calls that the client has in its
+// history are left out: it would append their arguments to those that it has.
 func (r *run) announcement(p *agui.Pause) []agui.Event {
 	var events []agui.Event
 	var known map[string]bool
@@ -156,10 +156,10 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 	return agui.NewEvent(finish)
 }
 
-// customInterrupt is the CUSTOM on_interrupt for clients that know only that, made where the
-// backend sends none. The value is JSON text, as LangGraph's; the ids stand in it, so that a client
-// which echoes it (command.interruptEvent) says what it answers. One event for all: such clients
-// keep the last one only.
+// customInterrupt is the CUSTOM on_interrupt for clients that know only that. It is made where the
+// backend sends none. The value is JSON text, as LangGraph's is. The ids stand in it, so a client
+// that echoes it (command.interruptEvent) says what it answers. One event tells all questions,
+// because such clients keep the last event only.
 func customInterrupt(p *agui.Pause) agui.Event {
 	value := []byte(p.Interrupts[0].Told())
 	if len(p.Interrupts) > 1 {
@@ -203,9 +203,9 @@ func (r *run) replay(result *store.Result) []agui.Event {
 	return append(events, finish)
 }
 
-// refusal is what a refused request is told: where something can still be asked, it is asked again,
-// for a RUN_ERROR alone takes CopilotKit's card away for good; then the reason, as the late
-// RUN_ERROR that may follow.
+// refusal is what a refused request is told. What can still be asked is asked again, because a
+// RUN_ERROR alone takes CopilotKit's card away for good. The reason follows as the late RUN_ERROR
+// that AG-UI allows.
 func (r *run) refusal(v contract.Ruling) []agui.Event {
 	if v.Refusal == nil {
 		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")
@@ -229,7 +229,7 @@ func (r *run) tellAgain(p *agui.Pause) []agui.Event {
 	return r.tellPause(p, r.announcement(p), nil)
 }
 
-// streamHeader makes header that of an event stream whose bytes are not the upstream's.
+// streamHeader makes a header that of an event stream of Holdpoint's own bytes.
 func streamHeader(header http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
 		delete(header, name)

@@ -32,7 +32,7 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		via = t.h.transport
 	}
 	if _, std := via.(*http.Transport); !std {
-		mayHave := true // it says nothing of connections, nor does its panic
+		mayHave := true // such a transport does not tell of connections, and its panic neither
 		defer func() {
 			if mayHave {
 				r.reached()
@@ -52,7 +52,7 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		},
 		PutIdleConn: func(error) {
 			if conn != nil {
-				conn.BeforeWait(nil) // for the next answer: the stream has come whole, and its header goes with it
+				conn.BeforeWait(nil) // the stream has come whole, and its header goes with it
 			}
 		},
 	}
@@ -63,8 +63,8 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return res, err
 }
 
-// rewrite makes the request to the backend. Rewrite and not Director: hop-by-hop headers are gone before it runs, so
-// that a client cannot name one of ours in Connection.
+// rewrite makes the request to the backend. It is a Rewrite and not a Director because hop-by-hop
+// headers are gone before a Rewrite runs. So a client cannot name one of our headers in Connection.
 func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	in, out := pr.In, pr.Out
 	out.URL = h.target(in.URL)
@@ -81,7 +81,8 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 		}
 	}
 	if up := out.Header.Get("Upgrade"); up != "" && !(strings.EqualFold(up, "websocket") && in.Method == http.MethodGet) {
-		// Behind an upgrade to HTTP/2 a client would talk to the backend itself. A WebSocket is opened by GET (RFC 6455).
+		// Behind an upgrade to HTTP/2 a client would talk to the backend itself. A WebSocket is opened by
+		// GET (RFC 6455).
 		out.Header.Del("Upgrade")
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
@@ -124,8 +125,9 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	for name, values := range want.Header {
 		out.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	// net/http sends a POST a second time by itself if it carries one of these keys and a kept connection breaks
-	// (http.Request.isReplayable). It looks for the canonical spelling only; the backend does not.
+	// net/http sends a POST a second time by itself if the request has one of these keys and a kept
+	// connection breaks (http.Request.isReplayable). It looks for the canonical spelling only; the
+	// backend does not.
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if v, ok := out.Header[name]; ok {
 			delete(out.Header, name)
@@ -134,8 +136,9 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	}
 }
 
-// target is the upstream's address for a request's: its path below the upstream's, without a slash added or doubled,
-// and the two queries one after the other, byte for byte.
+// target is the address at the upstream for a request's address. The request's path stands below
+// the upstream's, and no slash is added or doubled. The two queries stand one after the other, byte
+// for byte.
 func (h *Handler) target(in *url.URL) *url.URL {
 	up := h.opts.Upstream
 	escaped := joinPath(up.EscapedPath(), in.EscapedPath())
@@ -152,8 +155,8 @@ func (h *Handler) target(in *url.URL) *url.URL {
 	return out
 }
 
-// joinPath appends a request's path to the upstream's. "/" adds nothing: FastAPI redirects /agent/ to /agent, and a
-// client does not follow a POST's redirect.
+// joinPath appends a request's path to the upstream's. "/" adds nothing: FastAPI redirects /agent/
+// to /agent, and a client does not follow a POST's redirect.
 func joinPath(base, path string) string {
 	switch {
 	case base == "" || base == "/":
@@ -191,14 +194,15 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		return nil
 	}
 	if r.report.status/100 != 2 {
-		h.allowOwn(res.Header, r.request.http) // the stream is ours, and the error may not be from where the backend allows
+		// The stream is ours, and the error may not be from where the backend allows origins.
+		h.allowOwn(res.Header, r.request.http)
 	}
 	if r.exchange.conn != nil && !without.Hold {
-		// Until its frames have come, or are waited for: one write less. Without it: 1.05 to 1.08 × the
-		// CPU time in first-byte.
+		// The header is held until frames have come or are waited for: that is one write less. Without
+		// it: 1.05 to 1.08 × the CPU time in first-byte.
 		r.out.Hold()
 	}
-	res.Body = http.NoBody // pump does it
+	res.Body = http.NoBody // pump writes the stream
 	res.StatusCode, res.Status = http.StatusOK, ""
 	streamHeader(res.Header)
 	res.ContentLength = -1
@@ -284,7 +288,8 @@ func (h *Handler) preflight(ctx context.Context, req *http.Request, origin strin
 	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{
 		"Accept": {"*/*"}, "Origin": {origin}, "Access-Control-Request-Method": {req.Method}, "User-Agent": {req.UserAgent()},
 	}}).WithContext(ctx)
-	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out}) // a run in req's own context would make it a run
+	// Not with req's own context: a run in it would make this request a run.
+	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out})
 	res, err := h.transport.RoundTrip(out)
 	if err != nil {
 		h.log.Debug("the backend did not answer a preflight", "err", err)
