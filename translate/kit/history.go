@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -21,10 +22,10 @@ import (
 type History struct {
 	list  []agui.Message
 	calls map[string]bool
-	// results says that the backend may have told results of the calls, and sent has what the client
-	// said of them itself.
+	// results says that the backend may have told results of the calls, and sent counts what the
+	// client said of them itself. Results of calls whose ids repeat may have one id.
 	results bool
-	sent    map[agui.SeenMessage]bool
+	sent    map[agui.SeenMessage]int
 	fresh   []agui.Message
 }
 
@@ -50,11 +51,14 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 // answer. What the client said of the call before is none: front ends write into their history.
 func After(r *translate.Request, calls map[string]bool) *History {
 	h := HistoryOf(Shown(r), calls)
-	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]bool{}, withoutExchanges(r.New, calls)
+	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.New, calls)
 	for _, list := range [][]agui.Message{r.Input.Messages, r.Came} {
+		said := map[agui.SeenMessage]int{}
 		for _, m := range list {
 			if isOn(m, calls) {
-				h.sent[agui.See(m)] = true
+				seen := agui.See(m)
+				said[seen]++
+				h.sent[seen] = max(h.sent[seen], said[seen])
 			}
 		}
 	}
@@ -132,15 +136,15 @@ type occurrence struct {
 // asked are the ids of the calls that were asked about, by the places of the messages that have
 // them, each once.
 func (h *History) asked() map[int][]string {
-	at := map[int][]string{}
+	at, noted := map[int][]string{}, map[occurrence]bool{}
 	for n, m := range h.list {
 		if m.Plain {
 			continue
 		}
 		for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
 			for _, id := range Texts(c, "id") {
-				if h.calls[id] && !slices.Contains(at[n], id) {
-					at[n] = append(at[n], id)
+				if of := (occurrence{n, id}); h.calls[id] && !noted[of] {
+					at[n], noted[of] = append(at[n], id), true
 				}
 			}
 		}
@@ -150,19 +154,30 @@ func (h *History) asked() map[int][]string {
 
 // chosen says which messages on the calls go, and which one stays as the answer of which call.
 func (h *History) chosen(asked map[int][]string, last map[string]int, replies map[string]agui.Message) (map[int]bool, map[occurrence]int) {
-	gone, answer := map[int]bool{}, map[occurrence]int{}
+	gone, answer, there := map[int]bool{}, map[occurrence]int{}, map[occurrence]bool{}
+	for n, ids := range asked {
+		for _, id := range ids {
+			there[occurrence{n, id}] = true
+		}
+	}
+	sent := maps.Clone(h.sent)
 	places := PlacesIn(h.list)
 	for n, m := range h.list {
 		if !isOn(m, h.calls) {
 			continue
 		}
 		gone[n] = true
+		seen := agui.See(m)
+		clients := sent[seen] > 0
+		if clients {
+			sent[seen]--
+		}
 		if m.Role != "tool" || len(Members(gjson.ParseBytes(m.JSON), "toolCallId")) != 1 {
 			continue
 		}
 		places.Answers(n)
 		of := occurrence{places.Behind, m.ToolCallID}
-		if of.at < 0 || !slices.Contains(asked[of.at], of.id) {
+		if !there[of] {
 			continue
 		}
 		before, has := answer[of]
@@ -171,7 +186,7 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 			if has {
 				continue
 			}
-		case !h.results || h.sent[agui.See(m)], has && m.ID == replies[of.id].ID:
+		case !h.results || clients, has && m.ID == replies[of.id].ID:
 			continue
 		}
 		if answer[of], gone[n] = n, false; has {
@@ -185,7 +200,7 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 // reads the first and another the last.
 func isOn(m agui.Message, calls map[string]bool) bool {
 	ids := Members(gjson.ParseBytes(m.JSON), "toolCallId")
-	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return calls[id.Str] })
+	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str != "" && calls[id.Str] })
 }
 
 // NotOn is list without the messages on the calls, in any spelling: a backend may take each of them
