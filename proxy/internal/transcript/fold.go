@@ -395,6 +395,7 @@ func (t *Transcript) applyMessages(ev agui.Event) {
 			t.addMessage(m)
 			if m.ID != "" {
 				t.stay(stay[m.ID])
+				delete(stay, m.ID) // a list may have an id twice
 			}
 		}
 		return true

@@ -7,6 +7,10 @@ import "github.com/tidwall/gjson"
 // 0.0.59 and 1.0.0, MESSAGES_SNAPSHOT in src/apply/default.ts). So a list that holds one of a role
 // must hold all of that role, and one that lacks some must hold none.
 
+// maxStayed bounds how many messages stay through all snapshots of a stream together: short
+// snapshots may be many, and so may the messages that stay through each of them.
+const maxStayed = 1 << 19
+
 // stays says whether a client keeps messages of the role through a snapshot that holds none.
 func stays(role string) bool { return role == "reasoning" || role == "activity" }
 
@@ -32,9 +36,10 @@ func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 		case ids[m.id]:
 			behind = m.id
 		case !stays(m.role) || roles[m.role]:
-		case t.tooLarge:
+		case t.tooLarge, t.stayed >= maxStayed:
 			t.miss(m.role) // its contents are gone
 		default:
+			t.stayed++
 			found[behind] = append(found[behind], m)
 		}
 	}

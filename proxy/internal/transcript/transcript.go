@@ -60,6 +60,7 @@ type Transcript struct {
 	lastText    string          // for chunks without an id
 	lastThought string          // for chunks of reasoning without one
 	missing     map[string]bool // roles of messages that the client keeps through snapshots, and that are not all known
+	stayed      int             // how often a message stayed through a snapshot
 	lastCall    string
 	stateSent   bool // the last event about the state was a whole snapshot
 	stateSeen   bool
