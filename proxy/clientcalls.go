@@ -14,23 +14,32 @@ type knownCalls struct {
 	ids   map[string]bool // nil if the run is no resume
 	chunk string          // the call that chunks without an id belong to
 	again map[string]bool // those with a result since: one that begins under such an id is another
+
+	// A dialect may tell an answer as a result before the backend says anything. So the backend may
+	// begin a call again behind that result. It is another one if it stands in another message.
+	answers map[string]bool   // ids of such results
+	held    map[string]bool   // those with no other result
+	parents map[string]string // the messages that have the calls
 }
 
 // newKnownCalls are those of the transcript that a resume begins with.
 func newKnownCalls(show translate.Show, t *transcript.Transcript, p *agui.Pause) knownCalls {
-	ids := map[string]bool{}
+	ids, parents, answers := map[string]bool{}, map[string]string{}, map[string]bool{}
 	if show == translate.ShowNative { // such a client knows what to make of its backend's stream
 		return knownCalls{ids: ids}
 	}
 	for _, c := range t.Calls() {
-		ids[c.ID] = true
+		ids[c.ID], parents[c.ID] = true, c.Parent
+	}
+	for _, i := range p.Interrupts {
+		answers[i.ID], answers["result-"+i.ID] = true, true
 	}
 	if _, whole := t.Messages(); !whole { // the request may bring fewer than the client has
 		for _, i := range p.Interrupts {
 			ids[i.ToolCallID()] = i.ToolCallID() != "" && !i.CallUnseen
 		}
 	}
-	return knownCalls{ids: ids}
+	return knownCalls{ids: ids, parents: parents, answers: answers}
 }
 
 // resumes says whether the run is a resume, so that its calls have to be looked at.
@@ -43,7 +52,10 @@ func (k *knownCalls) has(ev agui.Event) bool {
 	}
 	id := ev.Get("toolCallId").Str
 	if k.again[id] && ev.Get("toolCallName").Str != "" {
-		delete(k.ids, id)
+		parent := ev.Get("parentMessageId").Str
+		if !k.held[id] || parent != "" && parent != k.parents[id] {
+			delete(k.ids, id)
+		}
 	}
 	if ev.Type == agui.CallChunk {
 		if id == "" {
@@ -59,9 +71,9 @@ func (k *knownCalls) has(ev agui.Event) bool {
 func (k *knownCalls) answered(ev agui.Event) {
 	if id := ev.Get("toolCallId").Str; k.ids[id] {
 		if k.again == nil {
-			k.again = map[string]bool{}
+			k.again, k.held = map[string]bool{}, map[string]bool{}
 		}
-		k.again[id] = true
+		k.again[id], k.held[id] = true, k.answers[ev.Get("messageId").Str]
 	}
 }
 
