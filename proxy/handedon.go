@@ -16,7 +16,8 @@ type cleaning struct {
 	calls     map[string]bool // calls that go, with every result that they have
 	repeats   contract.Repeats
 	resuming  bool
-	leftovers map[string]int // how many tool messages a call has, where that is several
+	leftovers map[callAt]int // how many tool messages a call has, where there are several
+	callOf    map[int]callAt // by the place of a tool message
 	decides   map[int]bool   // places of decisions, where there are leftovers
 }
 
@@ -140,7 +141,34 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 		}
 	}
 	if several {
-		c.leftovers = count
+		c.countByCall(list)
+	}
+}
+
+// A callAt is a call by the place of its message and its id. Ids of some models repeat, and each of
+// their calls needs a result. The place is -1 if there is no such call before.
+type callAt struct {
+	place int
+	id    string
+}
+
+func (c *cleaning) countByCall(list []agui.Message) {
+	c.leftovers, c.callOf = map[callAt]int{}, map[int]callAt{}
+	last := map[string]int{}
+	for n := range list {
+		m := &list[n]
+		if m.Role == "tool" && m.ToolCallID != "" {
+			of := callAt{-1, m.ToolCallID}
+			if place, ok := last[of.id]; ok {
+				of.place = place
+			}
+			c.leftovers[of]++
+			c.callOf[n] = of
+		} else if !m.Plain {
+			for _, one := range kit.Calls(agui.View(m.JSON)) {
+				last[one.Get("id").Str] = n
+			}
+		}
 	}
 }
 
@@ -149,13 +177,13 @@ func (c *cleaning) repeated(at int, m *agui.Message) bool {
 	if c.resuming {
 		return c.repeats.Has(*m)
 	}
-	if m.Role != "tool" || c.leftovers[m.ToolCallID] < 2 {
+	if m.Role != "tool" || c.leftovers[c.callOf[at]] < 2 {
 		return false
 	}
 	if !c.decides[at] && !c.repeats.Has(*m) {
 		return false
 	}
-	c.leftovers[m.ToolCallID]--
+	c.leftovers[c.callOf[at]]--
 	return true
 }
 
