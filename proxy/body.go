@@ -104,6 +104,10 @@ func (b *body) emit(ev agui.Event) {
 		}
 		b.started = true
 		ev = b.r.withRunIDs(ev)
+	case agui.SubagentStarted:
+		if b.r.subagents.begunAgain(ev) {
+			b.tell(b.r.endSubagents(nil))
+		}
 	case agui.SubagentFinished:
 		if b.r.holdsSubagent(ev) {
 			return

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -36,6 +37,16 @@ func (s *waitingSubagents) holds(ev agui.Event) bool {
 	return true
 }
 
+// begunAgain says whether the event begins a subagent whose end waits. It goes on in the same run,
+// so its end must go out first.
+func (s *waitingSubagents) begunAgain(ev agui.Event) bool {
+	if len(s.list) == 0 || !ev.Valid() {
+		return false
+	}
+	id := ev.Get("subagentRunId").Str
+	return slices.ContainsFunc(s.list, func(end agui.Event) bool { return end.Get("subagentRunId").Str == id })
+}
+
 // take are the events that wait, with the published ids of p; nil: nothing was asked.
 func (s *waitingSubagents) take(p *agui.Pause) []agui.Event {
 	list := s.list
@@ -43,9 +54,9 @@ func (s *waitingSubagents) take(p *agui.Pause) []agui.Event {
 	if p == nil {
 		return list
 	}
-	published := make(map[string]string, len(p.Interrupts))
+	published := make(map[string][]string, len(p.Interrupts))
 	for _, i := range p.Interrupts {
-		published[i.Native] = i.ID
+		published[i.Native] = append(published[i.Native], i.ID)
 	}
 	for n, ev := range list {
 		list[n] = withInterruptIDs(ev, published)
@@ -53,8 +64,9 @@ func (s *waitingSubagents) take(p *agui.Pause) []agui.Event {
 	return list
 }
 
-// withInterruptIDs is the end of a subagent with other ids. An id without another stays.
-func withInterruptIDs(ev agui.Event, others map[string]string) agui.Event {
+// withInterruptIDs is the end of a subagent with other ids. An id without another stays. Native ids
+// may repeat: each use takes the next of the others, and the last one stays.
+func withInterruptIDs(ev agui.Event, others map[string][]string) agui.Event {
 	outcome := agui.View(ev.JSON).Get("outcome")
 	ids := outcome.Get("interruptIds")
 	if !ids.IsArray() {
@@ -63,8 +75,11 @@ func withInterruptIDs(ev agui.Event, others map[string]string) agui.Event {
 	var list []json.RawMessage
 	ids.ForEach(func(_, id gjson.Result) bool {
 		one := json.RawMessage(id.Raw)
-		if other, ok := others[id.Str]; ok && id.Type == gjson.String {
-			one = agui.MustMarshal(other)
+		if other := others[id.Str]; len(other) > 0 && id.Type == gjson.String {
+			one = agui.MustMarshal(other[0])
+			if len(other) > 1 {
+				others[id.Str] = other[1:]
+			}
 		}
 		list = append(list, one)
 		return true

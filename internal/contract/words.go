@@ -52,14 +52,15 @@ func (w words) decide(content gjson.Result) bool {
 	if !object.IsObject() {
 		return false
 	}
-	members, status, decides := 0, "", false
+	others, settled, decides := false, false, false
 	object.ForEach(func(key, value gjson.Result) bool {
-		members++
 		if key.Str == "status" {
-			status = value.Str
+			settled = settled || value.Str == string(agui.Resolved) || value.Str == string(agui.Cancelled)
+		} else {
+			others = true
 		}
 		decides = value.IsBool() && (slices.Contains(usualWords, key.Str) || slices.Contains(w.members, key.Str))
 		return !decides
 	})
-	return decides || members == 1 && (status == string(agui.Resolved) || status == string(agui.Cancelled))
+	return decides || settled && !others
 }

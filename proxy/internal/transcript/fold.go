@@ -91,7 +91,9 @@ func (t *Transcript) addMessage(m agui.Message) {
 			}
 			continue
 		}
-		t.addCall(msg, &call{Call: agui.Call{ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true, Fresh: t.messageSent}, args: []byte(c.Get("function.arguments").Str)})
+		t.addCall(msg, &call{Call: agui.Call{
+			ID: id, Name: c.Get("function.name").Str, Parent: m.ID, Ended: true, Answered: t.answers[id], Fresh: t.messageSent,
+		}, args: []byte(c.Get("function.arguments").Str)})
 	}
 	if m.Role == "tool" {
 		t.answered(m.ToolCallID)
@@ -129,6 +131,9 @@ func (t *Transcript) answered(callID string) {
 		c.lose()
 	}
 }
+
+// maxAnswers bounds the results that are kept of calls that are not known.
+const maxAnswers = 4096
 
 // callShare is the part of the bound that calls without a result keep when the messages are too
 // large. A person may be asked about these calls, and a long conversation must not take them away.
@@ -287,6 +292,11 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 		t.answered(id)
 		if c := t.callByID[id]; c != nil {
 			c.done = true
+		} else if len(t.answers) < maxAnswers {
+			if t.answers == nil {
+				t.answers = map[string]bool{}
+			}
+			t.answers[id] = true
 		}
 		t.grow(len(content))
 	}

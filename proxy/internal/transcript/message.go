@@ -33,7 +33,7 @@ type call struct {
 	in        *message // the first message that has it; nil if none of those that are known does
 	args      []byte
 	lost      bool   // they are not known in full
-	done      bool   // its result came in this stream: who begins it again begins another
+	done      bool   // its result is there: who begins it again begins another
 	from      int    // where those of its last announcement begin: ids of some models repeat
 	latest    string // its name there, if it was announced again
 	encrypted string

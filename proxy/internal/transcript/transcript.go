@@ -42,8 +42,9 @@ type Transcript struct {
 	byID      map[string]*message
 	calls     []*call
 	callByID  map[string]*call
-	size      int // of the contents that are folded, by estimate
-	ids       int // of what else is kept of messages and calls, by estimate
+	answers   map[string]bool // calls that are not known and got a result in the stream
+	size      int             // of the contents that are folded, by estimate
+	ids       int             // of what else is kept of messages and calls, by estimate
 	tooLarge  bool
 	thinned   bool // the oldest messages and calls are not known at all
 	held      int  // bytes of arguments that are kept though it is too large
@@ -95,6 +96,9 @@ func (t *Transcript) seed() {
 	}
 	for _, m := range first {
 		t.addMessage(m)
+		if c := t.callByID[m.ToolCallID]; c != nil && m.Role == "tool" {
+			c.done = true
+		}
 	}
 	if t.tooLarge {
 		t.ForgetMessages()

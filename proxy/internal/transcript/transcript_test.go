@@ -358,3 +358,18 @@ func holds(t *testing.T, tr *Transcript, want ...string) {
 		t.Errorf("messages %v %s\nwant          [%s]", ok, got, strings.Join(want, ","))
 	}
 }
+
+// A call whose result came before it was known is no open one when a snapshot brings it: a dialect
+// would ask about it again.
+func TestAnsweredCallOfASnapshot(t *testing.T) {
+	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
+	for _, ev := range []string{
+		`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1","content":"yes"}`,
+		`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"pay","arguments":"{}"}}]}]}`,
+	} {
+		tr.Add(agui.NewEvent([]byte(ev)))
+	}
+	if calls := tr.Calls(); len(calls) != 1 || !calls[0].Answered {
+		t.Errorf("%+v", calls)
+	}
+}
