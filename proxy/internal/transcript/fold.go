@@ -387,30 +387,3 @@ func (t *Transcript) applyEncrypted(ev agui.Event) {
 	}
 	t.grow(len(value))
 }
-
-// applyMessages replaces the messages, as the client does. The calls stay known.
-func (t *Transcript) applyMessages(ev agui.Event) {
-	list := agui.View(ev.JSON).Get("messages")
-	stay := t.staying(list)
-	t.messages, t.byID, t.size, t.tooLarge, t.messageSent = nil, map[string]*message{}, 0, false, true
-	t.held, t.full, t.ids = 0, false, 0
-	for _, c := range t.calls {
-		c.in = nil
-		t.ids += c.cost()
-	}
-	t.stay(stay[""])
-	list.ForEach(func(_, m gjson.Result) bool {
-		if m.IsObject() {
-			m := agui.ParseMessage([]byte(m.Raw)) // a copy: the event's bytes go
-			t.addMessage(m)
-			if m.ID != "" {
-				t.stay(stay[m.ID])
-				delete(stay, m.ID) // a list may have an id twice
-			}
-		}
-		return true
-	})
-	if t.tooLarge {
-		t.ForgetMessages() // what came behind the one that was too much
-	}
-}
