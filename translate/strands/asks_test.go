@@ -26,11 +26,11 @@ func TestAQuestionIsNoSuccess(t *testing.T) {
 		"a list in the stream's end, before the": {stream, frames(opened, hi, closed, `{`+list+`, "result": "Hi."}`)},
 	} {
 		got := plain(t, d, c.mediaType, c.answer)
-		if len(got.result.Asked.Interrupts) != 1 || got.result.Asked.Interrupts[0].Native != payID {
-			t.Errorf("%s: %s %+v", name, got.types(), got.result.Asked)
+		if len(got.Result.Asked.Interrupts) != 1 || got.Result.Asked.Interrupts[0].Native != payID {
+			t.Errorf("%s: %s %+v", name, got.types(), got.Result.Asked)
 		}
 		got = plain(t, d, c.mediaType, strings.Replace(c.answer, `"id"`, `"nr"`, 1))
-		if got.result.Finish.Type != agui.RunErrored && len(got.result.Asked.Interrupts) == 0 {
+		if got.Result.Finish.Type != agui.RunErrored && len(got.Result.Asked.Interrupts) == 0 {
 			t.Errorf("%s, unreadable: %s", name, got.types())
 		}
 	}
@@ -41,7 +41,7 @@ func TestTextsThatLookLikeResults(t *testing.T) {
 	d := newDialect(t, Server{})
 	for _, text := range []string{"Result(s): 5 files", "TestResult(ok)", "[{'id': 1}]", `[{\"id\":\"x\"}]`, "AgentResult is what I returned."} {
 		got := plain(t, d, "application/json", `{"result": "`+text+`"}`)
-		if !strings.HasSuffix(got.types(), "TEXT_MESSAGE_END RUN_FINISHED") || len(got.result.Asked.Interrupts) > 0 {
+		if !strings.HasSuffix(got.types(), "TEXT_MESSAGE_END RUN_FINISHED") || len(got.Result.Asked.Interrupts) > 0 {
 			t.Errorf("%s: %s", text, got.types())
 		}
 	}

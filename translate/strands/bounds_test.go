@@ -8,13 +8,14 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // heldBy is what a run keeps after frames, in bytes.
 func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	t.Helper()
 	in := input(t, "")
-	_, run, err := newDialect(t, Server{}).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+	_, run, err := newDialect(t, Server{}).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}

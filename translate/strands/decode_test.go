@@ -98,14 +98,14 @@ func TestPythonStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plain(t, newDialect(t, Server{}), stream, c.stream)
-			if p.err != nil || p.types() != c.want && p.result.Finish.Type != agui.Unknown {
-				t.Errorf("%v\n%s, want\n%s", p.err, p.types(), c.want)
+			if p.types() != c.want && p.Result.Finish.Type != agui.Unknown {
+				t.Errorf("%s, want\n%s", p.types(), c.want)
 			}
 			if p.asks() != c.asks {
 				t.Errorf("asks %q, want %q", p.asks(), c.asks)
 			}
-			if p.result.Fate == translate.Lost || p.result.Next != nil || p.result.Fate == translate.Untouched || p.result.Fate == translate.InDoubt {
-				t.Errorf("%+v", p.result)
+			if p.Result.Fate == translate.Lost || p.Result.Next != nil || p.Result.Fate == translate.Untouched || p.Result.Fate == translate.InDoubt {
+				t.Errorf("%+v", p.Result)
 			}
 		})
 	}
@@ -166,8 +166,8 @@ func TestTypeScriptStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for mediaType, answer := range map[string]string{stream: c.stream, "": strings.ReplaceAll(strings.ReplaceAll(c.stream, "data: ", ""), "\n\n", "\n")} {
 				p := plain(t, newDialect(t, Server{}), mediaType, answer)
-				if p.err != nil || p.types() != c.want || p.asks() != c.asks {
-					t.Errorf("%q: %v\n%s %s, want\n%s %s", mediaType, p.err, p.types(), p.asks(), c.want, c.asks)
+				if p.types() != c.want || p.asks() != c.asks {
+					t.Errorf("%q: %s %s, want\n%s %s", mediaType, p.types(), p.asks(), c.want, c.asks)
 				}
 			}
 		})
@@ -190,7 +190,7 @@ func TestMorePending(t *testing.T) {
 		"the last ones count":  {frames(fakes("c1", "c2"), fakes("c1"), tsAsk, tsPaused), false},
 	} {
 		p := plain(t, newDialect(t, Server{}), stream, c.stream)
-		got := p.result.Asked.Interrupts[0].Object
+		got := p.Result.Asked.Interrupts[0].Object
 		if gjson.GetBytes(got, "metadata.strands.morePending").Bool() != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -229,10 +229,10 @@ func TestJSONAnswers(t *testing.T) {
 		tsHi + "\n" + tsClosed + "\n" + tsEnded + "\n": said + " RUN_FINISHED", // lines that were declared as JSON
 	} {
 		p := plain(t, newDialect(t, Server{}), "application/json", body)
-		if p.err != nil || p.types() != want {
-			t.Errorf("%s: %v\n%s, want\n%s", body, p.err, p.types(), want)
+		if p.types() != want {
+			t.Errorf("%s: %s, want\n%s", body, p.types(), want)
 		}
-		if remedy := p.result.Finish.Get("message").Str; strings.Contains(remedy, "agent.stream(prompt)") != strings.Contains(body, `"stopReason":"interrupt"`) {
+		if remedy := p.Result.Finish.Get("message").Str; strings.Contains(remedy, "agent.stream(prompt)") != strings.Contains(body, `"stopReason":"interrupt"`) {
 			t.Errorf("%s: %s", body, remedy)
 		}
 		if asks := p.asks(); (asks != "") != (strings.HasSuffix(want, "RUN_FINISHED") && !strings.Contains(want, "TEXT")) {
@@ -256,7 +256,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: %s", mediaType, p.types())
 		}
 	}
-	if p := plain(t, d, stream, frames(`"{'data': 'x', 'agent': <A>}"`, `Hi`, `"[{'id': 'x'"`)+"<cut>"); p.types() != "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Hi) TEXT_MESSAGE_CONTENT([{'id': 'x')" || p.result.Finish.Type != agui.Unknown {
+	if p := plain(t, d, stream, frames(`"{'data': 'x', 'agent': <A>}"`, `Hi`, `"[{'id': 'x'"`)+"<cut>"); p.types() != "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT(Hi) TEXT_MESSAGE_CONTENT([{'id': 'x')" || p.Result.Finish.Type != agui.Unknown {
 		t.Errorf("%s", p.types())
 	}
 	run := newRun(newDialect(t, Server{}), &translate.Request{Input: input(t, "")}, &ids{})
@@ -310,12 +310,12 @@ func TestLocatedQuestions(t *testing.T) {
 	if p.types() != said+" RUN_FINISHED" || p.asks() != "q1 strands:gate" {
 		t.Errorf("%s asks %s", p.types(), p.asks())
 	}
-	if got := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "message").Str; got != "Go?" {
+	if got := gjson.GetBytes(p.Result.Asked.Interrupts[0].Object, "message").Str; got != "Go?" {
 		t.Errorf("asks %q", got)
 	}
 	d = newDialect(t, Server{Rules: strandsapi.Rules{Questions: "pending"}})
 	p = plain(t, d, stream, frames(hi, closed, `{"pending":[{"id":"q1","reason":"A?","message":"B?"},{"id":7},{"id":"q2","message":"C?"}]}`))
-	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "message").Str != "A?" {
+	if p.asks() != "q1 strands:interrupt; q2 strands:interrupt" || gjson.GetBytes(p.Result.Asked.Interrupts[0].Object, "message").Str != "A?" {
 		t.Errorf("asks %s", p.asks())
 	}
 }
@@ -330,7 +330,7 @@ func TestAQuestionIsToldInParts(t *testing.T) {
 	if p.asks() != payID+" tool_call c1" {
 		t.Errorf("%s asks %s", p.types(), p.asks())
 	}
-	if got := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "metadata.strands").Raw; got != `{"id":"`+payID+`","name":"approval","source":"hook","node":"b","tool_name":"pay","tool_input":{"n": 1}}` {
+	if got := gjson.GetBytes(p.Result.Asked.Interrupts[0].Object, "metadata.strands").Raw; got != `{"id":"`+payID+`","name":"approval","source":"hook","node":"b","tool_name":"pay","tool_input":{"n": 1}}` {
 		t.Errorf("%s", got)
 	}
 }
@@ -351,7 +351,7 @@ func TestNodesAtOnce(t *testing.T) {
 	if p.types() != want || p.asks() != payID+" tool_call c1" {
 		t.Errorf("%s\nasks %s", p.types(), p.asks())
 	}
-	if node := gjson.GetBytes(p.result.Asked.Interrupts[0].Object, "metadata.strands.node").Str; node != "b" {
+	if node := gjson.GetBytes(p.Result.Asked.Interrupts[0].Object, "metadata.strands.node").Str; node != "b" {
 		t.Errorf("asked by %q", node)
 	}
 }

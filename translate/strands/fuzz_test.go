@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
@@ -40,20 +41,20 @@ func FuzzStream(f *testing.F) {
 		d := newDialect(t, Server{Reasoning: more, Text: more, Rules: strandsapi.Rules{Questions: map[bool]string{true: "[@this].#(type==interrupt)"}[more]}})
 		checkPlayed(t, d, plain(t, d, mediaType, answer))
 		p := pyPause(t, d)
-		l := &log{}
-		_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, "true"))
+		l := &dialecttest.Log{}
+		_, run, err := resume(t, d, p, l, nil, dialecttest.Entry(p.Interrupts[0].ID, "true"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkPlayed(t, d, play(t, run, l, mediaType, answer))
-		asks := plain(t, d, stream, frames(waits)).result.Next.Run
-		checkPlayed(t, d, play(t, asks, &log{}, mediaType, answer))
+		asks := plain(t, d, stream, frames(waits)).Result.Next.Run
+		checkPlayed(t, d, play(t, asks, &dialecttest.Log{}, mediaType, answer))
 		in := input(t, "")
 		_, run, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: []translate.Ended{{Pause: p, Failed: true}}, Transcript: l})
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkPlayed(t, d, play(t, play(t, run, l, stream, frames(waits)).result.Next.Run, l, mediaType, answer))
+		checkPlayed(t, d, play(t, play(t, run, l, stream, frames(waits)).Result.Next.Run, l, mediaType, answer))
 	})
 }
 
@@ -63,7 +64,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	id := func(ev agui.Event) string {
 		return ev.Get("messageId").Str + ev.Get("toolCallId").Str + ev.Get("stepName").Str
 	}
-	for _, ev := range p.emitted {
+	for _, ev := range p.All() {
 		if !ev.Valid() || ev.Type == agui.Unknown && !strings.Contains(string(ev.JSON), string(agui.ReasoningContent)) || ev.Type.Terminal() || ev.Type == agui.RunStarted {
 			t.Fatalf("emitted %s", ev.JSON)
 		}
@@ -93,7 +94,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 			}
 		}
 	}
-	res := p.result
+	res := p.Result
 	if res.Finish.Type != agui.Unknown && !res.Finish.Valid() {
 		t.Fatalf("finish %s", res.Finish.JSON)
 	}
@@ -111,10 +112,10 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 		return
 	}
 	// What was published can be answered, or is refused for a reason; a no to all of it is one.
-	pause := minted(res.Asked.Pause(Name))
+	pause := dialecttest.Minted(res.Asked.Pause(Name))
 	var entries []string
 	for _, i := range pause.Interrupts {
-		entries = append(entries, entry(i.ID, ""))
+		entries = append(entries, dialecttest.Entry(i.ID, ""))
 	}
 	in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],"resume":[` + strings.Join(entries, ",") + `]}`))
 	if !ok || err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // What refuses a prompt does so before it does anything. The same words in the midst of a run are a
@@ -22,15 +23,15 @@ func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 			`{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`,
 			`"{'type': 'multiagent_result', 'result': SwarmResult(status=<Status.FAILED: 'failed'>, results={'a': NodeResult(result=ValueError('Input prompt must be of type: x'))}, interrupts=[])}"`,
 		} {
-			l := &log{}
-			_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
+			l := &dialecttest.Log{}
+			_, run, err := resume(t, d, p, l, nil, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := play(t, run, l, stream, frames(before, words)); got.result.Fate == translate.Lost || got.result.Fate == translate.Untouched || got.result.Next != nil || !strings.HasSuffix(got.types(), "RUN_ERROR(STRANDS_ERROR)") {
-				t.Errorf("%s, then %s: %s lost %v nothing %v", name, words, got.types(), got.result.Fate == translate.Lost, got.result.Fate == translate.Untouched)
+			if got := play(t, run, l, stream, frames(before, words)); got.Result.Fate == translate.Lost || got.Result.Fate == translate.Untouched || got.Result.Next != nil || !strings.HasSuffix(got.types(), "RUN_ERROR(STRANDS_ERROR)") {
+				t.Errorf("%s, then %s: %s lost %v nothing %v", name, words, got.types(), got.Result.Fate == translate.Lost, got.Result.Fate == translate.Untouched)
 			}
-			if got := plain(t, d, stream, frames(before, words)); got.result.Next != nil {
+			if got := plain(t, d, stream, frames(before, words)); got.Result.Next != nil {
 				t.Errorf("%s, then %s: the agent is asked, and gets the prompt once more", name, words)
 			}
 		}
@@ -42,7 +43,7 @@ func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)
 	for _, status := range []int{400, 422} {
-		_, run, err := resume(t, d, p, &log{}, nil, entry(p.Interrupts[0].ID, `"no interrupt found"`))
+		_, run, err := resume(t, d, p, &dialecttest.Log{}, nil, dialecttest.Entry(p.Interrupts[0].ID, `"no interrupt found"`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // What a backend asks is all told, or none of it.
@@ -20,15 +21,15 @@ func TestTooManyQuestions(t *testing.T) {
 		list = append(list, ask(n, "1"), ask(n, "1"))
 	}
 	d := newDialect(t, Server{})
-	if p := plain(t, d, stream, frames(append(list, ends)...)); len(p.result.Asked.Interrupts) != maxQuestions {
-		t.Errorf("%d questions, %s", len(p.result.Asked.Interrupts), p.types())
+	if p := plain(t, d, stream, frames(append(list, ends)...)); len(p.Result.Asked.Interrupts) != maxQuestions {
+		t.Errorf("%d questions, %s", len(p.Result.Asked.Interrupts), p.types())
 	}
 	more := append(list, ask(maxQuestions, "1"), ends)
-	if p := plain(t, d, stream, frames(more...)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.result.Asked.Interrupts) != 0 {
-		t.Errorf("%d questions, %s", len(p.result.Asked.Interrupts), p.types())
+	if p := plain(t, d, stream, frames(more...)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.Result.Asked.Interrupts) != 0 {
+		t.Errorf("%d questions, %s", len(p.Result.Asked.Interrupts), p.types())
 	}
 	big := quoted(strings.Repeat("x", maxQuestionBytes/2))
-	if p := plain(t, d, stream, frames(ask(1, big), ask(2, big), ends)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.result.Asked.Interrupts) != 0 {
+	if p := plain(t, d, stream, frames(ask(1, big), ask(2, big), ends)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.Result.Asked.Interrupts) != 0 {
 		t.Errorf("large questions: %s", p.types())
 	}
 	var reprs []string
@@ -75,7 +76,7 @@ func TestHostileStreams(t *testing.T) {
 			d := newDialect(t, Server{})
 			r := &translate.Request{Input: in, Came: in.Messages}
 			run := newRun(d, r, newIDs(r))
-			l := &log{}
+			l := &dialecttest.Log{}
 			play(t, run, l, stream, answer)
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("took %s", took)

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
@@ -17,10 +18,10 @@ import (
 func pausedBy(t testing.TB, d *Dialect, data ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, d, stream, frames(data...))
-	if len(p.result.Asked.Interrupts) == 0 {
+	if len(p.Result.Asked.Interrupts) == 0 {
 		t.Fatalf("no pause: %s", p.types())
 	}
-	return minted(p.result.Asked.Pause(Name))
+	return dialecttest.Minted(p.Result.Asked.Pause(Name))
 }
 
 func pyPause(t testing.TB, d *Dialect) agui.Pause {
@@ -37,22 +38,22 @@ func TestInterrupt(t *testing.T) {
 	p := plain(t, d, stream, frames(calls, argument, closed, asksPay, endsAsk))
 	const want = `{"reason":"tool_call","message":"Approve call to pay?","toolCallId":"c1","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"strands":{"reason":{"n": 1},"id":"` + payID + `","name":"approval","tool_name":"pay","tool_input":{"n": 1}}}}`
-	if got := string(p.result.Asked.Interrupts[0].Object); got != want {
+	if got := string(p.Result.Asked.Interrupts[0].Object); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
-	if got := string(p.result.Finish.JSON); got != `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}` {
+	if got := string(p.Result.Finish.JSON); got != `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}` {
 		t.Errorf("finish %s", got)
 	}
 
 	server.Rules = rules(t, `{"name":"app*","reason":"confirmation"},{"name":"approval","schema":{"type":"string"}}`)
 	p = plain(t, newDialect(t, server), stream, frames(calls, argument, closed, asksPay, endsAsk))
-	i := p.result.Asked.Interrupts[0]
+	i := p.Result.Asked.Interrupts[0]
 	if i.Reason() != "confirmation" || string(i.Schema()) != `{"type":"string"}` {
 		t.Errorf("configured: %s", i.Object)
 	}
 	// Where an answer goes as it is, Holdpoint does not know its shape.
 	p = plain(t, newDialect(t, Server{Rules: rules(t, `{"name":"*","answers":"raw"}`)}), stream, frames(calls, argument, closed, asksPay, endsAsk))
-	if s := p.result.Asked.Interrupts[0].Schema(); s != nil {
+	if s := p.Result.Asked.Interrupts[0].Schema(); s != nil {
 		t.Errorf("a schema for raw answers: %s", s)
 	}
 }
@@ -62,7 +63,7 @@ func TestResumeRequest(t *testing.T) {
 	p := pyPause(t, d)
 	id := p.Interrupts[0].ID
 	for payload, want := range map[string]string{`{"approved":true}`: `"y"`, `"t"`: `"t"`, `false`: `"n"`, "": `"n"`, `{"approved":1}`: "", `7`: ""} {
-		out, _, err := resume(t, d, p, &log{}, nil, entry(id, payload))
+		out, _, err := resume(t, d, p, &dialecttest.Log{}, nil, dialecttest.Entry(id, payload))
 		if want == "" {
 			if err == nil || !strings.HasPrefix(err.Error(), string(agui.InvalidPayload)) {
 				t.Errorf("%s: %v", payload, err)
@@ -85,7 +86,7 @@ func TestOwnForms(t *testing.T) {
 	d := newDialect(t, server)
 	p := pyPause(t, d)
 	for payload, want := range map[string]bool{`"t"`: true, `true`: true, `{"approved":true}`: false, `7`: false} {
-		answers, err := d.Answers(input(t, `,"resume":[`+entry(p.Interrupts[0].ID, payload)+`]`), p)
+		answers, err := d.Answers(input(t, `,"resume":[`+dialecttest.Entry(p.Interrupts[0].ID, payload)+`]`), p)
 		if err != nil || len(answers) != 1 || answers[0].Own != want {
 			t.Errorf("%s: %+v %v", payload, answers, err)
 		}
@@ -93,7 +94,7 @@ func TestOwnForms(t *testing.T) {
 	server.Rules = rules(t, `{"name":"*","schema":{"type":"string","enum":["a"]}}`)
 	d = newDialect(t, server)
 	p = pyPause(t, d)
-	answers, err := d.Answers(input(t, `,"resume":[`+entry(p.Interrupts[0].ID, `"t"`)+`]`), p)
+	answers, err := d.Answers(input(t, `,"resume":[`+dialecttest.Entry(p.Interrupts[0].ID, `"t"`)+`]`), p)
 	if err != nil || answers[0].Own {
 		t.Errorf("%+v %v", answers, err)
 	}
@@ -104,10 +105,10 @@ func TestOneIDForTwoQuestions(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk)
 	a, b := p.Interrupts[0].ID, p.Interrupts[1].ID
-	if _, _, err := resume(t, d, p, &log{}, nil, entry(a, `"y"`), entry(b, `"n"`)); err == nil {
+	if _, _, err := resume(t, d, p, &dialecttest.Log{}, nil, dialecttest.Entry(a, `"y"`), dialecttest.Entry(b, `"n"`)); err == nil {
 		t.Error("two answers under one id")
 	}
-	out, _, err := resume(t, d, p, &log{}, nil, entry(a, `"n"`), entry(b, ""))
+	out, _, err := resume(t, d, p, &dialecttest.Log{}, nil, dialecttest.Entry(a, `"n"`), dialecttest.Entry(b, ""))
 	if err != nil || strings.Count(string(out.Body), "interruptId") != 1 {
 		t.Errorf("%s %v", out.Body, err)
 	}
@@ -146,14 +147,14 @@ func TestResumedRuns(t *testing.T) {
 			if c.ts {
 				p = tsPause(t, d)
 			}
-			l := &log{}
-			_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
+			l := &dialecttest.Log{}
+			_, run, err := resume(t, d, p, l, nil, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := play(t, run, l, stream, c.stream)
-			if got.types() != c.want || (got.result.Fate == translate.Lost) != c.lost || (got.result.Fate == translate.Untouched) != c.nothing || got.result.Next != nil || got.err != nil {
-				t.Errorf("%s lost %v nothing %v, want %s", got.types(), got.result.Fate == translate.Lost, got.result.Fate == translate.Untouched, c.want)
+			if got.types() != c.want || (got.Result.Fate == translate.Lost) != c.lost || (got.Result.Fate == translate.Untouched) != c.nothing || got.Result.Next != nil {
+				t.Errorf("%s lost %v nothing %v, want %s", got.types(), got.Result.Fate == translate.Lost, got.Result.Fate == translate.Untouched, c.want)
 			}
 		})
 	}
@@ -163,13 +164,13 @@ func TestResumedRuns(t *testing.T) {
 func TestAResumeThatBeginsWithTheModel(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, tsBegan, `{"type":"interruptEvent","interrupt":{"id":"middleware:agentStream:gate","name":"gate","source":"middleware"}}`, tsPaused)
-	l := &log{}
-	_, run, err := resume(t, d, p, l, nil, entry(p.Interrupts[0].ID, `true`))
+	l := &dialecttest.Log{}
+	_, run, err := resume(t, d, p, l, nil, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := play(t, run, l, stream, frames(tsBegan, tsModel, tsHi, tsClosed, tsEnded)); got.result.Fate == translate.Lost || got.types() != said+" RUN_FINISHED" {
-		t.Errorf("%s lost %v", got.types(), got.result.Fate == translate.Lost)
+	if got := play(t, run, l, stream, frames(tsBegan, tsModel, tsHi, tsClosed, tsEnded)); got.Result.Fate == translate.Lost || got.types() != said+" RUN_FINISHED" {
+		t.Errorf("%s lost %v", got.types(), got.Result.Fate == translate.Lost)
 	}
 }
 
@@ -197,7 +198,7 @@ func TestStatuses(t *testing.T) {
 			in := input(t, "")
 			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages})
 			if c.resumes {
-				_, run, err = resume(t, d, p, &log{}, nil, entry(p.Interrupts[0].ID, `true`))
+				_, run, err = resume(t, d, p, &dialecttest.Log{}, nil, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -227,24 +228,24 @@ const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt
 func TestAskedWhatItWaitsFor(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := plain(t, d, stream, frames(waits))
-	if p.result.Next == nil || string(p.result.Next.Out.Body) != `{"prompt":[]}` || p.result.Next.Out.Resumes || p.result.Finish.Type != agui.Unknown {
-		t.Fatalf("%s %+v", p.types(), p.result)
+	if p.Result.Next == nil || string(p.Result.Next.Out.Body) != `{"prompt":[]}` || p.Result.Next.Out.Resumes || p.Result.Finish.Type != agui.Unknown {
+		t.Fatalf("%s %+v", p.types(), p.Result)
 	}
-	ask := func() translate.Run { return plain(t, d, stream, frames(waits)).result.Next.Run }
-	got := play(t, ask(), &log{}, stream, frames(began, asksPay, endsAsk))
-	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.result.Untaken) != 1 || got.result.Untaken[0].ID != "u1" {
-		t.Errorf("asks %s, untaken %v", got.asks(), got.result.Untaken)
+	ask := func() translate.Run { return plain(t, d, stream, frames(waits)).Result.Next.Run }
+	got := play(t, ask(), &dialecttest.Log{}, stream, frames(began, asksPay, endsAsk))
+	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.Untaken) != 1 || got.Result.Untaken[0].ID != "u1" {
+		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.Untaken)
 	}
 	// It waits no more: then what was refused is said once more, and that is all.
-	got = play(t, ask(), &log{}, stream, frames(began, hi, closed, endTurn, endsWell))
-	if got.result.Next == nil || string(got.result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.result.Finish.Type != agui.Unknown {
-		t.Fatalf("%s %+v", got.types(), got.result)
+	got = play(t, ask(), &dialecttest.Log{}, stream, frames(began, hi, closed, endTurn, endsWell))
+	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.Result.Finish.Type != agui.Unknown {
+		t.Fatalf("%s %+v", got.types(), got.Result)
 	}
-	if again := play(t, got.result.Next.Run, &log{}, stream, frames(waits)); again.result.Next != nil || !strings.Contains(again.types(), "STRANDS_INTERRUPT_LOST") {
+	if again := play(t, got.Result.Next.Run, &dialecttest.Log{}, stream, frames(waits)); again.Result.Next != nil || !strings.Contains(again.types(), "STRANDS_INTERRUPT_LOST") {
 		t.Errorf("%s", again.types())
 	}
 	for name, answer := range map[string]string{"says nothing": "", "texts": frames(`"Hi."`), "waits": frames(waits), "fails": frames(`{"result": {"status": "failed", "interrupts": []}}`)} {
-		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || !strings.Contains(got.types(), "RUN_ERROR(STRANDS_") || name == "fails" && !strings.Contains(got.types(), "LOST") || name == "waits" && got.types() != "RUN_ERROR(STRANDS_ERROR)" {
+		if got := play(t, ask(), &dialecttest.Log{}, stream, answer); got.Result.Next != nil || !strings.Contains(got.types(), "RUN_ERROR(STRANDS_") || name == "fails" && !strings.Contains(got.types(), "LOST") || name == "waits" && got.types() != "RUN_ERROR(STRANDS_ERROR)" {
 			t.Errorf("%s: %s", name, got.types())
 		}
 	}
@@ -260,38 +261,38 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return play(t, run, &log{}, stream, frames(waits))
+		return play(t, run, &dialecttest.Log{}, stream, frames(waits))
 	}
 	failed := translate.Ended{Pause: pyPause(t, d), Failed: true}
 	failed.Interrupts = append(failed.Interrupts, failed.Interrupts[0], agui.Interrupt{Native: "v1:other"})
-	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}}, failed); string(got.result.Next.Out.Body) != `{"prompt":[]}` {
-		t.Errorf("an older one failed: %s", got.result.Next.Out.Body)
+	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}}, failed); string(got.Result.Next.Out.Body) != `{"prompt":[]}` {
+		t.Errorf("an older one failed: %s", got.Result.Next.Out.Body)
 	}
-	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}, Failed: true}); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}, Failed: true}); got.Result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
 		t.Errorf("nobody knows what was asked: %s", got.types())
 	}
 	const nulls = `{"prompt":[{"interruptResponse":{"interruptId":"` + payID + `","response":null}},{"interruptResponse":{"interruptId":"v1:other","response":null}}]}`
 	ask := func() translate.Run {
-		next := after(failed).result.Next
+		next := after(failed).Result.Next
 		if string(next.Out.Body) != nulls || next.Out.Resumes {
 			t.Fatalf("%s", next.Out.Body)
 		}
 		return next.Run
 	}
 	other := strings.ReplaceAll(asksPay, payID, "v1:new")
-	got := play(t, ask(), &log{}, stream, frames(asksPay, other, `{"result": {"stop_reason": "interrupt"}}`))
-	if len(got.result.Asked.Interrupts) != 2 || len(got.result.Untaken) != 1 {
-		t.Fatalf("%+v", got.result)
+	got := play(t, ask(), &dialecttest.Log{}, stream, frames(asksPay, other, `{"result": {"stop_reason": "interrupt"}}`))
+	if len(got.Result.Asked.Interrupts) != 2 || len(got.Result.Untaken) != 1 {
+		t.Fatalf("%+v", got.Result)
 	}
 	for n, want := range []bool{true, false} {
-		if i := got.result.Asked.Interrupts[n]; strings.Contains(gjson.GetBytes(i.Object, "message").Str, "answered before") != want {
+		if i := got.Result.Asked.Interrupts[n]; strings.Contains(gjson.GetBytes(i.Object, "message").Str, "answered before") != want {
 			t.Errorf("%s", i.Object)
 		}
 	}
 	for _, answer := range []string{
 		frames(began, `{"error": "'interrupt_id=<x> | no interrupt found'", "error_type": "KeyError"}`), frames(`{"error": "response must not be null", "error_type": "ValueError"}`),
 	} {
-		if got := play(t, ask(), &log{}, stream, answer); got.result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+		if got := play(t, ask(), &dialecttest.Log{}, stream, answer); got.Result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
 			t.Errorf("%s: %s", answer, got.types())
 		}
 	}
@@ -301,7 +302,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	if res, err := ask().End(translate.End{Status: 404, Body: []byte(`Not Found`)}); err != nil || res.Finish.Type != agui.Unknown {
 		t.Errorf("%+v %v", res, err)
 	}
-	busy := play(t, ask(), &log{}, stream, frames(`{"error": "Agent is already processing a request.", "error_type": "ConcurrencyException"}`))
+	busy := play(t, ask(), &dialecttest.Log{}, stream, frames(`{"error": "Agent is already processing a request.", "error_type": "ConcurrencyException"}`))
 	if busy.types() != "RUN_ERROR(STRANDS_ERROR)" {
 		t.Errorf("%s", busy.types())
 	}
@@ -312,9 +313,9 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
 	for _, known := range []bool{true, false} {
-		l := &log{}
+		l := &dialecttest.Log{}
 		if known {
-			l.calls = []agui.Call{{ID: "c1", Name: "pay"}}
+			l.AddCalls(agui.Call{ID: "c1", Name: "pay"})
 		}
 		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
 		if err != nil {
@@ -341,8 +342,8 @@ func TestNewMessages(t *testing.T) {
 	p := pyPause(t, d)
 	message := func(s string) agui.Message { return agui.ParseMessage([]byte(s)) }
 	after := func(t *testing.T, answer string, fresh ...agui.Message) played {
-		l := &log{}
-		_, run, err := resume(t, d, p, l, func(r *translate.Request) { r.New = fresh }, entry(p.Interrupts[0].ID, `true`))
+		l := &dialecttest.Log{}
+		_, run, err := resume(t, d, p, l, func(r *translate.Request) { r.New = fresh }, dialecttest.Entry(p.Interrupts[0].ID, `true`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,18 +351,18 @@ func TestNewMessages(t *testing.T) {
 	}
 	one, two := message(`{"id":"u2","role":"user","content":"And b?"}`), message(`{"id":"u3","role":"user","content":[{"type":"text","text":"And c?"}]}`)
 	got := after(t, frames(paid, hi, closed, endTurn, endsWell), one, message(`{"id":"s","role":"system","content":"x"}`), two)
-	if next := got.result.Next; next == nil || string(next.Out.Body) != `{"prompt":"And b?\n\nAnd c?"}` || !next.Out.TakesNew || next.Out.Resumes {
-		t.Fatalf("%+v", got.result)
+	if next := got.Result.Next; next == nil || string(next.Out.Body) != `{"prompt":"And b?\n\nAnd c?"}` || !next.Out.TakesNew || next.Out.Resumes {
+		t.Fatalf("%+v", got.Result)
 	}
-	if last := play(t, got.result.Next.Run, &log{}, stream, frames(hi, closed, endsWell)); last.result.Next != nil || last.types() != said+" RUN_FINISHED" {
+	if last := play(t, got.Result.Next.Run, &dialecttest.Log{}, stream, frames(hi, closed, endsWell)); last.Result.Next != nil || last.types() != said+" RUN_FINISHED" {
 		t.Errorf("%s", last.types())
 	}
-	if got := after(t, frames(asksPay, endsAsk), one); got.result.Next != nil || len(got.result.Asked.Interrupts) != 1 {
-		t.Errorf("it paused again: %+v", got.result)
+	if got := after(t, frames(asksPay, endsAsk), one); got.Result.Next != nil || len(got.Result.Asked.Interrupts) != 1 {
+		t.Errorf("it paused again: %+v", got.Result)
 	}
 	picture := message(`{"id":"u4","role":"user","content":[{"type":"image","source":{}}]}`)
-	if got := after(t, frames(paid, endsWell), picture); got.result.Next != nil || got.result.Finish.Get("metadata.holdpoint.code").Str != string(agui.MessagesNotTaken) {
-		t.Errorf("a picture: %s", got.result.Finish.JSON)
+	if got := after(t, frames(paid, endsWell), picture); got.Result.Next != nil || got.Result.Finish.Get("metadata.holdpoint.code").Str != string(agui.MessagesNotTaken) {
+		t.Errorf("a picture: %s", got.Result.Finish.JSON)
 	}
 }
 

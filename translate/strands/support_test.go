@@ -1,10 +1,7 @@
 package strands
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,103 +9,37 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// A log is a transcript that is good enough for tests: it knows the calls.
-type log struct{ calls []agui.Call }
-
-func (l *log) Calls() []agui.Call                  { return l.calls }
-func (l *log) Messages() ([]json.RawMessage, bool) { return nil, false }
-func (l *log) State() (json.RawMessage, bool)      { return nil, true }
-
-func (l *log) add(ev agui.Event) {
-	if ev.Type == agui.CallStart {
-		l.calls = append(l.calls, agui.Call{ID: ev.Get("toolCallId").Str, Name: ev.Get("toolCallName").Str})
-	}
-}
-
 // A played is what an answer came to.
 type played struct {
-	t       testing.TB
-	emitted []agui.Event
-	result  translate.Result
-	err     error
+	dialecttest.Played
+	t testing.TB
 }
 
-// play gives an answer of a media type to a run. A stream that ends in <cut> breaks off there.
-func play(t testing.TB, run translate.Run, l *log, mediaType, answer string) played {
-	p := played{t: t}
-	d := run.(translate.Decoder)
+// play gives an answer of a media type to a run, which must take it without an error. A stream that
+// ends in <cut> breaks off there.
+func play(t testing.TB, run translate.Run, l *dialecttest.Log, mediaType, answer string) played {
+	t.Helper()
 	answer, cut := strings.CutSuffix(answer, "<cut>")
-	end := translate.End{Cut: cut}
-	emit := func(ev agui.Event) {
-		if end.Event.Type != agui.Unknown {
-			return
-		}
-		if ev.Type.Terminal() {
-			end = translate.End{Event: ev.Clone()}
-			return
-		}
-		if err := run.Event(ev, func(ev agui.Event) {
-			ev = ev.Clone()
-			p.emitted = append(p.emitted, ev)
-			l.add(ev)
-		}); err != nil {
-			t.Fatal(err)
-		}
+	framing := run.(translate.Decoder).Framing(mediaType)
+	p := dialecttest.Decode(run, l, cut, dialecttest.Pieces(framing, answer)...)
+	if p.Err != nil {
+		t.Fatal(p.Err)
 	}
-	for _, piece := range pieces(d.Framing(mediaType), answer) {
-		if p.err = d.Decode(translate.Piece{Data: []byte(piece)}, emit); p.err != nil || end.Event.Type != agui.Unknown {
-			break
-		}
-	}
-	var err error
-	p.result, err = run.End(end)
-	p.err = errors.Join(p.err, err)
-	for _, ev := range p.result.Before {
-		p.emitted = append(p.emitted, ev.Clone())
-	}
-	return p
+	return played{p, t}
 }
-
-func pieces(f translate.Framing, answer string) (list []string) {
-	switch f {
-	case translate.Frames:
-		for block := range strings.SplitSeq(strings.ReplaceAll(answer, "\r\n", "\n"), "\n\n") {
-			var data []string
-			for line := range strings.SplitSeq(block, "\n") {
-				if rest, ok := strings.CutPrefix(line, "data:"); ok {
-					data = append(data, strings.TrimPrefix(rest, " "))
-				}
-			}
-			if data != nil {
-				list = append(list, strings.Join(data, "\n"))
-			}
-		}
-	case translate.Lines:
-		for line := range strings.SplitSeq(answer, "\n") {
-			if strings.TrimSpace(line) != "" {
-				list = append(list, line)
-			}
-		}
-	case translate.Whole, translate.Text:
-		list = []string{answer}
-	}
-	return list
-}
-
-// frames is an event stream of the given data.
-func frames(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
 
 // types are the events in short: types, with the text, the name or the reason that they carry.
 func (p played) types() string {
 	var list []string
-	for _, ev := range p.emitted {
+	for _, ev := range p.All() {
 		list = append(list, p.short(ev))
 	}
-	if p.result.Finish.Type != agui.Unknown {
-		list = append(list, p.short(p.result.Finish))
+	if p.Result.Finish.Type != agui.Unknown {
+		list = append(list, p.short(p.Result.Finish))
 	}
 	return strings.Join(list, " ")
 }
@@ -129,7 +60,7 @@ func (p played) short(ev agui.Event) string {
 // asks are the ids of the interrupts, with their reasons and calls.
 func (p played) asks() string {
 	var list []string
-	for _, i := range p.result.Asked.Interrupts {
+	for _, i := range p.Result.Asked.Interrupts {
 		s := i.Native + " " + i.Reason()
 		if id := i.ToolCallID(); id != "" {
 			s += " " + id
@@ -148,19 +79,10 @@ func newDialect(t testing.TB, s Server) *Dialect {
 	return d
 }
 
-func input(t testing.TB, more string) agui.RunInput {
-	t.Helper()
-	in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"Clean up."}]` + more + `}`))
-	if !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	return in
-}
-
 // plain plays an ordinary run.
 func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 	t.Helper()
-	l := &log{}
+	l := &dialecttest.Log{}
 	in := input(t, "")
 	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
 	if err != nil {
@@ -171,38 +93,23 @@ func plain(t testing.TB, d *Dialect, mediaType, answer string) played {
 
 const stream = "text/event-stream"
 
-// minted is a pause as proxy keeps it.
-func minted(p agui.Pause) agui.Pause {
-	p.ID, p.Interrupts = "p1", slices.Clone(p.Interrupts)
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
-		i.ID = fmt.Sprintf("%s~r%d", i.Native, n+1)
-		i.Object = agui.SetString(i.Object, "id", i.ID)
-	}
-	return p
-}
-
 // resume begins a resume. entries are those of the resume array.
-func resume(t testing.TB, d *Dialect, p agui.Pause, l *log, change func(*translate.Request), entries ...string) (translate.Out, translate.Run, error) {
+func resume(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, change func(*translate.Request), entries ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
-	in := input(t, `,"resume":[`+strings.Join(entries, ",")+`]`)
-	answers, err := d.Answers(in, p)
-	if err != nil {
-		return translate.Out{}, nil, err
-	}
-	r := &translate.Request{Input: in, Came: in.Messages, Transcript: l, Pause: p, Answers: answers}
-	if change != nil {
-		change(r)
-	}
-	return d.Begin(r)
+	return dialecttest.Resume(d, p, input(t, ","+dialecttest.ResumeArray(entries...)), l, func(r *translate.Request) {
+		if change != nil {
+			change(r)
+		}
+	})
 }
 
-func entry(id, payload string) string {
-	if payload == "" {
-		return `{"interruptId":` + quoted(id) + `,"status":"cancelled"}`
-	}
-	return `{"interruptId":` + quoted(id) + `,"status":"resolved","payload":` + payload + `}`
+func input(t testing.TB, more string) agui.RunInput {
+	t.Helper()
+	return dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"Clean up."}]`+more+`}`)
 }
+
+// frames is an event stream of the given data.
+func frames(data ...string) string { return dialecttest.Stream(data...).Body }
 
 // rules are those of a file that has the list.
 func rules(t testing.TB, list string) strandsapi.Rules {
