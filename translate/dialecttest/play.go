@@ -73,7 +73,8 @@ func (p *Played) end(run translate.Run, l *Log, end translate.End) {
 }
 
 // Decode gives pieces of a backend's own stream to a run that is a translate.Decoder. The first
-// terminal event ends it. cut says that the stream breaks off behind them.
+// terminal event ends it. cut says that the stream breaks off behind them. To decode something into
+// what is no event is an error.
 func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Played {
 	var p Played
 	end := translate.End{Cut: cut}
@@ -82,6 +83,8 @@ func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Play
 			p.came = append(p.came, string(ev.JSON))
 			switch {
 			case end.Event.Type.Terminal() || p.Err != nil:
+			case !ev.Valid():
+				p.Err = fmt.Errorf("no event: %s", ev.JSON)
 			case ev.Type.Terminal():
 				end = translate.End{Event: ev.Clone()}
 			default:

@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestWhatIsSentForAnAnswer(t *testing.T) {
@@ -57,8 +58,8 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pausedBy(t, "\x00INTERRUPT:"+stateWith(c.fields))
-			out, run, err := resumeWith(t, p, input(t, resume(c.entry)))
-			got := string(code(err))
+			out, run, err := resumeWith(t, p, input(t, dialecttest.ResumeArray(c.entry)))
+			got := string(dialecttest.Code(err))
 			switch {
 			case err != nil:
 			case out.None:
@@ -84,7 +85,7 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 func TestAnswersInCommandResume(t *testing.T) {
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
 	for value, want := range map[string]string{`true`: `{"approved":true}`, `{"approved":false}`: `{"approved":false}`, `"no"`: `"no"`} {
-		list, err := newDialect(t).Answers(input(t, `"forwardedProps":{"command":{"resume":`+value+`}}`), p)
+		list, err := newDialect(t).Answers(input(t, dialecttest.Command(value)), p)
 		if err != nil || len(list) != 1 || string(list[0].Payload) != want || list[0].ID != "n~1" {
 			t.Errorf("%s: %+v %v", value, list, err)
 		}
@@ -100,7 +101,7 @@ func TestAnotherDialectsQuestion(t *testing.T) {
 	} {
 		p := pausedBy(t, "\x00INTERRUPT:"+state)
 		change(&p)
-		if _, _, err := resumeWith(t, p, input(t, resume(entry("true")))); code(err) != agui.StoreUnavailable {
+		if _, _, err := resumeWith(t, p, input(t, dialecttest.ResumeArray(entry("true")))); dialecttest.Code(err) != agui.StoreUnavailable {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
@@ -126,7 +127,7 @@ func TestWhatIsSentForARun(t *testing.T) {
 			in := input(t, `"messages":[`+c.messages+`],"protocolVersion":"1.0","state":{"a":1}`)
 			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages})
 			if c.want == "" {
-				if code(err) != agui.MessagesNotTaken {
+				if dialecttest.Code(err) != agui.MessagesNotTaken {
 					t.Errorf("%s %v", out.Body, err)
 				}
 				return

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // FuzzStream: whatever the server streams, a frame on a line, nothing panics, what comes of it are
@@ -27,26 +28,26 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream string, resumes bool) {
 		in := input(t, "")
-		_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+		_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
 		if resumes {
-			_, run, err = resumeWith(t, pausedBy(t, "\x00INTERRUPT:"+state), input(t, resume(entry("true"))))
+			_, run, err = resumeWith(t, pausedBy(t, "\x00INTERRUPT:"+state), input(t, dialecttest.ResumeArray(entry("true"))))
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := play(t, run, frames(strings.Split(stream, "\x01")...))
 		checkOrder(t, p)
-		if len(p.result.Asked.Interrupts) == 0 {
+		if len(p.Result.Asked.Interrupts) == 0 {
 			return
 		}
-		if _, err := json.Marshal(p.result.Asked); err != nil {
+		if _, err := json.Marshal(p.Result.Asked); err != nil {
 			t.Fatalf("the pause cannot be stored: %v", err)
 		}
-		checkInterrupt(t, p.result.Asked.Interrupts[0].Object)
-		pause := minted(p.result.Asked.Pause(Name))
+		checkInterrupt(t, p.Result.Asked.Interrupts[0].Object)
+		pause := minted(p.Result.Asked.Pause(Name))
 		kept, _ := keptOf(pause)
 		for payload, word := range map[string]string{"true": "true", "false": "false", "": "false", "{}": "", "null": ""} {
-			out, _, err := resumeWith(t, pause, input(t, resume(entry(payload))))
+			out, _, err := resumeWith(t, pause, input(t, dialecttest.ResumeArray(entry(payload))))
 			if err != nil {
 				var refused *agui.RunError
 				if !errors.As(err, &refused) {
@@ -89,7 +90,7 @@ func checkOrder(t *testing.T, p played) {
 		}
 		delete(open, id)
 	}
-	for _, ev := range p.events {
+	for _, ev := range p.All() {
 		id := ev.Get("messageId").Str + ev.Get("toolCallId").Str
 		switch ev.Type {
 		case agui.TextStart, agui.ReasoningStart, agui.CallStart:
@@ -109,7 +110,7 @@ func checkOrder(t *testing.T, p played) {
 			end(ev, agui.CallStart, id)
 		}
 	}
-	if len(open) > 0 && (len(p.result.Asked.Interrupts) > 0 || p.result.Finish.Type == agui.RunFinished) {
+	if len(open) > 0 && (len(p.Result.Asked.Interrupts) > 0 || p.Result.Finish.Type == agui.RunFinished) {
 		t.Fatalf("%v is open at the end", open)
 	}
 }
@@ -134,8 +135,8 @@ func checkInterrupt(t *testing.T, object json.RawMessage) {
 func FuzzAnswers(f *testing.F) {
 	for _, fields := range []string{"", confirmField, confirmField + `,{"name":"city","type":"text"}`, `{"name":"approved","type":"text"}`} {
 		for _, more := range []string{
-			"", `"resume":[]`, resume(entry("true")), resume(entry("")), resume(entry(`{"confirm":false,"approved":true}`)), resume(entry(`{"city":""}`)), resume(entry(`"x"`)),
-			`"forwardedProps":{"command":{"resume":false}}`, `"forwardedProps":{"command":{"resume":{}}}`, `"resume":{"interruptId":"n~1"}`,
+			"", `"resume":[]`, dialecttest.ResumeArray(entry("true")), dialecttest.ResumeArray(entry("")), dialecttest.ResumeArray(entry(`{"confirm":false,"approved":true}`)), dialecttest.ResumeArray(entry(`{"city":""}`)), dialecttest.ResumeArray(entry(`"x"`)),
+			dialecttest.Command(`false`), dialecttest.Command(`{}`), `"resume":{"interruptId":"n~1"}`,
 		} {
 			f.Add(fields, more)
 		}
@@ -154,7 +155,7 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		p := playPlain(t, "\x00INTERRUPT:"+state).result.Asked.Pause(Name)
+		p := playPlain(t, "\x00INTERRUPT:"+state).Result.Asked.Pause(Name)
 		if len(p.Interrupts) == 0 {
 			return
 		}

@@ -47,8 +47,11 @@ func TestInterrupt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := pausedBy(t, c.frame)
-			i := p.Interrupts[0]
+			asked := playPlain(t, c.frame).Result.Asked.Interrupts
+			if len(asked) != 1 {
+				t.Fatalf("asks %+v", asked)
+			}
+			i := asked[0]
 			if got := string(i.Object); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -72,7 +75,7 @@ func TestNativeIDWithoutACheckpoint(t *testing.T) {
 func TestLongQuestion(t *testing.T) {
 	long := strings.Repeat("ü", 100<<10)
 	p := playPlain(t, "\x00INTERRUPT:"+string(agui.SetString([]byte(state), "reason", long)))
-	o := gjson.ParseBytes(p.result.Asked.Interrupts[0].Object)
+	o := gjson.ParseBytes(p.Result.Asked.Interrupts[0].Object)
 	if m := o.Get("message").Str; len(m) > maxMessage+len("…") || !strings.HasSuffix(m, "ü…") {
 		t.Errorf("a message of %d bytes ends in %q", len(m), m[len(m)-8:])
 	}

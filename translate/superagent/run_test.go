@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestStreams(t *testing.T) {
@@ -77,14 +78,14 @@ func TestStreams(t *testing.T) {
 // has.
 func TestCallIDsThatRepeat(t *testing.T) {
 	in := input(t, `"messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},{"id":"m1","role":"tool","toolCallId":"c1","content":"x"},`+hello+`]`)
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	call, result := a2ui("tool_call", `{"id":"c1","name":"f","status":"calling"}`), a2ui("tool_result", `{"id":"c1","name":"f","result":"y"}`)
 	p := play(t, run, frames(call, result, call, result, a2ui("done", "null")))
 	ids := map[string]bool{"c1": true}
-	for _, ev := range p.events {
+	for _, ev := range p.All() {
 		id := ev.Get("toolCallId").Str
 		if ev.Type == agui.CallStart {
 			if ids[id] {
@@ -109,7 +110,7 @@ func TestMessageIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return play(t, run, frames("x", "[DONE]")).events[0].Get("messageId").Str
+		return play(t, run, frames("x", "[DONE]")).All()[0].Get("messageId").Str
 	}
 	in := input(t, "")
 	first := id(&translate.Request{Input: in, Came: in.Messages})
@@ -117,7 +118,7 @@ func TestMessageIDs(t *testing.T) {
 		t.Error("the same request has other ids")
 	}
 	p := pausedBy(t, "\x00INTERRUPT:"+state)
-	resumed := id(&translate.Request{Input: in, Came: in.Messages, Pause: p, Transcript: &log{}, Answers: []agui.Answer{{ID: "n~1", Status: agui.Cancelled}}})
+	resumed := id(&translate.Request{Input: in, Came: in.Messages, Pause: p, Transcript: &dialecttest.Log{}, Answers: []agui.Answer{{ID: "n~1", Status: agui.Cancelled}}})
 	longer := input(t, `"messages":[{"id":"u0","role":"user","content":"x"},`+hello+`]`)
 	later := id(&translate.Request{Input: longer, Came: longer.Messages})
 	if resumed == first || later == first || later == resumed {
@@ -144,12 +145,12 @@ func TestEndsOfAResume(t *testing.T) {
 		"an answer of no stream": {entry("true"), translate.End{Status: 200}, "cut"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, run, err := resumeWith(t, p, input(t, resume(c.entry)))
+			_, run, err := resumeWith(t, p, input(t, dialecttest.ResumeArray(c.entry)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			res, err := run.End(c.end)
-			if got := (played{result: res}).story(); err != nil || got != c.want {
+			if got := (played{dialecttest.Played{Result: res}}).story(); err != nil || got != c.want {
 				t.Errorf("%s (%v), want %s", got, err, c.want)
 			}
 		})
@@ -181,12 +182,12 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 	} {
 		for _, answer := range []string{entry("true"), entry("")} {
 			t.Run(name+answer, func(t *testing.T) {
-				out, run, err := resumeWith(t, p, input(t, resume(answer)), c.fresh...)
+				out, run, err := resumeWith(t, p, input(t, dialecttest.ResumeArray(answer)), c.fresh...)
 				if err != nil || !out.Resumes || out.TakesNew {
 					t.Fatalf("%+v %v", out, err)
 				}
 				first := play(t, run, frames("message|Done.", "message|[DONE]"))
-				res := first.result
+				res := first.Result
 				if (res.Next != nil) != (c.said != "") {
 					t.Fatalf("next %+v", res.Next)
 				}
@@ -196,10 +197,10 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 						t.Fatalf("%s, %+v", body, res.Next.Out)
 					}
 					second := play(t, res.Next.Run, frames("more", "[DONE]"))
-					if second.events[0].Get("messageId").Str == first.events[0].Get("messageId").Str {
+					if second.All()[0].Get("messageId").Str == first.All()[0].Get("messageId").Str {
 						t.Error("both have the same message id")
 					}
-					res = second.result
+					res = second.Result
 				}
 				if left := res.Finish.Get("metadata.holdpoint.code").Str == "MESSAGES_NOT_TAKEN"; left != c.left || res.Finish.Type != agui.RunFinished {
 					t.Errorf("finish %s", res.Finish.JSON)
@@ -208,15 +209,15 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 		}
 	}
 	t.Run("a failed resume takes none", func(t *testing.T) {
-		_, run, _ := resumeWith(t, p, input(t, resume(entry("true"))), said1(`"and b"`))
-		if got := play(t, run, frames("[error] x", "[DONE]")); got.result.Next != nil || got.story() != "failed: x" {
+		_, run, _ := resumeWith(t, p, input(t, dialecttest.ResumeArray(entry("true"))), said1(`"and b"`))
+		if got := play(t, run, frames("[error] x", "[DONE]")); got.Result.Next != nil || got.story() != "failed: x" {
 			t.Error(got.story())
 		}
 	})
 	t.Run("the second one asks, and something is left", func(t *testing.T) {
-		_, run, _ := resumeWith(t, p, input(t, resume(entry("true"))), image, said1(`"and b"`))
-		next := play(t, run, frames("[DONE]")).result.Next
-		res := play(t, next.Run, frames("\x00INTERRUPT:"+state)).result
+		_, run, _ := resumeWith(t, p, input(t, dialecttest.ResumeArray(entry("true"))), image, said1(`"and b"`))
+		next := play(t, run, frames("[DONE]")).Result.Next
+		res := play(t, next.Run, frames("\x00INTERRUPT:"+state)).Result
 		if len(res.Asked.Interrupts) != 1 || !strings.Contains(string(res.Finish.JSON), "MESSAGES_NOT_TAKEN") {
 			t.Errorf("%+v", res)
 		}

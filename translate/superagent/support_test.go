@@ -1,22 +1,13 @@
 package superagent
 
 import (
-	"encoding/json"
-	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
-
-// A log is what the client was shown, as far as it is looked at here.
-type log struct{ calls []agui.Call }
-
-func (l *log) Calls() []agui.Call                  { return slices.Clone(l.calls) }
-func (l *log) Messages() ([]json.RawMessage, bool) { return nil, true }
-func (l *log) State() (json.RawMessage, bool)      { return nil, true }
 
 func newDialect(t testing.TB) *Dialect {
 	t.Helper()
@@ -39,23 +30,12 @@ func input(t testing.TB, more string) agui.RunInput {
 	if !strings.Contains(more, `"messages":`) {
 		body += `,"messages":[` + hello + `]`
 	}
-	in, ok, err := agui.ParseInput([]byte(body + "}"))
-	if !ok || err != nil {
-		t.Fatalf("no run input (%v, %v): %s", ok, err, body)
-	}
-	return in
+	return dialecttest.Input(t, body+"}")
 }
 
-func resume(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
+func entry(payload string) string { return dialecttest.Entry("n~1", payload) }
 
-func entry(payload string) string {
-	if payload == "" {
-		return `{"interruptId":"n~1","status":"cancelled"}`
-	}
-	return `{"interruptId":"n~1","status":"resolved","payload":` + payload + `}`
-}
-
-// A wire is a stream of frames, each "name|data" or "data" alone.
+// frames is a stream of frames, each "name|data" or "data" alone.
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -69,53 +49,23 @@ func frames(list ...string) []translate.Piece {
 }
 
 // played is what a stream came to.
-type played struct {
-	events []agui.Event // emitted, then what was held back
-	result translate.Result
-}
+type played struct{ dialecttest.Played }
 
-// play gives pieces to a run as proxy does: the first terminal event ends it.
+// play gives pieces to a run, which must take them without an error.
 func play(t testing.TB, run translate.Run, pieces []translate.Piece) played {
 	t.Helper()
-	var out played
-	var end translate.End
-	for _, p := range pieces {
-		err := run.(translate.Decoder).Decode(p, func(ev agui.Event) {
-			if end.Event.Type.Terminal() {
-				return
-			}
-			if !ev.Valid() {
-				t.Fatalf("not an event: %s", ev.JSON)
-			}
-			if ev.Type.Terminal() {
-				end.Event = ev
-				return
-			}
-			if err := run.Event(ev, func(ev agui.Event) { out.events = append(out.events, ev.Clone()) }); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		copy(p.Data, strings.Repeat("x", len(p.Data))) // valid during the call only
-		if end.Event.Type.Terminal() {
-			break
-		}
+	p := dialecttest.Decode(run, &dialecttest.Log{}, false, pieces...)
+	if p.Err != nil {
+		t.Fatal(p.Err)
 	}
-	var err error
-	if out.result, err = run.End(end); err != nil {
-		t.Fatal(err)
-	}
-	out.events = append(out.events, out.result.Before...)
-	return out
+	return played{p}
 }
 
 // playPlain plays the stream of a run without answers.
 func playPlain(t testing.TB, list ...string) played {
 	t.Helper()
 	in := input(t, "")
-	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}})
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +77,7 @@ func playPlain(t testing.TB, list ...string) played {
 func (p played) story() string {
 	var b strings.Builder
 	open := ""
-	for _, ev := range p.events {
+	for _, ev := range p.All() {
 		switch ev.Type {
 		case agui.TextStart:
 			b.WriteString(" '")
@@ -157,7 +107,7 @@ func (p played) story() string {
 			b.WriteString(" " + string(ev.Type) + ev.Get("name").Str)
 		}
 	}
-	switch res := p.result; {
+	switch res := p.Result; {
 	case len(res.Asked.Interrupts) > 0:
 		b.WriteString(" asks")
 	case res.Fate == translate.Lost:
@@ -175,43 +125,25 @@ func (p played) story() string {
 // pausedBy is the pause of a plain run with the stream, with the id n~1.
 func pausedBy(t testing.TB, list ...string) agui.Pause {
 	t.Helper()
-	p := playPlain(t, list...).result.Asked.Pause(Name)
+	p := playPlain(t, list...).Result.Asked.Pause(Name)
 	if len(p.Interrupts) != 1 {
 		t.Fatalf("no pause of %q", list)
 	}
 	return minted(p)
 }
 
+// minted is a pause as proxy keeps it, with the id n~1, which does not depend on what it asks.
 func minted(p agui.Pause) agui.Pause {
-	p.ID = "0123456789abcdef0123456789abcdef"
-	p.Interrupts = slices.Clone(p.Interrupts)
-	p.Interrupts[0].ID = "n~1"
+	p = dialecttest.Minted(p)
+	i := &p.Interrupts[0]
+	i.ID, i.Object = "n~1", agui.SetString(i.Object, "id", "n~1")
 	return p
 }
 
-// resumeWith takes an input through Answers and Begin.
+// resumeWith takes an input through Answers and Begin. fresh is what is said beside the answers.
 func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, fresh ...agui.Message) (translate.Out, translate.Run, error) {
 	t.Helper()
-	d := newDialect(t)
-	answers, err := d.Answers(in, p)
-	if err != nil {
-		return translate.Out{}, nil, err
-	}
-	if len(answers) != 1 || answers[0].ID != "n~1" {
-		return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "%+v", answers)
-	}
-	return d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: &log{}, Pause: p, Answers: answers, New: fresh})
-}
-
-func code(err error) agui.Code {
-	var e *agui.RunError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	if err != nil {
-		return agui.Code("other: " + err.Error())
-	}
-	return ""
+	return dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.New = fresh })
 }
 
 // What the server sends.
