@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestWhatIsAQuestion(t *testing.T) {
@@ -58,7 +59,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ev := event(c.end)
+			ev := dialecttest.Event(c.end)
 			res, err := run.End(translate.End{Event: ev})
 			if err != nil {
 				t.Fatal(err)
@@ -80,15 +81,15 @@ func TestWhatIsAQuestion(t *testing.T) {
 	}
 	t.Run("where the messages are not known", func(t *testing.T) {
 		l := logOf(asks + "," + asked)
-		l.unknown = true
-		if newDialect(t).Sign(event(finished), &translate.Request{Transcript: l}) {
+		l.Unknown = true
+		if newDialect(t).Sign(dialecttest.Event(finished), &translate.Request{Transcript: l}) {
 			t.Error("claimed")
 		}
 	})
 	t.Run("for a client that is shown the backend's own form", func(t *testing.T) {
 		in := input(t, asks, "")
 		_, run, _ := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(asks + "," + asked), Show: translate.ShowNative})
-		if res, _ := run.End(translate.End{Event: event(finished)}); len(res.Asked.Interrupts) > 0 {
+		if res, _ := run.End(translate.End{Event: dialecttest.Event(finished)}); len(res.Asked.Interrupts) > 0 {
 			t.Errorf("%+v", res.Asked)
 		}
 	})

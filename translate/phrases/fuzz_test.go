@@ -10,12 +10,13 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // FuzzAnswers: whatever a client sends to an open question, nothing panics, what goes out is JSON
 // with one answer, and that is a no where there is no yes in what the client sent.
 func FuzzAnswers(f *testing.F) {
-	for _, more := range []string{"", resume("true"), resume("false"), resume(""), resume(`{"approved":false,"APPROVED":true}`), `"forwardedProps":{"command":{"resume":true}}`, `"resume":[]`, `"resume":{"interruptId":"a1"}`} {
+	for _, more := range []string{"", resume("true"), resume("false"), resume(""), resume(`{"approved":false,"APPROVED":true}`), dialecttest.Command(`true`), `"resume":[]`, `"resume":{"interruptId":"a1"}`} {
 		f.Add(asks+","+asked, more)
 		f.Add(yes+","+asked, more)
 	}
@@ -38,14 +39,14 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil && !errors.As(err, &refused) || out.Body != nil && !json.Valid(out.Body) {
 			t.Fatalf("%v %s", err, out.Body)
 		}
-		answers, err := d.Answers(in, pause())
+		answers, err := d.Answers(in, pause(t))
 		if err != nil && !errors.As(err, &refused) {
 			t.Fatal(err)
 		}
 		if len(answers) != 1 || answers[0].ID != "a1~x" {
 			return
 		}
-		out, _, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(""), Pause: pause(), Answers: answers})
+		out, _, err = d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: logOf(""), Pause: pause(t), Answers: answers})
 		if err != nil {
 			if !errors.As(err, &refused) {
 				t.Fatal(err)
@@ -71,7 +72,7 @@ func FuzzEnd(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := run.End(translate.End{Event: event(end)})
+		res, err := run.End(translate.End{Event: dialecttest.Event(end)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestOrder(t *testing.T) {
@@ -41,7 +42,7 @@ func TestOrder(t *testing.T) {
 func TestAnOldAnswer(t *testing.T) {
 	d := newDialect(t)
 	more := say("u2", "user", "So?")
-	failed := translate.Ended{Pause: pause(), Failed: true}
+	failed := translate.Ended{Pause: pause(t), Failed: true}
 	for name, c := range map[string]struct {
 		list  string
 		ended []translate.Ended
@@ -54,16 +55,16 @@ func TestAnOldAnswer(t *testing.T) {
 		"a client's own id":                   {asks + "," + asked + "," + say("confirm-6e0f", "user", "What does it cost?"), nil, ""},
 		"a no at the end":                     {asks + "," + asked + "," + no, nil, ""},
 		"a yes before more":                   {asks + "," + asked + "," + yes + "," + more, nil, ""},
-		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: pause()}}, ""},
+		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: pause(t)}}, ""},
 		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []translate.Ended{failed}, "u1 a1 u2"},
 		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []translate.Ended{failed}, ""},
 		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []translate.Ended{failed}, ""},
-		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: agui.Pause{ID: "p", Dialect: "agui", Interrupts: pause().Interrupts}, Failed: true}}, ""},
+		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: agui.Pause{ID: "p", Dialect: "agui", Interrupts: pause(t).Interrupts}, Failed: true}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.list, "")
 			out, _, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: c.ended})
-			got := string(code(err))
+			got := string(dialecttest.Code(err))
 			if out.Body != nil {
 				got = told(gjson.GetBytes(out.Body, "messages"))
 			}

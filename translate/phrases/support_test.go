@@ -1,0 +1,97 @@
+package phrases
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}`
+	success  = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"success"},"result":7}`
+)
+
+var (
+	asks  = say("u1", "user", "Delete it.")
+	asked = say("a1", "assistant", "I would delete 3 files. Shall I proceed?")
+	yes   = say("confirm-a1~x", "user", yesDefault)
+	no    = say("confirm-a1~x", "user", noDefault)
+)
+
+func say(id, role, content string) string {
+	return `{"id":"` + id + `","role":"` + role + `","content":` + quoted(content) + `}`
+}
+
+// logOf is a transcript of the messages, which are a list without its brackets.
+func logOf(messages string, calls ...agui.Call) *dialecttest.Log {
+	l := &dialecttest.Log{}
+	for _, m := range gjson.Parse("[" + messages + "]").Array() {
+		l.Say(agui.ParseMessage([]byte(m.Raw)))
+	}
+	return l.AddCalls(calls...)
+}
+
+func newDialect(t testing.TB) *Dialect {
+	t.Helper()
+	var list List
+	if err := list.UnmarshalText([]byte("default; Soll ich ")); err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Options{Ask: list}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func input(t testing.TB, messages, more string) agui.RunInput {
+	t.Helper()
+	body := `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[` + messages + `]`
+	if more != "" {
+		body += "," + more
+	}
+	return dialecttest.Input(t, body+"}")
+}
+
+// pause is that of a run which says asked, with the id a1~x.
+func pause(t testing.TB) agui.Pause {
+	t.Helper()
+	in, l := input(t, asks, ""), logOf(asks+","+asked)
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := dialecttest.Play(run, l, finished)
+	if played.Err != nil || len(played.Result.Asked.Interrupts) != 1 {
+		t.Fatalf("%+v", played)
+	}
+	p := dialecttest.Minted(played.Result.Asked.Pause(Name))
+	i := &p.Interrupts[0]
+	i.ID, i.Object = "a1~x", agui.SetString(i.Object, "id", "a1~x")
+	list, _ := l.Messages()
+	p.Messages, p.Seen = agui.MustMarshal(list), l.Seen()
+	return p
+}
+
+// resume is a resume array. "" is a cancel with a yes in its payload.
+func resume(payload string) string {
+	if payload == "" {
+		return dialecttest.ResumeArray(`{"interruptId":"a1~x","status":"cancelled","payload":{"approved":true}}`)
+	}
+	return dialecttest.ResumeArray(dialecttest.Entry("a1~x", payload))
+}
+
+// told is a conversation in short.
+func told(list gjson.Result) string {
+	var ids []string
+	for _, m := range list.Array() {
+		ids = append(ids, m.Get("id").Str)
+	}
+	return strings.Join(ids, " ")
+}
