@@ -52,6 +52,12 @@ func Code(err error) agui.Code {
 	return ""
 }
 
+// Told says whether a client can be told of an error: a dialect may give no other.
+func Told(err error) bool {
+	var told *agui.RunError
+	return errors.As(err, &told)
+}
+
 // Minted is a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on. Where the
 // dialect says no plain yes and no, the published schema does.
 func Minted(p agui.Pause) agui.Pause {

@@ -2,7 +2,6 @@ package langgraph
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -81,15 +80,10 @@ func checkPlayed(t *testing.T, d *Dialect, p dialecttest.Played) {
 		if !ok || err != nil {
 			return // ids of which two are equal
 		}
-		if _, _, err := resumeWith(t, d, pause, in); err != nil && !isRunError(err) {
+		if _, _, err := resumeWith(t, d, pause, in); err != nil && !dialecttest.Told(err) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func isRunError(err error) bool {
-	var e *agui.RunError
-	return errors.As(err, &e)
 }
 
 // checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
@@ -169,12 +163,12 @@ func FuzzAnswers(f *testing.F) {
 		if !ok || err != nil {
 			return
 		}
-		if _, err := d.Answers(in, agui.Pause{}); err != nil && !isRunError(err) {
+		if _, err := d.Answers(in, agui.Pause{}); err != nil && !dialecttest.Told(err) {
 			t.Fatal(err)
 		}
 		out, _, err := resumeWith(t, d, pause, in)
 		if err != nil {
-			if !isRunError(err) {
+			if !dialecttest.Told(err) {
 				t.Fatal(err)
 			}
 			return

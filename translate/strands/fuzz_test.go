@@ -2,7 +2,6 @@ package strands
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -124,7 +123,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	answers, _ := d.Answers(in, pause)
 	out, _, err := d.Begin(&translate.Request{Input: in, Pause: pause, Answers: answers})
 	if err != nil {
-		if !isRunError(err) {
+		if !dialecttest.Told(err) {
 			t.Fatal(err)
 		}
 		return
@@ -134,11 +133,6 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 			t.Fatalf("cancelled became %s", one.Raw)
 		}
 	}
-}
-
-func isRunError(err error) bool {
-	var e *agui.RunError
-	return errors.As(err, &e)
 }
 
 // checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
@@ -196,7 +190,7 @@ func FuzzAnswers(f *testing.F) {
 				in := input(t, "")
 				out, _, err := d.Begin(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{a}})
 				if err != nil {
-					if !isRunError(err) || status == agui.Cancelled {
+					if !dialecttest.Told(err) || status == agui.Cancelled {
 						t.Fatal(err)
 					}
 					continue
