@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Log is a transcript that is good enough for tests of a dialect. It folds messages, texts, calls
-// and their results as a client does. Its zero value is empty.
+// A Log is a transcript that is good enough for tests of a dialect. It folds messages, texts, calls,
+// their results and snapshots as a client does. Its zero value is empty.
 type Log struct {
 	// Unknown says that the messages are not all known.
 	Unknown bool
@@ -17,6 +17,8 @@ type Log struct {
 	byID     map[string]*said // the first of each id
 	calls    []*agui.Call
 	callByID map[string]*agui.Call
+	state    json.RawMessage // of the last snapshot
+	changed  bool            // by a delta behind it, which is not applied
 }
 
 // said is a message as the client has it.
@@ -88,7 +90,12 @@ func (l *Log) Messages() ([]json.RawMessage, bool) {
 }
 
 // State implements agui.Transcript.
-func (*Log) State() (json.RawMessage, bool) { return nil, true }
+func (l *Log) State() (json.RawMessage, bool) {
+	if l.changed {
+		return nil, false
+	}
+	return l.state, true
+}
 
 // Seen are the messages, as a pause keeps them.
 func (l *Log) Seen() []agui.SeenMessage {
@@ -159,6 +166,10 @@ func (l *Log) Add(ev agui.Event) {
 		for _, m := range ev.Get("messages").Array() {
 			l.Say(agui.ParseMessage([]byte(m.Raw)))
 		}
+	case agui.StateSnapshot:
+		l.state, l.changed = json.RawMessage(ev.Get("snapshot").Raw), false
+	case agui.StateDelta:
+		l.changed = true
 	}
 }
 

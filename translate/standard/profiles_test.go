@@ -1,7 +1,6 @@
 package standard
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // Interrupts as the real backends send them.
@@ -65,13 +65,13 @@ func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
 				e := `{"interruptId":"` + gjson.Get(c.interrupt, "id").Str + `~r1","status":"resolved","metadata":{"k":1.0},"payload":` + given + `}`
 				switch given {
 				case "cancelled":
-					e = entry(gjson.Get(c.interrupt, "id").Str+"~r1", "")
+					e = dialecttest.Entry(gjson.Get(c.interrupt, "id").Str+"~r1", "")
 				case "absent":
 					e = strings.Replace(e, `,"payload":absent`, "", 1)
 				}
-				out, _, err := resume(t, pausedBy(t, c.interrupt), parse(t, array(e)))
+				out, _, err := resume(t, pausedBy(t, c.interrupt), parse(t, dialecttest.ResumeArray(e)))
 				got := refused
-				if code(err) != agui.InvalidPayload && err != nil {
+				if dialecttest.Code(err) != agui.InvalidPayload && err != nil {
 					t.Fatal(err)
 				} else if err == nil {
 					if got = gjson.GetBytes(out.Body, "resume.0.payload").Raw; got == "" {
@@ -95,10 +95,10 @@ func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
 // A cancelled question among others cannot be left out, and must not be said.
 func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	two := pausedBy(t, crewAsksFree, somebodyAsks)
-	if _, _, err := resume(t, two, parse(t, array(entry("t~r1", ""), entry("a~r2", `1`)))); code(err) != agui.InvalidPayload {
+	if _, _, err := resume(t, two, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", ""), dialecttest.Entry("a~r2", `1`)))); dialecttest.Code(err) != agui.InvalidPayload {
 		t.Errorf("%v", err)
 	}
-	if out, _, err := resume(t, two, parse(t, array(entry("t~r1", `"fine"`), entry("a~r2", ``)))); err != nil || gjson.GetBytes(out.Body, "resume.1.status").Str != "cancelled" {
+	if out, _, err := resume(t, two, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", `"fine"`), dialecttest.Entry("a~r2", ``)))); err != nil || gjson.GetBytes(out.Body, "resume.1.status").Str != "cancelled" {
 		t.Errorf("%s %v", out.Body, err)
 	}
 }
@@ -114,21 +114,6 @@ func TestSchemaOfAProfile(t *testing.T) {
 			t.Errorf("%s: required %s", interrupt, got)
 		}
 	}
-}
-
-// A transcript of messages and a state.
-type told struct {
-	messages []agui.Message
-	state    string
-}
-
-func (told) Calls() []agui.Call               { return nil }
-func (s told) State() (json.RawMessage, bool) { return json.RawMessage(s.state), true }
-func (s told) Messages() (list []json.RawMessage, whole bool) {
-	for _, m := range s.messages {
-		list = append(list, m.JSON)
-	}
-	return list, true
 }
 
 // Which of the messages beside the answers go with them.
@@ -165,7 +150,8 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 			for _, m := range in.Messages[:2] {
 				p.Seen = append(p.Seen, agui.See(m))
 			}
-			r := &translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: told{messages: in.Messages, state: `{"new":2}`}}
+			l := dialecttest.NewLog(in.Messages)
+			r := &translate.Request{Input: in, Pause: p, Answers: answers, New: in.Messages[3:], Transcript: l}
 			out, run, err := new(Dialect).Begin(r)
 			if err != nil {
 				t.Fatal(err)
@@ -173,7 +159,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 			if got := idsOf(out.Body); got != c.with || !out.TakesNew || !out.Resumes {
 				t.Errorf("with the answers: %q, want %q", got, c.with)
 			}
-			_, res, _ := play(run, started, finished)
+			res := play(t, run, l, started, `{"type":"STATE_SNAPSHOT","snapshot":{"new":2}}`, finished)
 			got := ""
 			if next := res.Next; next != nil {
 				got = idsOf(next.Out.Body)
@@ -186,7 +172,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 			if got != c.after {
 				t.Errorf("afterwards %q, want %q", got, c.after)
 			}
-			if _, res, _ := play(run, started, outcome(somebodyAsks)); res.Next != nil || len(res.Asked.Interrupts) != 1 {
+			if res := play(t, run, l, started, outcome(somebodyAsks)); res.Next != nil || len(res.Asked.Interrupts) != 1 {
 				t.Errorf("after another question: %+v", res)
 			}
 		})

@@ -1,0 +1,64 @@
+package standard
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+	text     = `{"type":"TEXT_MESSAGE_START","messageId":"m"}`
+	schema   = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+)
+
+func outcome(interrupts ...string) string {
+	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","x":1.0,"outcome":{"type":"interrupt","interrupts":[` + strings.Join(interrupts, ",") + `]}}`
+}
+
+func parse(t testing.TB, more string) agui.RunInput {
+	t.Helper()
+	body := `{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[]`
+	if more != "" {
+		body += "," + more
+	}
+	return dialecttest.Input(t, body+"}")
+}
+
+// play gives a stream to a run. Nothing of it may be touched but the terminal event.
+func play(t testing.TB, run translate.Run, l *dialecttest.Log, stream ...string) translate.Result {
+	t.Helper()
+	p := dialecttest.Play(run, l, stream...)
+	if err := errors.Join(p.Err, p.Touched()); err != nil {
+		t.Fatal(err)
+	}
+	return p.Result
+}
+
+// plain plays a stream to a run without answers.
+func plain(t testing.TB, stream ...string) translate.Result {
+	t.Helper()
+	l := &dialecttest.Log{}
+	out, run, err := new(Dialect).Begin(&translate.Request{Input: parse(t, ``), Transcript: l})
+	if err != nil || out.Body != nil || out.Resumes {
+		t.Fatalf("%+v %v", out, err)
+	}
+	return play(t, run, l, stream...)
+}
+
+// pausedBy is the pause of a run that asks so, with ids as proxy mints them: <native>~r1, ~r2, ...
+func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
+	t.Helper()
+	return dialecttest.Minted(plain(t, started, outcome(interrupts...)).Asked.Pause(Name))
+}
+
+// resume answers a pause as proxy would: what is unknown or partial never reaches Begin.
+func resume(t testing.TB, p agui.Pause, in agui.RunInput) (translate.Out, translate.Run, error) {
+	t.Helper()
+	return dialecttest.Resume(new(Dialect), p, in, dialecttest.NewLog(in.Messages))
+}
