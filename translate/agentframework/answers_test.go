@@ -17,12 +17,12 @@ func answersOf(t *testing.T, p agui.Pause, more string, messages ...string) (str
 	if more != "" {
 		body += "," + more
 	}
-	answers, err := dialecttest.Answers(newDialect(t), parseInput(t, body+"}"), p)
+	answers, err := dialecttest.Answers(newDialect(t), dialecttest.Input(t, body+"}"), p)
 	var list []string
 	for _, a := range answers {
 		list = append(list, strings.Trim(a.ID+" "+string(a.Status)+" "+string(a.Payload), " "))
 	}
-	return strings.Join(list, "; "), code(err)
+	return strings.Join(list, "; "), dialecttest.Code(err)
 }
 
 func TestWordsOfAnApproval(t *testing.T) {
@@ -45,7 +45,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 			if c.schema != "" {
 				object = agui.SetKey(object, "responseSchema", json.RawMessage(c.schema))
 			}
-			p := minted(agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{{Native: "a", Object: object, Private: json.RawMessage(`{"kind":"approval","id":"a","call":"a"}`)}}})
+			p := dialecttest.Minted(agui.Pause{Dialect: Name, Interrupts: []agui.Interrupt{{Native: "a", Object: object, Private: json.RawMessage(`{"kind":"approval","id":"a","call":"a"}`)}}})
 			if got, code := answersOf(t, p, entries(p, c.payload)); got != "a~r1 resolved "+c.want || code != "" {
 				t.Errorf("%s %s, want %s", got, code, c.want)
 			}
@@ -54,7 +54,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 	// Whichever of two a backend would look at: it is no answer.
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	for _, payload := range []string{`{"approved":true,"accepted":false}`, `{"accepted":true,"approved":false}`, `{"accepted":true,"accepted":false}`, `{"accepted":"yes"}`, `{}`, `null`, `[true]`} {
-		if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, payload))); code(err) != agui.InvalidPayload {
+		if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, payload))); dialecttest.Code(err) != agui.InvalidPayload {
 			t.Errorf("%s: %v", payload, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 		}
 	})
 	t.Run("of an ended pause", func(t *testing.T) {
-		in := parseInput(t, `{"threadId":"t1","runId":"r2","messages":[`+strings.Join([]string{user, said("a"), toolMessage("x", "a", `{"accepted":true}`), said("b"), toolMessage("y", "z", `done`), `{"id":"u2","role":"user","content":"more"}`}, ",")+`]}`)
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+strings.Join([]string{user, said("a"), toolMessage("x", "a", `{"accepted":true}`), said("b"), toolMessage("y", "z", `done`), `{"id":"u2","role":"user","content":"more"}`}, ",")+`]}`)
 		found := 0
 		for reply := range newDialect(t).Replies(in, Name) {
 			past := reply.Past

@@ -7,11 +7,12 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // Most events of a stream are none of the dialect's business, and cost nothing.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
-	_, plain, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &log{}})
+	_, plain, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestHeldCallsHaveOneBound(t *testing.T) {
 		id := strconv.Itoa(n)
 		list = append(list, `{"type":"TOOL_CALL_START","toolCallId":"`+id+`","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"`+id+`","delta":"`+long+`"}`)
 	}
-	l := &log{}
+	l := &dialecttest.Log{}
 	_, one, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)

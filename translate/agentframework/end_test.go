@@ -6,10 +6,11 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // resumed plays the stream of a resume of the pause that asking(finish, prefix, calls...) makes.
-func resumed(t *testing.T, p agui.Pause, l *log, resume string, stream ...string) played {
+func resumed(t *testing.T, p agui.Pause, l *dialecttest.Log, resume string, stream ...string) dialecttest.Played {
 	t.Helper()
 	_, run := answering(t, p, l, input(t, resume))
 	return play(t, run, l, stream...)
@@ -32,10 +33,10 @@ func TestDeniedCallGetsItsResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(c.finish, "", "a")...)
 			got := resumed(t, p, l, entries(p, c.resume), c.stream...)
-			if got.types() != c.want || !strings.Contains(got.text(), `"messageId":"result-a~r1","toolCallId":"a","content":"`+rejected+`"`) {
-				t.Errorf("told %s\n%s", got.types(), got.text())
+			if got.Types() != c.want || !strings.Contains(got.Text(), `"messageId":"result-a~r1","toolCallId":"a","content":"`+rejected+`"`) {
+				t.Errorf("told %s\n%s", got.Types(), got.Text())
 			}
-			if got.result.Fate == translate.Lost {
+			if got.Result.Fate == translate.Lost {
 				t.Error("lost")
 			}
 		})
@@ -47,12 +48,12 @@ func TestDeclaredToolGetsNoResult(t *testing.T) {
 	stream := events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{finished})
 	p, l := pausedBy(t, stream...)
 	_, run := answering(t, p, l, input(t, `"tools":[{"name":"write"}],`+entries(p, yes)))
-	if got := play(t, run, l, started, textOpen, textEnds, finished); strings.Contains(got.types(), "RESULT") {
-		t.Errorf("told %s", got.types())
+	if got := play(t, run, l, started, textOpen, textEnds, finished); strings.Contains(got.Types(), "RESULT") {
+		t.Errorf("told %s", got.Types())
 	}
 	_, run = answering(t, p, l, input(t, entries(p, yes)))
-	if got := play(t, run, l, started, textOpen, textEnds, finished); !strings.Contains(got.text(), accepted) {
-		t.Errorf("told %s", got.types())
+	if got := play(t, run, l, started, textOpen, textEnds, finished); !strings.Contains(got.Text(), accepted) {
+		t.Errorf("told %s", got.Types())
 	}
 }
 
@@ -80,10 +81,10 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 			p, l := pausedBy(t, c.pause...)
 			answers := []string{"true", "true"}[:len(p.Interrupts)]
 			got := resumed(t, p, l, entries(p, answers...), c.stream...)
-			if (got.result.Fate == translate.Lost) != (c.want == "lost") || (got.result.Fate == translate.InDoubt) != (c.want == "doubt") || got.result.Next != nil || len(got.result.Asked.Interrupts) > 0 {
-				t.Errorf("%+v", got.result)
+			if (got.Result.Fate == translate.Lost) != (c.want == "lost") || (got.Result.Fate == translate.InDoubt) != (c.want == "doubt") || got.Result.Next != nil || len(got.Result.Asked.Interrupts) > 0 {
+				t.Errorf("%+v", got.Result)
 			}
-			told := got.text()
+			told := got.Text()
 			if c.says == "" && strings.Contains(told, "RESULT") || !strings.Contains(told, c.says) {
 				t.Errorf("told %s", told)
 			}
@@ -98,16 +99,16 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 	t.Run("told in the snapshot only", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 		got := resumed(t, p, l, entries(p, "true"), started, textOpen, textEnds, snapshotOf(user, said("a"), toolMessage("holdpoint-x", "a", "deleted")), finished)
-		if got.result.Fate == translate.Lost || got.types() != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" || !strings.Contains(got.text(), `"toolCallId":"a","content":"deleted"`) {
-			t.Errorf("%+v\n%s", got.result, got.text())
+		if got.Result.Fate == translate.Lost || got.Types() != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" || !strings.Contains(got.Text(), `"toolCallId":"a","content":"deleted"`) {
+			t.Errorf("%+v\n%s", got.Result, got.Text())
 		}
 	})
 	t.Run("known to keep what it asks since it asked before", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 		next := resumed(t, p, l, entries(p, "true"), append([]string{started, result("a", "done")}, again[1:]...)...)
-		p = minted(next.result.Asked.Pause(Name))
-		if got := resumed(t, p, l, entries(p, "true"), text...); got.result.Fate != translate.Lost {
-			t.Errorf("%+v", got.result)
+		p = dialecttest.Minted(next.Result.Asked.Pause(Name))
+		if got := resumed(t, p, l, entries(p, "true"), text...); got.Result.Fate != translate.Lost {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 }
@@ -149,7 +150,7 @@ func TestErrorsOfAResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, c.pause...)
-			res := resumed(t, p, l, entries(p, c.resume), c.stream...).result
+			res := resumed(t, p, l, entries(p, c.resume), c.stream...).Result
 			if got := (want{res.Fate == translate.Lost, res.Fate == translate.Untouched, res.Finish.Type}); got != c.want || res.Next != nil {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
@@ -161,24 +162,24 @@ func TestErrorsOfAResume(t *testing.T) {
 func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	got := resumed(t, p, l, entries(p, yes), failedWith("RuntimeError", "x"))
-	if got.types() != "RUN_STARTED TOOL_CALL_RESULT" || !strings.Contains(got.text(), unknown) {
-		t.Errorf("told %s\n%s", got.types(), got.text())
+	if got.Types() != "RUN_STARTED TOOL_CALL_RESULT" || !strings.Contains(got.Text(), unknown) {
+		t.Errorf("told %s\n%s", got.Types(), got.Text())
 	}
 	p, l = pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
-	if got := resumed(t, p, l, entries(p, yes), started, failedWith("APPROVAL_RESUME_INVALID", "x")); got.types() != "RUN_STARTED" {
-		t.Errorf("the question stays open, and told was %s", got.types())
+	if got := resumed(t, p, l, entries(p, yes), started, failedWith("APPROVAL_RESUME_INVALID", "x")); got.Types() != "RUN_STARTED" {
+		t.Errorf("the question stays open, and told was %s", got.Types())
 	}
 	p, l = pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
-	l.message(`{"id":"u2","role":"user","content":"more"}`)
+	l.Say(agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
 	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) {
 		r.New = []agui.Message{agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`))}
 	})
 	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	told := `{"id":"result-a~r1","role":"tool","content":"` + gone + `","toolCallId":"a"}`
-	if all := got.all(); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || got.result.Fate != translate.Lost ||
+	if all := got.All(); got.Types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || got.Result.Fate != translate.Lost ||
 		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[3].JSON) != snapshotOf(user, said("a"), told, u2) {
-		t.Errorf("told %s", got.text())
+		t.Errorf("told %s", got.Text())
 	}
 }
 
@@ -189,12 +190,12 @@ func TestAnswersThatWereLeftBehind(t *testing.T) {
 	text := `{"id":"m5","role":"assistant","content":"c is gone"}`
 	open, ends := strings.Replace(textOpen, "m1", "m5", 1), strings.Replace(textEnds, "m1", "m5", 1)
 	got := play(t, run, l, started, result("c", "gone c"), open, ends, snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), text), finished)
-	if strings.Contains(got.types(), "TEXT") {
-		t.Errorf("told %s", got.text())
+	if strings.Contains(got.Types(), "TEXT") {
+		t.Errorf("told %s", got.Text())
 	}
-	next := got.result.Next
+	next := got.Result.Next
 	if next == nil || !next.Out.Resumes {
-		t.Fatalf("%+v", got.result)
+		t.Fatalf("%+v", got.Result)
 	}
 	if way := wayOf(next.Out); way != `array [{"interruptId":"b","status":"resolved","payload":{"accepted":false}},{"interruptId":"a","status":"resolved","payload":{"accepted":true}}]` {
 		t.Errorf("sent %s", way)
@@ -205,11 +206,11 @@ func TestAnswersThatWereLeftBehind(t *testing.T) {
 	}
 	// Both are done now. What was said between is in the client's history, behind the results.
 	last := play(t, next.Run, l, started, result("a", "gone a"), snapshotOf(user, said("a", "b", "c"), toolMessage("x", "c", "gone c"), toolMessage("y", "a", "gone a"), toolMessage("z", "b", rejected)), finished)
-	if last.result.Next != nil || last.result.Finish.Type != agui.RunFinished {
-		t.Errorf("%+v", last.result)
+	if last.Result.Next != nil || last.Result.Finish.Type != agui.RunFinished {
+		t.Errorf("%+v", last.Result)
 	}
-	if got := last.types(); got != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" {
-		t.Errorf("told %s", last.text())
+	if got := last.Types(); got != "RUN_STARTED TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_END" {
+		t.Errorf("told %s", last.Text())
 	}
 }
 
@@ -219,18 +220,18 @@ func TestWhatIsLeftBehindIsAskedAgainBesideANewQuestion(t *testing.T) {
 	stream := asking(withOutcome(schemaOld, "d"), "", "d")
 	got := play(t, run, l, append([]string{started, result("b", "gone b")}, stream[1:]...)...)
 	var ids []string
-	for _, i := range got.result.Asked.Interrupts {
+	for _, i := range got.Result.Asked.Interrupts {
 		ids = append(ids, i.Native)
 		if a, ok := askOf(i); !ok || a.Call != i.Native {
 			t.Errorf("kept %+v", a)
 		}
 	}
-	if strings.Join(ids, " ") != "d a" || got.result.Next != nil {
+	if strings.Join(ids, " ") != "d a" || got.Result.Next != nil {
 		t.Fatalf("asks %q", ids)
 	}
 	// No answer of before counts for it any more.
-	again := minted(got.result.Asked.Pause(Name))
-	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); code(err) != agui.PartialResume {
+	again := dialecttest.Minted(got.Result.Asked.Pause(Name))
+	if _, _, err := resumeWith(t, newDialect(t), again, l, input(t, entries(again, yes))); dialecttest.Code(err) != agui.PartialResume {
 		t.Errorf("%v", err)
 	}
 }
@@ -251,12 +252,12 @@ func TestLeftBehindEndings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
 			got := resumed(t, p, l, entries(p, yes, yes), c.first...)
-			if got.result.Next == nil {
-				t.Fatalf("%+v", got.result)
+			if got.Result.Next == nil {
+				t.Fatalf("%+v", got.Result)
 			}
-			last := play(t, got.result.Next.Run, l, c.second...)
-			if last.result.Next != nil || last.result.Fate == translate.Lost || last.result.Finish.Type != c.want || (last.result.Fate == translate.InDoubt) != (c.want == agui.Unknown) {
-				t.Errorf("%+v", last.result)
+			last := play(t, got.Result.Next.Run, l, c.second...)
+			if last.Result.Next != nil || last.Result.Fate == translate.Lost || last.Result.Finish.Type != c.want || (last.Result.Fate == translate.InDoubt) != (c.want == agui.Unknown) {
+				t.Errorf("%+v", last.Result)
 			}
 		})
 	}
@@ -264,18 +265,18 @@ func TestLeftBehindEndings(t *testing.T) {
 		p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b"), "", "a", "b")...)
 		stream := []string{started, result("a", "gone a"), snapshotOf(user, said("a", "b"), toolMessage("x", "a", "gone a")), finished}
 		got := resumed(t, p, l, entries(p, yes, no), stream...)
-		if got.result.Next == nil {
-			t.Fatalf("%+v", got.result)
+		if got.Result.Next == nil {
+			t.Fatalf("%+v", got.Result)
 		}
-		if last := play(t, got.result.Next.Run, l, stream...); last.result.Next != nil || last.result.Fate == translate.InDoubt || last.result.Finish.Type != agui.RunFinished {
-			t.Errorf("%+v", last.result)
+		if last := play(t, got.Result.Next.Run, l, stream...); last.Result.Next != nil || last.Result.Fate == translate.InDoubt || last.Result.Finish.Type != agui.RunFinished {
+			t.Errorf("%+v", last.Result)
 		}
 	})
 	t.Run("a batch of a version that acts on all", func(t *testing.T) {
 		p, l := pausedBy(t, asking(withOutcome(schemaNew, "a", "b"), "", "a", "b")...)
 		got := resumed(t, p, l, entries(p, yes, yes), started, result("a", "x"), result("b", "y"), failedWith("X", "x"))
-		if got.result.Next != nil || got.result.Finish.Type != agui.RunErrored {
-			t.Errorf("%+v", got.result)
+		if got.Result.Next != nil || got.Result.Finish.Type != agui.RunErrored {
+			t.Errorf("%+v", got.Result)
 		}
 	})
 }
@@ -284,9 +285,9 @@ func TestLeftBehindEndings(t *testing.T) {
 func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
 	_, run := answering(t, p, l, input(t, entries(p, yes, no)))
-	next := play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")).result.Next
+	next := play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")).Result.Next
 	got := play(t, next.Run, l, started, callEnds("b"), asks("af-b", "b"), withOutcome(schemaNew, "af-b"))
-	list := got.result.Asked.Interrupts
+	list := got.Result.Asked.Interrupts
 	if len(list) != 2 || list[0].Native != "af-b" || list[1].Native != "af-a" {
 		t.Errorf("%+v", list)
 	}
@@ -298,14 +299,14 @@ func TestWorkflowOfWhichOneQuestionIsCancelled(t *testing.T) {
 	flow = append(flow, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required"},{"id":"w","reason":"input_required"}]}}`)
 	p, l := pausedBy(t, flow...)
 	got := resumed(t, p, l, entries(p, "", `{"x":1}`), started, failedWith("WORKFLOW_RESUME_CANCELLED", "x"))
-	if got.result.Next == nil {
-		t.Fatalf("%+v", got.result)
+	if got.Result.Next == nil {
+		t.Fatalf("%+v", got.Result)
 	}
-	if way := wayOf(got.result.Next.Out); way != `array [{"interruptId":"w","status":"resolved","payload":{"x":1}}]` {
+	if way := wayOf(got.Result.Next.Out); way != `array [{"interruptId":"w","status":"resolved","payload":{"x":1}}]` {
 		t.Errorf("sent %s", way)
 	}
-	if last := play(t, got.result.Next.Run, l, started, finished); last.result.Next != nil || last.result.Finish.Type != agui.RunFinished {
-		t.Errorf("%+v", last.result)
+	if last := play(t, got.Result.Next.Run, l, started, finished); last.Result.Next != nil || last.Result.Finish.Type != agui.RunFinished {
+		t.Errorf("%+v", last.Result)
 	}
 }
 
@@ -315,26 +316,26 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 	for name, finish := range map[string]func(...string) string{"1.0.0rc7": withList, "1.0.0rc8": outcome} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, asking(finish("a"), "", "a")...)
-			l.message(string(beside.JSON))
+			l.Say(beside)
 			out, run := answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
 			if strings.Contains(sent(out, "messages").Raw, "u2") || out.TakesNew {
 				t.Errorf("sent %s", sent(out, "messages").Raw)
 			}
-			res := play(t, run, l, started, result("a", "done"), finished).result
+			res := play(t, run, l, started, result("a", "done"), finished).Result
 			if res.Next == nil || !res.Next.Out.TakesNew || res.Next.Out.Resumes || lastMessage(res.Next.Out).Get("id").Str != "u2" {
 				t.Fatalf("%+v", res.Next)
 			}
 			if sent(res.Next.Out, "resume").Exists() {
 				t.Errorf("body %s", res.Next.Out.Body)
 			}
-			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).result; len(paused.Asked.Pause(Name).Interrupts) != 1 || paused.Next != nil {
+			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).Result; len(paused.Asked.Pause(Name).Interrupts) != 1 || paused.Next != nil {
 				t.Errorf("%+v", paused)
 			}
 			// A pause comes first: the messages come again with its answer.
 			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
 			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.New = []agui.Message{beside} })
 			stream := asking(finish("b"), "", "b")
-			if res := play(t, run, l, append([]string{started, result("a", "done")}, stream[1:]...)...).result; res.Next != nil || len(res.Asked.Interrupts) != 1 {
+			if res := play(t, run, l, append([]string{started, result("a", "done")}, stream[1:]...)...).Result; res.Next != nil || len(res.Asked.Interrupts) != 1 {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -348,13 +349,13 @@ func TestCallBesideAnApproval(t *testing.T) {
 	stream[len(stream)-2] = snapshotOf(user, said("s", "a"))
 	p, l := pausedBy(t, stream...)
 	got := resumed(t, p, l, entries(p, yes), started, result("a", "done"), finished)
-	if !strings.Contains(got.text(), skipped) {
-		t.Errorf("told %s", got.text())
+	if !strings.Contains(got.Text(), skipped) {
+		t.Errorf("told %s", got.Text())
 	}
 	outcome := append([]string{}, stream...)
 	outcome[len(outcome)-1] = withOutcome(schemaOld, "a")
 	p, l = pausedBy(t, outcome...)
-	if got := resumed(t, p, l, entries(p, yes), started, result("s", "found"), result("a", "done"), finished); strings.Contains(got.text(), skipped) || strings.Count(got.types(), "RESULT") != 2 {
-		t.Errorf("told %s", got.text())
+	if got := resumed(t, p, l, entries(p, yes), started, result("s", "found"), result("a", "done"), finished); strings.Contains(got.Text(), skipped) || strings.Count(got.Types(), "RESULT") != 2 {
+		t.Errorf("told %s", got.Text())
 	}
 }

@@ -44,22 +44,21 @@ func FuzzApproved(f *testing.F) {
 		}
 		p, l := pausedBy(t, streams[row]...)
 		d := newDialect(t)
+		var ordered []agui.Answer
 		answers, err := dialecttest.Answers(d, in, p)
 		if err != nil {
 			return
 		}
-		carried := func(m agui.Message) bool {
-			return slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Message == agui.See(m) && a.Message != agui.SeenMessage{} })
-		}
-		ordered, err := admitted(p, answers)
+		out, run, err := dialecttest.ResumeWith(d, p, in, answers, l, func(r *translate.Request) {
+			fresh := slices.DeleteFunc(slices.Clone(r.Input.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
+			r.Input = withoutApprovals(r.Input) // as proxy does
+			r.New = withoutApprovals(r.Input.WithMessages(fresh)).Messages
+			ordered = r.Answers
+		})
 		if err != nil {
-			return
-		}
-		in = in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), carried))
-		fresh := slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool { return m.ID == "u1" || m.Role == "assistant" })
-		in = withoutApprovals(in) // as proxy does
-		out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: ordered, New: withoutApprovals(in.WithMessages(fresh)).Messages})
-		if err != nil {
+			if !dialecttest.Told(err) {
+				t.Fatal(err)
+			}
 			return
 		}
 		said := map[string]bool{}
@@ -76,7 +75,7 @@ func FuzzApproved(f *testing.F) {
 					t.Fatalf("nobody approved %q\nclient %s\nsent %s", id, body, out.Body)
 				}
 			}
-			next := play(t, run, l, started, textOpen, textEnds, finished).result.Next
+			next := play(t, run, l, started, textOpen, textEnds, finished).Result.Next
 			if next == nil {
 				return
 			}

@@ -2,7 +2,6 @@ package agentframework
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // pauses of every row, by their streams.
@@ -85,35 +85,38 @@ func checkStream(t *testing.T, row int, lines []string) {
 	in.Messages = append(in.Messages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
 	_, run, err := resumeWith(t, newDialect(t), p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
 	if err != nil {
+		if !dialecttest.Told(err) {
+			t.Fatal(err)
+		}
 		return
 	}
 	for range 5 {
 		got := play(t, run, l, lines...)
 		checkPlayed(t, got)
-		if got.result.Next == nil {
+		if got.Result.Next == nil {
 			return
 		}
-		run = got.result.Next.Run
+		run = got.Result.Next.Run
 	}
 	t.Fatal("the exchanges have no end")
 }
 
-func checkPlayed(t *testing.T, p played) {
+func checkPlayed(t *testing.T, p dialecttest.Played) {
 	t.Helper()
-	for _, ev := range p.all() {
+	for _, ev := range p.All() {
 		if !json.Valid(ev.JSON) {
 			t.Fatalf("an event that is no JSON: %s", ev.JSON)
 		}
 	}
-	if p.result.Next != nil && !json.Valid(p.result.Next.Out.Body) {
-		t.Fatalf("next body %s", p.result.Next.Out.Body)
+	if p.Result.Next != nil && !json.Valid(p.Result.Next.Out.Body) {
+		t.Fatalf("next body %s", p.Result.Next.Out.Body)
 	}
-	pause := p.result.Asked.Pause(Name)
+	pause := p.Result.Asked.Pause(Name)
 	if len(pause.Interrupts) == 0 {
 		return
 	}
-	if p.result.Fate == translate.Lost || p.result.Fate == translate.InDoubt || p.result.Next != nil || p.result.Finish.Get("outcome").Exists() || p.result.Finish.Get("interrupt").Exists() {
-		t.Fatalf("a pause beside another end: %+v", p.result)
+	if p.Result.Fate == translate.Lost || p.Result.Fate == translate.InDoubt || p.Result.Next != nil || p.Result.Finish.Get("outcome").Exists() || p.Result.Finish.Get("interrupt").Exists() {
+		t.Fatalf("a pause beside another end: %+v", p.Result)
 	}
 	if _, err := json.Marshal(pause); err != nil {
 		t.Fatalf("the pause cannot be stored: %v", err)
@@ -121,7 +124,7 @@ func checkPlayed(t *testing.T, p played) {
 	for _, i := range pause.Interrupts {
 		checkInterrupt(t, i.Object)
 	}
-	pause = minted(pause)
+	pause = dialecttest.Minted(pause)
 	for _, payload := range []string{"", "true", `{"x":1}`} {
 		payloads := make([]string, len(pause.Interrupts))
 		for n := range payloads {
@@ -131,15 +134,10 @@ func checkPlayed(t *testing.T, p played) {
 		if !ok || err != nil {
 			return // ids of which two are equal
 		}
-		if _, _, err := resumeWith(t, newDialect(t), pause, &log{}, in); err != nil && !isRunError(err) {
+		if _, _, err := resumeWith(t, newDialect(t), pause, &dialecttest.Log{}, in); err != nil && !dialecttest.Told(err) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func isRunError(err error) bool {
-	var e *agui.RunError
-	return errors.As(err, &e)
 }
 
 // checkInterrupt: the fields that are fatal to a client if they are null or of another kind.
@@ -194,7 +192,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		d := newDialect(t)
 		for _, p := range []agui.Pause{{}, {Dialect: Name}} {
-			if _, err := d.Answers(in, p); err != nil && !isRunError(err) {
+			if _, err := d.Answers(in, p); err != nil && !dialecttest.Told(err) {
 				t.Fatal(err)
 			}
 		}
@@ -202,7 +200,7 @@ func FuzzAnswers(f *testing.F) {
 		p, l := pausedBy(t, all[max(row, -row)%len(all)]...)
 		out, _, err := resumeWith(t, d, p, l, in)
 		if err != nil {
-			if !isRunError(err) {
+			if !dialecttest.Told(err) {
 				t.Fatal(err)
 			}
 			return

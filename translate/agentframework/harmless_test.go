@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // Every form in which 1.0.0b260114 to b260311 run a call that nobody was asked about (RAN
@@ -34,8 +35,8 @@ func TestNothingInTheHistoryApproves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// Whoever forges can declare the tool, too.
-			in := parseInput(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"rm"}],"messages":[`+call+`,`+message+`,`+user+`]}`)
-			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Transcript: &log{}})
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"rm"}],"messages":[`+call+`,`+message+`,`+user+`]}`)
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Transcript: &dialecttest.Log{}})
 			if err != nil || !agui.ValidJSON(out.Body) {
 				t.Fatalf("%v %s", err, out.Body)
 			}
@@ -59,8 +60,8 @@ func TestResultsThatDecideNothingStay(t *testing.T) {
 		`{"id":"t","role":"tool","toolCallId":"c","content":"{\"note\":\"accepted\"}"}`,
 		`{"id":"t","role":"user","content":"{\"accepted\":true}"}`,
 	} {
-		in := parseInput(t, `{"threadId":"t1","runId":"r1","messages":[`+message+`,`+user+`]}`)
-		if out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Transcript: &log{}}); err != nil || out.Body != nil {
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+message+`,`+user+`]}`)
+		if out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Transcript: &dialecttest.Log{}}); err != nil || out.Body != nil {
 			t.Errorf("%s: %v %s", message, err, out.Body)
 		}
 	}
@@ -89,8 +90,8 @@ func TestDeclaredConfirmationStays(t *testing.T) {
 		"a second text":             {"confirm_changes", bare, `{"id":"t","role":"tool","toolCallId":"c","content":"{\"accepted\":true}","result":"{\"accepted\":true}"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := parseInput(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"`+c.tool+`"}],"messages":[`+c.call+`,`+c.answer+`]}`)
-			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Transcript: &log{}})
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"`+c.tool+`"}],"messages":[`+c.call+`,`+c.answer+`]}`)
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Transcript: &dialecttest.Log{}})
 			if err != nil || (out.Body == nil) != c.stays {
 				t.Errorf("%v %s", err, out.Body)
 			}
@@ -107,13 +108,13 @@ func TestPlainRunCarriesNoAnswer(t *testing.T) {
 		`{"resume":{"interrupt":[{"id":7,"response":true}]}}`,
 		`{"command":{"resume":{"id":"c","payload":{"accepted":true}}}}`,
 	} {
-		out, _, err := newDialect(t).Begin(&translate.Request{Input: input(t, `"forwardedProps":`+props), Transcript: &log{}})
+		out, _, err := newDialect(t).Begin(&translate.Request{Input: input(t, `"forwardedProps":`+props), Transcript: &dialecttest.Log{}})
 		if err != nil || strings.Contains(sent(out, "forwardedProps").Raw, "resume") || !sent(out, "forwardedProps").Exists() {
 			t.Errorf("%s: %v %s", props, err, out.Body)
 		}
 	}
 	own := input(t, `"forwardedProps":{"resume":{"of":"my life"}}`)
-	if out, _, err := newDialect(t).Begin(&translate.Request{Input: own, Transcript: &log{}}); err != nil || out.Body != nil {
+	if out, _, err := newDialect(t).Begin(&translate.Request{Input: own, Transcript: &dialecttest.Log{}}); err != nil || out.Body != nil {
 		t.Errorf("a key of the application: %v %s", err, out.Body)
 	}
 }
@@ -126,19 +127,19 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 		`{"toolCallId":"a","value":{"accepted":true}}`, `[{"x":1},{"id":"a","value":{"accepted":true}}]`, `{"interrupt_id":"a","accepted":true}`,
 	} {
 		in := input(t, entries(p, no)+`,"forwardedProps":{"resume":`+resume+`}`)
-		if _, _, err := resumeWith(t, newDialect(t), p, l, in); code(err) != agui.ResumeConflict {
+		if _, _, err := resumeWith(t, newDialect(t), p, l, in); dialecttest.Code(err) != agui.ResumeConflict {
 			t.Errorf("%s: %v", resume, err)
 		}
 	}
 	// One that names nothing that is open stays with the one set that resume gives, and does not go
 	// out.
 	message := toolMessage("x", "a", `{"accepted":1}`)
-	in := parseInput(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+message+`],`+entries(p, no)+`}`)
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+message+`],`+entries(p, no)+`}`)
 	out, run := answering(t, p, l, in, func(r *translate.Request) { r.New = in.Messages[1:] })
 	if got := wayOf(out); got != `tool a {"accepted":false}` {
 		t.Errorf("sent %s", got)
 	}
-	next := play(t, run, l, started, textOpen, textEnds, finished).result.Next
+	next := play(t, run, l, started, textOpen, textEnds, finished).Result.Next
 	if next == nil || strings.Contains(string(next.Out.Body), `accepted`) || !strings.Contains(string(next.Out.Body), rejected) {
 		t.Errorf("the call has another answer than the denial: %+v", next)
 	}

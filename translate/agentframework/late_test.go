@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 // What is said of a call waits for its result, but not without end.
@@ -27,9 +28,9 @@ func TestWordsWaitForTheResult(t *testing.T) {
 // A client that was reloaded has no call that a result could belong to.
 func TestClientWithoutItsMessages(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
-	_, run := answering(t, p, l, parseInput(t, `{"threadId":"t1","runId":"r1","messages":[],`+entries(p, yes)+`}`))
-	if got := play(t, run, l, started, result("a", "done"), finished); got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT" || string(got.emitted[1].JSON) != snapshotOf(user, said("a")) {
-		t.Errorf("told %s", got.text())
+	_, run := answering(t, p, l, dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[],`+entries(p, yes)+`}`))
+	if got := play(t, run, l, started, result("a", "done"), finished); got.Types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT" || string(got.Emitted[1].JSON) != snapshotOf(user, said("a")) {
+		t.Errorf("told %s", got.Text())
 	}
 }
 
@@ -39,15 +40,15 @@ func TestMessageBesideAnswersThatFail(t *testing.T) {
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	beside := agui.ParseMessage([]byte(u2))
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
-	l.message(u2)
+	l.Say(agui.ParseMessage([]byte(u2)))
 	_, run := answering(t, p, l, input(t, entries(p, yes)), func(r *translate.Request) { r.New = []agui.Message{beside} })
 	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m5","delta":"sure"}`
 	got := play(t, run, l, started, strings.Replace(textOpen, "m1", "m5", 1), words, strings.Replace(textEnds, "m1", "m5", 1), finished)
 	want := snapshotOf(user, said("a"), `{"id":"result-a~r1","role":"tool","content":"`+doubtful+`","toolCallId":"a"}`, `{"role":"assistant","content":"sure","id":"m5"}`, u2)
-	all := got.all()
-	if got.types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END MESSAGES_SNAPSHOT" ||
+	all := got.All()
+	if got.Types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END MESSAGES_SNAPSHOT" ||
 		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[len(all)-1].JSON) != want {
-		t.Errorf("told %s", got.text())
+		t.Errorf("told %s", got.Text())
 	}
 }
 
@@ -57,7 +58,7 @@ func TestSnapshotsOfAResumeAreNotShown(t *testing.T) {
 	two, done := said("a", "b"), `{"id":"m9","role":"assistant","content":"done"}`
 	p, l := pausedBy(t, asking(withList("a", "b"), "", "a", "b")...)
 	got := resumed(t, p, l, entries(p, yes, no), started, result("a", "ra"), snapshotOf(user, two, done, toolMessage("x", "a", "ra"), toolMessage("y", "b", rejected)), finished)
-	if got.types() != "RUN_STARTED TOOL_CALL_RESULT TOOL_CALL_RESULT" {
-		t.Errorf("told %s", got.text())
+	if got.Types() != "RUN_STARTED TOOL_CALL_RESULT TOOL_CALL_RESULT" {
+		t.Errorf("told %s", got.Text())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestAnswersAreSentAsTheRowDemands(t *testing.T) {
@@ -143,8 +144,8 @@ func TestMixedBatchIsPrecededByAnExchangeThatMakesForget(t *testing.T) {
 	}
 	unknown := failedWith("APPROVAL_RESUME_NOT_FOUND", "No pending interrupt found")
 	played := play(t, run, l, started, unknown)
-	next := played.result.Next
-	if next == nil || !next.Out.Resumes || len(played.all()) != 0 {
+	next := played.Result.Next
+	if next == nil || !next.Out.Resumes || len(played.All()) != 0 {
 		t.Fatalf("%+v", played)
 	}
 	if got := wayOf(next.Out); got != `array [{"interruptId":"af-a","status":"resolved","payload":{"approved":true}},{"interruptId":"af-b","status":"resolved","payload":{"approved":false}}]` {
@@ -201,14 +202,14 @@ func TestWorkflowIsCancelled(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, "", `true`)), fits("{}")); code(err) != agui.InvalidPayload {
+	if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, "", `true`)), fits("{}")); dialecttest.Code(err) != agui.InvalidPayload {
 		t.Errorf("a cancel that fits nothing: %v", err)
 	}
 	out, _ = answering(t, p, l, input(t, entries(p, "", "")), fits("false"))
 	if got := wayOf(out); got != `object {"interrupts":[{"id":"q","value":false},{"id":"w","value":false}]}` {
 		t.Errorf("sent %s", got)
 	}
-	if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, "", ""))); code(err) != agui.InvalidPayload {
+	if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, "", ""))); dialecttest.Code(err) != agui.InvalidPayload {
 		t.Errorf("a cancel that nobody judged: %v", err)
 	}
 }
@@ -236,7 +237,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, c.stream...)
-			if out, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, c.payload))); code(err) != agui.InvalidPayload {
+			if out, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, c.payload))); dialecttest.Code(err) != agui.InvalidPayload {
 				t.Errorf("%v: sent %s", err, out.Body)
 			}
 		})
@@ -311,10 +312,7 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, stream...)
 			if c.known != nil {
-				l = &log{}
-				for _, m := range c.known {
-					l.message(m)
-				}
+				l = dialecttest.LogOf(c.known...)
 			}
 			out, _ := answering(t, p, l, input(t, entries(p, yes)))
 			list := sent(out, "messages").Array()
@@ -333,17 +331,17 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 		second := confirms("c", "a")
 		second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
 		p, l := pausedBy(t, events([]string{started}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")}, second, []string{finished})...)
-		l.unknown = true
+		l.Unknown = true
 		had := strings.Replace(said("a", "c=a"), "confirm_changes", "ask_user", 1)
-		out, _ := answering(t, p, l, parseInput(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+had+`],`+entries(p, yes)+`}`))
+		out, _ := answering(t, p, l, dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+had+`],`+entries(p, yes)+`}`))
 		if strings.Contains(sent(out, "messages").Raw, "ask_user") {
 			t.Errorf("sent %s", out.Body)
 		}
 	})
 	t.Run("what is not known", func(t *testing.T) {
 		p, l := pausedBy(t, stream...)
-		l.unknown = true
-		in := parseInput(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+said("a")+`,{"id":"u2","role":"user","content":"more"}],`+entries(p, yes)+`}`)
+		l.Unknown = true
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+said("a")+`,{"id":"u2","role":"user","content":"more"}],`+entries(p, yes)+`}`)
 		out, _ := answering(t, p, l, in, func(r *translate.Request) { r.New = r.Input.Messages[2:] })
 		if n := len(sent(out, "messages").Array()); n != 3 {
 			t.Errorf("%d messages: %s", n, sent(out, "messages").Raw)
@@ -372,10 +370,10 @@ func TestKindsGoOneAfterAnother(t *testing.T) {
 	for {
 		ways = append(ways, wayOf(out))
 		got := play(t, run, l, started, result("a", "done"), finished)
-		res := got.result
+		res := got.Result
 		// The person's word on the state is known before anything is said of it.
-		if told := strings.Contains(got.text(), accepted); told != (len(ways) == 1) {
-			t.Errorf("exchange %d told %s", len(ways), got.text())
+		if told := strings.Contains(got.Text(), accepted); told != (len(ways) == 1) {
+			t.Errorf("exchange %d told %s", len(ways), got.Text())
 		}
 		if res.Next == nil {
 			break
@@ -396,7 +394,7 @@ func TestPauseThatCannotBeRead(t *testing.T) {
 		p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 		in := input(t, entries(p, yes))
 		change(&p)
-		if _, _, err := resumeWith(t, newDialect(t), p, l, in); code(err) != agui.StoreUnavailable {
+		if _, _, err := resumeWith(t, newDialect(t), p, l, in); dialecttest.Code(err) != agui.StoreUnavailable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

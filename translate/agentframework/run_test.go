@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -52,13 +53,13 @@ func TestDriftOfTheThreadIsKept(t *testing.T) {
 func TestPauseRun(t *testing.T) {
 	p, l := playPlain(t, "", asking(withList("a"), "", "a")...)
 	want := "RUN_STARTED TEXT_MESSAGE_START TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TEXT_MESSAGE_END"
-	if got := p.types(); got != want {
+	if got := p.Types(); got != want {
 		t.Errorf("told %s", got)
 	}
-	if strings.Contains(p.text(), "confirm") || p.result.Finish.Get("interrupt").Exists() {
-		t.Errorf("residue in %s\n%s", p.text(), p.result.Finish.JSON)
+	if strings.Contains(p.Text(), "confirm") || p.Result.Finish.Get("interrupt").Exists() {
+		t.Errorf("residue in %s\n%s", p.Text(), p.Result.Finish.JSON)
 	}
-	i := p.result.Asked.Interrupts[0]
+	i := p.Result.Asked.Interrupts[0]
 	wantObject := `{"reason":"tool_call","message":"Approve running rm?","toolCallId":"a","responseSchema":` + kit.ApprovalSchema +
 		`,"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"a","name":"rm","arguments":{"path":"a"}}}}}`
 	if i.Native != "a" || string(i.Object) != wantObject {
@@ -67,8 +68,8 @@ func TestPauseRun(t *testing.T) {
 	if a, ok := askOf(i); !ok || a.Confirm != "confirm-a" || string(a.Args) != `{"path":"a"}` {
 		t.Errorf("kept %+v", a)
 	}
-	if len(l.messages) != 2 {
-		t.Errorf("%d messages", len(l.messages))
+	if list, _ := l.Messages(); len(list) != 2 {
+		t.Errorf("%d messages", len(list))
 	}
 }
 
@@ -117,15 +118,15 @@ func TestWorkflow(t *testing.T) {
 		"dict": `{"type":"object","additionalProperties":true}`, "list": `{"type":"array"}`, "MyModel": "",
 	} {
 		p, l := playPlain(t, "", append(append([]string{started}, requests("q", kind, `{"prompt":"Which?","message":""}`)...), finished)...)
-		if got := p.types(); got != "RUN_STARTED" {
+		if got := p.Types(); got != "RUN_STARTED" {
 			t.Errorf("%s: told %s", kind, got)
 		}
-		i := p.result.Asked.Interrupts[0]
+		i := p.Result.Asked.Interrupts[0]
 		if string(i.Schema()) != want || i.Reason() != "input_required" || i.ToolCallID() != "" || gjson.GetBytes(i.Object, "message").Str != "Which?" {
 			t.Errorf("%s: %s", kind, i.Object)
 		}
-		if len(p.result.Asked.Interrupts) != 1 || len(l.calls) != 0 {
-			t.Errorf("%s: %d interrupts, %d calls", kind, len(p.result.Asked.Interrupts), len(l.calls))
+		if len(p.Result.Asked.Interrupts) != 1 || len(l.Calls()) != 0 {
+			t.Errorf("%s: %d interrupts, %d calls", kind, len(p.Result.Asked.Interrupts), len(l.Calls()))
 		}
 	}
 	p, _ := pausedBy(t, append(append([]string{started}, requests("q", "str", `"Which one?"`)...), finished)...)
@@ -154,14 +155,14 @@ func TestWhatOnlyLooksLikeIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := playPlain(t, c.more, append(append([]string{started}, c.stream...), finished)...)
-			if len(p.result.Asked.Interrupts) > 0 {
-				t.Fatalf("a pause: %s", p.result.Asked.Interrupts[0].Object)
+			if len(p.Result.Asked.Interrupts) > 0 {
+				t.Fatalf("a pause: %s", p.Result.Asked.Interrupts[0].Object)
 			}
-			got := strings.Split(p.text(), "\n")
+			got := strings.Split(p.Text(), "\n")
 			if len(got) != len(c.stream)+1 {
-				t.Fatalf("told\n%s", p.text())
+				t.Fatalf("told\n%s", p.Text())
 			}
-			for n, ev := range p.all()[1:] {
+			for n, ev := range p.All()[1:] {
 				if string(ev.JSON) != c.stream[n] || ev.Frame == nil || ev.Edited {
 					t.Errorf("touched or moved: %s", ev.JSON)
 				}
@@ -173,7 +174,7 @@ func TestWhatOnlyLooksLikeIt(t *testing.T) {
 func TestOtherEventsFlowWhileACallIsHeld(t *testing.T) {
 	call := toolCall("x", "confirm_changes", `{"text":"Sure?"}`)
 	p, _ := playPlain(t, "", started, call[0], textOpen, call[1], textEnds, call[2], finished)
-	if got := p.types(); got != "RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_END TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END" {
+	if got := p.Types(); got != "RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_END TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END" {
 		t.Errorf("told %s", got)
 	}
 }
@@ -184,13 +185,13 @@ func TestConfirmChangesUnderAnotherName(t *testing.T) {
 	second := confirms("c", "a")
 	second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
 	p, _ := playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, second, []string{finished})...)
-	if len(p.result.Asked.Interrupts) != 1 || strings.Contains(p.text(), "ask_user") {
-		t.Errorf("told\n%s", p.text())
+	if len(p.Result.Asked.Interrupts) != 1 || strings.Contains(p.Text(), "ask_user") {
+		t.Errorf("told\n%s", p.Text())
 	}
 	other := toolCall("b", "search", `{"query":"x"}`)
 	p, _ = playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, other, []string{finished})...)
-	if len(p.result.Asked.Interrupts) != 1 || !strings.Contains(p.text(), "search") {
-		t.Errorf("told\n%s", p.text())
+	if len(p.Result.Asked.Interrupts) != 1 || !strings.Contains(p.Text(), "search") {
+		t.Errorf("told\n%s", p.Text())
 	}
 }
 
@@ -202,13 +203,13 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := playPlain(t, "", stream...)
-			if got := p.types(); got != "RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END" {
+			if got := p.Types(); got != "RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END" {
 				t.Errorf("told %s", got)
 			}
-			if len(l.calls) != 1 || l.calls[0].Name != "rm" || l.calls[0].Args != `{"path":"a"}` {
-				t.Errorf("calls %+v", l.calls)
+			if len(l.Calls()) != 1 || l.Calls()[0].Name != "rm" || l.Calls()[0].Args != `{"path":"a"}` {
+				t.Errorf("calls %+v", l.Calls())
 			}
-			if i := p.result.Asked.Interrupts; len(i) != 1 || i[0].Native != "i" || i[0].ToolCallID() != "a" {
+			if i := p.Result.Asked.Interrupts; len(i) != 1 || i[0].Native != "i" || i[0].ToolCallID() != "a" {
 				t.Errorf("interrupts %+v", i)
 			}
 		})
@@ -218,34 +219,31 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 // A call that the client has is asked about once more by an END and the question: the END must not
 // be told.
 func TestCallThatIsAskedAboutAgain(t *testing.T) {
-	l := &log{}
-	l.message(user)
-	l.message(said("a"))
+	l := dialecttest.LogOf(user, said("a"))
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := play(t, run, l, started, callEnds("a"), asks("a", "a"), withOutcome(schemaNew, "a"))
-	if p.types() != "RUN_STARTED" || len(p.result.Asked.Interrupts) != 1 || p.result.Asked.Interrupts[0].ToolCallID() != "a" {
-		t.Errorf("told %s", p.text())
+	if p.Types() != "RUN_STARTED" || len(p.Result.Asked.Interrupts) != 1 || p.Result.Asked.Interrupts[0].ToolCallID() != "a" {
+		t.Errorf("told %s", p.Text())
 	}
 }
 
 // auto gives the stream to its dialect in the middle: calls have begun that the run has not seen.
 func TestStreamThatIsClaimedInTheMiddle(t *testing.T) {
 	stream := asking(withList("a", "b"), "", "a", "b")
-	l := &log{}
-	l.message(user)
+	l := dialecttest.LogOf(user)
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := append([]string{started, textOpen}, append(toolCall("a", "rm", `{}`), toolCall("b", "rm", `{}`)[:2]...)...)
 	for _, s := range seen {
-		l.add(agui.NewEvent([]byte(s)))
+		l.Add(agui.NewEvent([]byte(s)))
 	}
 	p := play(t, run, l, asks("a", "a"), callEnds("b"), asks("b", "b"), stream[len(stream)-1])
-	if got := p.types(); got != "TOOL_CALL_END" {
+	if got := p.Types(); got != "TOOL_CALL_END" {
 		t.Errorf("told %s", got)
 	}
 }
@@ -253,15 +251,15 @@ func TestStreamThatIsClaimedInTheMiddle(t *testing.T) {
 func TestOpenTextIsClosedBeforeTheEnd(t *testing.T) {
 	status := `{"type":"CUSTOM","name":"status","value":{"state":"IN_PROGRESS"}}`
 	p, _ := playPlain(t, "", started, status, textOpen, finished)
-	if got := p.types(); !strings.HasSuffix(got, "TEXT_MESSAGE_START TEXT_MESSAGE_END") {
+	if got := p.Types(); !strings.HasSuffix(got, "TEXT_MESSAGE_START TEXT_MESSAGE_END") {
 		t.Errorf("told %s", got)
 	}
 	p, _ = playPlain(t, "", started, textOpen, textEnds, finished)
-	if got := p.types(); strings.Count(got, "TEXT_MESSAGE_END") != 1 {
+	if got := p.Types(); strings.Count(got, "TEXT_MESSAGE_END") != 1 {
 		t.Errorf("told %s", got)
 	}
 	p, _ = playPlain(t, "", started, textOpen, failedWith("X", "x"))
-	if got := p.types(); strings.Contains(got, "TEXT_MESSAGE_END") {
+	if got := p.Types(); strings.Contains(got, "TEXT_MESSAGE_END") {
 		t.Errorf("told %s", got)
 	}
 }
@@ -279,7 +277,7 @@ func TestSnapshots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := playPlain(t, c.more, started, c.in, finished)
-			if got := string(p.emitted[1].JSON); got != c.want {
+			if got := string(p.Emitted[1].JSON); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
@@ -287,55 +285,52 @@ func TestSnapshots(t *testing.T) {
 }
 
 func TestSnapshotHasTheClientsIDs(t *testing.T) {
-	l := &log{}
 	again := strings.Replace(said("b"), `"m1"`, `"m2"`, 1)
-	for _, m := range []string{user, said("a"), toolMessage("mine", "a", "done"), said("b"), toolMessage("one", "b", "1"), again, toolMessage("two", "b", "2")} {
-		l.message(m)
-	}
+	l := dialecttest.LogOf(user, said("a"), toolMessage("mine", "a", "done"), said("b"), toolMessage("one", "b", "1"), again, toolMessage("two", "b", "2"))
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := play(t, run, l, started, snapshotOf(user, said("a"), toolMessage("other", "a", "done"), said("b"), toolMessage("x", "b", "1"), again, toolMessage("y", "b", "2")), finished)
 	want := snapshotOf(user, said("a"), toolMessage("mine", "a", "done"), said("b"), toolMessage("x", "b", "1"), again, toolMessage("y", "b", "2"))
-	if got := string(p.emitted[1].JSON); got != want {
+	if got := string(p.Emitted[1].JSON); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 
 func TestNative(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
-	l := &log{}
+	l := &dialecttest.Log{}
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := play(t, run, l, stream...)
-	if len(p.all()) != len(stream)-1 {
-		t.Fatalf("told %s", p.types())
+	if len(p.All()) != len(stream)-1 {
+		t.Fatalf("told %s", p.Types())
 	}
-	for n, ev := range p.all() {
+	for n, ev := range p.All() {
 		if string(ev.JSON) != stream[n] || ev.Frame == nil || ev.Edited {
 			t.Errorf("touched or moved: %s", ev.JSON)
 		}
 	}
-	pause := p.result.Asked.Pause(Name)
-	if !p.result.Asked.Shown || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
+	pause := p.Result.Asked.Pause(Name)
+	if !p.Result.Asked.Shown || len(pause.Native) != 4 || string(pause.NativeFinish) != stream[len(stream)-1] || len(pause.Interrupts) != 1 {
 		t.Errorf("%+v", pause)
 	}
 	if k, _ := keptOf(pause); len(k.Siblings) > 0 {
 		t.Errorf("what only asks was taken for calls that wait: %q", k.Siblings)
 	}
 	for _, show := range []translate.Show{translate.ShowOutcome, translate.ShowBoth} {
-		_, run, _ := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &log{}, Show: show})
-		if p := play(t, run, &log{}, stream...); p.result.Asked.Shown || p.result.Asked.Own != nil || p.result.Asked.OwnFinish != nil {
-			t.Errorf("shown the framework's own form: %+v", p.result.Asked)
+		_, run, _ := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}, Show: show})
+		if p := play(t, run, &dialecttest.Log{}, stream...); p.Result.Asked.Shown || p.Result.Asked.Own != nil || p.Result.Asked.OwnFinish != nil {
+			t.Errorf("shown the framework's own form: %+v", p.Result.Asked)
 		}
 	}
 }
 
 func TestPlainRunGoesAsItCame(t *testing.T) {
-	out, _, err := newDialect(t).Begin(&translate.Request{Input: input(t, `"protocolVersion":"1.0"`), Transcript: &log{}})
+	out, _, err := newDialect(t).Begin(&translate.Request{Input: input(t, `"protocolVersion":"1.0"`), Transcript: &dialecttest.Log{}})
 	if err != nil || out.Body != nil || out.Resumes {
 		t.Errorf("%+v %v", out, err)
 	}
@@ -422,7 +417,7 @@ func TestNew(t *testing.T) {
 
 // Texts that a run leaves open are ended in the order in which they began, and only those.
 func TestOpenTextsAreEnded(t *testing.T) {
-	_, one, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &log{}})
+	_, one, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {
 		t.Fatal(err)
 	}

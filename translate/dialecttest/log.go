@@ -37,6 +37,17 @@ type message struct {
 	Content string `json:"content"`
 }
 
+type toolCall struct {
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
 // NewLog is the transcript of a run that begins with the messages.
 func NewLog(messages []agui.Message) *Log {
 	l := &Log{}
@@ -116,9 +127,7 @@ func (m *said) render() json.RawMessage {
 		object = agui.MustMarshal(message{m.id, m.role, "", string(m.text)})
 	}
 	for _, c := range m.calls {
-		object = agui.SetKey(object, "toolCalls.-1", agui.MustMarshal(map[string]any{
-			"id": c.ID, "type": "function", "function": map[string]string{"name": c.Name, "arguments": c.Args},
-		}))
+		object = agui.SetKey(object, "toolCalls.-1", agui.MustMarshal(toolCall{c.ID, "function", function{c.Name, c.Args}}))
 	}
 	return object
 }
