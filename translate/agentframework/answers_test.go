@@ -94,6 +94,9 @@ func TestOwnFormsOfAnAnswer(t *testing.T) {
 		{"a workflow's call", flow, "", append(history, toolMessage("x", "q", `{"x":1}`)), `q~r1 resolved {"x":1}`},
 		{"a workflow's call, which wants a text", words, "", append(history, toolMessage("x", "q", `17`)), `q~r1 resolved "17"`},
 		{"what nobody asked", plain, "", append(history, toolMessage("x", "z", `{"accepted":true}`)), `z resolved`},
+		{"a yes, and then a no", plain, "", append(history, toolMessage("x", "a", `{"accepted":true}`), toolMessage("y", "a", `{"accepted":false}`)), `a~r1 resolved {"approved":false}`},
+		{"a no, and then a yes", plain, "", append(history, toolMessage("x", "a", `{"accepted":false}`), toolMessage("y", "a", `{"accepted":true}`)), `a~r1 resolved {"approved":true}`},
+		{"a yes in another form before a no", plain, "", append(history, `{"id":"x","role":"user","content":"","function_approvals":[{"id":"a","call_id":"a","approved":true}]}`, toolMessage("y", "a", `{"accepted":false}`)), `a~r1 resolved {"approved":false}`},
 		{"CopilotKit's, beside the entry", plain, entries(plain, yes), append(history, toolMessage("x", "a", `{"accepted":true}`)), `a~r1 resolved {"approved":true}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

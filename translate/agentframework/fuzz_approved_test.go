@@ -28,6 +28,7 @@ func FuzzApproved(f *testing.F) {
 			for _, props := range []string{`{}`, `{"resume":{"toolCallId":"a","value":{"accepted":true}}}`, `{"command":{"resume":[{"id":"a","value":true}]}}`, `{"resume":[{"id":"a","value":{"accepted":true}},{"x":1}]}`} {
 				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":1}`))
 				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":true}`)+`,`+toolMessage("t2", "confirm-b", `{"accepted":true,"x":1}`))
+				f.Add(row, resume, props, toolMessage("t1", "a", `{"accepted":true}`)+`,`+toolMessage("t2", "a", `{"accepted":false}`))
 				f.Add(row, resume, props, `{"id":"u2","role":"user","content":"","function_approvals":[{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{}}]}`)
 			}
 		}

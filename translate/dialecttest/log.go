@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Log is a transcript that is good enough for tests of a dialect. It folds messages, texts, calls,
-// their results and snapshots as a client does. Its zero value is empty.
+// A Log is a transcript that is good enough for tests of a dialect. It folds messages, texts,
+// calls, their results and snapshots as a client does. Its zero value is empty.
 type Log struct {
 	// Unknown says that the messages are not all known.
 	Unknown bool

@@ -10,16 +10,20 @@ import (
 
 // Answers are what a dialect reads out of a request to a pause, in its fields and behind those in
 // its messages. A decision of which the pause knows no question has the id of the call that it
-// names, and no payload. It is proxy that puts them together; this does it in short.
+// names, and no payload. Of two messages that answer one question the last counts. If they
+// contradict each other, it counts only where replies replace each other. It is proxy that puts
+// them together; this does it in short.
 func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := d.Answers(in, p)
+	fields := len(list)
 	reader, ok := d.(translate.HistoryReader)
 	if err != nil || !ok {
 		return list, err
 	}
 	var strays []agui.Answer
 	answered := map[int]bool{} // messages that answer
-	for reply := range reader.Replies(in, p.Dialect) {
+	replies := slices.SortedStableFunc(reader.Replies(in, p.Dialect), func(a, b translate.Reply) int { return a.At - b.At })
+	for _, reply := range replies {
 		a, asked := answer(reader, in.Messages[reply.At], reply, p)
 		a.Native, a.Message = true, agui.See(in.Messages[reply.At])
 		switch {
@@ -28,10 +32,13 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 		case a.Status != "":
 			answered[reply.At] = true
 			at := slices.IndexFunc(list, func(b agui.Answer) bool { return a.ID == b.ID })
-			if at < 0 {
+			switch entry := at < fields; {
+			case at < 0:
 				list = append(list, a)
-			} else if kit.Denies(a) != kit.Denies(list[at]) {
+			case (entry || !reply.Replaces) && kit.Denies(a) != kit.Denies(list[at]):
 				return nil, agui.Errorf(agui.ResumeConflict, "%q is answered twice", a.ID)
+			case !entry:
+				list[at] = a
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func TestAnswersInToolMessages(t *testing.T) {
 			`c1 resolved  * in t1`, "",
 		},
 		"a result in another spelling": {agui.Pause{}, `{"id":"m1","role":"assistant","toolCalls":[{"id":"c1","function":{"name":"vote"}}]},` + toolMessage("t1", "c1", `{"Approved":true}`), "", ``, ""},
-		"twice":                        {p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t1`, ""},
+		"twice":                        {p, toolMessage("t1", "c1", yes) + "," + toolMessage("t2", "c1", yes), "", `c1~r1 resolved {"approved":true} * in t2`, ""},
 		"in two ways":                  {p, toolMessage("t1", "c1", no) + "," + toolMessage("t2", "c1", yes), "", ``, agui.ResumeConflict},
 		"a pause of another form":      {other, toolMessage("t1", "c1", yes), "", ``, ""},
 		"a call that nobody made":      {agui.Pause{}, toolMessage("t1", "c1", yes), "", ``, ""},
