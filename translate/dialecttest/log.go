@@ -207,9 +207,7 @@ func (l *Log) addCall(ev agui.Event, id string) {
 	case agui.CallChunk:
 		c.Fresh = true
 	}
-	if !c.Ended {
-		c.Args += ev.Get("delta").Str
-	}
+	c.Args += ev.Get("delta").Str // of an ended call, too, as a client appends it
 }
 
 // assistant is the message with that id. It is made if it is not there and may be made.

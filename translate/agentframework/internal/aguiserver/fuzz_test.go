@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
 )
 
@@ -27,8 +28,8 @@ func FuzzEvents(f *testing.F) {
 	f.Add(interrupting(`{"id":null,"reason":null,"metadata":null,"toolCallId":7}`, `"x"`))
 	f.Fuzz(func(t *testing.T, stream string) {
 		in := inputOf(t, `"messages":[],"tools":[{"name":"mine"}]`)
-		log := &log{}
-		run := &run{r: &translate.Request{Input: in, Transcript: log}}
+		l := &dialecttest.Log{}
+		run := &run{r: &translate.Request{Input: in, Transcript: l}}
 		var end translate.End
 		for line := range strings.SplitSeq(stream, "\n") {
 			ev := agui.NewEvent([]byte(line))
@@ -41,7 +42,7 @@ func FuzzEvents(f *testing.F) {
 				if string(got.JSON) != line {
 					t.Fatalf("%s became %s", line, got.JSON)
 				}
-				log.add(got)
+				l.Add(got)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -74,11 +75,11 @@ func FuzzEvents(f *testing.F) {
 			if call.Name == "mine" && !strings.Contains(stream, messageStart) {
 				t.Fatalf("asked about the client's own tool: %s", i.Object)
 			}
-			if bound := i.ToolCallID() != ""; bound != call.seen(log.calls) || bound != (i.ToolCallID() == call.ID) {
-				t.Fatalf("bound to a call that was not seen, or to none: %s of %+v", i.Object, log.calls)
+			if bound := i.ToolCallID() != ""; bound != call.seen(l.Calls()) || bound != (i.ToolCallID() == call.ID) {
+				t.Fatalf("bound to a call that was not seen, or to none: %s of %+v", i.Object, l.Calls())
 			}
 		}
-		checkAnswers(t, minted(res.Asked.Pause("agent-framework")), in)
+		checkAnswers(t, dialecttest.Minted(res.Asked.Pause("agent-framework")), in)
 	})
 }
 
@@ -92,7 +93,7 @@ func checkAnswers(t *testing.T, p agui.Pause, in agui.RunInput) {
 	}
 	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 	if err != nil {
-		if codeOf(err) == "" {
+		if !dialecttest.Told(err) {
 			t.Fatal(err)
 		}
 		return
@@ -136,7 +137,7 @@ func FuzzAnswers(f *testing.F) {
 		Plain(&translate.Request{Input: in, Ended: []translate.Ended{{Pause: p}}})
 		out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 		if err != nil {
-			if codeOf(err) != agui.InvalidPayload {
+			if dialecttest.Code(err) != agui.InvalidPayload {
 				t.Fatal(err)
 			}
 			return

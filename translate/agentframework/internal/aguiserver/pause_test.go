@@ -3,7 +3,6 @@ package aguiserver
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,33 +10,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
-
-// A log is a transcript of calls, good enough for tests: it joins the deltas of equal ids, as a
-// client does.
-type log struct {
-	calls    []agui.Call
-	messages []json.RawMessage
-}
-
-func (l *log) Calls() []agui.Call                  { return l.calls }
-func (l *log) Messages() ([]json.RawMessage, bool) { return l.messages, true }
-func (l *log) State() (json.RawMessage, bool)      { return nil, true }
-
-func (l *log) add(ev agui.Event) {
-	at := -1
-	for n, c := range l.calls {
-		if c.ID == ev.Get("toolCallId").Str {
-			at = n
-		}
-	}
-	switch {
-	case ev.Type == agui.CallStart && at < 0:
-		l.calls = append(l.calls, agui.Call{ID: ev.Get("toolCallId").Str, Name: ev.Get("toolCallName").Str})
-	case ev.Type == agui.CallArgs && at >= 0:
-		l.calls[at].Args += ev.Get("delta").Str
-	}
-}
 
 // asking is the content of rawEvent by which the host asks to approve a call; more are further
 // members.
@@ -88,60 +62,23 @@ func inputOf(t testing.TB, more string) agui.RunInput {
 	if more != "" {
 		body = `{"threadId":"t1","runId":"r1",` + more
 	}
-	in, ok, err := agui.ParseInput([]byte(body + "}"))
-	if !ok || err != nil {
-		t.Fatalf("no run (%v): %s", err, body)
-	}
-	return in
+	return dialecttest.Input(t, body+"}")
 }
 
 // ends plays a stream, the last event of which ends the run, to a run of the host's.
 func ends(t testing.TB, r *translate.Request, stream ...string) translate.Result {
 	t.Helper()
-	log := &log{}
-	r.Transcript = log
+	l := &dialecttest.Log{}
+	r.Transcript = l
 	if r.Input.Raw == nil {
 		r.Input = inputOf(t, "")
 	}
-	run := &run{r: r}
-	for n, s := range stream {
-		ev := agui.NewEvent([]byte(s))
-		if n == len(stream)-1 {
-			res, err := run.End(translate.End{Event: ev})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return res
-		}
-		err := run.Event(ev, func(got agui.Event) {
-			if string(got.JSON) != s {
-				t.Fatalf("%s became %s", s, got.JSON)
-			}
-			log.add(got)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+	last := len(stream) - 1
+	p := dialecttest.PlayTo(&run{r: r}, l, translate.End{Event: agui.NewEvent([]byte(stream[last]))}, stream[:last]...)
+	if err := errors.Join(p.Err, p.Touched()); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no end")
-	return translate.Result{}
-}
-
-// minted gives the interrupts published ids: <native>~r1, ...
-func minted(p agui.Pause) agui.Pause {
-	p.ID = "0123456789abcdef0123456789abcdef"
-	for n := range p.Interrupts {
-		p.Interrupts[n].ID = fmt.Sprintf("%s~r%d", p.Interrupts[n].Native, n+1)
-	}
-	return p
-}
-
-func codeOf(err error) agui.Code {
-	var e *agui.RunError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
+	return p.Result
 }
 
 func TestSigns(t *testing.T) {

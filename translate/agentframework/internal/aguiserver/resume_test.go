@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003C"}`
@@ -16,7 +17,7 @@ const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003
 func asksTwo(t testing.TB) agui.Pause {
 	t.Helper()
 	res := ends(t, &translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
-	return minted(res.Asked.Pause("agent-framework"))
+	return dialecttest.Minted(res.Asked.Pause("agent-framework"))
 }
 
 func answersFor(p agui.Pause, first, second agui.Answer) []agui.Answer {
@@ -62,7 +63,7 @@ func TestEntries(t *testing.T) {
 			p := asksTwo(t)
 			out, run, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
 			if c.want == "" {
-				if codeOf(err) != agui.InvalidPayload {
+				if dialecttest.Code(err) != agui.InvalidPayload {
 					t.Errorf("%v; sent %s", err, out.Body)
 				}
 				return
@@ -92,7 +93,7 @@ func TestSiblingsAreApproved(t *testing.T) {
 	contents := []string{asking("call_1", "rm", filesArgs, ""), asking("call_2", "ls", "null", `,"requiresConfirmation":false`)}
 	in := inputOf(t, `"messages":[],"tools":[{"name":"x"}]`)
 	res := ends(t, &translate.Request{Input: in}, append(append(shows("call_1", "rm", filesArgs, contents...), shows("call_2", "ls", "null", contents...)...), endWith(success))...)
-	p := minted(res.Asked.Pause("agent-framework"))
+	p := dialecttest.Minted(res.Asked.Pause("agent-framework"))
 	out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}})
 	if err != nil {
 		t.Fatal(err)
@@ -107,12 +108,12 @@ func TestSiblingsAreApproved(t *testing.T) {
 // Two entries with one id, and an empty one, end the host's request with HTTP 500.
 func TestIDsThatCannotGoBack(t *testing.T) {
 	for _, list := range [][]string{{questionFor, questionFor}, {`{"id":"","reason":"x"}`}, {`{"reason":"x"}`}} {
-		p := minted(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
+		p := dialecttest.Minted(ends(t, &translate.Request{}, interrupting(list...)).Asked.Pause("agent-framework"))
 		answers := make([]agui.Answer, len(p.Interrupts))
 		for n, i := range p.Interrupts {
 			answers[n] = agui.Answer{ID: i.ID, Status: agui.Cancelled}
 		}
-		if out, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answers}); codeOf(err) != agui.InvalidPayload {
+		if out, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answers}); dialecttest.Code(err) != agui.InvalidPayload {
 			t.Errorf("%s: %v; sent %s", list, err, out.Body)
 		}
 	}
@@ -156,7 +157,7 @@ func TestMessagesOfAResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := asksTwo(t)
 			r := &translate.Request{Input: inputOf(t, c.sent), Pause: p, Answers: answersFor(p, says(`{"approved":true}`), agui.Answer{Status: agui.Cancelled})}
-			r.Transcript = &log{messages: []json.RawMessage{json.RawMessage(`{"id":"u0","role":"user","content":"Known."}`)}}
+			r.Transcript = dialecttest.LogOf(`{"id":"u0","role":"user","content":"Known."}`)
 			out, _, err := Resume(r)
 			if err != nil {
 				t.Fatal(err)
