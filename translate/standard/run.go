@@ -130,7 +130,7 @@ func paused(finish agui.Event) translate.Result {
 // object is the interrupt as the client gets it, without its id. Every value keeps its bytes.
 func object(i gjson.Result) []byte {
 	o := kit.Pruned(i, "id")
-	if !agui.View(o).Get("reason").Exists() {
+	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at one that is no text
 		o = agui.SetString(o, "reason", reasonDefault)
 	}
 	return o

@@ -22,6 +22,7 @@ func TestPause(t *testing.T) {
 		"nulls go":                     {`{"message":null,"id":"a","expiresAt":null,"reason":"r","own":null}`, "a", `{"reason":"r"}`},
 		"a missing reason":             {`{"id":"a"}`, "a", `{"reason":"agui:interrupt"}`},
 		"a null reason":                {`{"id":"a","reason":null,"message":"m"}`, "a", `{"message":"m","reason":"agui:interrupt"}`},
+		"a reason that is no text":     {`{"id":"a","reason":true}`, "a", `{"reason":"agui:interrupt"}`},
 		"an empty reason":              {`{"id":"a","reason":""}`, "a", `{"reason":""}`},
 		"a malformed value stays":      {`{"id":"a","reason":"r","responseSchema":true}`, "a", `{"reason":"r","responseSchema":true}`},
 		"no id":                        {`{"reason":"r"}`, "", `{"reason":"r"}`},
