@@ -51,7 +51,7 @@ func (s *waitingSubagents) begunAgain(ev agui.Event) bool {
 func (s *waitingSubagents) take(p *agui.Pause) []agui.Event {
 	list := s.list
 	s.list = nil
-	if p == nil {
+	if p == nil || len(list) == 0 {
 		return list
 	}
 	published := make(map[string][]string, len(p.Interrupts))

@@ -5,7 +5,8 @@
 // It changes what it must: the ids, null members (clients from 0.0.54 on fail at them) and a
 // reason that is missing or no text. Any other malformed value stays as it is, so that the client
 // reports it. profiles.go has what is peculiar to one backend's answers. The dialect also knows
-// Mastra's own announcement, because Mastra sends it beside the outcome, and a client may answer it.
+// Mastra's own announcement, because Mastra sends it beside the outcome, and a client may answer
+// it.
 //
 // It follows AG-UI 1.0, basic/patterns/interrupt-resume, and the page on interrupts.
 package standard
