@@ -36,7 +36,8 @@ import (
 //   - no question's answer reaches the backend twice;
 //   - what the client gets is a valid stream;
 //
-// and at the end that the thread can go on, and that a plain yes is carried out and a plain no is not.
+// and at the end that the thread can go on, and that a plain yes is carried out and a plain no is
+// not.
 func TestContractOfEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		list := dialecttest.Of(name)

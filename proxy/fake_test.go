@@ -84,8 +84,8 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 	}
 }
 
-// approvalsIn are the native approvals in the messages, as a dialect reads them whose backend asks by
-// none of their forms.
+// approvalsIn are the native approvals in the messages, as a dialect reads them whose backend asks
+// by none of their forms.
 func approvalsIn(in agui.RunInput) []translate.Reply {
 	return slices.Collect(strayReader().Replies(in, strayReader().Name()))
 }

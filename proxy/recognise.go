@@ -24,9 +24,9 @@ const (
 	bodyTimeout = 5 * time.Minute
 )
 
-// readRun reads a request as far as it takes to know whether it is a run. Only the body counts: many
-// backends look neither at the method nor at the declared type. A body that is no run stays whole in
-// req.Body.
+// readRun reads a request as far as it takes to know whether it is a run. Only the body counts:
+// many backends look neither at the method nor at the declared type. A body that is no run stays
+// whole in req.Body.
 func (h *Handler) readRun(w http.ResponseWriter, req *http.Request) (in agui.RunInput, isRun bool, err error) {
 	if !hasBody(req) {
 		return in, false, nil
@@ -92,9 +92,9 @@ func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agu
 	return in, isRun, err
 }
 
-// takenOutsideRun says why an object that is no run must not pass all the same. It holds an approval
-// in a backend's own form, and some endpoint behind Holdpoint may take that. Or it is less than a
-// run to us, and enough of one to the backend.
+// takenOutsideRun says why an object that is no run must not pass all the same. It holds an
+// approval in a backend's own form, and some endpoint behind Holdpoint may take that. Or it is less
+// than a run to us, and enough of one to the backend.
 func (h *Handler) takenOutsideRun(object []byte, path string) error {
 	if h.decidesOutsideRun(object, path) {
 		return &requestError{http.StatusBadRequest, "the messages hold an approval, and the body is no run (RunAgentInput)"}
@@ -125,8 +125,9 @@ func (h *Handler) slow(w http.ResponseWriter) (done func()) {
 	}
 }
 
-// readBody reads all of a body that may be a run's, or a form's that could be a run. Else it returns
-// nil and leaves the body as it was. object says that the body begins as a JSON object, or may.
+// readBody reads all of a body that may be a run's, or a form's that could be a run. Else it
+// returns nil and leaves the body as it was. object says that the body begins as a JSON object, or
+// may.
 func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType) (body []byte, object bool, err error) {
 	defer h.slow(w)()
 	hold := &bodyHold{room: &h.bodyRoom, from: h.clientHash(req)}

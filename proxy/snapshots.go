@@ -35,9 +35,9 @@ func (r *run) snapshots() snapshot {
 // sameBytes says whether two slices are one and the same.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen are the messages that count as known from now on. Messages that were taken out of the request
-// count too, for they come again with the next. A message that the backend did not take does not:
-// it comes again as a new one.
+// seen are the messages that count as known from now on. Messages that were taken out of the
+// request count too, for they come again with the next. A message that the backend did not take
+// does not: it comes again as a new one.
 func (r *run) seen() []agui.SeenMessage {
 	list := r.transcript.Seen()
 	known := make(map[agui.SeenMessage]bool, len(list))
@@ -91,9 +91,9 @@ func stateEvent(state json.RawMessage) agui.Event {
 	}{agui.StateSnapshot, state}))
 }
 
-// storedSnapshots are snapshots out of the record. A request shows no more than the thread's id, for
-// there are no principals. So they go only to a request that holds a message of that run. They must
-// hold every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
+// storedSnapshots are snapshots out of the record. A request shows no more than the thread's id,
+// for there are no principals. So they go only to a request that holds a message of that run. They
+// must hold every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
 func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
 	if r.show == translate.ShowNative {
 		return nil // nothing is made for such a client

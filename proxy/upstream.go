@@ -281,8 +281,8 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	w.WriteHeader(http.StatusOK)
 }
 
-// preflight sends the request by which a browser would ask whether pages of an origin may send such a
-// request at all. It has nothing of the client's but what a browser's would have. It names no
+// preflight sends the request by which a browser would ask whether pages of an origin may send such
+// a request at all. It has nothing of the client's but what a browser's would have. It names no
 // headers: those are judged when the browser asks for them.
 func (h *Handler) preflight(ctx context.Context, req *http.Request, origin string) (*http.Response, error) {
 	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{

@@ -77,7 +77,8 @@ var hardPayloads = []struct{ name, schema, payload string }{
 	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + hostile.Many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
 }
 
-// What is too much to judge is refused, soon and in little memory. A schema that is fine may take the payload.
+// What is too much to judge is refused, soon and in little memory. A schema that is fine may take
+// the payload.
 func TestPayloadsThatAreHardToJudge(t *testing.T) {
 	for _, tt := range hardPayloads {
 		t.Run(tt.name, func(t *testing.T) {
@@ -136,8 +137,8 @@ func TestSchemasThatAreHardToCompile(t *testing.T) {
 	}
 }
 
-// FuzzValidate: whatever schema and payload, the library never panics and never does more than the meter allows; and where
-// neither is large, the verdict is the library's own.
+// FuzzValidate: whatever schema and payload, the library never panics and never does more than the
+// meter allows; and where neither is large, the verdict is the library's own.
 func FuzzValidate(f *testing.F) {
 	for _, tt := range hardPayloads {
 		if len(tt.payload) < 4<<10 {
@@ -245,7 +246,8 @@ func TestJudgingEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// The payloads of one request have one bound together, and what each may take of it grows with its size.
+// The payloads of one request have one bound together, and what each may take of it grows with its
+// size.
 func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	v := patient(t.Context())
 	schema, payload := json.RawMessage(doubling(10, "allOf", `{"minimum":0}`)), json.RawMessage(`1`)

@@ -1,14 +1,8 @@
 package repo
 
 import (
-	"fmt"
-	"maps"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,55 +11,24 @@ import (
 // columns is how long a line of a document or a comment may be.
 const columns = 100
 
-// longLines is the file with the lines that were longer when the rule came: a row for each document
-// and each folder of Go files, with a count that may only fall.
-const longLines = "internal/repo/testdata/longlines.txt"
+// printed is a document that a program has printed: its lines are the program's.
+const printed = "bench/results.md"
 
 // TestLinesAreShort: a line of a document or a comment has at most 100 columns. Tables, code, and
-// lines that nobody could break are excepted, and for a while what longLines counts.
-// With -update the test lowers the counts. It never raises one.
+// lines that nobody could break are excepted.
 func TestLinesAreShort(t *testing.T) {
-	found, where := map[string]int{}, map[string][]string{}
-	note := func(key, path string, line int) {
-		found[key]++
-		where[key] = append(where[key], fmt.Sprintf("%s:%d", path, line))
+	complain := func(path string, lines []int) {
+		for _, line := range lines {
+			t.Errorf("%s:%d has more than %d columns", path, line, columns)
+		}
 	}
 	for _, path := range documents(t) {
-		for _, n := range longInDocument(read(t, path)) {
-			note(path, path, n)
+		if path != printed {
+			complain(path, longInDocument(read(t, path)))
 		}
 	}
 	for _, file := range files(t, func(path string) bool { return strings.HasSuffix(path, ".go") }) {
-		for _, n := range longComments(read(t, file)) {
-			note(path.Dir(file), file, n)
-		}
-	}
-	allowed := map[string]int{}
-	for line := range strings.Lines(read(t, longLines)) {
-		key, count, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.Atoi(count)
-		if err != nil {
-			t.Fatalf("%s: want a path and a count, got %q", longLines, line)
-		}
-		allowed[key] = n
-	}
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		if found[key] > allowed[key] {
-			t.Errorf("%s has %d lines of more than %d columns, at most %d are allowed: break the new one.\n%s",
-				key, found[key], columns, allowed[key], strings.Join(where[key], "\n"))
-		}
-	}
-	if !*update {
-		return
-	}
-	var rows strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(allowed)) {
-		if n := min(found[key], allowed[key]); n > 0 {
-			fmt.Fprintf(&rows, "%s %d\n", key, n)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(root, longLines), []byte(rows.String()), 0o644); err != nil {
-		t.Fatal(err)
+		complain(file, longComments(read(t, file)))
 	}
 }
 

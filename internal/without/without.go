@@ -1,5 +1,5 @@
-// Package without says which of the mechanisms that exist for speed only a build leaves out. A build
-// that anybody runs leaves out none.
+// Package without says which of the mechanisms that exist for speed only a build leaves out. A
+// build that anybody runs leaves out none.
 //
 // `make ablation` builds one binary for each constant, with that one true, and compares it with the
 // ordinary one. A mechanism stays while it brings 5 % of CPU time in some scenario, or 1 KiB for a

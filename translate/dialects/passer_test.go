@@ -17,9 +17,10 @@ import (
 	"holdpoint/translate/langgraph"
 )
 
-// TestPassesIsTrue: what a Run says that it does not look at is emitted as it came, in its frame, and all that the Run says and
-// does is the same if it was never shown: in streams of every dialect's own backends with others' events among them, in plain
-// runs, in resumes and in the exchanges behind them.
+// TestPassesIsTrue: a Run emits what it says that it does not look at as it came, in its frame. All
+// that the Run says and does is the same if it was never shown that. The streams are of every
+// dialect's own backends, with others' events among them: plain runs, resumes and the exchanges
+// behind them.
 func TestPassesIsTrue(t *testing.T) {
 	for _, name := range All().Names() {
 		if d := fresh(t, name, nil); isForeign(d) {
@@ -44,8 +45,8 @@ func TestPassesIsTrue(t *testing.T) {
 	}
 }
 
-// TestWhatPasses: the types of a stream's bulk, in an ordinary run that has begun to speak, and to send RAW events if it does. Asking
-// costs nothing.
+// TestWhatPasses: the types of a stream's bulk, in an ordinary run that has begun to speak, and to
+// send RAW events if it does. Asking costs nothing.
 func TestWhatPasses(t *testing.T) {
 	bulk := []agui.Type{agui.TextContent, agui.CallArgs, agui.Raw, agui.StateDelta, agui.Unknown}
 	for _, name := range All().Names() {
@@ -68,7 +69,8 @@ func TestWhatPasses(t *testing.T) {
 			continue
 		}
 		for _, one := range bulk {
-			// The .NET host says in rawEvent of any event of a call what it asks, and LangGraph in RAW which calls run at once.
+			// The .NET host says in rawEvent of any event of a call what it asks, and LangGraph in RAW which
+			// calls run at once.
 			want := one != agui.CallArgs || name != agentframework.Name
 			if one == agui.Raw {
 				want = name != langgraph.Name && name != auto.Name
@@ -110,7 +112,8 @@ func isForeign(d translate.Dialect) bool {
 	return foreign
 }
 
-// A pair are two Runs of one request: the first is shown everything, the second not always what it lets pass.
+// A pair are two Runs of one request. The first is shown everything. The second is not always shown
+// what it lets pass.
 type pair struct {
 	rt        *rapid.T
 	scenarios []scenario

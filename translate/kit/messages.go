@@ -27,8 +27,9 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 	return rest
 }
 
-// MessagesBefore is the conversation that a resume goes on with: the request's messages without those beside the answers,
-// or the record's where the client sends fewer (messages: [] is legal); recorded says that it is those.
+// MessagesBefore is the conversation that a resume goes on with: the request's messages without
+// those beside the answers. Where the client sends fewer (messages: [] is legal) it is the record's
+// messages, and recorded is true.
 func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	old := WithoutMessages(r.Input.Messages, r.New)
 	var kept []agui.Message
@@ -56,8 +57,8 @@ func conversation(list []agui.Message) int {
 	return n
 }
 
-// KnownMessages are all messages that the client has been shown, without those beside the answers, which did not go to
-// the backend yet; false if they are not all known.
+// KnownMessages are all messages that the client has been shown. Those beside the answers are left
+// out, for they did not go to the backend yet. It is false if they are not all known.
 func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	if r.Transcript == nil {
 		return nil, false
@@ -79,13 +80,14 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	return rest, true
 }
 
-// Unanswered is the body of a run without an answer in any form, with the given messages; without protocolVersion too,
-// for a backend that predates it.
+// Unanswered is the body of a run with the given messages, and without an answer in any form. It
+// has no protocolVersion either, for a backend that is older than that.
 func Unanswered(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(BodyWithoutAnswers(in, in.Raw), "messages", agui.MessageList(messages))
 }
 
-// BodyWithoutAnswers is body without resume, without an answer in forwardedProps.command, and without protocolVersion.
+// BodyWithoutAnswers is body without resume, without an answer in forwardedProps.command, and
+// without protocolVersion.
 func BodyWithoutAnswers(in agui.RunInput, body []byte) []byte {
 	body = BodyWithoutCommand(in, body)
 	return agui.DeleteKey(agui.DeleteKey(body, "resume"), "protocolVersion")
@@ -101,8 +103,8 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 	return in.WithoutCommand().Raw
 }
 
-// NewMessages is the second exchange of a resume that could not carry the messages beside the answers: an ordinary run
-// that brings them, behind all that the client has been shown.
+// NewMessages is the second exchange of a resume that could not carry the messages beside the
+// answers: an ordinary run that brings them, behind all that the client has been shown.
 func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
 }
@@ -122,12 +124,14 @@ func Shown(r *translate.Request) []agui.Message {
 // A DanglingCall is a tool call of the assistant in the history that no result answers.
 type DanglingCall struct {
 	ID, Name string
-	// Abandoned says that a user's message stands behind it: the conversation went on without its result.
+	// Abandoned says that a user's message stands behind it: the conversation went on without its
+	// result.
 	Abandoned bool
 }
 
-// WithoutDangling is the input without those of its calls without a result of which goes says so, and without the
-// messages in which nothing else is. Ids may repeat, so a result counts for the nearest call before it only.
+// WithoutDangling is the input without calls that have no result, if goes says so of the call. A
+// message that has nothing else goes too. Ids may repeat, so a result counts for the nearest call
+// before it only.
 func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInput {
 	results, user, changed := map[string]bool{}, false, false
 	var kept []agui.Message // from the last to the first

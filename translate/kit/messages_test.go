@@ -70,8 +70,9 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 	return in
 }
 
-// TestNewMessagesStandLast: the exchange behind the answers brings what is new at its end, also where
-// the transcript is not known whole and the client has it further up. Else the answer would be last.
+// TestNewMessagesStandLast: the exchange behind the answers brings what is new at its end, also
+// where the transcript is not known whole and the client has it further up. Else the answer would
+// be last.
 func TestNewMessagesStandLast(t *testing.T) {
 	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
 	r := &translate.Request{Input: in, New: in.Messages[:1]}

@@ -31,8 +31,8 @@ func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	return nil, nil
 }
 
-// maxWord bounds the payloads that are compared with the question's own words, in bytes. A plain yes
-// or no is far smaller. A no that Denies knows is one at any length: its reason may be long.
+// maxWord bounds the payloads that are compared with the question's own words, in bytes. A plain
+// yes or no is far smaller. A no that Denies knows is one at any length: its reason may be long.
 const maxWord = 64 << 10
 
 // Says is what an answer means, by its status and the question's own words. A no is clear only if

@@ -10,12 +10,13 @@ import (
 	"holdpoint/internal/without"
 )
 
-// records are events kept as they came until somebody asks what they come to. Each is its length, in four bytes, and its
-// JSON. They lie in slabs, which are borrowed and given back: no copy is made when there are more of them, and a stream of
-// which little is kept holds little.
+// records are events that are kept as they came until somebody asks what they come to. Each is its
+// length, in four bytes, and its JSON. They lie in slabs, which are borrowed and given back. So
+// nothing is copied when there are more records, and a stream that keeps little holds little
+// memory.
 //
-// With one slice that grows in place of the slabs: 1.7 × the CPU time in blast-1, 2.6 in blast-usual,
-// 87 kB more for a stream in idle-said.
+// With one slice that grows in place of the slabs: 1.7 × the CPU time in blast-1, 2.6 in
+// blast-usual, 87 kB more for a stream in idle-said.
 type records struct {
 	slabs []*slab
 	size  int  // bytes of all
@@ -55,7 +56,8 @@ func (r *records) begin(head, text []byte) {
 	r.size += lengthBytes + len(head) + len(text) + len(deltaTail)
 }
 
-// extend appends to the text of the last record. It returns false if that is not open, or its slab is full.
+// extend appends to the text of the last record. It returns false if that record is not open, or if
+// its slab is full.
 func (r *records) extend(text []byte) bool {
 	if !r.open {
 		return false
