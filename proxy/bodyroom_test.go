@@ -21,21 +21,31 @@ func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
 	large := input("t", "r", `,"forwardedProps":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	var held []net.Conn
-	for range 3 {
-		c, err := net.Dial("tcp", strings.TrimPrefix(g.front.URL, "http://"))
-		if err != nil {
+	var res *http.Response
+	var told []byte
+	// Bodies that come at once may each get a part of the memory, and none enough: all three are
+	// refused then, and there is room for the fourth. That is another try.
+	for try := 0; try == 0 || res.StatusCode == http.StatusOK && try < 10; try++ {
+		for _, c := range held {
+			c.Close()
+		}
+		held = held[:0]
+		for range 3 {
+			c, err := net.Dial("tcp", strings.TrimPrefix(g.front.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(large), large[:len(large)-1])
+			held = append(held, c)
+		}
+		var err error
+		if res, err = http.Post(g.front.URL, "application/json", strings.NewReader(large)); err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
-		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(large), large[:len(large)-1])
-		held = append(held, c)
+		told, _ = io.ReadAll(res.Body)
+		res.Body.Close()
 	}
-	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(large))
-	if err != nil {
-		t.Fatal(err)
-	}
-	told, _ := io.ReadAll(res.Body)
-	res.Body.Close()
 	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(string(told), "HOLDPOINT_BODY_BYTES") {
 		t.Errorf("%s %v %s", res.Status, res.Header, told)
 	}
