@@ -18,7 +18,7 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image e2e bench bench-quick ablation micro update
+.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image e2e newest bench bench-quick ablation micro update browser
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,7 +104,14 @@ cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 	$(GO) tool cover -func=.cache/cover.out | tail -1
 
 e2e: ## real backends (Python) and real clients (Node) with the built binary between them
-	$(GO) test -tags e2e -count=1 -timeout 30m ./e2e/...
+	@rm -f e2e/.cache/newest.txt
+	$(GO) test -tags e2e -count=1 -timeout 30m ./e2e/... || status=$$?; cat e2e/.cache/newest.txt 2>/dev/null || true; exit $${status:-0}
+
+newest: ## the newest packages that the registries have: a pause, a yes and a no with each, one line each; fails for none of them
+	E2E_NEWEST=all $(GO) test -tags e2e -count=1 -v -timeout 60m -run '^TestNewest$$' ./e2e
+
+browser: ## only what happens in a real browser: chats of CopilotKit and assistant-ui, and pages of another origin
+	$(GO) test -tags e2e -count=1 -v -timeout 20m -run '^Test(Chats|APage)' ./e2e
 
 # What the figures mean, and how to measure one thing only: bench/README.md.
 bench: ## Holdpoint side by side with other proxies, every scenario; takes minutes

@@ -76,6 +76,55 @@ func TestADKTakesADecisionOnly(t *testing.T) {
 	}
 }
 
+// Of several calls that wait, those run that were approved. Without Holdpoint the last answer
+// counts only, because a client holds each call in a message of its own.
+func TestADKsConfirmationsAtOnce(t *testing.T) {
+	yes, no := gives(map[string]any{"confirmed": true}), gives(map[string]any{"confirmed": false})
+	for name, c := range map[string]struct {
+		order   string
+		answers []answer
+		want    []string
+	}{
+		"yes, yes":         {"delete a.txt, delete b.txt", []answer{yes, yes}, []string{deleteA, deleteB}},
+		"yes, no":          {"delete a.txt, delete b.txt", []answer{yes, no}, []string{deleteA}},
+		"no, yes":          {"delete a.txt, delete b.txt", []answer{no, yes}, []string{deleteB}},
+		"cancelled, yes":   {"delete a.txt, delete b.txt", []answer{cancelled, yes}, []string{deleteB}},
+		"yes, cancelled":   {"delete a.txt, delete b.txt", []answer{yes, cancelled}, []string{deleteA}},
+		"no, no":           {"delete a.txt, delete b.txt", []answer{no, no}, nil},
+		"yes, no, yes":     {"delete a.txt, delete b.txt, delete c.txt", []answer{yes, no, yes}, []string{deleteA, deleteC}},
+		"one more message": {"delete a.txt, delete b.txt", []answer{yes, yes}, []string{deleteA, deleteB}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachADK(t, "outcome", nil, func(t *testing.T, w world) {
+				cl := w.client(t, "agent")
+				cl.asksAbout(t, step{say: c.order}, len(c.answers))
+				s, said := cl.each(t, c.answers...), ""
+				if name == "one more message" {
+					said = "plain " + fresh("n")
+					s.say = said
+				}
+				if a := cl.finish(t, s); len(a.of("TOOL_CALL_RESULT")) != len(c.answers) {
+					t.Errorf("not a result for each: %v", a.kinds())
+				}
+				w.ran(t, cl, c.want...)
+				if said != "" && !cl.echoed(said) {
+					t.Errorf("the message was not answered: %v", cl.messages)
+				}
+				cl.goesOn(t, nil)
+				w.ran(t, cl, c.want...)
+			})
+		})
+	}
+	t.Run("without Holdpoint", func(t *testing.T) {
+		s := need(t, "adk", "0.11.0")
+		cl := newClient(t, shared.direct, newest, s.base()+"/outcome/agent", fresh("bare"), nil)
+		cl.asksAbout(t, step{say: "delete a.txt, delete b.txt"}, 2)
+		cl.run(t, cl.each(t, yes, yes)).answer(t)
+		w := world{b: &backend{name: "adk", mode: "outcome", server: s}}
+		w.ran(t, cl, deleteB)
+	})
+}
+
 // A message beside the answer goes after it, and one that was refused before stands in the history
 // and does not kill it.
 func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
@@ -251,4 +300,49 @@ func TestADKsDefaultModePasses(t *testing.T) {
 			t.Errorf("the log says %s", line)
 		}
 	})
+}
+
+// Holdpoint is restarted, and its store was in memory. ADK refuses every run and says what is open.
+// The refusal becomes a question that can only be cancelled; then the thread goes on.
+func TestADKWaitsForALostQuestion(t *testing.T) {
+	s := need(t, "adk", "0.11.0")
+	before, after := ownHoldpoint(t, s.base()+"/outcome", nil), ownHoldpoint(t, s.base()+"/outcome", nil)
+	for agent, say := range map[string]string{"agent": "delete a.txt, delete b.txt", "predict": "write hello"} {
+		for _, way := range []string{"cancelled", "denied", "a message"} {
+			for _, version := range []string{newest, pinned} {
+				t.Run(agent+"/"+way+"/client-"+version, func(t *testing.T) {
+					w := world{b: &backend{name: "adk", mode: "outcome", server: s}, h: before, version: version}
+					c := w.client(t, agent)
+					c.run(t, step{say: say})
+					var want []string
+					if agent == "predict" {
+						want = []string{`write_document {"document":"hello"}`} // it asks when it has written
+					}
+					c.moves(t, after, agent)
+					c.refused(t, step{resume: c.answers(gives(true))}, "UNKNOWN_INTERRUPT_ID", false)
+					a := c.run(t, step{say: "plain hello", empty: true}).answer(t)
+					if len(a.outcome()) != 1 || !strings.Contains(terminal(a), "holdpoint:lost_question") {
+						t.Fatalf("nobody was asked: %v\n%s", a.kinds(), terminal(a))
+					}
+					c.refused(t, step{resume: c.answers(gives(map[string]any{"approved": true}))}, "INVALID_PAYLOAD", true)
+					w.ran(t, c, want...)
+					said := "plain " + fresh("n")
+					switch way {
+					case "cancelled":
+						c.finish(t, step{say: said, resume: c.answers(cancelled)})
+					case "denied":
+						c.finish(t, step{say: said, resume: c.answers(gives(map[string]any{"approved": false}))})
+					default:
+						c.finish(t, step{say: said, empty: true})
+					}
+					if !c.echoed(said) {
+						t.Errorf("the message was not answered: %v", c.messages)
+					}
+					w.ran(t, c, want...)
+					c.goesOn(t, nil)
+					w.ran(t, c, want...)
+				})
+			}
+		}
+	}
 }

@@ -283,8 +283,8 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 }
 
 // TestAPageAndARestart: Holdpoint forgets the pause and what the backend said of the page, while
-// the browser goes on without preflights. The refusal can be read, and the reloaded page is asked
-// again.
+// the browser goes on without preflights. The refusal can be read, and the next message brings the
+// question back.
 func TestAPageAndARestart(t *testing.T) {
 	needBrowser(t)
 	for _, setup := range []struct {
@@ -325,7 +325,10 @@ func TestAPageAndARestart(t *testing.T) {
 						t.Errorf("the backend was asked: %v", after)
 					}
 				}
-				p.do(t, "reload", nil).sees(t, "a reloaded page", "Please confirm", "")
+				// Nothing waits that Holdpoint knows of. The backend asks at the next message.
+				s.sees(t, "after a restart", "", "UNKNOWN_INTERRUPT_ID")
+				p.do(t, "reload", nil).sees(t, "a reloaded page", "", "")
+				p.say(t, "plain hello").sees(t, "a message", "Please confirm", "")
 				p.click(t, "approve").sees(t, "the approval", "", "")
 				if l := b.ledger(t, thread); l.Counts["delete"] != 1 {
 					t.Errorf("it ran %d times", l.Counts["delete"])

@@ -219,6 +219,18 @@ func (w wire) code() string {
 	return ""
 }
 
+// mayHaveRun says whether the stream tells a person that nobody knows what became of an approval.
+func (w wire) mayHaveRun() bool {
+	for _, e := range w.of("RUN_FINISHED") {
+		metadata, _ := e["metadata"].(map[string]any)
+		own, _ := metadata["holdpoint"].(map[string]any)
+		if why, _ := own["refusal"].(map[string]any); why["mayHaveRun"] == true {
+			return true
+		}
+	}
+	return false
+}
+
 func (w wire) kinds() []string {
 	var kinds []string
 	for _, e := range w.Events {
@@ -301,13 +313,16 @@ type step struct {
 
 // An entry of resume.
 type entry struct {
-	ID      string `json:"interruptId"`
-	Status  string `json:"status"`
-	Payload any    `json:"payload,omitempty"`
+	ID       string `json:"interruptId"`
+	Status   string `json:"status"`
+	Payload  any    `json:"payload,omitempty"`
+	Metadata any    `json:"metadata,omitempty"`
 }
 
-func resolved(id string, payload any) entry { return entry{id, "resolved", payload} }
-func cancelled(id string) entry             { return entry{ID: id, Status: "cancelled"} }
+func resolved(id string, payload any) entry {
+	return entry{ID: id, Status: "resolved", Payload: payload}
+}
+func cancelled(id string) entry { return entry{ID: id, Status: "cancelled"} }
 
 // none is an answer in the command form that is not there. (nil is JSON's null.)
 type none struct{}
@@ -446,6 +461,7 @@ func checkStream(t *testing.T, r report, nulls bool) {
 		RunID    string
 		Messages []event
 		State    map[string]any
+		Resume   []any
 	}
 	if err := json.Unmarshal(r.Sent[0], &asked); err != nil {
 		t.Fatal(err)
@@ -498,6 +514,9 @@ func checkStream(t *testing.T, r report, nulls bool) {
 	}
 	if finished+failed == 0 {
 		t.Errorf("no terminal event: %v", w.kinds())
+	}
+	if finished == 0 && len(asked.Resume) > 0 {
+		t.Errorf("a resume that ends in a lone RUN_ERROR: %v", w.kinds())
 	}
 	// A refusal tells the client nothing that it did not know; any other run that ends in a pause
 	// brings snapshots.

@@ -13,9 +13,9 @@ import (
 // so that who runs other tests waits for none of them. A run of all tests installs them in the
 // background.
 var onDemand = map[stack]*demand{
-	{"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
-	{"langgraph", "0.0.47"}: {},
-	{"adk", "0.11.0"}:       {}, {"crewai", "1.0.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {},
+	{"pydanticai", "1.107.10"}: {}, {"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
+	{"langgraph", "0.0.44"}: {}, {"langgraph", "0.0.45"}: {}, {"langgraph", "0.0.46"}: {}, {"langgraph", "0.0.47"}: {},
+	{"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"ag2", "1.2.1"}: {},
 }
 
 // A demand is one such stack: once it was asked for, its server or why there is none.
@@ -75,5 +75,6 @@ func installAhead() {
 		for s, d := range onDemand {
 			d.install(s)
 		}
+		installChats()
 	}()
 }

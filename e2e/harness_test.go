@@ -65,7 +65,11 @@ func (s stack) node() bool {
 
 func TestMain(m *testing.M) {
 	code := 1
-	err := setUp()
+	set := setUp
+	if os.Getenv(newestRow) != "" || os.Getenv(newestAll) != "" {
+		set = setUpNewest
+	}
+	err := set()
 	if err == nil {
 		code = m.Run()
 		if strays := shared.through.strayed(); len(strays) > 0 {
@@ -507,7 +511,8 @@ type ledger struct {
 		Mode, Graph string
 		Session     string // of a raw Strands server: the session header
 		Prompt      any    // and what it was sent
-		Resume      any    // of its adapter: the resume array
+		Resume      any    // of an adapter of Strands or LangGraph: the resume array
+		Command     any    // of LangGraph's: command.resume
 	}
 	Files []string                        // that the thread still has
 	Seen  []struct{ Complaints []string } // of an agent: what a provider would have refused in what its model was shown

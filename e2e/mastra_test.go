@@ -84,7 +84,111 @@ func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// 1.0.3 passes as it is, and so does the answer in its own form; the log says that it does.
+// Several tools that wait at once: Mastra reads one answer of a request. Each goes in a request of
+// its own, once, and the last brings all results.
+func TestMastraAnswersOneByOne(t *testing.T) {
+	yes, no := gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
+	again := gives(map[string]any{"approved": true, "again": true})
+	for name, c := range map[string]struct {
+		order   string
+		answers []answer
+		want    []string
+		results int
+		asks    int // questions afterwards
+	}{
+		"yes, yes":                {"delete a.txt, delete b.txt", []answer{yes, yes}, []string{deleteA, deleteB}, 2, 0},
+		"yes, no":                 {"delete a.txt, delete b.txt", []answer{yes, no}, []string{deleteA}, 2, 0},
+		"no, yes":                 {"delete a.txt, delete b.txt", []answer{no, yes}, []string{deleteB}, 2, 0},
+		"no, no":                  {"delete a.txt, delete b.txt", []answer{no, no}, nil, 2, 0},
+		"yes, no, yes":            {"delete a.txt, delete b.txt, delete c.txt", []answer{yes, no, yes}, []string{deleteA, deleteC}, 3, 0},
+		"one fails":               {"delete locked.txt, delete b.txt", []answer{yes, yes}, []string{deleteB}, 1, 0},
+		"the first asks again":    {"delete a.txt, delete b.txt", []answer{again, yes}, []string{deleteB}, 0, 1},
+		"both ask again":          {"delete a.txt, delete b.txt", []answer{again, again}, nil, 0, 2},
+		"one more message":        {"delete a.txt, delete b.txt", []answer{yes, yes}, []string{deleteA, deleteB}, 2, 0},
+		"a cancel beside a yes":   {"delete a.txt, delete b.txt", []answer{cancelled, yes}, []string{deleteB}, 0, 0},
+		"a cancel behind a yes":   {"delete a.txt, delete b.txt", []answer{yes, cancelled}, []string{deleteA}, 0, 0},
+		"everything is cancelled": {"delete a.txt, delete b.txt", []answer{cancelled, cancelled}, nil, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachMastra(t, "outcome", func(t *testing.T, w world) {
+				cl := w.client(t, "free")
+				cl.asksAbout(t, step{say: c.order}, len(c.answers))
+				s, said, called := cl.each(t, c.answers...), "", 1+len(c.answers)
+				if name == "one more message" {
+					said = "plain " + fresh("n")
+					s.say, called = said, called+1
+				}
+				a := cl.run(t, s).answer(t)
+				if a.code() != "" || len(a.outcome()) != c.asks || len(a.of("TOOL_CALL_RESULT")) != c.results || len(a.of("RUN_FINISHED")) != 1 {
+					t.Fatalf("%v\n%s", a.kinds(), terminal(a))
+				}
+				w.called(t, cl, called)
+				w.ran(t, cl, c.want...)
+				if said != "" && !cl.echoed(said) {
+					t.Errorf("the message was not answered: %v", cl.messages)
+				}
+				if c.asks > 0 {
+					cl.run(t, step{resume: cl.answers(yes)}).answer(t)
+					w.ran(t, cl, deleteA, deleteB)
+					return
+				}
+				cl.goesOn(t, nil)
+				w.ran(t, cl, c.want...)
+			})
+		})
+	}
+	t.Run("without Holdpoint", func(t *testing.T) {
+		s := need(t, "mastra", "1.1.2")
+		w := world{b: &backend{name: "mastra", mode: "outcome", server: s}}
+		cl := newClient(t, shared.direct, newest, s.base()+"/outcome/free", fresh("bare"), nil)
+		cl.asksAbout(t, step{say: "delete a.txt, delete b.txt"}, 2)
+		cl.run(t, step{resume: cl.answers(yes)}).answer(t)
+		w.ran(t, cl, deleteA)
+	})
+}
+
+// Two threads whose runs have one id: Mastra keeps suspended runs by that id alone. Without
+// Holdpoint the second takes the place of the first.
+func TestMastraKeepsThreadsApart(t *testing.T) {
+	yes := gives(map[string]any{"approved": true})
+	ask := func(t *testing.T, c *client, file, run string) {
+		t.Helper()
+		if a := c.run(t, step{say: "delete " + file, runID: run}).answer(t); len(a.outcome()) != 1 {
+			t.Fatalf("not asked: %s", terminal(a))
+		}
+	}
+	eachMastra(t, "outcome", func(t *testing.T, w world) {
+		one, two, run := w.client(t, "agent"), w.client(t, "agent"), fresh("run")
+		ask(t, one, "a.txt", run)
+		ask(t, two, "b.txt", run)
+		one.finish(t, step{resume: one.answers(yes), runID: run})
+		w.ran(t, one, deleteA)
+		w.ran(t, two)
+		two.finish(t, step{resume: two.answers(yes), runID: run})
+		w.ran(t, one, deleteA)
+		w.ran(t, two, deleteB)
+		one.goesOn(t, nil)
+		two.goesOn(t, nil)
+	})
+	t.Run("without Holdpoint", func(t *testing.T) {
+		s := need(t, "mastra", "1.1.2")
+		w := world{b: &backend{name: "mastra", mode: "outcome", server: s}}
+		at := func() *client {
+			return newClient(t, shared.direct, newest, s.base()+"/outcome/agent", fresh("bare"), nil)
+		}
+		one, two, run := at(), at(), fresh("run")
+		ask(t, one, "a.txt", run)
+		ask(t, two, "b.txt", run)
+		if a := one.run(t, step{resume: one.answers(yes)}).answer(t); len(a.of("RUN_ERROR")) != 1 {
+			t.Errorf("the first thread's answer is taken: %s", terminal(a))
+		}
+		w.ran(t, one)
+		w.ran(t, two)
+	})
+}
+
+// 1.0.3 passes as it is but for the run's id, and so does the answer in its own form; the log says
+// that it does.
 func TestMastrasOldAdapterPasses(t *testing.T) {
 	eachMastra(t, "old", func(t *testing.T, w world) {
 		c := w.client(t, "agent")
@@ -97,6 +201,19 @@ func TestMastrasOldAdapterPasses(t *testing.T) {
 			"resume": map[string]any{"approved": true}, "interruptEvent": a.customs()[0]["value"],
 		}}}})
 		w.ran(t, c, deleteA)
+		// Another thread's run of the same id, while the first waits.
+		one, two, run := w.client(t, "agent"), w.client(t, "agent"), fresh("run")
+		answers := map[*client]step{}
+		for c, file := range map[*client]string{one: "a.txt", two: "b.txt"} {
+			asked := c.run(t, step{say: "delete " + file, runID: run}).answer(t)
+			answers[c] = step{patch: map[string]any{"forwardedProps": map[string]any{"command": map[string]any{
+				"resume": map[string]any{"approved": true}, "interruptEvent": asked.customs()[0]["value"],
+			}}}}
+		}
+		one.finish(t, answers[one])
+		two.finish(t, answers[two])
+		w.ran(t, one, deleteA)
+		w.ran(t, two, deleteB)
 		if _, said := w.h.log.find(func(line string) bool { return strings.Contains(line, "Mastra pauses without the interrupt outcome") }); !said {
 			t.Error("the log says nothing")
 		}

@@ -59,28 +59,15 @@ func TestHowAPauseIsTold(t *testing.T) {
 }
 
 func TestHowARefusalIsTold(t *testing.T) {
-	for _, test := range []struct {
-		refusal string
-		outcome int
-		code    string
-	}{
-		{"both", 1, "PENDING_INTERRUPTS"},
-		{"error", 0, "PENDING_INTERRUPTS"},
-		{"reask", 1, ""},
-	} {
-		t.Run(test.refusal, func(t *testing.T) {
-			optioned(t, map[string]string{"HOLDPOINT_REFUSAL": test.refusal}, func(t *testing.T, w world) {
-				c := w.paused(t, "approve", 1)
-				// A re-ask is a refusal too, though it does not look like one: no snapshots.
-				a := c.run(t, step{say: "plain, but too early", empty: true, loose: test.code == ""}).answer(t)
-				if len(a.outcome()) != test.outcome || a.code() != test.code {
-					t.Errorf("%d interrupts and code %q, want %d and %q: %s", len(a.outcome()), a.code(), test.outcome, test.code, terminal(a))
-				}
-				w.did(t, c, 1, nil)
-				c.asked = true // however it was refused, it knows the question
-				c.goesOn(t, no)
-				w.effects(t, c, nil)
-			})
-		})
-	}
+	optioned(t, nil, func(t *testing.T, w world) {
+		c := w.paused(t, "approve", 1)
+		a := c.run(t, step{say: "plain, but too early", empty: true}).answer(t)
+		if len(a.outcome()) != 1 || a.code() != "PENDING_INTERRUPTS" {
+			t.Errorf("%d interrupts and code %q: %s", len(a.outcome()), a.code(), terminal(a))
+		}
+		w.did(t, c, 1, nil)
+		c.asked = true // however it was refused, it knows the question
+		c.goesOn(t, no)
+		w.effects(t, c, nil)
+	})
 }

@@ -225,6 +225,9 @@ func TestDirectPydanticAIRunsWhatTheHistorySays(t *testing.T) {
 	for _, version := range []string{"2.0.0", "2.68.0"} {
 		s := need(t, "pydanticai", version)
 		for _, mode := range s.modes {
+			if mode == "early" {
+				continue // its outcome is not on the wire
+			}
 			for _, how := range tamperings {
 				t.Run(version+"/"+mode+"/"+how.name, func(t *testing.T) {
 					b := &backend{name: version, mode: mode, server: s}

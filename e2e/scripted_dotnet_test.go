@@ -27,7 +27,7 @@ func TestDotNetBelievesTheRecord(t *testing.T) {
 func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
-		s.ends(t, step{resume: s.answers(func(id string) entry { return entry{id, "cancelled", yes} })}, "Done: Tool call invocation rejected.")
+		s.ends(t, step{resume: s.answers(func(id string) entry { return entry{ID: id, Status: "cancelled", Payload: yes} })}, "Done: Tool call invocation rejected.")
 		s.executed(t)
 	})
 }

@@ -99,6 +99,23 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message)
 	return list, nil
 }
 
+// logUnclear logs answers that nobody can judge: the question has no schema, and the payload is
+// neither a clear yes nor a clear no. It goes to the backend as it came, and some backends take
+// anything for a yes.
+func (r *run) logUnclear(p *agui.Pause, answers []agui.Answer) {
+	for n, a := range answers {
+		i := p.Interrupts[n]
+		if a.Status != agui.Resolved || i.Schema() != nil || a.Says != agui.Unclear || kit.Approves(a.Payload) {
+			continue
+		}
+		args := []any{"interrupt", agui.Cut(i.ID), "reason", agui.Cut(i.Reason())}
+		r.log.Debug("an answer to a question without a schema is neither a clear yes nor a clear no", args...)
+		r.h.once("unclear answer", func() {
+			r.log.Warn("an answer to a question without a schema is neither a clear yes nor a clear no: it goes to the backend as it came. This is logged once", args...)
+		})
+	}
+}
+
 // moreThanOnce is the interrupt of an approved call that the messages hold more often than the
 // client was shown it. A backend that runs what it finds would run it twice. It is "" if no call
 // stands so. Two calls may have one id, and then the client was shown two.

@@ -37,7 +37,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.watch == nil {
-		b.watch = &backend.Watch{Limit: b.r.h.opts.IdleTimeout, Told: b.idled}
+		b.watch = &backend.Watch{Limit: b.r.h.opts.IdleTimeout, Told: b.idled, Gate: &b.apart.gate}
 	}
 	src := b.watch.Over(up, b.r.exchange.conn)
 	if b.r.exchange.conn != nil && b.r.out != nil {
@@ -52,8 +52,9 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 }
 
 // idled ends a silent stream. On a claimed run only the client's: the action may still be running.
+// It is over if another Holdpoint's end has come, and the RUN_ERROR behind it has not.
 func (b *body) idled() {
-	if b.r.claimedNow() {
+	if b.r.claimedNow() && !b.refusedNow() {
 		select {
 		case b.apart.silent <- struct{}{}:
 		default:
@@ -75,6 +76,7 @@ func (b *body) start() {
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
+		b.started = b.started || ev.Type == agui.RunStarted
 		b.out.Event(ev)
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type

@@ -48,13 +48,19 @@ func (r *run) panicked(p any) {
 	r.log.Error("the run panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
-// giveUpClaim ends a run that has panicked, and is what the client is told: nobody knows what would
-// have become of it. Answers that may have been sent are in doubt, others go back.
-func (r *run) giveUpClaim() *agui.RunError {
-	told := internalError()
-	r.report.outcome, r.report.code = "error", told.Code
-	if err := r.claim.abandon(); err != nil {
-		return storeDown().Refusal
+// giveUpClaim ends a run that has panicked, and appends how its stream ends: nobody knows what
+// would have become of it. Answers that may have been sent are in doubt, others go back.
+func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
+	told, after, open := internalError(), nothingDone, (*agui.Pause)(nil)
+	if r.claim.sent() {
+		after = mayHaveRun
 	}
-	return told
+	r.report.outcome, r.report.code = "error", told.Code
+	switch givenBack, err := r.claim.abandon(); {
+	case err != nil:
+		told = storeDown().Refusal
+	case givenBack:
+		open = r.record.Pause
+	}
+	return r.lastWords(events, told.Event(), open, after)
 }

@@ -86,12 +86,13 @@ func TestPanicBehindTheClaim(t *testing.T) {
 	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {
 		single func(own http.RoundTripper) http.RoundTripper // nil: the dialect has the bug
+		open   string                                        // what the client is told to be open
 		then   string                                        // what the same answers are told
 	}{
-		"answers sent": {nil, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT"},
+		"answers sent": {nil, "", "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"},
 		"nothing sent": {
 			func(http.RoundTripper) http.RoundTripper { return &http.Transport{Proxy: panics} },
-			"RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED",
+			"+interrupt", "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED",
 		},
 		"answers sent, by a transport of the caller's": {
 			func(own http.RoundTripper) http.RoundTripper {
@@ -102,7 +103,7 @@ func TestPanicBehindTheClaim(t *testing.T) {
 					panic("a bug")
 				})
 			},
-			"RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT",
+			"", "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestPanicBehindTheClaim(t *testing.T) {
 			} else {
 				g.h.single = c.single(single)
 			}
-			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED"+c.open+" RUN_ERROR:INTERNAL_ERROR")
 			g.settled()
 			wantLine(t, g.logs, `level=ERROR msg="the run panicked" thread_id=t run_id=r2 panic="a bug" stack=`)
 			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r2 outcome=error `, "code=INTERNAL_ERROR")
@@ -145,7 +146,7 @@ func TestPanicWhileTheRunWaits(t *testing.T) {
 		b.post(input("t", "r1", ""))
 		go b.post(input("t", "r2", resumeWith(yes("n1~x"))))
 		synctest.Wait()
-		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:INTERNAL_ERROR")
 		time.Sleep(time.Hour)
 	})
 }

@@ -18,6 +18,7 @@ func (h *Handler) carry(ctx context.Context, path *url.URL, in agui.RunInput, pa
 	}
 	r := h.newRun(req, route, &in)
 	r.readFor.carry(pauseID)
+	r.request.ours = true
 	r.serve(nobody{headerOnly{}})
 }
 

@@ -66,26 +66,26 @@ const failed translate.Fate = -1
 
 // end ends the claim: with the result, or by giving the pause back. It does nothing where there is
 // none.
-func (c *claim) end(result store.Result, became translate.Fate) error {
+func (c *claim) end(result store.Result, became translate.Fate) (givenBack bool, err error) {
 	switch {
 	case c.token == "":
-		return nil
+		return false, nil
 	case c.givesBack(result, became):
-		return c.release()
+		return c.giveBack()
 	}
-	return c.finish(result, nil)
+	return false, c.finish(result, nil)
 }
 
 // abandon ends the claim of a run that has panicked. Answers that may have been sent are in doubt,
 // others go back.
-func (c *claim) abandon() error {
+func (c *claim) abandon() (givenBack bool, err error) {
 	switch {
 	case c.token == "":
-		return nil
+		return false, nil
 	case c.sent():
-		return c.finish(store.Result{How: store.Doubtful}, nil)
+		return false, c.finish(store.Result{How: store.Doubtful}, nil)
 	}
-	return c.release()
+	return c.giveBack()
 }
 
 // givesBack says whether the pause is open again after such an end. It is if the run failed before
@@ -124,16 +124,20 @@ func (c *claim) finish(result store.Result, next *agui.Pause) error {
 	return err
 }
 
-// release gives the pause back: the backend did nothing.
-func (c *claim) release() error {
+// giveBack gives the pause back: the backend did nothing. It is false if something else began
+// meanwhile, for then there is nothing to give back.
+func (c *claim) giveBack() (bool, error) {
 	c.stop()
 	err := c.ledger.release(c.token)
 	c.drop()
-	if err == nil || errors.Is(err, store.ErrStale) { // something else began: there is nothing to give back
-		return nil
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, store.ErrStale):
+		return false, nil
 	}
 	c.log.Error("release not taken by the store", "err", err)
-	return err
+	return false, err
 }
 
 // drop forgets the claim. The store was told of its end.

@@ -113,7 +113,7 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	post(t, g.front.URL, "application/json", input("t", "r2", resumeWith(yes("n1~id1"))))
 	g.dialect.event = nil
 	_, got := post(t, g.front.URL, "application/json", input("t", "r3", resumeWith(yes("n1~id1"))))
-	wantTypes(t, got, "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT") // the answers went out
+	wantTypes(t, got, "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT") // the answers went out
 	if g.called() != 2 {
 		t.Errorf("%d calls", g.called())
 	}
@@ -135,7 +135,7 @@ func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 		w := &slowRecorder{recorder{ResponseRecorder: httptest.NewRecorder()}}
 		b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~x"))))))
 		time.Sleep(2 * time.Hour)
-		wantTypes(t, w.text(), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
+		wantTypes(t, w.text(), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_IDLE")
 	})
 }
 
@@ -279,7 +279,7 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 		}), func(o *Options) { s.Store = o.Store; o.Store = s })
 		b.post(input("t", "r1", ""))
 		down.Store(true)
-		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 		time.Sleep(13 * time.Second)
 		down.Store(false)
 		time.Sleep(time.Hour)
@@ -336,7 +336,7 @@ func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	g.do(input("t", "r1", ""))
 	s.release = func() error { return errDown }
 	g.h.opts.Upstream.Host = "127.0.0.1:1"
-	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 }
 
 // A prepDialect makes a preparatory call before the one that carries the answers.

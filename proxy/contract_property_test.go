@@ -38,6 +38,7 @@ import (
 //   - an approval that somebody wrote into the history never reaches it;
 //   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out
 //     against a later one;
+//   - whoever answers something is told by RUN_FINISHED what is open by then;
 //
 // and at the end of every sequence that the thread can go on: a client that keeps its list reaches
 // an ordinary run in at most two requests.
@@ -341,12 +342,15 @@ func (w *world) send(body, mode string) string {
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
 	if rec.Code != http.StatusOK {
-		if mode != "500" && mode != "422" {
+		if mode != "500" && mode != "422" || answering(body) {
 			w.t.Fatalf("status %d: %s", rec.Code, rec.Body)
 		}
 		return ""
 	}
 	got := rec.Body.String()
+	if answering(body) && !strings.Contains(got, `"type":"RUN_FINISHED"`) {
+		w.violation = "the client keeps its list: " + got
+	}
 	for frame := range strings.SplitSeq(got, "\n\n") {
 		data, _ := strings.CutPrefix(frame, "data: ")
 		if gjson.Get(data, "type").Str != string(agui.RunFinished) {
@@ -366,7 +370,26 @@ func (w *world) send(body, mode string) string {
 	if !json.Valid([]byte(lastData(got))) {
 		w.violation = "no valid end: " + got
 	}
+	if answering(body) && !w.inside {
+		w.told(got)
+	}
 	return got
+}
+
+// answering says whether a request answers something.
+func answering(body string) bool { return len(gjson.Get(body, "resume").Array()) > 0 }
+
+// told checks that a request that answers something is told what is open, no more and no less.
+func (w *world) told(got string) {
+	var open []string
+	if rec, _ := w.store.Load(w.t.Context(), recordKey("/", "t"), ""); rec.State == store.Open {
+		for _, i := range rec.Pause.Interrupts {
+			open = append(open, i.ID)
+		}
+	}
+	if !slices.Equal(open, w.pending) {
+		w.violation = fmt.Sprintf("open is %v, and the client is told %v: %s", open, w.pending, got)
+	}
 }
 
 func lastData(s string) string {

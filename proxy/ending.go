@@ -19,6 +19,8 @@ type answer struct {
 type ending struct {
 	translate.End
 	broken *agui.RunError // what to tell if the backend gave no end of its own; nil: UPSTREAM_EOF
+	inner  translate.Fate // what another Holdpoint said of it, see isRefusal
+	known  bool           // another Holdpoint said what became of the answers
 }
 
 // A conclusion is what comes of it.

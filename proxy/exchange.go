@@ -25,7 +25,9 @@ func (r *run) open(res *http.Response) *body {
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
 	})
-	if !c.said && !r.out.Began() { // else the header went out while the run waited
+	// An HTTP error locks a chat as a lone RUN_ERROR does, see lastWords. A redirect is followed.
+	locks := res.StatusCode >= http.StatusBadRequest && r.answersSomething()
+	if !c.said && !locks && !r.out.Began() { // else the header went out while the run waited
 		r.report.outcome, r.report.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
 		return nil

@@ -265,8 +265,8 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 		"at answers late in a chain":  {false, []translate.Out{plain, plain, plain, resumes}, store.Open, ""},
 		"behind the answers":          {false, []translate.Out{resumes, plain}, store.None, store.Finished},
 		"far behind the answers":      {true, []translate.Out{plain, plain, plain}, store.None, store.Finished},
-		"at the rest of the answers":  {true, []translate.Out{plain, resumes}, store.InDoubt, ""},
-		"at the last of many answers": {false, []translate.Out{resumes, resumes, resumes}, store.InDoubt, ""},
+		"at the rest of the answers":  {true, []translate.Out{plain, resumes}, store.None, store.Doubtful},
+		"at the last of many answers": {false, []translate.Out{resumes, resumes, resumes}, store.None, store.Doubtful},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -280,7 +280,8 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 				}
 			}, func(o *Options) { o.Dialect = stepsDialect{&fakeDialect{end: chain(c.behind...)}, c.first} })
 			g.do(input("t", "r1", ""))
-			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS")
+			open := map[bool]string{true: "+interrupt"}[c.want == store.Open]
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED"+open+" RUN_ERROR:UPSTREAM_STATUS")
 			rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
 			if rec.State != c.want || c.how != "" && rec.Results[0].How != c.how || g.called() != 2+len(c.behind) {
 				t.Errorf("%d calls, record %+v", g.called(), rec)
@@ -309,7 +310,7 @@ func TestExchangesEnd(t *testing.T) {
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
 		return translate.Result{Next: &translate.Exchange{Out: translate.Out{None: true}}}, nil
 	}
-	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS")
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_STATUS")
 	if rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), ""); rec.State == store.Claimed || g.called() != 1 {
 		t.Errorf("%d calls, record %+v", g.called(), rec)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
-	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
 
@@ -30,8 +29,11 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 		case !b.r.claimedNow():
 			b.guarded()
 		case !b.fillApart():
-			b.apart.left = true
-			return stream.AppendEvent(nil, fault(b.r.life.ctx, errIdle).Event()), nil, false, nil // all else is the fill's still
+			if words := b.idleWords(); words != nil {
+				return words, nil, false, nil
+			}
+			<-b.apart.filled
+			b.apart.busy = false
 		}
 	}
 	made, row = b.out.Take()
@@ -120,6 +122,11 @@ func (b *body) brokeOff(err error) {
 		return
 	}
 	b.close()
+	if b.refused.Type != agui.Unknown {
+		if b.concludeRefused(); b.phase != ended {
+			return // another exchange follows, perhaps
+		}
+	}
 	if b.phase == ended {
 		b.phase.advance(over)
 		return
@@ -160,20 +167,41 @@ func (b *body) next() {
 // guarded is fill. A panic in it ends this run only. A claimed run is translated in a goroutine of
 // its own, and net/http does not recover there.
 func (b *body) guarded() {
+	b.apart.gate.Enter()
+	defer b.apart.gate.Leave()
 	defer func() {
 		if p := recover(); p != nil {
 			b.r.panicked(p)
-			b.out.Clear()
-			b.phase.advance(over)
-			b.start()
-			b.tell([]agui.Event{b.r.giveUpClaim().Event()})
+			b.panicked()
 		}
 	}()
 	b.fill()
 }
 
+// panicked ends the stream of a run that has panicked. What went out of it so far stands, for the
+// end closes what is open in it. If that fails too, the stream just ends: the claim's lease shows
+// the doubt.
+func (b *body) panicked() {
+	defer func() {
+		if p := recover(); p != nil {
+			b.r.panicked(p)
+			b.out.Clear()
+			b.tell([]agui.Event{internalError().Event()})
+		}
+	}()
+	told := b.terminal
+	b.phase.advance(over)
+	b.out.Current = nil
+	if told != agui.Unknown {
+		b.r.giveUpClaim() // the client has its end
+		return
+	}
+	b.start()
+	b.tell(b.r.giveUpClaim())
+}
+
 // fillApart is fill in a goroutine of its own, so that the client's stream can end while the
-// upstream of a claimed run is silent. It returns false if that happened; the fill goes on then.
+// upstream of a claimed run is silent. It returns false if that is so; the fill goes on then.
 func (b *body) fillApart() bool {
 	if b.apart.fills == nil {
 		b.apart.fills, b.apart.filled = make(chan struct{}), make(chan struct{}, 1)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/poison"
@@ -76,6 +77,12 @@ func (b *body) event(ev agui.Event) {
 		return
 	case b.phase != reading:
 		return // the run has ended: nobody reads what follows
+	case b.refused.Type != agui.Unknown:
+		b.behindRefusal(ev)
+		return
+	case b.r.claimedNow() && isRefusal(ev):
+		b.refused = ev.Clone()
+		return
 	case ev.Type.Terminal():
 		b.conclude(ending{End: translate.End{Event: ev}})
 		return
@@ -148,9 +155,11 @@ func (b *body) beginLater() error {
 	r := b.r
 	r.withdraw()
 	b.laterRuns++
+	b.terminal = agui.Unknown
 	r.knownCalls, r.beside = knownCalls{}, nil
 	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
 		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
+		Backend: r.backend(), NewID: r.h.opts.NewID,
 	})
 	if err != nil {
 		return err
@@ -163,7 +172,7 @@ func (b *body) beginLater() error {
 // does not look at each as an event. It returns false if the next frame is not such a frame. It
 // does with them what frame would do: a test compares the two.
 func (b *body) row() bool {
-	if b.phase != reading {
+	if b.phase != reading || b.refused.Type != agui.Unknown {
 		return false
 	}
 	n := b.r.transcript.TakeRow(b.frames.Ahead(), b.r.h.opts.MaxFrameBytes, b.passes)
@@ -190,10 +199,19 @@ var doneMark = []byte("[DONE]")
 
 // conclude ends the exchange at hand. It is the one door to the end of a stream: how that came
 // about is told by e.
-func (b *body) conclude(e ending) { b.follow(b.r.conclude(e), e.Event.Type) }
+func (b *body) conclude(e ending) {
+	b.refused = agui.Event{}
+	b.follow(b.r.conclude(e), e.Event.Type)
+}
 
 // follow does what was concluded. seen is the backend's own end, Unknown if there was none.
 func (b *body) follow(c conclusion, seen agui.Type) {
+	tells := func(t agui.Type) bool {
+		return slices.ContainsFunc(c.events, func(ev agui.Event) bool { return ev.Type == t })
+	}
+	if seen == agui.RunErrored && tells(agui.RunFinished) && !tells(agui.RunStarted) {
+		b.start() // the backend began with its RUN_ERROR, perhaps
+	}
 	b.tell(c.events)
 	switch {
 	case c.next:

@@ -17,12 +17,15 @@ func (s scenario) agentFramework() agentFrameworkScenario { return agentFramewor
 func (s scenario) isAgentFramework() bool { return s.dialect() == "agent-framework" }
 
 // renamedKeys are keys of a request that may change: older versions give a thread another name, or
-// read other spellings.
+// read other spellings. Towards Mastra the run id is Holdpoint's own.
 func (s scenario) renamedKeys() []string {
-	if !s.isAgentFramework() {
-		return nil
+	switch {
+	case s.isAgentFramework():
+		return []string{"threadId", "thread_id", "run_id"}
+	case strings.Contains(s.name, "/mastra"):
+		return []string{"runId"}
 	}
-	return []string{"threadId", "thread_id", "run_id"}
+	return nil
 }
 
 // synthetic are the ids of calls that only ask, in the streams up to a turn.

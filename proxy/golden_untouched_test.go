@@ -19,7 +19,11 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 	u := untouched{frames: backendFrames(s, turn)}
 	broken := false // Holdpoint ended the run; what the backend sent after that is not told
 	out, _ := split(string(got))
-	for _, frame := range out {
+	out, closers := withoutLastWords(out)
+	for n, frame := range out {
+		if next := u.next; n >= closers.from && n < closers.to && (next >= len(u.frames) || u.frames[next].frame != frame) {
+			continue
+		}
 		data, ok := dataOf(frame)
 		ev := gjson.Parse(data)
 		if u.widened(ev, gjson.GetBytes(s.request(turn), "messages").Array()) || u.take(frame) {
@@ -80,6 +84,10 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			if !slices.ContainsFunc(out, func(frame string) bool { return isWithMintedIDs(frame, ev) }) {
 				complain("lost: %s", f.frame)
 			}
+		case "RUN_ERROR":
+			if !strings.Contains(string(got), `"reason":"holdpoint:lost_question"`) { // told as a question
+				complain("lost: %s", f.frame)
+			}
 		default:
 			if f.data != "[DONE]" {
 				complain("lost: %s", f.frame)
@@ -87,6 +95,28 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		}
 	}
 	return complaints
+}
+
+// withoutLastWords leaves out the RUN_FINISHED with the refusal that Holdpoint makes where a run
+// failed and nothing is open. closers are the ends before it: Holdpoint may have made them, too.
+func withoutLastWords(out []string) (rest []string, closers struct{ from, to int }) {
+	for n, frame := range out {
+		data, _ := dataOf(frame)
+		if gjson.Get(data, "outcome").Exists() || !gjson.Get(data, "metadata.holdpoint.refusal").Exists() {
+			continue
+		}
+		from := n
+		for from > 0 {
+			data, _ := dataOf(out[from-1])
+			if kind := gjson.Get(data, "type").Str; !strings.HasSuffix(kind, "_END") && kind != "STEP_FINISHED" && kind != "SUBAGENT_ERROR" {
+				break
+			}
+			from--
+		}
+		closers.from, closers.to = from, n
+		return slices.Concat(out[:n], out[n+1:]), closers
+	}
+	return out, closers
 }
 
 // isWithMintedIDs says whether a frame is the backend's end of a subagent, and differs only in the
@@ -128,8 +158,10 @@ type backendFrame struct {
 }
 
 // backendFrames are the frames of a turn's exchanges, less what may not follow a terminal event.
+// Only the end of the last exchange is told.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
-	for _, stream := range s.streams(turn) {
+	streams := s.streams(turn)
+	for n, stream := range streams {
 		if bytes.HasPrefix(stream, []byte("HTTP ")) {
 			continue
 		}
@@ -150,7 +182,7 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 			if kind == "RUN_FINISHED" || kind == "RUN_ERROR" {
 				ended = kind
 			}
-			list = append(list, backendFrame{frame: f, data: data})
+			list = append(list, backendFrame{frame: f, data: data, taken: ended == "RUN_FINISHED" && n < len(streams)-1})
 		}
 	}
 	return list

@@ -15,12 +15,14 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"strings"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/cors"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -44,14 +46,16 @@ type Handler struct {
 	single    http.RoundTripper // of exchanges that carry answers, see backend.Transports
 
 	bodyRoom bodyRoom
-	routes   *lru.Cache[string, string]       // path → dialect that it was seen to speak; clients choose paths
+	routes   *lru.Cache[string, spokenAt]     // by path; clients choose paths
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
+	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
 	warned   sync.Map                         // what is logged once
 
 	fixed      *cors.Cors // whose pages may read the answers, if the operator says so; else nil
 	allowances *allowances
 
-	lives lives
+	lives  lives
+	runIDs runIDs
 
 	// holds is asked about each pause that is saved: by which answers its run is to go on, nil if
 	// it is not held open. The run waits until one comes, without entries if it is to wait no more.
@@ -70,8 +74,23 @@ func (h *Handler) routeDialect(path string) string {
 	if _, finds := h.opts.Dialect.(translate.Finder); !finds {
 		return h.opts.Dialect.Name()
 	}
-	name, _ := h.routes.Get(path)
-	return name
+	at, _ := h.routes.Get(path)
+	return at.dialect
+}
+
+// A spokenAt is what a path was seen to speak.
+type spokenAt struct {
+	dialect string
+	backend string // see translate.Result.Backend
+}
+
+// noteRoute notes what a path was seen to speak. What is known of its backend stays if the dialect
+// does.
+func (h *Handler) noteRoute(path, dialect, backend string) {
+	if before, _ := h.routes.Get(path); backend == "" && before.dialect == dialect {
+		backend = before.backend
+	}
+	h.routes.Add(strings.Clone(path), spokenAt{dialect, backend}) // it may lie in the request's line
 }
 
 // clientHash tells clients apart that have shares. It is a hash of the connection's address, and

@@ -140,7 +140,7 @@ func TestRunThatIsHeldOpen(t *testing.T) {
 		},
 		"the backend breaks off behind the answers": {
 			asksFirst(streamOf(started), errors.New("cut")), func(d *door, _ func()) { d.vote(`true`) },
-			" RUN_ERROR:UPSTREAM_EOF", 2, store.InDoubt, "",
+			" RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", 2, store.None, store.Doubtful,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,11 +196,32 @@ func TestHeldRunGivesItsAnswersBack(t *testing.T) {
 		votes <- []agui.ResumeEntry{{InterruptID: p.Interrupts[0].ID, Status: agui.Resolved}}
 		return votes
 	}
-	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_STATUS")
+	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS")
 	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
 	if g.called() != 3 || rec.State != store.Open || rec.Pause.Interrupts[0].Native != "n2" {
 		t.Errorf("%d calls, record %+v", g.called(), rec)
 	}
+}
+
+// TestDoubtThatNobodyReads: a request of Holdpoint's own breaks off. The chat is told at its next
+// request.
+func TestDoubtThatNobodyReads(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 2 {
+			sendStream(w, streamOf(started))
+			return
+		}
+		sendStream(w, streamOf(started, asks))
+	})
+	g.do(input("t", "r1", ""))
+	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+	in, _, err := agui.ParseInput([]byte(input("t", "r9", resumeWith(yes("n1~id1")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.h.carry(t.Context(), &url.URL{Path: "/"}, in, rec.Pause.ID)
+	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT")
+	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
 // TestRequestOfHoldpointsOwn: it carries its pause, once, and is served to nobody. However many

@@ -462,6 +462,23 @@ func TestLogsHoldNoPayload(t *testing.T) {
 	}
 }
 
+// TestAnswersThatNobodyCanJudgeAreLogged: the question has no schema, and the payload is neither a
+// clear yes nor a clear no. It passes.
+func TestAnswersThatNobodyCanJudgeAreLogged(t *testing.T) {
+	for payload, want := range map[string]int{
+		`,"payload":"hunter2"`: 1, `,"payload":{"answer":"hunter2"}`: 1, ``: 1,
+		`,"payload":true`: 0, `,"payload":"no"`: 0, `,"payload":{"approved":false,"reason":"hunter2"}`: 0,
+	} {
+		g := newRig(t, asksOnce)
+		g.do(input("t", "r1", ""))
+		g.do(input("t", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved"`+payload+`}`)))
+		logs := g.logs.String()
+		if g.called() != 2 || strings.Count(logs, "level=WARN msg=\"an answer to a question without a schema") != want || strings.Contains(logs, "hunter") {
+			t.Errorf("payload %q: called %d times, logged\n%s", payload, g.called(), logs)
+		}
+	}
+}
+
 // TestPassedFrameCostsNoAllocation is P4 of the performance goals: a frame that passes costs no
 // allocation.
 func TestPassedFrameCostsNoAllocation(t *testing.T) {

@@ -21,7 +21,10 @@ func (r *run) judge() error {
 	if err := r.readReplies(pauseID); err != nil {
 		return err
 	}
+	r.noteNamed()
 	r.rule()
+	answers := len(r.answers.list) > 0 && r.verdict.Do != contract.Pass // else they are of another day
+	r.request.answers = r.request.answers || answers || r.record.Pause != nil || r.answers.unread != nil
 	return nil
 }
 
@@ -36,7 +39,7 @@ func (r *run) newCase() *contract.Case {
 	settled, mixed := r.replies.carriers()
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
-		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Valid: r.valid,
+		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Frees: r.frees, Valid: r.valid,
 	}
 }
 

@@ -58,6 +58,7 @@ func (r *run) lastLine() []slog.Attr {
 // leave ends the run for good. out is nil if its client has left.
 func (r *run) leave(out *stream.Writer) {
 	r.claim.stop()
+	r.h.runIDs.leave(r.runID)
 	if r.transcript != nil {
 		r.transcript.Drop()
 	}

@@ -23,8 +23,9 @@ func New(opts Options) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{opts: opts, log: opts.Logger, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
-	h.routes, _ = lru.New[string, string](maxRoutes) // fails for a size of 0 only
+	h.routes, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
+	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)
 	if h.log == nil {
@@ -32,9 +33,6 @@ func New(opts Options) (*Handler, error) {
 	}
 	if o.Client == "" {
 		o.Client = ClientAuto
-	}
-	if o.Refusal == "" {
-		o.Refusal = RefuseBoth
 	}
 	if o.MaxRequestBytes == 0 {
 		o.MaxRequestBytes = defaultRequestBytes

@@ -24,17 +24,6 @@ const (
 	ClientNative  Client = "native"
 )
 
-// Refusal is the form of a refusal where something can still be asked, HOLDPOINT_REFUSAL.
-type Refusal string
-
-// RefuseBoth: the outcome again, then a late RUN_ERROR. RefuseError: RUN_ERROR alone. RefuseReask:
-// the outcome alone.
-const (
-	RefuseBoth  Refusal = "both"
-	RefuseError Refusal = "error"
-	RefuseReask Refusal = "reask"
-)
-
 // Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes
 // mean "off" where the field says so and the product's default elsewhere.
 type Options struct {
@@ -42,8 +31,7 @@ type Options struct {
 	Dialect  translate.Dialect
 	Store    store.Store
 
-	Client  Client  // "": auto
-	Refusal Refusal // "": both
+	Client Client // "": auto
 
 	InterruptTTL time.Duration // expiresAt given to interrupts without one; 0: none
 

@@ -25,8 +25,13 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 	}
 	s, refused := r.savePause(res)
 	if refused != nil {
+		var standing *agui.Pause // another question that is open
+		if refused.Code == agui.ThreadBusy && r.record.State == store.Open {
+			standing = r.record.Pause
+		}
 		r.report.outcome, r.report.code = "error", refused.Code
-		return conclusion{events: append(append(r.endSubagents(nil), res.Before...), refused.Event()), said: true}
+		events := append(r.endSubagents(nil), res.Before...)
+		return conclusion{events: r.lastWords(events, refused.Event(), standing, handedOn), said: true}
 	}
 	r.report.outcome, r.report.paused = "interrupt", s.pause
 	s.subagents = r.endSubagents(s.pause)
@@ -46,7 +51,7 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
-	r.h.routes.Add(strings.Clone(r.request.path), p.Dialect) // it may lie in the request's line
+	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
 	p, refused := r.keep(p)
 	if refused != nil {
 		return nil, refused
@@ -66,7 +71,7 @@ func (r *run) closeOpen(before []agui.Event) []agui.Event {
 	if r.show == translate.ShowNative { // nothing is made for such a client
 		return before
 	}
-	return append(before, r.transcript.Unclosed()...)
+	return append(before, r.transcript.Unclosed(false)...)
 }
 
 // tellSaved is the last step. closing is what the second step gave, nil if the client has it.
@@ -74,7 +79,10 @@ func (r *run) tellSaved(s *savedPause, closing []agui.Event) []agui.Event {
 	if r.show != translate.ShowNative {
 		closing = r.appendSnapshots(closing, s.kept)
 	}
-	return r.tellPause(s.pause, s.announce, append(closing, s.subagents...))
+	events := r.tellPause(s.pause, s.announce, append(closing, s.subagents...))
+	last := len(events) - 1
+	events[last] = r.withNotTaken(events[last])
+	return events
 }
 
 // tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.
@@ -117,6 +125,7 @@ func (r *run) refusePause(told *agui.RunError) *agui.RunError {
 // mint gives the interrupts the ids that the client sees.
 func (r *run) mint(res *translate.Result) *agui.Pause {
 	p := res.Asked.Pause(r.exchange.speaks(r.h.opts.Dialect))
+	p.Backend = res.Backend
 	p.ID = random128()
 	p.From = r.h.clientHash(r.request.http)
 	r.noteCalls(p.Interrupts)
@@ -216,6 +225,7 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	case standing.State == store.Open && standing.Pause.Digest == p.Digest:
 		return standing.Pause, nil
 	}
+	r.record = standing
 	return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
 }
 

@@ -53,5 +53,5 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 			break
 		}
 	}
-	wantTypes(t, got.String(), "RUN_STARTED RUN_ERROR:INTERNAL_ERROR")
+	wantTypes(t, got.String(), "RUN_ERROR:UPSTREAM_EOF")
 }

@@ -32,6 +32,8 @@ func (r *run) prepare() {
 			r.cancelUnsaid()
 			r.prepare()
 		}
+	case contract.Reopen:
+		r.reopen(r.verdict.Replay)
 	case contract.Refuse:
 		if r.verdict.Ends == store.Doubtful {
 			r.closeDoubt()
@@ -41,6 +43,7 @@ func (r *run) prepare() {
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
 func (r *run) readyPass() {
+	r.notTaken = r.verdict.NotTaken
 	r.cleanPass()
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
@@ -68,6 +71,7 @@ func (r *run) readyResume() *agui.RunError {
 	if changed(list, r.in.Messages) {
 		r.in = r.in.WithMessages(list)
 	}
+	r.logUnclear(p, answers)
 	r.transcript = r.resumeTranscript(p)
 	r.knownCalls = newKnownCalls(r.show, r.transcript, p)
 	r.beside = besideAnswers(r.in.Messages, r.verdict.New)
@@ -109,9 +113,14 @@ func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript,
 		Answers: r.verdict.Answers, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
 	}
+	request.Backend, request.NewID = r.backend(), r.h.opts.NewID
+	if request.Backend == "" {
+		request.SharedRunID = r.sharesRunID()
+	}
 	if resumed != nil {
 		request.Pause = *resumed
 	} else {
+		request.Named, _ = r.h.named.Get(r.ledger.key)
 		request.Pause.Dialect = r.spoken()
 	}
 	r.exchange.dialect = request.Pause.Dialect
@@ -162,7 +171,7 @@ func (r *run) claimPause() {
 		return
 	}
 	if !r.life.outlive() {
-		_ = r.claim.release() // the client left just now; nothing was sent
+		_, _ = r.claim.giveBack() // the client left just now; nothing was sent
 		r.verdict = givenUp()
 	}
 }

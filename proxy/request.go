@@ -13,6 +13,9 @@ type request struct {
 	http  *http.Request
 	path  string         // as records are kept for it
 	input *agui.RunInput // the body
+	// answers says that it answers something, or that its thread waits for answers, see lastWords.
+	answers bool
+	ours    bool // nobody reads what it is told, see carry
 }
 
 // calls are the ids of the calls in the client's history.
@@ -24,4 +27,14 @@ func (r *request) calls() map[string]bool {
 		}
 	}
 	return ids
+}
+
+// hasResult says whether the messages hold a result of the call.
+func (r *request) hasResult(call string) bool {
+	for _, m := range r.input.Messages {
+		if m.Role == "tool" && gjson.GetBytes(m.JSON, "toolCallId").Str == call {
+			return true
+		}
+	}
+	return false
 }

@@ -60,7 +60,7 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 		for _, one := range stream[:len(stream)-1] {
 			b.event(framed(one))
 		}
-		r.transcript.Unclosed() // what is kept raw is folded once, whenever somebody asks
+		r.transcript.Unclosed(false) // what is kept raw is folded once, whenever somebody asks
 		list[i] = &exampleEnd{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
 	}
 	return list

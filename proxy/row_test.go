@@ -61,7 +61,7 @@ func told(tr *transcript.Transcript) string {
 	for _, c := range tr.Calls() {
 		fmt.Fprintf(&b, "call %+v\n", c)
 	}
-	for _, ev := range tr.Unclosed() {
+	for _, ev := range tr.Unclosed(false) {
 		fmt.Fprintf(&b, "open %s\n", ev.JSON)
 	}
 	return b.String()

@@ -40,6 +40,8 @@ type run struct {
 	results     resultIDs
 	passedCalls []passedCall // calls of the stream without a result so far, see noteCall
 	ownPause    string       // id of the pause that this run opened
+	errored     bool         // the backend's RUN_ERROR does not say what became of the answers
+	runID       *runID       // in the handler's books, nil if it is not there
 	subagents   waitingSubagents
 
 	life   life
@@ -65,6 +67,7 @@ type attempt struct {
 	validator     *contract.Validator // of its payloads, nil while there was none
 	verdict       contract.Ruling     // what is to be done
 	beside        messagesBesideAnswers
+	notTaken      *agui.RunError // why the answers beside the message do not count, nil if they do
 	transcript    *transcript.Transcript
 	knownCalls    knownCalls
 }
@@ -131,6 +134,7 @@ type body struct {
 	end       ending      // of the exchange at hand, where up is nil
 	concluded *conclusion // what has come of it already; nil if nothing has yet
 	waiting   *savedPause // in the phase held
+	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
 	started   bool        // RUN_STARTED was told
 	terminal  agui.Type   // the last terminal event told, in the phase ended
 	laterRuns int         // runs of this stream after the first

@@ -57,7 +57,7 @@ func (r *run) returned(out *stream.Writer) {
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
-	r := &run{h: h, request: request{req, route, in}, report: report{started: h.opts.Now()}}
+	r := &run{h: h, request: request{http: req, path: route, input: in}, report: report{started: h.opts.Now()}}
 	r.anew()
 	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
 	r.log = slog.New(runLog{r})
@@ -77,7 +77,7 @@ func (r *run) recovered(p any, out *stream.Writer) any {
 	if out.Passing() || r.body != nil && r.body.started {
 		return r.abort() // nobody knows where the client's stream stands
 	}
-	r.tell(out, []agui.Event{r.startEvent(), told.Event()})
+	r.tell(out, append([]agui.Event{r.startEvent()}, told...))
 	return nil
 }
 

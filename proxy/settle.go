@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -15,8 +14,14 @@ import (
 // conclude ends an exchange: it asks the translation what the end means, saves it, and says what
 // the client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
+	e.Refused = refuses(e.Status) || !r.claim.connected.Load()
 	res, err := r.exchange.Run.End(e.End)
-	became := fateOf(&res, &e.End)
+	if e.inner != translate.Finished && err == nil && res.Fate == translate.Finished {
+		if res.Fate = e.inner; len(res.Asked.Interrupts) == 0 {
+			res.Finish = e.Event
+		}
+	}
+	became := r.doubtOf(&res, &e, fateOf(&res, &e.End))
 	if err != nil {
 		res, e.broken, e.Event = translate.Result{}, r.translationError(err), agui.Event{}
 		if became == translate.Finished {
@@ -42,12 +47,12 @@ func (r *run) conclude(e ending) conclusion {
 		e.broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", n)
 	}
 	if len(res.Asked.Interrupts) > 0 {
-		return r.concludePause(&res)
+		return r.concludeAsking(&res, &e)
 	}
 	res.Before = append(r.endSubagents(nil), res.Before...)
 	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
-	finish := r.end(&res, &e, became)
-	return conclusion{events: append(res.Before, finish), said: said || r.report.code == agui.StoreUnavailable}
+	events, doubtful := r.end(&res, &e, became)
+	return conclusion{events: events, said: said || doubtful || r.report.code == agui.StoreUnavailable}
 }
 
 // translationError is what the client is told when a dialect gave up.
@@ -69,45 +74,64 @@ func refuses(status int) bool {
 	return status >= 300 && status < 500
 }
 
-// end ends a run that does not ask, and returns its terminal event.
-func (r *run) end(res *translate.Result, e *ending, became translate.Fate) agui.Event {
-	if res.Spoke != "" {
-		r.h.routes.Add(strings.Clone(r.request.path), res.Spoke)
+// end ends a run that does not ask, and returns what ends its stream: what the dialect held back
+// stands before it. doubtful says that it tells a doubt.
+func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (events []agui.Event, doubtful bool) {
+	if res.Spoke != "" || res.Backend != "" {
+		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), res.Backend)
 	}
-	finish := res.Finish
-	if finish.Type == agui.Unknown {
-		finish = e.Event
-	}
-	result := store.Result{How: store.Finished}
-	switch {
-	case became == translate.Lost:
-		result.How = store.Lost
-		finish = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event()
-	case became == translate.InDoubt:
-		result.How = store.Doubtful
-		finish = agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event()
-	case finish.Type == agui.Unknown:
-		if e.broken == nil {
-			e.broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
-		}
-		finish = e.broken.Event()
-		if r.exchange.Out.Resumes {
-			result.How = store.Doubtful
-		}
-	}
+	finish, result := r.outcomeOf(res, e, became)
 	r.keepPassed(finish)
 	finish = r.forClient(r.withRunIDs(finish))
+	after, open := aftermathOf(&result), (*agui.Pause)(nil)
 	if r.claim.token != "" {
 		result.Finish = slices.Clone(finish.JSON)
-		switch err := r.claim.end(result, became); {
+		switch givenBack, err := r.claim.end(result, became); {
 		case err != nil:
-			finish = storeDown().Refusal.Event()
-		case became == translate.InDoubt && !r.life.detached.Load():
+			finish, after = storeDown().Refusal.Event(), mayHaveRun
+		case givenBack:
+			open, after = r.record.Pause, nothingDone
+		case result.How == store.Doubtful:
+			doubtful = true
 			r.toldDoubt()
 		}
 	}
 	r.note(finish)
-	return finish
+	if finish.Type != agui.RunErrored {
+		return append(res.Before, r.withNotTaken(finish)), doubtful
+	}
+	return r.lastWords(res.Before, finish, open, after), doubtful
+}
+
+// outcomeOf is the terminal event of a run that does not ask, and what the record is to hold of it.
+func (r *run) outcomeOf(res *translate.Result, e *ending, became translate.Fate) (agui.Event, store.Result) {
+	finish := res.Finish
+	if finish.Type == agui.Unknown {
+		finish = e.Event
+	}
+	switch {
+	case became == translate.Lost:
+		return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event(), store.Result{How: store.Lost}
+	case became == translate.InDoubt && res.Finish.Type == agui.RunErrored:
+		return finish, store.Result{How: store.Doubtful}
+	case became == translate.InDoubt:
+		return agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event(), store.Result{How: store.Doubtful}
+	case finish.Type != agui.Unknown:
+		return finish, store.Result{How: store.Finished}
+	}
+	broken := e.broken
+	if broken == nil {
+		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
+	}
+	if !r.exchange.Out.Resumes {
+		return broken.Event(), store.Result{How: store.Finished}
+	}
+	if r.claim.sent() {
+		told := *broken
+		told.Message += ": the action may or may not have run"
+		broken = &told
+	}
+	return broken.Event(), store.Result{How: store.Doubtful}
 }
 
 // fateOf is what the end of an exchange says of the answers.
@@ -130,8 +154,12 @@ func (r *run) note(finish agui.Event) {
 	}
 }
 
-// toldDoubt closes a doubt that this run tells.
+// toldDoubt closes a doubt that this run tells, if a client is there to be told.
 func (r *run) toldDoubt() {
+	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.apart.ended
+	if gone || r.request.ours {
+		return
+	}
 	err := r.ledger.close(r.record.Pause.ID, store.Result{How: store.Doubtful})
 	if err != nil && !endedAlready(err) {
 		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)

@@ -186,47 +186,65 @@ func (r *run) again() []agui.Event {
 
 func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
 
-// replay tells the recorded end of the pause that the same answers ended.
+// replay tells the recorded end of the pause that the same answers ended. If the thread has gone on
+// to another question, that one is told: a client that was told nothing would lose it.
 func (r *run) replay(result *store.Result) []agui.Event {
+	open := r.record.Pause
+	if r.record.State != store.Open {
+		open = nil
+	}
+	if failed := agui.PeekType(result.Finish) == agui.RunErrored; open != nil && !failed {
+		return r.again()
+	}
 	if result.Next != "" {
-		if p := r.record.Pause; p != nil && r.record.State == store.Open {
-			return r.again() // the end was a pause, or the thread has gone on to another
-		}
 		r.report.outcome = "replay"
-		latest := r.record.Results[0]
-		events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(latest.Messages, latest.State, latest.Seen)...)
-		return append(events, r.finishEvent())
+		return append(append([]agui.Event{r.startEvent()}, r.latestSnapshots()...), r.finishEvent())
 	}
 	r.report.outcome = "replay"
 	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
 	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(result.Messages, result.State, result.Seen)...)
-	return append(events, finish)
+	if finish.Type != agui.RunErrored {
+		return append(events, finish)
+	}
+	return r.lastWords(events, finish, open, aftermathOf(result))
 }
 
-// refusal is what a refused request is told. What can still be asked is asked again, because a
-// RUN_ERROR alone takes CopilotKit's card away for good. The reason follows as the late RUN_ERROR
-// that AG-UI allows.
+// refusal is what a refused request is told. What can still be asked is asked again. Where the
+// question has ended, a page that does not know it yet is shown what came of it.
 func (r *run) refusal(v contract.Ruling) []agui.Event {
 	if v.Refusal == nil {
 		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")
 	}
 	r.report.outcome, r.report.code = "refused", v.Refusal.Code
 	events := []agui.Event{r.startEvent()}
-	mode := r.h.opts.Refusal
-	if p := r.record.Pause; v.Reask && mode != RefuseError && p != nil && r.record.State == store.Open {
-		events = append(events, r.tellAgain(p)...)
-		if mode == RefuseReask {
-			return events
-		}
+	var open *agui.Pause
+	if v.Reask && r.record.State == store.Open {
+		open = r.record.Pause
 	}
-	return append(events, v.Refusal.Event())
+	if open == nil && r.answersSomething() {
+		events = append(events, r.latestSnapshots()...)
+	}
+	return r.lastWords(events, v.Refusal.Event(), open, nothingDone)
 }
 
-// tellAgain tells the pause of the record as it stands, whatever this request has brought.
-func (r *run) tellAgain(p *agui.Pause) []agui.Event {
+// tellAgain tells the pause of the record as it stands, whatever this request has brought, and why
+// it is told again.
+func (r *run) tellAgain(p *agui.Pause, why *refusal) []agui.Event {
 	defer func(beside messagesBesideAnswers) { r.beside = beside }(r.beside)
 	r.beside = nil
-	return r.tellPause(p, r.announcement(p), nil)
+	if r.show == translate.ShowNative {
+		return r.tellPause(p, r.announcement(p), nil)
+	}
+	told := *p
+	told.Interrupts = slices.Clone(p.Interrupts)
+	for n := range told.Interrupts {
+		i := &told.Interrupts[n]
+		i.Object = withRefusal(i.Object, why)
+	}
+	events := r.tellPause(&told, r.announcement(p), nil)
+	last := len(events) - 1
+	events[last] = r.explained(events[last], why)
+	return events
 }
 
 // streamHeader makes a header that of an event stream of Holdpoint's own bytes.

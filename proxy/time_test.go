@@ -149,7 +149,7 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 			return nil
 		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
-		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_IDLE")
 		// The same answers again wait for the end and are told it.
 		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 		if b.n != 2 {
@@ -279,7 +279,7 @@ func TestDrain(t *testing.T) {
 		}
 		wantTypes(t, b.post(input("new", "r5", "")), "RUN_STARTED RUN_ERROR:PROXY_DRAINING")
 		rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
-		if rec.State != store.InDoubt {
+		if rec.State != store.None || rec.Results[0].How != store.Doubtful {
 			t.Errorf("the claimed pause is %q", rec.State)
 		}
 	})
@@ -304,10 +304,10 @@ func TestStoreDown(t *testing.T) {
 		down.full = false
 		wantTypes(t, b.post(input("t", "r4", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 		down.finish = true
-		wantTypes(t, b.post(input("t", "r5", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+		wantTypes(t, b.post(input("t", "r5", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 		down.finish = false
 		time.Sleep(leaseTime + time.Second)
-		wantTypes(t, b.post(input("t", "r6", "")), "RUN_STARTED RUN_ERROR:RESUME_IN_DOUBT")
+		wantTypes(t, b.post(input("t", "r6", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT")
 	})
 }
 

@@ -105,10 +105,24 @@ type Request struct {
 	// they ended. What they asked may stand in the history without an answer. A Foreign is also
 	// told of failed pauses whose questions the record does not keep. Those have no Interrupts.
 	Ended []Ended
+	// Named are interrupts that requests of this thread named, this one or earlier ones, and that
+	// the record does not know. Holdpoint may have been started anew since they were asked. They
+	// are a client's words, and Holdpoint itself asked none of them.
+	Named []string
 	// Valid judges a payload by a responseSchema, as the contract did for the client's answers. A
 	// nil payload is null. It is for what a dialect itself makes of a cancelled answer. A nil Valid
 	// judges nothing.
 	Valid func(schema, payload json.RawMessage) error
+	// Backend is which backend of its dialect the thread waited for, or its path was seen to lead
+	// to (Result.Backend). It is "" if nobody knows.
+	Backend string
+	// NewID makes an id that nobody else has, for a backend that must not be told the client's. A
+	// nil NewID makes none.
+	NewID func() string
+	// SharedRunID says that another thread has a run of the same id under way on the path, and that
+	// nobody knows which backend is there. A backend that keeps what waits by run id alone would
+	// take the two for one.
+	SharedRunID bool
 	// Passed says whether the client was shown the call on this thread in a stream that nobody
 	// claimed, and without a result. The client may then answer it. A nil Passed says that there
 	// was no such call.
@@ -188,6 +202,13 @@ type Finder interface {
 	Dialect
 	// Finds says whether it may find the named dialect.
 	Finds(dialect string) bool
+}
+
+// A Freer is a Dialect whose backends may wait on although nobody knows what became of an answer.
+type Freer interface {
+	// Frees says whether a cancel of the ended pause may be handed on: its backend takes a cancel
+	// for a no, even if it carried the answer out. It is pure.
+	Frees(p *agui.Pause) bool
 }
 
 // A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI. Holdpoint passes
@@ -296,6 +317,9 @@ type End struct {
 	Body   []byte     // the start of that answer's body, at most 64 KiB
 	Cut    bool       // the stream broke off with an error; false: a clean end without a terminal event
 	None   bool       // nothing was sent
+	// Refused says that the backend certainly did not take the request: there was no connection, or
+	// its Status says so.
+	Refused bool
 }
 
 // A Result says how the exchange ended. proxy saves first and tells then, in this order: Before,
@@ -308,12 +332,18 @@ type Result struct {
 	Finish agui.Event
 	// Asked is the pause, if it has Interrupts.
 	Asked Asked
+	// Failed says that the exchange has failed, and that Asked is what is open still. proxy tells the
+	// questions, and then why: what Fate says, or the backend's error, or what became of the stream.
+	Failed bool
 	// Fate is what became of the answers if the run did not pause. Next decides first, then the
 	// pause, then Fate.
 	Fate Fate
 	// Spoke is the dialect that a Finder has found in the stream. It is the dialect of the pause if
 	// the run paused, and of the route from then on. It is "" if there is nothing new to say.
 	Spoke string
+	// Backend is which backend of its dialect the stream has shown, in a word of the dialect's own.
+	// It comes back as Request.Backend. It is "" if later requests need not know.
+	Backend string
 	// Untaken are messages of a run without answers that the backend did not take, because it was
 	// waiting already. They still count as new input when they come with the answers.
 	Untaken []agui.Message

@@ -30,9 +30,8 @@ type config struct {
 
 	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
-	Dialect string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
-	Client  proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
-	Refusal proxy.Refusal `env:"REFUSAL" envDefault:"both" values:"both|error|reask" doc:"how a run is refused while something is open: the outcome again and then RUN_ERROR (both), RUN_ERROR alone (error), or the outcome alone (reask)"`
+	Dialect string       `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
+	Client  proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 
 	Store          string        `env:"STORE" envDefault:"memory://" doc:"where pauses are kept. memory:// loses them on a restart"`
 	StoreEntries   int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads the memory store holds. It never evicts open pauses"`
@@ -150,7 +149,6 @@ func newHandler(c *config, logger *slog.Logger) (*proxy.Handler, error) {
 		Dialect:         dialect,
 		Store:           memory.New(memory.Options{Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention}),
 		Client:          c.Client,
-		Refusal:         c.Refusal,
 		InterruptTTL:    c.InterruptTTL,
 		MaxRequestBytes: int64(c.MaxRequestBytes),
 		BodyBytes:       int64(c.BodyBytes),

@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 		got[strings.TrimPrefix(s.name, prefix)] = s.value
 	}
 	want := map[string]string{
-		"UPSTREAM": "http://localhost:8000/agent", "LISTEN": ":7080", "DIALECT": "auto", "CLIENT": "auto", "REFUSAL": "both",
+		"UPSTREAM": "http://localhost:8000/agent", "LISTEN": ":7080", "DIALECT": "auto", "CLIENT": "auto",
 		"STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0", "PAUSE_RETENTION": "720h",
 		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "8MiB", "TRANSCRIPT_BYTES": "4MiB",
 		"STREAM_IDLE_TIMEOUT": "1h", "HEARTBEAT": "15s", "UPSTREAM_HEADERS_FILE": "", "PRESERVE_HOST": "false",
@@ -97,7 +97,6 @@ func TestBadValues(t *testing.T) {
 		{"LISTEN=localhost", `HOLDPOINT_LISTEN "localhost": want host:port, such as :7080 or 127.0.0.1:7080`},
 		{"DIALECT=langraph", `HOLDPOINT_DIALECT "langraph": want one of `},
 		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
-		{"REFUSAL=no", `HOLDPOINT_REFUSAL "no": want one of both, error, reask`},
 		{"STORE=redis://:hush@cache:6379", `HOLDPOINT_STORE "redis://xxxxx@cache:6379": no such store yet, want memory://`},
 		{"BODY_BYTES=16MiB", `HOLDPOINT_BODY_BYTES "16MiB": want at least twice HOLDPOINT_MAX_REQUEST_BYTES, 32MiB`},
 		{"ADDRESS_SHARE=0%", `HOLDPOINT_ADDRESS_SHARE "0%": not a share, want 1% to 100%`},

@@ -59,6 +59,7 @@ var removed = map[string]string{
 	prefix + "STRANDS_REASONING":       inStrandsFile("reasoning"),
 	prefix + "STRANDS_TEXT":            inStrandsFile("text"),
 	prefix + "STRANDS_RULES_FILE":      "it is HOLDPOINT_STRANDS_FILE now",
+	prefix + "REFUSAL":                 "there is one way to refuse: the outcome with what is open, then RUN_ERROR",
 	prefix + "SUPERAGENT_PREFIX":       "the path is /api/v1 always; what stands before it belongs into HOLDPOINT_UPSTREAM",
 	prefix + "SUPERAGENT_TIMEOUT":      "HOLDPOINT_INTERRUPT_TTL gives every question an expiry",
 	prefix + "AGENT_FRAMEWORK_CANCEL":  "a workflow that knows no cancel gets false if that fits its question, leave it out",

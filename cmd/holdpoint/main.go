@@ -34,9 +34,6 @@
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
-//   - HOLDPOINT_REFUSAL (both): how a run is refused while something is open: the outcome again and
-//     then RUN_ERROR (both), RUN_ERROR alone (error), or the outcome alone (reask). Values: both,
-//     error, reask
 //   - HOLDPOINT_STORE (memory://): where pauses are kept. memory:// loses them on a restart
 //   - HOLDPOINT_STORE_ENTRIES (100000): how many threads the memory store holds. It never evicts
 //     open pauses

@@ -81,7 +81,7 @@ func TestReferenceIsComplete(t *testing.T) {
 		}
 	}
 	// The names of the issue, so that none is renamed by accident: they are the stable surface.
-	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT REFUSAL STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
+	for name := range strings.FieldsSeq(`UPSTREAM LISTEN DIALECT CLIENT STORE STORE_ENTRIES INTERRUPT_TTL PAUSE_RETENTION
 		REPLAY_TTL MAX_REQUEST_BYTES MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT HEARTBEAT UPSTREAM_HEADERS_FILE
 		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL AWS_STRANDS_RULES_FILE DRAFT_CANCEL DRAFT_APPROVAL_TOOLS
 		PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID STRANDS_FILE`) {
@@ -92,7 +92,7 @@ func TestReferenceIsComplete(t *testing.T) {
 }
 
 // most is how many variables there are. Each is a promise for good, so the number only goes down.
-const most = 32
+const most = 31
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

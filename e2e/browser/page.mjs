@@ -27,7 +27,8 @@ async function run(params, add) {
     await agent.runAgent(params ?? {}, { onEvent: ({ event }) => { events.push(JSON.parse(JSON.stringify(event))); } });
   } catch (e) { error = { name: e?.name ?? typeof e, message: String(e?.message ?? e) }; }
   const failed = events.find((e) => e.type === "RUN_ERROR");
-  at("error").textContent = failed?.code ?? error?.message ?? "";
+  const refused = events.find((e) => e.type === "RUN_FINISHED")?.metadata?.holdpoint?.refusal;
+  at("error").textContent = failed?.code ?? refused?.code ?? error?.message ?? "";
   localStorage.setItem(key, JSON.stringify({ messages: agent.messages, open: (agent.pendingInterrupts ?? []).length > 0 }));
   show();
   runs.push({ events, error });

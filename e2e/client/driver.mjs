@@ -1,5 +1,7 @@
 // Drives real @ag-ui/client instances of several versions for a test that is written in another language.
 //
+// Its arguments are the versions, if they are others than those below.
+//
 // One JSON object per line on stdin: {"seq":n,"op":...}; one per line on stdout: {"seq":n,...}, in any order, for
 // commands run concurrently. It ends when stdin ends. Nothing that a client throws ends it: what no command can be
 // blamed for is told as {"seq":0,"stray":"..."}.
@@ -19,7 +21,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import readline from "node:readline";
 
-const versions = ["1.0.0", "0.0.59", "0.0.53"];
+const versions = process.argv.length > 2 ? process.argv.slice(2) : ["1.0.0", "0.0.59", "0.0.53"];
 const running = new AsyncLocalStorage();
 const plain = (v) => (v === undefined ? null : JSON.parse(JSON.stringify(v)));
 const say = (answer) => process.stdout.write(JSON.stringify(answer) + "\n");

@@ -10,10 +10,11 @@ Rules that every graph keeps:
 """
 
 import asyncio
+import inspect
 import json
 import random
 import threading
-from typing import Annotated, Any, Callable
+from typing import Annotated, Any, Callable, Literal
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -507,6 +508,51 @@ def calling(*calls: tuple[str, dict]) -> StateGraph:
     return line(scene(model=model, tools=ToolNode([delete_all, read_one, look_up])), "model", "tools")
 
 
+def one_call_script(messages: list) -> list[AIMessageChunk]:
+    """Deletes a file, and nothing else."""
+    if is_plain(messages) or isinstance(messages[-1], ToolMessage):
+        return agent_script(messages)
+    turn = len(messages)
+    return call_tools(f"ai-{turn}", [(f"call-{turn}-1", "delete_file", {"path": "notes.txt"})])
+
+
+def per_call(script: Callable) -> Any:
+    """The same review, with an interrupt for each call (langchain 1.4.6 and later)."""
+    return create_agent(
+        model=Scripted(script=script),
+        tools=[send_email, delete_file],
+        middleware=[HumanInTheLoopMiddleware(interrupt_mode="per_call", interrupt_on={
+            "send_email": True,
+            "delete_file": {"allowed_decisions": ["approve", "reject"], "description": "Deleting needs an OK"},
+        })],
+        checkpointer=InMemorySaver(),
+    )
+
+
+class Order(TypedDict):
+    env: Literal["staging", "prod"]
+    count: int
+
+
+async def order(state: State, config: RunnableConfig) -> dict:
+    """Says itself what an answer looks like (langgraph 1.2.12 and later), and LangGraph judges it by that."""
+    thread = thread_of(config)
+    LEDGER.add("nodes", thread, "order")
+    answer = interrupt({"message": "Which environment?"}, response_schema=Order)
+    LEDGER.add("effects", thread, {"name": "deploy", "answer": answer, "type": type(answer).__name__})
+    return {"messages": [AIMessage(id=next_id(state), content="Deployed " + json.dumps(answer))]}
+
+
+def of_today() -> dict[str, Any]:
+    """Graphs that need what older packages do not have."""
+    graphs = {}
+    if "response_schema" in inspect.signature(interrupt).parameters:
+        graphs["ordered"] = line(scene(order=order), "order").compile(checkpointer=InMemorySaver())
+    if "interrupt_mode" in inspect.signature(HumanInTheLoopMiddleware.__init__).parameters:
+        graphs["percall"], graphs["percallone"] = per_call(agent_script), per_call(one_call_script)
+    return graphs
+
+
 def compiled() -> dict[str, Any]:
     """name -> graph, each with its own in-memory checkpointer."""
     graphs = {name: builder.compile(checkpointer=InMemorySaver()) for name, builder in {
@@ -525,4 +571,4 @@ def compiled() -> dict[str, Any]:
         })],
         checkpointer=InMemorySaver(),
     )
-    return graphs
+    return graphs | of_today()

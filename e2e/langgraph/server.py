@@ -4,7 +4,7 @@ It binds a free port of 127.0.0.1, prints one JSON line {"port":..,"modes":[..],
 stdout and ends when its standard input ends, so that it never outlives the test that started it.
 
 Beside the agents:
-  GET  /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[..],"runs":[{"mode","graph"}]}
+  GET  /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[..],"runs":[{"mode","graph","resume","command"}]}
   GET  /gates/{name}       {"reached":bool}: is a node waiting there
   POST /gates/{name}       lets it go on
   GET  /preflights         [{"origin","host","headers"}], with --cors
@@ -40,7 +40,9 @@ class Counted(LangGraphAgent):
 
     async def run(self, input):
         mode, graph = self.name.split("/")
-        LEDGER.add("runs", input.thread_id, {"mode": mode, "graph": graph})
+        resume = [entry.model_dump(by_alias=True) for entry in getattr(input, "resume", None) or []]
+        command = ((input.forwarded_props or {}).get("command") or {}).get("resume")
+        LEDGER.add("runs", input.thread_id, {"mode": mode, "graph": graph, "resume": resume, "command": command})
         async for event in super().run(input):
             yield event
 

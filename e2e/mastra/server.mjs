@@ -6,7 +6,8 @@
 // Modes: "outcome" is @ag-ui/mastra 1.1.2 with its defaults, "old" is 1.0.3, which announces a pause by CUSTOM on_interrupt only.
 // Agents: "agent", whose tool says what it wants to be answered, and "free", whose tool does not.
 //
-// A user message that begins with "plain" is answered with an echo. Any other is a call: "delete a.txt".
+// A user message that begins with "plain" is answered with an echo. Any other names the calls of one turn: "delete a.txt, delete
+// b.txt". The tool of "free" asks once more where the answer has "again", and fails for locked.txt.
 //
 //   GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[]}
 import { MastraAgent } from '@ag-ui/mastra'
@@ -49,6 +50,8 @@ const deletes = (more) =>
       const answer = context?.agent?.resumeData ?? context?.resumeData
       if (answer == null) return (context?.agent?.suspend ?? context?.suspend)({ question: `Delete ${input.path}?` })
       if (answer !== 'yes' && answer.approved !== true) return { refused: true }
+      if (answer.again) return (context?.agent?.suspend ?? context?.suspend)({ question: `Really delete ${input.path}?` })
+      if (input.path === 'locked.txt') throw new Error('locked')
       effect('delete_file', { path: input.path })
       return { deleted: input.path }
     },
@@ -67,7 +70,7 @@ function turn(prompt) {
   if (last.role === 'tool') return { text: 'results: ' + JSON.stringify(last.content.map((p) => p.output ?? p.result)) }
   const order = text(last)
   if (!order.startsWith('delete')) return { text: 'echo: ' + order }
-  return { call: { type: 'tool-call', toolCallId: `call-${++calls}-${process.pid}`, toolName: 'delete_file', input: JSON.stringify({ path: order.split(' ')[1] }) } }
+  return { calls: order.split(', ').map((one) => ({ type: 'tool-call', toolCallId: `call-${++calls}-${process.pid}`, toolName: 'delete_file', input: JSON.stringify({ path: one.split(' ')[1] }) })) }
 }
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
@@ -77,15 +80,15 @@ const model = {
   modelId: 'scripted',
   supportedUrls: {},
   async doGenerate({ prompt }) {
-    const { text, call } = turn(prompt)
-    return { content: [call ?? { type: 'text', text }], finishReason: call ? 'tool-calls' : 'stop', usage, warnings: [] }
+    const { text, calls } = turn(prompt)
+    return { content: calls ?? [{ type: 'text', text }], finishReason: calls ? 'tool-calls' : 'stop', usage, warnings: [] }
   },
   async doStream({ prompt }) {
-    const { text, call } = turn(prompt)
+    const { text, calls } = turn(prompt)
     const parts = [{ type: 'stream-start', warnings: [] }]
-    if (call) parts.push(call)
+    if (calls) parts.push(...calls)
     else parts.push({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: text }, { type: 'text-end', id: 't' })
-    parts.push({ type: 'finish', finishReason: call ? 'tool-calls' : 'stop', usage })
+    parts.push({ type: 'finish', finishReason: calls ? 'tool-calls' : 'stop', usage })
     return {
       stream: new ReadableStream({
         start(controller) {

@@ -4,10 +4,12 @@ It binds a free port of 127.0.0.1, prints one JSON line {"port":..,"modes":[..],
 standard input ends, so that it never outlives the test that started it.
 
 Modes: "stateless" is AGUIAdapter.dispatch_request as documented, which takes the conversation from the request; "store"
-keeps it in a conversation store (versions that have one).
+keeps it in a conversation store (versions that have one); "early" is told to speak a protocol of before the interrupts
+(ag_ui_version "0.1.15"), in which a call that wants an approval is a call without a result.
 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes, turn by
-turn: "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next.
+turn: "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next. "ask what" is a call whose result
+the client brings.
 
 Beside the agent:
   GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[..]}: what the tools really did,
@@ -28,6 +30,7 @@ from typing import Any
 
 import uvicorn
 from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai.exceptions import CallDeferred
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, RetryPromptPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
@@ -93,7 +96,12 @@ async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
         return
     for n, call in enumerate(turns[turn].split(",")):
         verb, _, what = call.strip().partition(" ")
-        name, key = {"delete": ("delete_file", "path"), "wipe": ("wipe_disk", "path"), "search": ("search", "query")}[verb]
+        name, key = {
+            "delete": ("delete_file", "path"),
+            "wipe": ("wipe_disk", "path"),
+            "search": ("search", "query"),
+            "ask": ("ask_user", "question"),
+        }[verb]
         yield {n: DeltaToolCall(name=name, json_args=json.dumps({key: what}), tool_call_id="call_" + uuid.uuid4().hex[:12])}
 
 
@@ -118,7 +126,12 @@ def search(query: str) -> str:
     return f"found {query}"
 
 
-MODES: dict[str, dict[str, Any]] = {"stateless": {}}
+@agent.tool_plain
+def ask_user(question: str) -> str:
+    raise CallDeferred()
+
+
+MODES: dict[str, dict[str, Any]] = {"stateless": {}, "early": {"ag_ui_version": "0.1.15"}}
 try:
     from pydantic_ai.conversation_store import InMemoryConversationStore
 

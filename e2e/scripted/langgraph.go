@@ -10,8 +10,8 @@ import (
 
 // A LangGraph speaks as ag-ui's TypeScript adapter for LangGraph does (@ag-ui/langgraph 0.0.43) for
 // a graph of a model and a tool node that asks: checkpoint-style. What was asked is kept, CUSTOM
-// on_interrupt announces it, forwardedProps.command.resume answers it, and the run goes on in the
-// tool node. Its model says what the model of the others says. There are no RAW events.
+// on_interrupt announces it, resume or forwardedProps.command.resume answers it, and the run goes
+// on in the tool node. Its model says what the model of the others says. There are no RAW events.
 type LangGraph struct {
 	// Whole adds what the adapter tells beside the messages: steps, and snapshots of state and
 	// messages. Without it a stream differs from a replay-style backend's by the way to pause
@@ -40,7 +40,11 @@ func (g LangGraph) New(l *Ledger) *Server {
 			ThreadID, RunID string
 			Messages        []inputMessage
 			State           json.RawMessage
-			ForwardedProps  struct {
+			Resume          []struct {
+				Status  string
+				Payload json.RawMessage
+			}
+			ForwardedProps struct {
 				Command struct {
 					Resume json.RawMessage
 				}
@@ -59,6 +63,12 @@ func (g LangGraph) New(l *Ledger) *Server {
 		r.s.send(obj("type", "RUN_STARTED", "threadId", in.ThreadID, "runId", in.RunID))
 		var err error
 		answer := in.ForwardedProps.Command.Resume
+		if len(in.Resume) > 0 { // it comes first; of a cancel and of several the adapter makes what no graph knows
+			answer = json.RawMessage(`{"__agui_cancelled__":true}`)
+			if len(in.Resume) == 1 && in.Resume[0].Status == "resolved" && c.open != nil {
+				answer = text(obj(c.asked, in.Resume[0].Payload))
+			}
+		}
 		switch {
 		case len(answer) > 0 && !isNull(answer):
 			err = r.resume(in.ThreadID, tools, m, answer)

@@ -40,6 +40,10 @@ type Interrupt struct {
 	// subagent's is not. proxy clears it if the client has seen the call all the same. Told leaves
 	// the call out.
 	CallUnseen bool `json:"callUnseen,omitempty"`
+	// CancelOnly says that the question takes no answer but a cancel: nobody knows any more what it
+	// asked, or it was answered and nobody knows what became of that. New input counts as the
+	// cancel, as it does for an expired question.
+	CancelOnly bool `json:"cancelOnly,omitempty"`
 }
 
 // Told is the interrupt as a client is told it. Its reason is not tool_call if it names no call:
@@ -103,6 +107,9 @@ type Pause struct {
 	// terminal event.
 	Native       []json.RawMessage `json:"nativeEvents,omitempty"`
 	NativeFinish json.RawMessage   `json:"nativeFinish,omitempty"`
+
+	// Backend is which backend of its dialect asked, "" if that does not matter.
+	Backend string `json:"backend,omitempty"`
 
 	// Sticky says that the backend keeps the first answer to a question and replays it whenever the
 	// question comes back after a resume that failed: another answer, a denial too, would carry out

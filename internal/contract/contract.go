@@ -42,6 +42,9 @@ type Case struct {
 	Carry string
 	// Stranger says that the record is another principal's.
 	Stranger bool
+	// Frees says whether a cancel of a pause that ended in doubt is to be handed on all the same:
+	// its backend may still wait, and takes a cancel for no yes. A nil Frees says no.
+	Frees func(p *agui.Pause) bool
 	// Valid judges a payload by a responseSchema; a payload of nil is null.
 	Valid func(schema, payload json.RawMessage) error
 }
@@ -61,10 +64,13 @@ type Ruling struct {
 	Answers []agui.Answer
 	// New, with Resume, are the messages beside the answers that the record lacks.
 	New []agui.Message
-	// Replay, with Replay, is the end that is told again.
+	// Replay, with Replay, is the end that is told again. With Reopen it is how the pause ended.
 	Replay *store.Result
 	// Leave is what does not go to the backend.
 	Leave Leave
+	// NotTaken, with Pass, is why the answers beside a new message do not count: the question ended
+	// in an error, and nobody was told so of this request yet.
+	NotTaken *agui.RunError
 	// Gone are answers that are not taken. The messages that carry them do not go to the backend.
 	Gone []agui.Answer
 }
@@ -88,6 +94,8 @@ const (
 	Wait
 	// Refuse ends in RUN_ERROR.
 	Refuse
+	// Reopen the ended pause, for a cancel and nothing else. Then judge again.
+	Reopen
 )
 
 // Leave are bits: what of a request stays behind.

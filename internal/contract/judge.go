@@ -134,7 +134,7 @@ func (c *Case) withoutAnswers() Ruling {
 		return reask(agui.PartialResume, "resume leaves interrupt %q open (answered 0 of %d)", p.Interrupts[0].ID, len(p.Interrupts))
 	case c.Carry != "":
 		return Ruling{Do: Quiet} // it has nothing to carry it with
-	case c.allExpired():
+	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
 		// Nobody can approve any of them any more, so new input counts as cancelling them. This is
 		// no silence taken for a yes: every answer is "cancelled".
 		answers := cancelAll(p)
@@ -176,10 +176,19 @@ func (c *Case) noneOpen() Ruling {
 	if ended && result.Digest != "" && result.Digest == Digest(c.Answers) && !(failed && AllCancelled(c.Answers)) {
 		switch {
 		case bringsNew:
-			return c.stripped()
+			r := c.stripped()
+			if failed && r.Do == Pass {
+				if r.NotTaken = c.refuseLate(result).Refusal; result.How == store.Finished {
+					r.NotTaken = agui.Errorf(agui.ResumeConflict, "interrupt %q was answered before, and that run ended in an error: the answer is not handed on again", agui.Cut(c.Answers[0].ID))
+				}
+			}
+			return r
 		case result.How == store.Finished, result.How == store.Lost:
 			return Ruling{Do: Replay, Replay: result}
 		}
+	}
+	if c.frees(result) {
+		return Ruling{Do: Reopen, Replay: result}
 	}
 	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
 		r := c.stripped()
@@ -189,6 +198,21 @@ func (c *Case) noneOpen() Ruling {
 		return r
 	}
 	return c.refuseLate(result)
+}
+
+// frees says whether the answers cancel a pause of which nobody knows what became, and are to be
+// handed on. They are a no, and the backend may wait for one.
+func (c *Case) frees(result *store.Result) bool {
+	if c.Record.Pause != nil || result == nil || result.Tombstone || result.How != store.Doubtful || result.Pause == nil ||
+		!AllCancelled(c.Answers) || c.Frees == nil {
+		return false
+	}
+	for _, i := range result.Pause.Interrupts {
+		if !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.ID == i.ID }) {
+			return false
+		}
+	}
+	return c.Frees(result.Pause)
 }
 
 // refuseLate says what became of the question that the answers name. result is how it ended, if
@@ -218,10 +242,13 @@ func (c *Case) forOpen() Ruling {
 	}
 	p := c.Record.Pause
 	for n, i := range p.Interrupts {
-		if answers[n].Status == agui.Resolved && c.expired(i) {
-			if c.inHistory() && c.allExpired() && len(c.newInput(p.Seen, p)) > 0 {
+		if answers[n].Status == agui.Resolved && c.onlyCancel(i) {
+			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.Seen, p)) > 0 {
 				// Said too late, and told so; it comes again with every message that follows.
 				return c.stripped()
+			}
+			if i.CancelOnly {
+				return reask(agui.InvalidPayload, "interrupt %q can only be cancelled: what it asked is not known any more, or was answered before", i.ID)
 			}
 			return reask(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
 		}
@@ -317,8 +344,18 @@ func (c *Case) expired(i agui.Interrupt) bool {
 	return ok && c.Record.Now.After(t.Add(skew))
 }
 
-func (c *Case) allExpired() bool {
-	return !slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return !c.expired(i) })
+// onlyCancel says whether an interrupt takes nothing but a cancel.
+func (c *Case) onlyCancel(i agui.Interrupt) bool { return i.CancelOnly || c.expired(i) }
+
+// asksForCancel says whether a question is open that asks for a cancel. A page that is loaded anew
+// is told it again.
+func (c *Case) asksForCancel() bool {
+	return slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return i.CancelOnly })
+}
+
+// onlyCancels says so of all that is open.
+func (c *Case) onlyCancels() bool {
+	return !slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) })
 }
 
 func cancelAll(p *agui.Pause) []agui.Answer {

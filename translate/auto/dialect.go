@@ -29,6 +29,7 @@ type Options struct {
 
 var (
 	_ translate.Finder        = (*Dialect)(nil)
+	_ translate.Freer         = (*Dialect)(nil)
 	_ translate.Hinter        = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
@@ -56,6 +57,12 @@ func (*Dialect) Name() string { return Name }
 
 // Finds implements translate.Finder.
 func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
+
+// Frees implements translate.Freer.
+func (d *Dialect) Frees(p *agui.Pause) bool {
+	freer, ok := d.byName(p.Dialect).(translate.Freer)
+	return ok && freer.Frees(p)
+}
 
 // Hint implements translate.Hinter.
 func (d *Dialect) Hint(path string) string {
@@ -168,6 +175,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		var out translate.Out
 		if in := d.Disarmed(r.Input, r.Passed); len(in.Raw) != len(r.Input.Raw) {
 			r, out.Body = r.With(in, r.New), in.Raw
+		}
+		if r.SharedRunID {
+			out.Body = kit.OwnRunID(r, r.Input.Raw)
 		}
 		return out, d.begin(r), nil
 	}

@@ -175,6 +175,7 @@ func backends() []Backend {
 			Dialect: "langgraph", MediaType: eventStream, Yes: approved, No: denied,
 			Asks: run(finished, []string{
 				`{"type":"STEP_STARTED","stepName":"ask"}`,
+				`{"type":"STATE_SNAPSHOT","snapshot":{}}`,
 				`{"type":"MESSAGES_SNAPSHOT","messages":[]}`,
 				`{"type":"STEP_FINISHED","stepName":"ask"}`,
 				`{"type":"CUSTOM","name":"on_interrupt","value":"{\"question\": \"Delete {n}.txt?\"}","rawEvent":{"value":{"question":"Delete {n}.txt?"},"id":"529a97505c90b72d4bb075632aece{n}"}}`,
@@ -183,6 +184,18 @@ func backends() []Backend {
 			Did:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "It is gone.")),
 			Left: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, waits bool) Word {
+				// From 0.0.43 on the array comes first. Its payload goes to whatever waits, and of a
+				// cancelled entry or of several the adapter makes a value that is true.
+				if list := gjson.GetBytes(body, "resume").Array(); len(list) > 0 {
+					resolved := len(list) == 1 && list[0].Get("status").Str == "resolved"
+					switch {
+					case !waits:
+						return Nothing
+					case resolved:
+						return word(list[0].Get("payload"))
+					}
+					return Approves
+				}
 				value := gjson.GetBytes(body, "forwardedProps.command.resume")
 				if one := value.Get(fmt.Sprintf("529a97505c90b72d4bb075632aece%d", n)); one.Exists() {
 					return word(one)

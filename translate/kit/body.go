@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 // Pruned is a JSON object without its null members and without the named ones; the others keep
@@ -46,6 +47,15 @@ func AppendText(object []byte, key, value string) []byte {
 	}
 	object = append(append(append(object, '"'), key...), '"', ':')
 	return agui.AppendString(object, value)
+}
+
+// OwnRunID is the body of a run under an id that nobody else has, for a backend that keeps what
+// waits by run id alone. proxy gives the client its own id back.
+func OwnRunID(r *translate.Request, body []byte) []byte {
+	if r.NewID == nil {
+		return body
+	}
+	return agui.SetString(body, "runId", r.NewID())
 }
 
 // ResumeArray is the resume array for a backend that reads one: the client's entries with the

@@ -15,6 +15,19 @@ func Denies(a agui.Answer) bool {
 	return a.Status == agui.Cancelled || saysNo(gjson.ParseBytes(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
+// Approves says whether a payload is a clear yes, whatever its question asks for.
+func Approves(payload []byte) bool {
+	v := gjson.ParseBytes(payload)
+	switch {
+	case v.IsObject():
+		return has(v, func(k, member gjson.Result) bool { return isYes(k.Str) && member.Type == gjson.True }) &&
+			!has(v, func(_, member gjson.Result) bool { return saysNo(member) })
+	case v.Type == gjson.String:
+		return isYes(v.Str)
+	}
+	return v.Type == gjson.True
+}
+
 func saysNo(v gjson.Result) bool {
 	switch {
 	case v.Type == gjson.String:

@@ -32,3 +32,15 @@ func TestDenies(t *testing.T) {
 		t.Error("a cancelled answer is none")
 	}
 }
+
+func TestApproves(t *testing.T) {
+	for payload, want := range map[string]bool{
+		``: false, `null`: false, `true`: true, `false`: false, `1`: false, `"yes"`: true, `"OK"`: true, `"no"`: false, `"perhaps"`: false, `{}`: false, `[true]`: false,
+		`{"approved":true}`: true, `{"approved":true,"comment":"fine"}`: true, `{"approved":false}`: false, `{"approved":"true"}`: false,
+		`{"approved":true,"accepted":false}`: false, `{"approved":true,"type":"reject"}`: false, `{"answer":42}`: false,
+	} {
+		if got := Approves([]byte(payload)); got != want {
+			t.Errorf("%s: %v", payload, got)
+		}
+	}
+}

@@ -81,14 +81,14 @@ func placesOf(list []group) map[string][]int {
 // for one action. It never makes an approval of anything else. What it does not know it leaves for
 // the schema to refuse.
 func alias(a *agui.Answer, g group) {
-	if g.Shape != hitl && g.Shape != inbox {
+	if !g.isReview() {
 		return
 	}
 	if s := string(a.Payload); s == "true" || s == "false" {
 		a.Payload = json.RawMessage(`{"approved":` + s + `}`)
 		return
 	}
-	if g.Shape == inbox {
+	if g.Shape != hitl {
 		a.Own = isResponse(a.Payload)
 		return
 	}
@@ -273,11 +273,11 @@ func answerAll(p agui.Pause, g group, value json.RawMessage) []agui.Answer {
 	switch m, _ := members(value); g.Shape {
 	case hitl:
 		own = m["decisions"] != nil
-	case inbox:
+	case inbox, perCall:
 		own = isResponse(value)
 	}
 	if !own {
-		if g.Shape == hitl || g.Shape == inbox {
+		if g.isReview() {
 			alias(&a, g)
 		}
 		return []agui.Answer{a}
@@ -313,7 +313,7 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 			return false
 		}
 		if _, ok := reviews[g]; !ok {
-			reviews[g], _ = parseReview(g.Shape, g.Value)
+			reviews[g], _ = g.review()
 		}
 		one, okOne := decision(reviews[g], *g, p, x)
 		other, okOther := decision(reviews[g], *g, p, b[at])

@@ -3,13 +3,19 @@
 // of them.
 //
 // They announce a pause by CUSTOM on_interrupt events. From 0.0.43 on they also use the interrupt
-// outcome if they are told to. They take the answer in forwardedProps.command.resume. 0.0.43 also
-// takes the array `resume`, but the dialect never sends it. With several entries it becomes a
-// sentinel object that LangGraph does not know (ag-ui issue 2178). A cancelled entry becomes a true
-// value, which the usual `if interrupt(...)` takes for a yes.
+// outcome if they are told to, and take the array `resume`. Earlier ones take the answer in
+// forwardedProps.command.resume only, which the later ones still take, with a warning in their log.
 //
-// Answers go as LangGraph's own id map, {"<native id>": value}. Every adapter passes the map on
-// unchanged, and every value keeps its type. It cannot answer a question that nobody has seen.
+// The answer to one question goes in the array, if the stream shows an adapter that takes it
+// (entry.go). The adapter hands the payload to the graph without the id. So if somebody went on
+// with the thread past Holdpoint, the answer meets the question that is open then, as it would
+// without Holdpoint.
+//
+// All else goes in command.resume as LangGraph's own id map, {"<native id>": value}. Every adapter
+// passes the map on unchanged, and every value keeps its type. Of several entries of the array an
+// adapter makes a sentinel object that LangGraph does not know (ag-ui issue 2178). Of a cancelled
+// entry it makes a true value, which the usual `if interrupt(...)` takes for a yes. Neither is ever
+// sent.
 //
 // RAW events show the tasks of the graph (trail.go). They show whether a resumed run goes on or
 // began anew. They also show whether several calls may get the answer to one question; only denials

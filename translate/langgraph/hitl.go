@@ -84,7 +84,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 		return nil, notReadable(a.ID)
 	}
 	if a.Own {
-		if a.Native {
+		if a.Native && r.shape == hitl {
 			if m, ok = r.wholeDecision(i, m["decisions"]); !ok {
 				return nil, agui.Errorf(agui.InvalidPayload, "decisions must have %d entries, one for each action under review", len(r.asks))
 			}
@@ -158,7 +158,10 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		return addMessage([]byte(`{"type":"reject"`), message), nil
 	}
 	// Any other decision that the backend allows (respond) goes as it came, without what only the
-	// generic form has.
+	// generic form has. The middleware reads the message of respond, so it must be there.
+	if _, ok := text(m["message"]); kind == "respond" && !ok {
+		return nil, agui.Errorf(agui.InvalidPayload, "a response for interrupt %q has no message", id)
+	}
 	delete(m, "approved")
 	out, err := agui.Marshal(m)
 	if err != nil {
@@ -195,6 +198,9 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 		if isNull(args) {
 			args = action["arguments"]
 		}
+	}
+	if ask.pinned && !equalJSON(name, agui.MustMarshal(ask.tool)) {
+		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q names another tool", id)
 	}
 	if isNull(args) || args[0] != '{' {
 		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", id)

@@ -28,7 +28,9 @@ const (
 	// byArray puts the answer into the resume array. If the ids of an outcome are not LangGraph's,
 	// a subclass of the adapter maps interrupts itself (its README tells how) and must map the
 	// entries back. LangGraph would take a map with such keys for the answer itself, and hand it to
-	// every node.
+	// every node. The form of an id does not show whose it is: others have 32 hex digits too, and
+	// LangGraph ignores a map of ids that it does not know. The adapters always set
+	// metadata.langgraph, and a CUSTOM event has LangGraph's own id.
 	byArray way = "array"
 )
 
@@ -39,6 +41,9 @@ type native struct {
 	Value json.RawMessage `json:"value,omitempty"` // what interrupt() was called with; nil if the stream did not tell
 	Shape shape           `json:"shape,omitempty"`
 	Way   way             `json:"way"`
+	// Schema is interrupt()'s own response_schema (langgraph 1.2.12 and later), nil if there is
+	// none. The adapters show it in rawEvent only, not in the outcome (RAN 0.0.47).
+	Schema json.RawMessage `json:"schema,omitempty"`
 	// Beside are the calls of the task that asked, if any of them may get the answer. It is nil for
 	// a task that asks alone.
 	Beside json.RawMessage `json:"beside,omitempty"`
@@ -69,6 +74,9 @@ func readCustom(event []byte) native {
 	}
 	if isID(n.ID) {
 		n.Way = byID
+	}
+	if s := objectOf(raw.Get("response_schema")); s != "" {
+		n.Schema = json.RawMessage(s)
 	}
 	return n
 }
@@ -120,7 +128,8 @@ func readOutcome(ev agui.Event) []native {
 			continue
 		}
 		n := native{ID: i.Get("id").Str, Way: byScalar, given: i, meta: []byte{'{'}}
-		if own := i.Get("metadata.langgraph"); own.IsObject() {
+		own := i.Get("metadata.langgraph")
+		if own.IsObject() {
 			own.ForEach(func(k, v gjson.Result) bool {
 				switch {
 				case k.Str == "raw":
@@ -133,7 +142,7 @@ func readOutcome(ev agui.Event) []native {
 		}
 		n.meta = append(n.meta, '}')
 		switch {
-		case isID(n.ID):
+		case isID(n.ID) && own.IsObject():
 			n.Way = byID
 		case n.ID != "":
 			n.Way = byArray
@@ -150,6 +159,11 @@ func readOutcome(ev agui.Event) []native {
 func union(customs, outcome []native) []native {
 	if len(outcome) == 0 {
 		return customs
+	}
+	for i := range outcome {
+		if n := &outcome[i]; n.Way == byArray && isID(n.ID) && slices.ContainsFunc(customs, func(c native) bool { return c.ID == n.ID }) {
+			n.Way = byID // a CUSTOM event shows that it is LangGraph's own
+		}
 	}
 	if slices.ContainsFunc(outcome, func(n native) bool { return n.Way == byArray }) {
 		for i := range outcome {
@@ -175,6 +189,7 @@ func union(customs, outcome []native) []native {
 			if rest[at].Value != nil {
 				n.Value = rest[at].Value
 			}
+			n.Schema = rest[at].Schema
 			matched[i] = true
 			rest = slices.Delete(rest, at, at+1)
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
@@ -46,5 +48,38 @@ func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
 		if got := (Options{Cancel: kit.JSON(cancel)}).warning() != ""; got != want {
 			t.Errorf("%s: %v", cancel, got)
 		}
+	}
+}
+
+// TestHexIDsOfOthers: an id of 32 hex digits in an outcome is LangGraph's if the adapter's metadata
+// or a CUSTOM event says so. Another one goes back in the array: LangGraph ignores a map of ids
+// that it does not know, and whoever made the id would never see the answer.
+func TestHexIDsOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream []string
+		array  bool
+	}{
+		"the adapter's metadata": {[]string{withOutcome(adapters(idA, `"x"`, ""), adapters(idB, `"y"`, ""))}, false},
+		"a CUSTOM event": {[]string{custom(idA, `"x"`), custom(idB, `"y"`),
+			withOutcome(`{"id":"`+idA+`","reason":"langgraph:interrupt"}`, `{"id":"`+idB+`","reason":"langgraph:interrupt"}`)}, false},
+		"a subclass with ids of its own": {[]string{withOutcome(`{"id":"`+idA+`","reason":"r"}`, `{"id":"`+idB+`","reason":"r"}`)}, true},
+		"the same beside CUSTOM events": {[]string{custom(strings.Repeat("0", 32), `"x"`),
+			withOutcome(`{"id":"`+idA+`","reason":"r"}`, `{"id":"`+idB+`","reason":"r"}`)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Options{})
+			p := pausedBy(t, d, append([]string{started}, c.stream...)...)
+			out, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `1`), dialecttest.Entry(p.Interrupts[1].ID, `2`))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := gjson.GetBytes(out.Body, "resume.0.interruptId").Str
+			switch {
+			case c.array && (got != idA || sent(out) != ""):
+				t.Errorf("the backend gets %s", out.Body)
+			case !c.array && (got != "" || sent(out) != `{"`+idA+`":1,"`+idB+`":2}`):
+				t.Errorf("the backend gets %s", out.Body)
+			}
+		})
 	}
 }

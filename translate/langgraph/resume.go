@@ -82,9 +82,15 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 		body = agui.SetKey(body, "resume", kit.ResumeArray(r.Input, r.Pause, r.Answers))
 		return translate.Out{Body: body, Resumes: true}, answered, nil
 	}
-	value, err := d.command(r, list)
+	value, entry, err := d.command(r, list)
 	if err != nil {
 		return translate.Out{}, nil, err
+	}
+	if entry != nil {
+		if _, ok := r.Input.CommandResume(); ok {
+			body = kit.BodyWithoutCommand(r.Input, body)
+		}
+		return translate.Out{Body: agui.SetKey(body, "resume", slices.Concat([]byte{'['}, entry, []byte{']'})), Resumes: true}, answered, nil
 	}
 	body = agui.DeleteKey(body, "resume")
 	if sent, ok := r.Input.CommandResume(); !ok || !asSent(sent, value, list) {
@@ -95,23 +101,36 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 	return translate.Out{Body: body, Resumes: true}, answered, nil
 }
 
-// command returns what command.resume becomes. It is an id map of everything that is open. It is
-// the value itself if the backend gave no id and nothing else is open.
-func (d *Dialect) command(r *translate.Request, list []group) (json.RawMessage, error) {
+// command returns the entry of resume that carries the answer, if one can. Else it returns what
+// command.resume becomes. That is an id map of everything that is open. It is the value itself if
+// the backend gave no id and nothing else is open.
+func (d *Dialect) command(r *translate.Request, list []group) (value, entry json.RawMessage, err error) {
 	values := make([]json.RawMessage, len(list))
 	for i, g := range list {
 		v, err := d.value(r, g)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := g.unambiguous(g.answers[0], v); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		values[i] = v
 	}
-	if len(list) == 1 && list[0].Way != byID {
-		return scalar(list[0], values[0])
+	if len(list) == 1 {
+		if entry := list[0].entry(r, values[0]); entry != nil {
+			return nil, entry, nil
+		}
+		if list[0].Way != byID {
+			value, err = scalar(list[0], values[0])
+			return value, nil, err
+		}
 	}
+	value, err = mapOf(list, values)
+	return value, nil, err
+}
+
+// mapOf returns the id map of everything that is open.
+func mapOf(list []group, values []json.RawMessage) (json.RawMessage, error) {
 	m := []byte{'{'}
 	sent := map[string]json.RawMessage{}
 	for i, g := range list {
@@ -145,8 +164,8 @@ func (g group) unambiguous(a agui.Answer, value json.RawMessage) error {
 
 // value returns what interrupt() is to return.
 func (d *Dialect) value(r *translate.Request, g group) (json.RawMessage, error) {
-	if g.Shape == hitl || g.Shape == inbox {
-		review, ok := parseReview(g.Shape, g.Value)
+	if g.isReview() {
+		review, ok := g.review()
 		if !ok || len(review.asks) != len(g.answers) {
 			return nil, kit.Unreadable()
 		}
@@ -275,7 +294,7 @@ func asSent(sent, value json.RawMessage, list []group) bool {
 		return true
 	}
 	s, isText := text(sent)
-	if !isText || len(list) != 1 || list[0].Way == byID || list[0].Shape == hitl || list[0].Shape == inbox {
+	if !isText || len(list) != 1 || list[0].Way == byID || list[0].isReview() {
 		return false
 	}
 	return json.Valid([]byte(s)) && !falsy(json.RawMessage(s)) && !isIDMap(json.RawMessage(s)) && equalJSON(json.RawMessage(s), value)

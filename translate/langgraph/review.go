@@ -16,29 +16,33 @@ import (
 // together into the one value that the graph waits for.
 type review struct {
 	shape shape
-	asks  []ask
-	camel bool // hitl: the JavaScript spelling; the other one throws there and bricks the thread (RAN npm langchain 1.5.9)
-	list  bool // inbox: a list of requests is answered by a list of responses
+	asks  []ask // never none; one of perCall
+	camel bool  // hitl: the JavaScript spelling; the other one throws there and bricks the thread (RAN npm langchain 1.5.9)
+	list  bool  // inbox: a list of requests is answered by a list of responses
 }
 
 // An ask is one action under review.
 type ask struct {
 	tool    string
+	call    string // perCall: the id of its call
 	args    json.RawMessage
 	argsKey string // "args"; "arguments" in langchain's 1.0 alpha
 	message *string
 	allowed []string        // decisions that the backend takes
 	edits   json.RawMessage // schema of the arguments where edit is allowed and the backend gave one
+	pinned  bool            // an edit keeps the tool
 }
 
-// parseReview reads a value of the shape. It returns false if the value has another shape.
-func parseReview(s shape, value json.RawMessage) (review, bool) {
-	if len(value) == 0 {
+// review reads the value as one of its shape. It returns false if the value has another shape.
+func (n native) review() (review, bool) {
+	if len(n.Value) == 0 {
 		return review{}, false
 	}
-	switch v := gjson.ParseBytes(value); s {
+	switch v := gjson.ParseBytes(n.Value); n.Shape {
 	case hitl:
 		return parseHITL(v)
+	case perCall:
+		return parsePerCall(v, n.Schema)
 	case inbox:
 		return parseInbox(v)
 	}
@@ -50,7 +54,7 @@ func (a ask) allows(decision string) bool { return slices.Contains(a.allowed, de
 // fields returns the fields of the interrupt for one action.
 func (r review) fields(i int, find *finder) fields {
 	a := r.asks[i]
-	f := fields{reason: reasonApproval, message: a.message, schema: string(r.schema(i)), toolCallID: find.take(a.tool, a.args)}
+	f := fields{reason: reasonApproval, message: a.message, schema: string(r.schema(i)), toolCallID: find.call(a)}
 	switch {
 	case r.shape == inbox:
 		f.reason = reasonInbox
@@ -76,7 +80,7 @@ func (r review) schema(i int) json.RawMessage {
 		}
 		p = kit.AppendMember(p, `"editedArgs"`, string(schema))
 	}
-	if r.shape == hitl || a.allows("response") {
+	if r.decides() || a.allows("response") {
 		p = kit.AppendMember(p, `"message"`, `{"type":"string"}`)
 	}
 	required := `"required":["approved"]`
@@ -94,9 +98,12 @@ func (r review) schema(i int) json.RawMessage {
 	return append(s, '}')
 }
 
+// decides says whether the answer is a decision of langchain's middleware.
+func (r review) decides() bool { return r.shape == hitl || r.shape == perCall }
+
 // unsaid says whether some allowed decision cannot be said with approved.
 func (r review) unsaid(a ask) bool {
-	return r.shape == hitl && slices.ContainsFunc(a.allowed, func(d string) bool {
+	return r.decides() && slices.ContainsFunc(a.allowed, func(d string) bool {
 		return d != "approve" && d != "edit" && d != "reject"
 	})
 }
@@ -122,7 +129,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 
 // assemble puts the decisions together into the value that the graph waits for.
 func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
-	if r.shape == inbox && !r.list {
+	if r.shape == perCall || r.shape == inbox && !r.list {
 		return decisions[0]
 	}
 	list := []byte{'['}

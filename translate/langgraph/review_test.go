@@ -11,7 +11,9 @@ import (
 func TestReviewFansOut(t *testing.T) {
 	const schemaAll = `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"message":{"type":"string"}},"required":["approved"]}`
 	const schemaNoEdit = `{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"}},"required":["approved"]}`
-	meta := func(raw string, index string) string { return `,"metadata":{"langgraph":{"raw":` + raw + index + `}}}` }
+	meta := func(call, index string) string { return `,"metadata":{"langgraph":{` + call + index + `}}}` }
+	email, js := `"name":"send_email","args":{"to":"bob@example.org","body":"hi"}`, `"name":"send_email","args":{"to":"bob@x.org","body":"hi"}`
+	deletes, f := `"name":"delete_file","args":{"path":"/tmp/x"}`, `"name":"f","args":{}`
 	alpha := `{"action_requests":[{"name":"f","arguments":{"x":1}}],"review_configs":[{"action_name":"f","description":"D","allowed_decisions":["approve"]}]}`
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","respond"]}]}`
 	refs := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["edit"],"args_schema":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"type":"integer"}}}}]}`
@@ -22,38 +24,38 @@ func TestReviewFansOut(t *testing.T) {
 		want         []string
 	}{
 		"Python, two actions, both calls seen": {pyCalls, pyHITL, []string{
-			`{"reason":"tool_call","message":"Send it?","toolCallId":"call-1-1","responseSchema":` + schemaAll + meta(pyHITL, `,"index":0`),
-			`{"reason":"tool_call","message":"Deleting needs an OK","toolCallId":"call-1-2","responseSchema":` + schemaNoEdit + meta(pyHITL, `,"index":1`),
+			`{"reason":"tool_call","message":"Send it?","toolCallId":"call-1-1","responseSchema":` + schemaAll + meta(email, `,"index":0`),
+			`{"reason":"tool_call","message":"Deleting needs an OK","toolCallId":"call-1-2","responseSchema":` + schemaNoEdit + meta(deletes, `,"index":1`),
 		}},
 		"JS, call not seen": {messages, jsHITL, []string{
-			`{"reason":"langgraph:tool_approval","message":"Tool execution requires approval","responseSchema":` + schemaAll + meta(jsHITL, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"Tool execution requires approval","responseSchema":` + schemaAll + meta(js, `,"index":0`),
 		}},
 		"1.0 alpha: arguments, description in the config": {messages, alpha, []string{
-			`{"reason":"langgraph:tool_approval","message":"D","responseSchema":` + schemaNoEdit + meta(alpha, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"D","responseSchema":` + schemaNoEdit + meta(`"name":"f","args":{"x":1}`, `,"index":0`),
 		}},
 		"a decision that a boolean cannot say": {messages, respond, []string{
-			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"},"type":{"enum":["approve","respond"]}},"anyOf":[{"required":["approved"]},{"required":["type"]}]}` + meta(respond, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"},"type":{"enum":["approve","respond"]}},"anyOf":[{"required":["approved"]},{"required":["type"]}]}` + meta(f, `,"index":0`),
 		}},
 		"args_schema with references": {messages, refs, []string{
-			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"type":"integer"}}},"message":{"type":"string"}},"required":["approved"],"$defs":{"X":{"type":"integer"}}}` + meta(refs, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"type":"integer"}}},"message":{"type":"string"}},"required":["approved"],"$defs":{"X":{"type":"integer"}}}` + meta(f, `,"index":0`),
 		}},
 		"without review_configs": {messages, bare, []string{
-			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":` + schemaNoEdit + meta(bare, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":` + schemaNoEdit + meta(f, `,"index":0`),
 		}},
 		"configs in another order go by name": {messages, swapped, []string{
-			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":` + schemaNoEdit + meta(swapped, `,"index":0`),
-			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool g.","responseSchema":` + schemaNoEdit + meta(swapped, `,"index":1`),
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool f.","responseSchema":` + schemaNoEdit + meta(`"name":"f"`, `,"index":0`),
+			`{"reason":"langgraph:tool_approval","message":"The agent asks to call the tool g.","responseSchema":` + schemaNoEdit + meta(`"name":"g"`, `,"index":1`),
 		}},
 		"Agent Inbox, one request (7.4)": {pyCalls, inboxOne, []string{
-			`{"reason":"langgraph:human_interrupt","message":"Send this mail?","responseSchema":` + schemaAll + meta(inboxOne, ``),
+			`{"reason":"langgraph:human_interrupt","message":"Send this mail?","responseSchema":` + schemaAll + meta(`"name":"send_email","args":{"to":"bob@example.org"}`, ``),
 		}},
 		"Agent Inbox, a list; config taken out (row 14)": {
 			strings.Replace(pyCalls, `\"body\": \"hi\"`, ``, 1), `[{"action_request":{"action":"delete_file","args":{"path":"/tmp/x"}}}]`, []string{
-				`{"reason":"langgraph:human_interrupt","message":"delete_file","toolCallId":"call-1-2","responseSchema":` + schemaAll + meta(`[{"action_request":{"action":"delete_file","args":{"path":"/tmp/x"}}}]`, `,"index":0`),
+				`{"reason":"langgraph:human_interrupt","message":"delete_file","toolCallId":"call-1-2","responseSchema":` + schemaAll + meta(deletes, `,"index":0`),
 			},
 		},
 		"Agent Inbox that takes little": {messages, `{"action_request":{"action":"f","args":{}},"config":{"allow_accept":true}}`, []string{
-			`{"reason":"langgraph:human_interrupt","message":"f","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}` + meta(`{"action_request":{"action":"f","args":{}},"config":{"allow_accept":true}}`, ``),
+			`{"reason":"langgraph:human_interrupt","message":"f","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}` + meta(f, ``),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,11 +29,12 @@ type run struct {
 	statesAfter, messagesAfter      int
 
 	trail    trail
-	answered []native          // on a resume: what the answers were for
-	before   private           // on a resume: what the pause kept
-	again    *translate.Result // the pause that made us ask once more, see askAgain
-	stale    []native          // what was answered before we asked once more
-	beside   []agui.Message    // and what came beside the answers
+	schemas  map[string]json.RawMessage // by the ids of questions, see learn
+	answered []native                   // on a resume: what the answers were for
+	before   private                    // on a resume: what the pause kept
+	again    *translate.Result          // the pause that made us ask once more, see askAgain
+	stale    []native                   // what was answered before we asked once more
+	beside   []agui.Message             // and what came beside the answers
 
 	// On a resume these say what became of the answers.
 	placed bool // a task of the paused run goes on
@@ -71,6 +72,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 		run.asking = run.asking || step == run.before.asked()
 	case agui.Raw:
+		run.learn(ev)
 		if task := run.trail.raw(ev); task != "" && run.beganElsewhere(task) {
 			return run.forgotten()
 		}
@@ -269,7 +271,13 @@ func (run *run) natives(finish agui.Event) []native {
 	if finish.Valid() && json.Valid(finish.JSON) {
 		outcome = readOutcome(finish)
 	}
-	return union(customs, outcome)
+	list := union(customs, outcome)
+	for i := range list {
+		if n := &list[i]; n.Schema == nil {
+			n.Schema = run.schemas[n.ID]
+		}
+	}
+	return list
 }
 
 // paused returns the result of a run that asks.
@@ -281,7 +289,9 @@ func (run *run) paused(natives []native, finish agui.Event) translate.Result {
 	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
 	asked := translate.Asked{Interrupts: publish(natives, calls), Own: run.announced(natives), Sticky: true}
-	asked.Private = agui.MustMarshal(run.kept(natives))
+	kept := run.kept(natives)
+	kept.Array = run.takesArray(finish)
+	asked.Private = agui.MustMarshal(kept)
 	asked.OwnFinish = slices.Clone(finish.JSON)
 	if !finish.Valid() {
 		// An opaque end cannot be told to the client. What was asked is known all the same.
@@ -370,30 +380,4 @@ func (run *run) kept(natives []native) private {
 		k.Last = ""
 	}
 	return k
-}
-
-// private is what a pause keeps for its resume.
-type private struct {
-	Natives []native `json:"natives"`
-	First   string   `json:"first,omitempty"`  // the step that the thread's run began with
-	Last    string   `json:"last,omitempty"`   // the step that asked, if it is another one
-	Tasks   []string `json:"tasks,omitempty"`  // what ran, see trail.outermosts; none if it was not shown
-	Silent  bool     `json:"silent,omitempty"` // the run's snapshots had no message of the person's
-}
-
-// asked returns the step that asked, "" if that is not known.
-func (k private) asked() string {
-	if k.Last == "" {
-		return k.First
-	}
-	return k.Last
-}
-
-// keptOf returns what the pause keeps. It is zero if another dialect made the pause.
-func keptOf(p agui.Pause) private {
-	var kept private
-	if json.Unmarshal(p.Private, &kept) != nil {
-		return private{}
-	}
-	return kept
 }

@@ -22,6 +22,7 @@ const (
 	plain      shape = ""           // a string, explicit fields, anything else: the payload is the answer
 	copilotKit shape = "copilotkit" // copilotkit_interrupt and copilotKitInterrupt
 	hitl       shape = "hitl"       // langchain's human-in-the-loop middleware
+	perCall    shape = "percall"    // the same middleware with interrupt_mode="per_call"
 	inbox      shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
 	given      shape = "given"      // as the outcome has it, nothing derived from the value
 )
@@ -41,13 +42,17 @@ func (n native) shapeOf() shape {
 	if gjson.GetBytes(n.Value, copilotKitValue).Exists() {
 		return copilotKit
 	}
-	for _, s := range []shape{hitl, inbox} {
-		if _, ok := parseReview(s, n.Value); ok {
+	for _, s := range []shape{hitl, perCall, inbox} {
+		n.Shape = s
+		if _, ok := n.review(); ok {
 			return s
 		}
 	}
 	return plain
 }
+
+// isReview says whether the answer is one decision for each action under review.
+func (n native) isReview() bool { return n.Shape == hitl || n.Shape == perCall || n.Shape == inbox }
 
 const copilotKitValue = "__copilotkit_interrupt_value__"
 
@@ -66,32 +71,36 @@ func publish(natives []native, calls []agui.Call) []agui.Interrupt {
 		n := &natives[at]
 		n.Shape = n.shapeOf()
 		var objects []json.RawMessage
-		if review, ok := parseReview(n.Shape, n.Value); ok {
+		if review, ok := n.review(); ok {
 			for i := range review.asks {
-				index := i
-				if review.shape == inbox && !review.list {
-					index = -1
-				}
-				objects = append(objects, n.object(review.fields(i, &find), index))
+				objects = append(objects, n.object(review.fields(i, &find), review.about(i)))
 			}
 		} else {
-			objects = []json.RawMessage{n.object(n.fields(&find), -1)}
+			objects = []json.RawMessage{n.object(n.fields(&find), n.about())}
 		}
+		value := n.asked()
 		for i, object := range objects {
-			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: n.question(i)})
+			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: question(value, i)})
 		}
 	}
 	return list
 }
 
-// question is equal if the graph asks the same again, whatever else the interrupt says. The call
-// that it is bound to depends on what the run's client had seen.
-func (n native) question(action int) string {
+// asked is a digest of what the graph asks, for question. A value may hold very many questions, so
+// it is made once.
+func (n native) asked() []byte {
 	value := []byte(withoutConfig(n.Value))
 	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again
 		value = agui.DeleteKey(agui.DeleteKey(value, "expiresAt"), "expires_at")
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, agui.Canonical(value)))
+	sum := sha256.Sum256(agui.Canonical(value))
+	return sum[:]
+}
+
+// question is equal if the graph asks the same again, whatever else the interrupt says. The call
+// that it is bound to depends on what the run's client had seen.
+func question(asked []byte, action int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, asked))
 	return hex.EncodeToString(sum[:12])
 }
 
@@ -126,6 +135,9 @@ func (n native) fields(find *finder) fields {
 		f.expiresAt = firstString(v.Get("expiresAt"), v.Get("expires_at"))
 	}
 	f.overlay(n.given)
+	if n.Schema != nil { // LangGraph judges the answer by it
+		f.schema = string(n.Schema)
+	}
 	f.bindCall(find)
 	return f
 }
@@ -173,10 +185,10 @@ func asks(tool string) *string {
 	return &s
 }
 
-// object returns the AG-UI Interrupt without its id. index is the place of a review's action, -1
-// without a review. The object is put together from JSON text, so that the backend's values keep
-// their bytes.
-func (n native) object(f fields, index int) json.RawMessage {
+// object returns the AG-UI Interrupt without its id. about is what metadata.langgraph says of the
+// question. The object is put together from JSON text, so that the backend's values keep their
+// bytes.
+func (n native) object(f fields, about []byte) json.RawMessage {
 	o := []byte{'{'}
 	o = addString(o, "reason", &f.reason)
 	o = addString(o, "message", f.message)
@@ -186,7 +198,7 @@ func (n native) object(f fields, index int) json.RawMessage {
 	}
 	o = addString(o, "expiresAt", f.expiresAt)
 	o = addString(o, "subagentRunId", f.subagentRunID)
-	if m := n.metadata(index); m != nil {
+	if m := n.metadata(about); m != nil {
 		o = kit.AppendMember(o, `"metadata"`, string(m))
 	}
 	return append(o, '}')
@@ -199,25 +211,39 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// maxRepeated bounds how many bytes of a review's value its interrupts repeat. Each action is an
-// interrupt, and the value has all actions.
-const maxRepeated = 4 << 20
+// about returns the member that shows the whole value of a question that is no review.
+func (n native) about() []byte {
+	if isNull(n.Value) {
+		return []byte{'{'}
+	}
+	return kit.AppendMember([]byte{'{'}, `"raw"`, string(n.Value))
+}
 
-// metadata returns {"langgraph":{raw, ns, resumable, when, parallel, index}} without nulls, beside
-// what the backend itself has there.
-func (n native) metadata(index int) []byte {
+// about returns the members that show the call of one action, so that a page can show what a yes
+// would run. The value with all actions of the review is not repeated for each of them.
+func (r review) about(i int) []byte {
+	a := r.asks[i]
+	m := kit.AppendText([]byte{'{'}, "name", a.tool)
+	if !isNull(a.args) {
+		m = kit.AppendMember(m, `"args"`, string(a.args))
+	}
+	if r.shape == hitl || r.list {
+		m = kit.AppendMember(m, `"index"`, strconv.Itoa(i))
+	}
+	return m
+}
+
+// metadata returns {"langgraph":{raw, or name, args and index; ns, resumable, when, parallel}}
+// without nulls, beside what the backend itself has there. own is the beginning of that object.
+func (n native) metadata(own []byte) []byte {
 	m := []byte{'{'}
-	if own := n.given.Get("metadata"); own.IsObject() {
-		own.ForEach(func(k, v gjson.Result) bool {
+	if given := n.given.Get("metadata"); given.IsObject() {
+		given.ForEach(func(k, v gjson.Result) bool {
 			if k.Str != "langgraph" {
 				m = kit.AppendMember(m, k.Raw, v.Raw)
 			}
 			return true
 		})
-	}
-	own := []byte{'{'}
-	if !isNull(n.Value) && index*len(n.Value) <= maxRepeated {
-		own = kit.AppendMember(own, `"raw"`, string(n.Value))
 	}
 	gjson.ParseBytes(n.meta).ForEach(func(k, v gjson.Result) bool {
 		own = kit.AppendMember(own, k.Raw, v.Raw)
@@ -225,9 +251,6 @@ func (n native) metadata(index int) []byte {
 	})
 	if len(n.Beside) > len("[]") {
 		own = kit.AppendMember(own, `"parallel"`, string(n.Beside))
-	}
-	if index >= 0 {
-		own = kit.AppendMember(own, `"index"`, strconv.Itoa(index))
 	}
 	own = append(own, '}')
 	if len(own) > 2 || !n.given.Exists() {
@@ -278,6 +301,19 @@ type finder struct {
 
 func (f *finder) byID(id string) int {
 	return slices.IndexFunc(f.calls, func(c agui.Call) bool { return c.ID == id })
+}
+
+// call returns the id of the call that an action is about, nil if the client has not seen it.
+func (f *finder) call(a ask) *string {
+	if a.call == "" {
+		return f.take(a.tool, a.args)
+	}
+	at := f.byID(a.call)
+	if at < 0 {
+		return nil
+	}
+	f.used[at] = true
+	return &f.calls[at].ID
 }
 
 // take returns the id of a call by name and arguments, nil if the client has seen none. A call

@@ -206,7 +206,8 @@ func (run *run) fewerThanCalls(natives []native) bool {
 	}
 	return open > 1 && len(natives) < open && !slices.ContainsFunc(natives, func(n native) bool {
 		v := gjson.ParseBytes(n.Value)
-		return n.shapeOf() == hitl || n.shapeOf() == inbox || v.Get("tool_call_id").Exists() || v.Get("toolCallId").Exists()
+		n.Shape = n.shapeOf()
+		return n.isReview() || v.Get("tool_call_id").Exists() || v.Get("toolCallId").Exists()
 	})
 }
 

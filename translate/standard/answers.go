@@ -13,8 +13,13 @@ import (
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	answers, err := given(in, p)
 	for n, a := range answers {
-		if i := p.Interrupt(a.ID); i != nil {
-			answers[n] = profileOfInterrupt(i).heard(a)
+		i := p.Interrupt(a.ID)
+		if i == nil {
+			continue
+		}
+		answers[n] = profileOfInterrupt(i).heard(a)
+		if _, isLost := lostOf(i); isLost && kit.Denies(a) {
+			answers[n].Status, answers[n].Payload = agui.Cancelled, nil
 		}
 	}
 	return answers, err

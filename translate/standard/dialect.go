@@ -34,6 +34,7 @@ const reasonDefault = "agui:interrupt"
 
 var (
 	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.Freer         = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
@@ -60,6 +61,7 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 // Sign implements translate.Signer. It signs an interrupt outcome that is an object. It also signs
 // an on_interrupt that is not LangGraph's, because the outcome may stand beside it. (LangGraph's
 // dialect is asked before this one.) If no outcome follows, the stream passes untouched here too.
+// And it signs a RUN_ERROR which says that the thread waits (waits.go).
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.RunFinished:
@@ -68,6 +70,13 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 		}
 	case agui.Custom:
 		return kit.Announced(ev) != kit.Nobody
+	case agui.RunErrored:
+		code := agui.Code(ev.Get("code").Str)
+		for _, w := range waiters {
+			if code == w.refusal {
+				return true
+			}
+		}
 	}
 	return false
 }
@@ -75,7 +84,13 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // Begin implements translate.Dialect. A plain run goes as it came.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return translate.Out{}, newRun(), nil
+		var out translate.Out
+		if r.Backend == mastra || r.SharedRunID {
+			out.Body = kit.OwnRunID(r, r.Input.Raw)
+		}
+		ordinary := newRun()
+		ordinary.plain = r
+		return out, ordinary, nil
 	}
 	for n, a := range r.Answers {
 		if forges(r.Pause.Interrupts[n], a.Payload) {
@@ -94,14 +109,33 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
 	}
-	body := agui.SetKey(in.Raw, "resume", kit.ResumeArray(r.Input, r.Pause, answers))
-	cut, later := behind(r)
-	if len(cut) > 0 {
-		body = agui.SetKey(body, "messages", agui.MessageList(kit.WithoutMessages(in.Messages, cut)))
+	resume := kit.ResumeArray(r.Input, r.Pause, answers)
+	question, isLost := lostOf(&r.Pause.Interrupts[0])
+	if isLost {
+		resume = giveUp(question, r)
 	}
-	out := translate.Out{Body: body, Resumes: true, TakesNew: true, Left: later}
+	body := agui.SetKey(in.Raw, "resume", resume)
+	cut, later := behind(r)
+	ifEnded := onlyCancels(r) && profileOfInterrupt(&r.Pause.Interrupts[0]).ends
+	if ifEnded {
+		cut = nil // if nothing waits any more, the run is an ordinary one
+	}
+	messages, moved := gathered(r.Pause, kit.WithoutMessages(in.Messages, cut))
+	if len(cut) > 0 || moved {
+		body = agui.SetKey(body, "messages", agui.MessageList(messages))
+	}
 	resumed := newRun()
-	resumed.resumes, resumed.left = true, r.With(r.Input, later)
+	resumed.left, resumed.ifEnded, resumed.awaits = r.With(r.Input, later), ifEnded, approvedCalls(r)
+	out := translate.Out{Body: body, Resumes: true}
+	if resumed.chain = chained(r, body); resumed.chain != nil {
+		out = resumed.chain.out()
+	} else if keepsByRunID(r) {
+		out.Body = kit.OwnRunID(r, body)
+	}
+	out.TakesNew, out.Left = true, later
+	if ifEnded {
+		out.Left = nil
+	}
 	return out, resumed, nil
 }
 
@@ -113,7 +147,20 @@ func afterwards(r *translate.Request) *translate.Exchange {
 	if state, known := r.Transcript.State(); known && state != nil {
 		body = agui.SetKey(body, "state", state)
 	}
+	if keepsByRunID(r) {
+		body = kit.OwnRunID(r, body) // one more: the resumed run may wait under its own still
+	}
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: newRun()}
+}
+
+// mastra is what translate.Result.Backend calls Mastra: its paths and threads are known by it,
+// because their runs go under ids of Holdpoint's own.
+const mastra = "mastra"
+
+// keepsByRunID says whether the pause that is resumed is of a backend that keeps what waits by run
+// id alone.
+func keepsByRunID(r *translate.Request) bool {
+	return slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).ownRuns })
 }
 
 // forges says whether an answer names another tool call than its question. AGUI.Server approves

@@ -3,6 +3,7 @@ package standard
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,10 +18,13 @@ import (
 // backends of this dialect read the same resume array. But some take other values for a yes too,
 // and some do not look at a message beside the answers.
 type profile struct {
+	// name is the backend's, for people. facts is where the facts are from: RAN means a running
+	// backend of that version, READ its source only.
+	name, facts string
 	// A profile is for interrupts with this reason. If the reason is a common one, metadata is a
-	// key that the interrupt's metadata must have. prefix is what its id must have before the id of
-	// its call. An empty string demands nothing.
-	reason, metadata, prefix string
+	// key that the interrupt's metadata must have, and is is its value. prefix is what its id must
+	// have before the id of its call. An empty string demands nothing.
+	reason, metadata, is, prefix string
 
 	schema   string    // what is published as responseSchema if the backend gives no schema, or ""
 	decision *decision // the only form of a resolved answer that goes out; nil: as it came
@@ -35,14 +39,34 @@ type profile struct {
 	// hidesCall: the call that the question is about is not in the stream.
 	hidesCall bool
 	beside    travel
+	// oneByOne: it reads one answer of a request only.
+	oneByOne bool
+	// ownRuns: it keeps what waits by run id alone. So it is never told a run id that a client chose.
+	ownRuns bool
+	// together: the calls of several questions must lie in one message behind all others, or only
+	// the last answer counts.
+	together bool
+	// result is where the interrupt names the call whose result the resumed stream always brings if
+	// the question was approved, also if the tool failed. "" says that it may bring none.
+	result string
+	// forgets says that a call that was denied has a result too. A run that succeeds without one is
+	// an ordinary run, because the backend does not know the question any more.
+	forgets bool
+	errors  *complaints // what its RUN_ERRORs say of the answers; nil: nothing is known
+	// cancels says that a cancel is a no, even if it comes for a question that was answered.
+	cancels bool
+	// ends says that a cancel ends the turn that waits, with the outcome cancelled. If nothing
+	// waits, the cancel is passed over, and the run is an ordinary one with all messages.
+	ends bool
 }
 
-// A decision is an object with true or false under key. Clients may use the other keys for it, or a
-// bare boolean.
+// A decision is an object with a yes or a no under key. Clients may use the other keys for it with
+// true or false, or a bare boolean.
 type decision struct {
 	key     string
 	also    []string
-	payload bool // a member "payload" of any form may stand beside it
+	beside  []string // members of any form that may stand beside it
+	yes, no string   // JSON under key; "": true and false
 }
 
 // A travel says which messages beside the answers go with them. The others go in an exchange of
@@ -67,36 +91,89 @@ var profiles = []profile{
 	// takes everything else for a yes: "no", {"accepted":false}, a missing payload. Another key
 	// beside confirmed fails, and the question is lost (adk_agent.py _resume_entry_content). A
 	// cancelled entry goes as {"confirmed":false}. The package looks at the last new message only,
-	// so a message behind the answer would hide it.
+	// so a message behind the answer would hide it. It also looks at the tool messages of the last
+	// message with calls only, and a client holds each call in a message of its own. A call that was
+	// approved and ran has a result, in resumable applications too. Without one it did not run.
 	{
+		name: "Google ADK", facts: "RAN ag-ui-adk 0.11.0",
 		reason: "confirmation", metadata: "adk",
 		schema:   `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
-		decision: &decision{key: "confirmed", also: []string{"approved"}, payload: true},
+		decision: &decision{key: "confirmed", also: []string{"approved"}, beside: []string{"payload"}},
 		beside:   onlyResults,
+		together: true,
+		result:   "metadata.adk.originalFunctionCall.id",
+		errors:   &ofADK, cancels: true,
 	},
 	// The same package, a predicted state (PredictStateMapping). It reads a boolean under accepted,
 	// approved or confirmed, in this order, and some words. A missing payload, a number and a list
 	// are a yes. A cancelled entry goes as {"accepted":false}. The package hands any other text to
 	// the model as the person's words, and those are neither yes nor no.
 	{
+		name: "Google ADK, a predicted state", facts: "RAN ag-ui-adk 0.11.0",
 		reason: "confirm_changes", metadata: "predict_state",
 		schema:   `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`,
 		decision: &decision{key: "accepted", also: []string{"approved", "confirmed"}},
-		beside:   onlyResults,
+		beside:   onlyResults, errors: &ofADK, cancels: true,
 	},
 	// CrewAI, ag-ui-crewai 1.0.0. A cancelled entry, and a payload that is null or blank, stand for
 	// the question's default, or for its first option if it has no default (_hitl.py
 	// feedback_from_resume). The stream does not tell either of them. The flow begins anew with the
 	// next run, and asks again.
-	{reason: "crewai:human_feedback", given: true, unsaid: true, ownID: "crewai.flowId", beside: withNone},
+	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0", reason: "crewai:human_feedback", given: true, unsaid: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run beside
-	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled, and
-	// the tool never hears it (mastra.ts run).
-	{reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone},
+	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled. The
+	// tool never hears it, and its run stays suspended (mastra.ts run).
+	//
+	// It reads the first of several entries only. With one request each, a run that waits for more
+	// ends bare, and the last one brings all results, in whatever order they go. A tool that fails
+	// has no result in the stream, although it ran.
+	//
+	// Two threads whose runs have one id have one suspended run (@mastra/core 1.71.0): the answer to
+	// the first fails, or with 1.20.0 runs the call of the second. An interrupt's id says which run
+	// is to be resumed; the id of the resume does not matter.
+	{
+		name: "Mastra", facts: "RAN @ag-ui/mastra 1.1.2",
+		reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
+	},
 	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps. The
 	// message is in the turn that goes on with the answer. A second turn would only cost a second
-	// call of the model.
-	{reason: "tool_call", prefix: "int-", beside: withAll},
+	// call of the model. An approved call always has a result: of its tool, of arguments that do not
+	// fit it, of a tool that failed.
+	{name: "pydantic-ai", facts: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", beside: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true},
+	// ag-ui-claude-sdk 0.2.3, a tool that the host defers (READ recovery.py, adapter.py). It
+	// publishes no schema and takes {"behavior":"allow"} or {"behavior":"deny"} only, with a reason
+	// in message and other arguments in updatedInput. Any other payload is a ValueError, and the
+	// question stays. A cancelled entry is a denial. It asks about one call at a time. The user
+	// messages behind the call go to the model after the call's result.
+	{
+		name: "Claude Agent SDK", facts: "READ ag-ui-claude-sdk 0.2.3",
+		reason: "tool_approval", metadata: "source", is: "claude-sdk-deferred",
+		schema: `{"type":"object","properties":{"behavior":{"enum":["allow","deny"]},"message":{"type":"string"},"updatedInput":{"type":"object"}},"required":["behavior"],"additionalProperties":false}`,
+		decision: &decision{
+			key: "behavior", yes: `"allow"`, no: `"deny"`, also: []string{"approved", "accepted", "confirmed"},
+			beside: []string{"message", "updatedInput"},
+		},
+		beside: withAll, errors: &ofClaude,
+	},
+	// ag-ui-antigravity 0.2.1, a call that wants an approval (READ ui_bridge.py, agent.py). It
+	// publishes a schema, and reads a boolean, some words, and bool() of the member approved or
+	// allow: {"approved":"false"} is a yes. A cancelled entry is a denial. It ignores the answer to a
+	// question that it does not hold any more, and the run ends as if all was well. A message beside
+	// the answers is added to the turn.
+	{
+		name: "Antigravity", facts: "READ ag-ui-antigravity 0.2.1",
+		reason: "tool_approval", metadata: "tool_name",
+		decision: &decision{key: "approved", also: []string{"accepted", "confirmed", "allow"}, beside: []string{"message"}},
+		beside:   withAll,
+	},
+	// The same package, a question of the model's. A cancelled entry is one that was not answered.
+	{name: "Antigravity, a question", facts: "READ ag-ui-antigravity 0.2.1", reason: "ask_question", metadata: "questions", beside: withAll},
+	// AG2 1.2.1. It holds the turn that asked in its process, one question at a time. The turn goes
+	// on with the answer and never sees the messages of the request. A cancel ends the turn. An
+	// approved call always has a result, also of a tool that failed. An answer to a question that it
+	// does not hold any more is passed over, and the run is an ordinary one.
+	{name: "AG2", facts: "RAN ag2 1.2.1", reason: "tool_call", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, result: "toolCallId", forgets: true},
+	{name: "AG2, a question", facts: "RAN ag2 1.2.1", reason: "input_required", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true},
 }
 
 // profileOf is the profile of an interrupt. If none is known, it is one that demands nothing.
@@ -106,10 +183,12 @@ func profileOf(native string, object gjson.Result) profile {
 		switch {
 		case p.reason != reason:
 		case p.metadata != "" && !object.Get("metadata").Get(p.metadata).Exists():
-		case p.prefix != "" && (native == p.prefix || native != p.prefix+object.Get("toolCallId").Str):
+		case p.is != "" && object.Get("metadata").Get(p.metadata).Str != p.is:
+		case p.prefix != "" && !isPrefixed(native, p.prefix, object.Get("toolCallId").Str):
 		default:
 			if p.isMinted(native, object) {
 				p.unsaid, p.beside = false, withAll
+				p.oneByOne, p.ownRuns, p.together = false, false, false // it does all that itself
 			}
 			return p
 		}
@@ -119,6 +198,13 @@ func profileOf(native string, object gjson.Result) profile {
 		unknown.beside = withAll
 	}
 	return unknown
+}
+
+// isPrefixed says whether an id is the prefix and the id of the call. A Holdpoint behind this one
+// writes a tilde and a random part behind it.
+func isPrefixed(native, prefix, call string) bool {
+	rest, ok := strings.CutPrefix(native, prefix+call)
+	return ok && call != "" && (rest == "" || rest[0] == '~')
 }
 
 // isMinted says whether another Holdpoint stands behind this one. That one knows what its backend
@@ -134,7 +220,12 @@ func (p profile) isMinted(native string, object gjson.Result) bool {
 	return p.ownID == "" || object.Get("metadata").Get(p.ownID).Str == native[:at]
 }
 
-func profileOfInterrupt(i *agui.Interrupt) profile { return profileOf(i.Native, agui.View(i.Object)) }
+func profileOfInterrupt(i *agui.Interrupt) profile {
+	if question, isLost := lostOf(i); isLost {
+		return waiters[question.Of].profile
+	}
+	return profileOf(i.Native, agui.View(i.Object))
+}
 
 // heard is an answer in the backend's own words, if it can be said in those.
 func (p profile) heard(a agui.Answer) agui.Answer {
@@ -164,7 +255,7 @@ func (p profile) said(a agui.Answer) (agui.Answer, error) {
 	case p.decision != nil:
 		said, ok := p.decision.read(a.Payload)
 		if !ok {
-			return a, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is no {%q: true or false}, and its backend may take anything else for a yes", a.ID, p.decision.key)
+			return a, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is no {%q: %s or %s}, and its backend may take anything else for a yes", a.ID, p.decision.key, p.decision.word(true), p.decision.word(false))
 		}
 		a.Payload = said
 	}
@@ -175,32 +266,62 @@ func (p profile) said(a agui.Answer) (agui.Answer, error) {
 // or says more than one.
 func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 	value := gjson.ParseBytes(payload)
-	var yes, beside gjson.Result
+	said := ""
+	beside := map[string]string{}
 	ok := true
+	say := func(word string) { ok, said = said == "", word }
 	switch {
 	case value.IsBool():
-		yes = value
+		say(d.word(value.Bool()))
 	case value.IsObject():
 		value.ForEach(func(k, v gjson.Result) bool {
+			_, twice := beside[k.Str]
 			switch {
+			case k.Str == d.key && d.yes != "" && (v.Raw == d.yes || v.Raw == d.no):
+				say(v.Raw)
 			case k.Str == d.key || slices.Contains(d.also, k.Str):
-				ok, yes = !yes.Exists() && v.IsBool(), v
-			case k.Str == "payload" && d.payload:
-				ok, beside = !beside.Exists(), v
+				if ok = v.IsBool(); ok {
+					say(d.word(v.Bool()))
+				}
+			case slices.Contains(d.beside, k.Str) && !twice:
+				beside[k.Str] = v.Raw
 			default:
 				ok = false
 			}
 			return ok
 		})
 	}
-	if !ok || !yes.Exists() {
+	if !ok || said == "" {
 		return nil, false
 	}
-	out := kit.AppendMember([]byte{'{'}, `"`+d.key+`"`, yes.Raw)
-	if beside.Exists() {
-		out = kit.AppendMember(out, `"payload"`, beside.Raw)
+	out := kit.AppendMember([]byte{'{'}, `"`+d.key+`"`, said)
+	for _, key := range d.beside {
+		if raw, there := beside[key]; there {
+			out = kit.AppendMember(out, `"`+key+`"`, raw)
+		}
 	}
 	return append(out, '}'), true
+}
+
+// word is the backend's JSON for a yes and a no.
+func (d *decision) word(yes bool) string {
+	switch {
+	case d.yes == "":
+		return strconv.FormatBool(yes)
+	case yes:
+		return d.yes
+	}
+	return d.no
+}
+
+// words are the plain yes and no of a decision whose schema does not ask for a boolean. nil: proxy
+// reads them from the schema.
+func (p profile) words() (yes, no json.RawMessage) {
+	if p.decision == nil || p.decision.yes == "" {
+		return nil, nil
+	}
+	word := func(w string) json.RawMessage { return json.RawMessage(`{"` + p.decision.key + `":` + w + `}`) }
+	return word(p.decision.yes), word(p.decision.no)
 }
 
 // blank says whether a payload says nothing. A text that Python's strip leaves empty says nothing

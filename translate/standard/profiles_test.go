@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -22,6 +23,9 @@ const (
 	adkOfATilde    = `{"id":"a~1","reason":"confirmation","toolCallId":"a~1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
 	pydanticAsks   = `{"id":"int-c1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object"}}`
 	ag2Asks        = `{"id":"9-1","reason":"tool_call","toolCallId":"c1","metadata":{"ag2":{"proof":"x"}}}`
+	claudeAsks     = `{"id":"toolu_1","toolCallId":"toolu_1","reason":"tool_approval","metadata":{"source":"claude-sdk-deferred","toolName":"Bash","input":{"command":"rm x"}}}`
+	antigravAsks   = `{"id":"0c1d","reason":"tool_approval","message":"Allow?","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"}},"required":["approved"]},"metadata":{"tool_name":"run_command","args":{}}}`
+	antigravWonder = `{"id":"0c1e","reason":"ask_question","message":"Which?","metadata":{"questions":[]}}`
 	somebodyAsks   = `{"id":"a","reason":"r"}`
 	crewBehindOne  = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
 	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
@@ -58,7 +62,20 @@ func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
 		"Mastra": {mastraAsks, map[string]string{
 			`{"approved":true}`: `{"approved":true}`, `"yes"`: `"yes"`, `0`: `0`, `{}`: `{}`, `false`: none, "absent": refused, `null`: refused, "cancelled": none,
 		}},
-		"anybody": {somebodyAsks, map[string]string{`"no"`: `"no"`, `false`: `false`, "absent": none, "cancelled": none}},
+		"Claude Agent SDK": {claudeAsks, map[string]string{
+			`{"behavior":"allow"}`: `{"behavior":"allow"}`, `{"behavior":"deny"}`: `{"behavior":"deny"}`, `{"approved":true}`: `{"behavior":"allow"}`, `{"approved":false}`: `{"behavior":"deny"}`,
+			`true`: `{"behavior":"allow"}`, `false`: `{"behavior":"deny"}`, `{"approved":false,"message":"Not now."}`: `{"behavior":"deny","message":"Not now."}`,
+			`{"updatedInput":{"command":"ls"},"behavior":"allow"}`: `{"behavior":"allow","updatedInput":{"command":"ls"}}`,
+			`{"behavior":"allow","approved":false}`:                refused, `{"behavior":true}`: `{"behavior":"allow"}`, `{"behavior":"ask"}`: refused, `{"behavior":"Allow"}`: refused,
+			`"allow"`: refused, `"yes"`: refused, `{}`: refused, `1`: refused, `{"approved":"false"}`: refused, `{"behavior":"deny","behavior":"allow"}`: refused, `{"behavior":"allow","always":true}`: refused,
+			"absent": refused, "cancelled": none,
+		}},
+		"Antigravity": {antigravAsks, map[string]string{
+			`{"approved":true}`: `{"approved":true}`, `{"approved":false,"message":"No."}`: `{"approved":false,"message":"No."}`, `{"allow":true}`: `{"approved":true}`, `true`: `{"approved":true}`, `false`: `{"approved":false}`,
+			`{"approved":"false"}`: refused, `{"approved":true,"allow":false}`: refused, `"no"`: refused, "absent": refused, "cancelled": none,
+		}},
+		"Antigravity, a question": {antigravWonder, map[string]string{`{"responses":[{"skipped":true}]}`: `{"responses":[{"skipped":true}]}`, `"b"`: `"b"`, "cancelled": none}},
+		"anybody":                 {somebodyAsks, map[string]string{`"no"`: `"no"`, `false`: `false`, "absent": none, "cancelled": none}},
 	} {
 		for given, want := range c.sent {
 			t.Run(name+"/"+given, func(t *testing.T) {
@@ -103,6 +120,78 @@ func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	}
 }
 
+// Every profile with the question that it is found by and what is known of its backend. A new
+// profile needs a line here, and its backend a name in docs/support.md.
+func TestEveryProfile(t *testing.T) {
+	want := []struct{ question, name, facts, known string }{
+		{adkConfirms, "Google ADK", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, reads the last message with calls, brings results, beside: results of the client"},
+		{adkPredicts, "Google ADK, a predicted state", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, beside: results of the client"},
+		{crewAsks, "CrewAI", "RAN ag-ui-crewai 1.0.0", "wants a payload, has no cancel, beside: nothing"},
+		{mastraAsks, "Mastra", "RAN @ag-ui/mastra 1.1.2", "wants a payload, false is cancelled, hides the call, reads one answer, keeps by run id, beside: nothing"},
+		{pydanticAsks, "pydantic-ai", "RAN pydantic-ai-slim 2.0.0, 2.68.0", "brings results, beside: all"},
+		{ag2Asks, "AG2", "RAN ag2 1.2.1", "brings results, beside: results of the client, and what is old"},
+		{strings.Replace(ag2Asks, "tool_call", "input_required", 1), "AG2, a question", "RAN ag2 1.2.1", "beside: results of the client, and what is old"},
+		{claudeAsks, "Claude Agent SDK", "READ ag-ui-claude-sdk 0.2.3", "publishes a schema, takes a decision, beside: all"},
+		{antigravAsks, "Antigravity", "READ ag-ui-antigravity 0.2.1", "takes a decision, beside: all"},
+		{antigravWonder, "Antigravity, a question", "READ ag-ui-antigravity 0.2.1", "beside: all"},
+	}
+	support, err := os.ReadFile("../../docs/support.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, w := range want {
+		p := profileOf(gjson.Get(w.question, "id").Str, gjson.Parse(w.question))
+		if p.name != w.name || p.facts != w.facts || known(p) != w.known {
+			t.Errorf("%s\nis %q (%s): %s", w.question, p.name, p.facts, known(p))
+		}
+		listed[w.name] = true
+		if backend, _, _ := strings.Cut(w.name, ","); !strings.Contains(string(support), backend) {
+			t.Errorf("docs/support.md does not name %s", backend)
+		}
+	}
+	for _, p := range profiles {
+		if !listed[p.name] || !strings.HasPrefix(p.facts, "RAN ") && !strings.HasPrefix(p.facts, "READ ") {
+			t.Errorf("profile %q (facts %q) has no line in this test", p.name, p.facts)
+		}
+	}
+	for _, other := range []string{
+		somebodyAsks, `{"id":"a","reason":"tool_approval"}`, `{"id":"a","reason":"tool_approval","metadata":{"source":"somebody"}}`,
+		`{"id":"a","reason":"confirmation","metadata":{"agent_framework":{}}}`, `{"id":"a","reason":"ask_question"}`,
+	} {
+		if p := profileOf("a", gjson.Parse(other)); p.name != "" {
+			t.Errorf("%s is taken for %s", other, p.name)
+		}
+	}
+}
+
+// known is what a profile says, in words.
+func known(p profile) string {
+	var list []string
+	for _, one := range []struct {
+		is   bool
+		word string
+	}{
+		{p.schema != "", "publishes a schema"},
+		{p.decision != nil, "takes a decision"},
+		{p.given, "wants a payload"},
+		{p.falseIs != "", "false is " + string(p.falseIs)},
+		{p.unsaid, "has no cancel"},
+		{p.hidesCall, "hides the call"},
+		{p.together, "reads the last message with calls"},
+		{p.oneByOne, "reads one answer"},
+		{p.ownRuns, "keeps by run id"},
+		{p.result != "", "brings results"},
+	} {
+		if one.is {
+			list = append(list, one.word)
+		}
+	}
+	return strings.Join(append(list, "beside: "+map[travel]string{
+		withResults: "results of the client, and what is old", onlyResults: "results of the client", withNone: "nothing", withAll: "all",
+	}[p.beside]), ", ")
+}
+
 // The schema is published where the backend gives none.
 func TestSchemaOfAProfile(t *testing.T) {
 	for interrupt, want := range map[string]string{
@@ -128,7 +217,7 @@ func TestMessagesBesideTheAnswers(t *testing.T) {
 		"Mastra, a run's id with a tilde": {mastraOfATilde, "u1 m1 g1", "u1 m1 g1 x1 u2"},
 		"ADK, a call's id with a tilde":   {adkOfATilde, "u1 m1 x1", "u1 m1 g1 x1 u2"},
 		"Mastra behind a Holdpoint: all":  {`{"id":"r1::c1~x","reason":"mastra:tool_suspend","toolCallId":"c1"}`, "u1 m1 g1 x1 u2", ""},
-		"AG2":                             {ag2Asks, "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
+		"AG2":                             {strings.Replace(ag2Asks, "tool_call", "input_required", 1), "u1 m1 g1 x1", "u1 m1 g1 x1 u2"},
 		"pydantic-ai: all":                {pydanticAsks, "u1 m1 g1 x1 u2", ""},
 		"a Holdpoint: all":                {`{"id":"a~x","reason":"r"}`, "u1 m1 g1 x1 u2", ""},
 		"CrewAI behind one: all":          {crewBehindOne, "u1 m1 g1 x1 u2", ""},

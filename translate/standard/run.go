@@ -21,9 +21,15 @@ var _ translate.Passer = (*run)(nil)
 // question before it is saved. So the run holds that event. It holds what follows too, to keep the
 // order.
 type run struct {
-	resumes  bool
+	plain    *translate.Request // of an ordinary run; nil if that is an exchange behind the answers
 	left     *translate.Request // of a resume: New are the messages that did not go with the answers
-	streamed bool               // anything but RUN_STARTED was seen
+	ifEnded  bool               // they go in an exchange of their own only if the backend ended its turn
+	started  bool               // RUN_STARTED was seen
+	streamed bool               // anything else was seen
+	worked   bool               // anything but RUN_STARTED and steps was seen
+	awaits   awaited
+	chain    *chain // of answers that go one by one, nil if they went at once
+	mastra   bool   // Mastra's own announcement was seen
 
 	held kit.Held[announced] // from the first announcement on
 	late bool                // too much came after it: nothing is held any more
@@ -36,10 +42,18 @@ func newRun() *run { return &run{held: kit.Held[announced]{Max: maxHeld}} }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	if ev.Type != agui.RunStarted {
+	switch ev.Type {
+	case agui.RunStarted:
+		run.started = true
+	case agui.StepStarted, agui.StepFinished:
 		run.streamed = true
+	default:
+		run.streamed, run.worked = true, true
 	}
-	if run.late || run.held.Empty() && kit.Announced(ev) == kit.Nobody {
+	run.awaits.see(ev)
+	who := kit.Announced(ev)
+	run.mastra = run.mastra || who == kit.Mastra
+	if run.late || run.held.Empty() && who == kit.Nobody {
 		emit(ev)
 		return nil
 	}
@@ -55,7 +69,10 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	if t != agui.RunStarted && !run.streamed {
+	if !run.worked {
+		return false
+	}
+	if t == agui.CallResult && len(run.awaits) > 0 {
 		return false
 	}
 	return run.late || run.held.Empty() && t != agui.Custom
@@ -70,11 +87,23 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = paused(e.Event)
 			break
 		}
-		if run.left != nil && len(run.left.New) > 0 && len(res.Asked.Interrupts) == 0 {
+		switch {
+		case len(res.Asked.Interrupts) > 0: // what was approved may have its result later
+		case len(run.awaits) > 0:
+			res = translate.Result{Fate: run.withoutResult(e.Event)}
+		case run.chain != nil && len(run.chain.unsent) > 0: // then it goes on
+		case run.left != nil && len(run.left.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
 			res.Next = afterwards(run.left)
 		}
 	case agui.RunErrored:
-		res = run.failed(e.Event)
+		if run.left != nil {
+			res = run.refused(e.Event)
+		} else if asked, waits := run.waits(e.Event); waits {
+			res = asked
+		}
+	}
+	if run.mastra {
+		res.Backend = mastra
 	}
 	for _, h := range run.held.ReleaseAll() {
 		if len(res.Asked.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
@@ -83,48 +112,37 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res.Before = append(res.Before, h)
 		}
 	}
+	if run.chain != nil {
+		res = run.chain.after(res, e, run.left)
+	}
 	return res, nil
 }
 
-// failed is the result of a run that ended in RUN_ERROR. Some codes say that a resume did nothing,
-// if they are all that came. The integrations for Strands (integrations/aws-strands) and for
-// Microsoft Agent Framework (issue 7570) check the answers first. A Holdpoint behind this one says
-// that its own backend lost the question.
-func (run *run) failed(ev agui.Event) translate.Result {
-	res := translate.Result{Finish: ev}
-	code := agui.Code(ev.Get("code").Str)
-	switch {
-	case run.resumes && code == agui.BackendLostInterrupt:
-		return translate.Result{Fate: translate.Lost}
-	case !run.resumes || run.streamed:
-		return res
-	}
-	switch code {
-	case agui.UnknownInterruptID, "APPROVAL_RESUME_NOT_FOUND":
-		return translate.Result{Fate: translate.Lost}
-	case agui.InvalidPayload, agui.PartialResume, agui.ThreadBusy,
-		"APPROVAL_RESUME_INVALID", "APPROVAL_RESUME_INVALID_RESPONSE", "APPROVAL_RESUME_MISSING_INTERRUPT",
-		"WORKFLOW_RESUME_INVALID", "WORKFLOW_RESUME_INVALID_RESPONSE", "WORKFLOW_RESUME_MISSING_INTERRUPT":
-		res.Fate = translate.Untouched
-	}
-	return res
+// endedTurn says whether a cancel ended the turn that waited.
+func (run *run) endedTurn(finish agui.Event) bool {
+	return !run.worked && agui.View(finish.JSON).Get("outcome.type").Str == "cancelled"
 }
 
 func paused(finish agui.Event) translate.Result {
-	asked := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}
+	asked, backend := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}, ""
 	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
 		native, o := i.Get("id").Str, object(i)
 		of := profileOf(native, i)
 		if schema := of.schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
 			o = agui.SetKey(o, "responseSchema", []byte(schema))
 		}
+		if of.ownRuns && !of.isMinted(native, i) {
+			backend = mastra
+		}
+		yes, no := of.words()
 		asked.Interrupts = append(asked.Interrupts, agui.Interrupt{
-			Native: native, Object: o,
+			Native: native, Object: o, Yes: yes, No: no,
 			// A Holdpoint behind this one has left it out where it should be.
 			CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !of.isMinted(native, i),
+			CancelOnly: i.Get("reason").Str == reasonLost && of.isMinted(native, i), // a Holdpoint's too
 		})
 	}
-	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked}
+	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Backend: backend}
 }
 
 // object is the interrupt as the client gets it, without its id. Every value keeps its bytes.

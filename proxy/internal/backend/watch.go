@@ -10,7 +10,9 @@ import (
 type Watch struct {
 	Limit time.Duration // of one wait; 0: for ever
 	Told  func()        // called from the timer's goroutine
+	Gate  *Gate         // left while the backend is waited for, by who has entered it; may be nil
 	timer *time.Timer
+	left  bool // the gate was
 }
 
 // Over watches the reads of src. conn is the connection under src, nil if it is not known or if src
@@ -24,6 +26,7 @@ func (w *Watch) Over(src io.Reader, conn *Conn) io.Reader {
 
 // waits says that the backend is waited for from now on, until waited.
 func (w *Watch) waits() {
+	w.left = w.Gate.Leave()
 	switch {
 	case w.Limit == 0:
 	case w.timer == nil:
@@ -36,6 +39,9 @@ func (w *Watch) waits() {
 func (w *Watch) waited() {
 	if w.timer != nil {
 		w.timer.Stop()
+	}
+	if w.left {
+		w.Gate.Enter()
 	}
 }
 

@@ -13,8 +13,8 @@ type opened struct {
 	key string    // messageId, toolCallId or stepName
 }
 
-// close is the event that closes it.
-func (o opened) close() []byte {
+// close is the event that closes it, in a run that goes on later or that has failed.
+func (o opened) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:
 		return agui.MustMarshal(struct {
@@ -27,6 +27,13 @@ func (o opened) close() []byte {
 			ID   string    `json:"toolCallId"`
 		}{o.end, o.key})
 	case agui.SubagentFinished:
+		if failed {
+			return agui.MustMarshal(struct {
+				Type    agui.Type `json:"type"`
+				ID      string    `json:"subagentRunId"`
+				Message string    `json:"message"`
+			}{agui.SubagentErrored, o.key, "the run has ended before it"})
+		}
 		// The one outcome beside success that AG-UI has for it, and the true one: it goes on with
 		// the answers.
 		return agui.MustMarshal(struct {

@@ -298,13 +298,14 @@ func (t *Transcript) KnowsOpen() bool {
 	return !t.openLost
 }
 
-// Unclosed are the events that close what is open, the innermost first.
-func (t *Transcript) Unclosed() []agui.Event {
+// Unclosed are the events that close what is open, the innermost first. The run goes on later, or
+// it has failed.
+func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	t.fold()
 	var list []agui.Event
 	for i := len(t.open) - 1; i >= 0; i-- {
 		if o := t.open[i]; o != (opened{}) {
-			list = append(list, agui.NewEvent(o.close()))
+			list = append(list, agui.NewEvent(o.close(failed)))
 		}
 	}
 	return list

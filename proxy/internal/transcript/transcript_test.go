@@ -107,7 +107,7 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, ev := range tr.Unclosed() {
+	for _, ev := range tr.Unclosed(false) {
 		got = append(got, ev.Get("messageId").Str)
 	}
 	if want := []string{"m99999", "m99998", "m99997", "m0"}; !slices.Equal(got, want) {
@@ -264,7 +264,7 @@ func told(tr *Transcript) string {
 	for _, c := range tr.Calls() {
 		fmt.Fprintf(&b, "call %+v\n", c)
 	}
-	for _, ev := range tr.Unclosed() {
+	for _, ev := range tr.Unclosed(false) {
 		fmt.Fprintf(&b, "open %s\n", ev.JSON)
 	}
 	return b.String()

@@ -102,13 +102,18 @@ type script struct {
 }
 
 // run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is
-// an id map. Anything else, or a map with another interrupt's id, is ignored, and the question
-// comes again, as with LangGraph.
+// the payload of the one entry of resume, or else an id map in command.resume. Anything else there,
+// or a map with another interrupt's id, is ignored, and the question comes again, as with
+// LangGraph.
 func (s *script) run() {
 	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
 	answer := s.in.Get("forwardedProps.command.resume")
+	entries := s.in.Get("resume").Array()
 	runID := s.in.Get("runId").Str
 	switch {
+	case s.pending != nil && len(entries) > 0:
+		runID = s.serverRunID()
+		s.goOn(payloadOf(entries))
 	case s.pending != nil && answer.Exists():
 		runID = s.serverRunID()
 		if value, ok := inIDMap(answer, s.pending.interrupt); ok {
@@ -118,13 +123,22 @@ func (s *script) run() {
 		}
 	case s.pending != nil: // open, no answer: the same question, without snapshots, whatever was said
 		s.interrupt()
-	case answer.Exists(): // nothing to answer: a run without effect
+	case answer.Exists() || len(entries) > 0: // nothing to answer: a run without effect
 	default:
 		runID = s.serverRunID()
 		s.ask()
 	}
 	// The adapter ends a run with the run id of the LangGraph server, not with the client's.
 	s.event("RUN_FINISHED", "threadId", s.in.Get("threadId").Str, "runId", runID)
+}
+
+// payloadOf is what the adapter makes of the array. Of a cancelled entry, and of several, it makes
+// an object that no graph knows.
+func payloadOf(entries []gjson.Result) gjson.Result {
+	if len(entries) != 1 || entries[0].Get("status").Str != "resolved" {
+		return gjson.Parse(`{"__agui_cancelled__":true}`)
+	}
+	return entries[0].Get("payload")
 }
 
 var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)

@@ -1,0 +1,299 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A chatScene is what happens in one chat. Each ends with a message that the person types: the chat
+// must not be locked.
+type chatScene struct {
+	name   string
+	graph  string
+	own    bool  // it needs a backend of its own
+	front  spoil // of the answer to a resume, nil: none
+	play   func(t *testing.T, s *set, c *chat)
+	counts map[string]int // what ran in the end
+}
+
+// A set is what a scene is played with.
+type set struct {
+	b   *backend
+	h   *holdpoint
+	up  string // what Holdpoint stands before
+	env map[string]string
+}
+
+func (s *set) ran(t *testing.T, c *chat, when string, counts map[string]int) {
+	t.Helper()
+	if l := s.b.ledger(t, c.thread); !maps.Equal(l.Counts, counts) {
+		t.Errorf("%s: side effects %v, want %v (nodes %v)", when, l.Counts, counts, l.Nodes)
+	}
+}
+
+var chatScenes = []chatScene{
+	{name: "approve", graph: "approve", counts: map[string]int{"delete": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			s.ran(t, c, "before the answer", nil)
+			c.click(t, "approve")
+			c.shows(t, "the approval", "The answer was")
+			c.asks(t, "the approval", "")
+		}},
+	{name: "deny", graph: "approve",
+		play: func(t *testing.T, _ *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			c.click(t, "deny")
+			c.shows(t, "the denial", `{"approved": false}`)
+			c.asks(t, "the denial", "")
+		}},
+	{name: "cancel", graph: "approve",
+		play: func(t *testing.T, _ *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			before := c.look(t).Runs
+			c.click(t, "cancel")
+			c.ran(t, "cancelled", before)
+			c.asks(t, "cancelled", "")
+		}},
+	{name: "two at once", graph: "hitl", counts: map[string]int{"send_email": 1, "delete_file": 1},
+		play: func(t *testing.T, _ *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Deleting needs an OK")
+			c.click(t, "approve")
+			c.shows(t, "the approval", "Done: ")
+		}},
+	{name: "a refused answer, then the right one", graph: "schema", counts: map[string]int{"copy": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "How many copies?")
+			c.do(t, "type", map[string]any{"text": "two"})
+			before := c.look(t).Runs
+			c.click(t, "answer")
+			c.ran(t, "the answer is refused", before)
+			c.asks(t, "the answer is refused", "How many copies?")
+			v := c.sees(t, "the reason", map[string]any{"refusal": "Nothing was done"})
+			if v.Refusal == "" || v.Notice == "" {
+				t.Errorf("the card says %q, RUN_FINISHED %q: want the reason in both", v.Refusal, v.Notice)
+			}
+			s.ran(t, c, "a refused answer", nil)
+			c.do(t, "type", map[string]any{"text": "3"})
+			c.click(t, "answer")
+			c.shows(t, "the right answer", `{"count": 3}`)
+		}},
+	{name: "a reload while it is open", graph: "approve", counts: map[string]int{"delete": 1},
+		play: func(t *testing.T, _ *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			c.do(t, "reload", nil)
+			if c.kind == assistantUI {
+				c.say(t, "plain hello?") // its page keeps no history: a message brings the question back
+			}
+			c.asks(t, "a reloaded page", "Please confirm")
+			c.click(t, "approve")
+			c.shows(t, "the approval", "The answer was")
+		}},
+	{name: "a backend that forgot", graph: "approve", own: true,
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			s.b.server.crash()
+			s.b.server.back(t)
+			before := c.look(t).Runs
+			c.click(t, "approve")
+			c.ran(t, "the answer is lost", before)
+			c.sees(t, "the reason", map[string]any{"refusal": ""})
+			s.ran(t, c, "an answer that was lost", nil)
+		}},
+	{name: "a restart of Holdpoint", graph: "approve",
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			s.h.kill()
+			s.h = restart(t, s.h, s.up, s.env)
+			before := c.look(t).Runs
+			c.click(t, "approve")
+			c.ran(t, "nobody knows the question", before)
+			c.sees(t, "the reason", map[string]any{"refusal": ""})
+			s.ran(t, c, "an answer that nobody can place", nil)
+		}},
+	{name: "a cut stream", graph: "approve", front: breaksOffThen, counts: map[string]int{"delete": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			before := c.look(t).Runs
+			c.click(t, "approve")
+			c.ran(t, "the stream breaks off", before)
+			c.asks(t, "the stream breaks off", "")
+			c.sees(t, "the reason", map[string]any{"refusal": ""})
+			s.ran(t, c, "an answer that arrived", map[string]int{"delete": 1})
+		}},
+	{name: "the backend turns the answer away", graph: "approve", front: turnsAway, counts: map[string]int{"delete": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			before := c.look(t).Runs
+			c.click(t, "approve")
+			c.ran(t, "it is turned away", before)
+			c.asks(t, "it is turned away", "Please confirm")
+			c.sees(t, "the reason", map[string]any{"refusal": "Nothing was done"})
+			s.ran(t, c, "it is turned away", nil)
+			c.click(t, "approve")
+			c.shows(t, "the same answer again", "The answer was")
+		}},
+	{name: "the backend's answer is lost on its way", graph: "approve", front: failsThen, counts: map[string]int{"delete": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			before := c.look(t).Runs
+			c.click(t, "approve")
+			c.ran(t, "an HTTP error", before)
+			c.asks(t, "an HTTP error", "")
+			c.sees(t, "the reason", map[string]any{"refusal": "may or may not"})
+		}},
+	{name: "a stale tab denies what was approved", graph: "approve", counts: map[string]int{"delete": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "go")
+			c.asks(t, "a pause", "Please confirm")
+			stale := openChat(t, c.kind, c.address, c.thread, c)
+			if c.kind == assistantUI {
+				stale.say(t, "plain hello?")
+			}
+			stale.asks(t, "another tab", "Please confirm")
+			c.click(t, "approve")
+			c.shows(t, "the approval", "The answer was")
+			before := stale.look(t).Runs
+			stale.click(t, "deny")
+			stale.ran(t, "the other tab", before)
+			stale.asks(t, "the other tab", "")
+			if c.kind == copilotKit { // the other page has no message of the thread, so it is not shown any
+				stale.shows(t, "the other tab", `The answer was {"approved": true}`)
+			}
+			stale.sees(t, "the reason", map[string]any{"refusal": ""})
+			stale.goesOn(t)
+		}},
+}
+
+// TestChats: what a person does in a chat of CopilotKit's, or of assistant-ui's, before Holdpoint
+// and a real LangGraph.
+func TestChats(t *testing.T) {
+	chats.Do(func() { chats.err = startChats() })
+	if chats.err != nil {
+		t.Fatal(chats.err)
+	}
+	shown := need(t, "langgraph", "0.0.47")
+	for _, kind := range []string{copilotKit, assistantUI} {
+		for _, sc := range chatScenes {
+			t.Run(kind+"/"+sc.name, func(t *testing.T) {
+				t.Parallel()
+				s := &set{b: &backend{name: "0.0.47", mode: "default", server: shown}, env: map[string]string{}}
+				if sc.own {
+					own, err := startServer(stack{"langgraph", "0.0.47"}, t.TempDir()+"/ledger")
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { own.kill() })
+					s.b.server = own
+				}
+				s.up = s.b.url()
+				if sc.front != nil {
+					s.up = spoils(t, s.b, sc.front)
+				}
+				if kind == assistantUI {
+					s.env["HOLDPOINT_CORS_ORIGINS"] = chats.pages
+				}
+				s.h = ownHoldpoint(t, s.up, s.env)
+				c := openChat(t, kind, s.h.address+"/"+sc.graph, fresh("thread"), nil)
+				sc.play(t, s, c)
+				c.goesOn(t)
+				s.ran(t, c, "in the end", sc.counts)
+			})
+		}
+	}
+}
+
+// goesOn: the chat is not locked. What the person types is answered. If the backend asks its
+// question again in place of an answer, the person denies it and types again.
+func (c *chat) goesOn(t *testing.T) {
+	t.Helper()
+	for range 2 {
+		said := "plain and typed " + fresh("n")
+		before := c.look(t).Runs
+		c.say(t, said)
+		c.ran(t, "an ordinary message", before)
+		v := c.sees(t, "an ordinary message", map[string]any{"answered": "echo: " + said})
+		if strings.Contains(v.Chat, "echo: "+said) {
+			return
+		}
+		before = v.Runs
+		c.click(t, "deny")
+		c.ran(t, "the denial of what was asked again", before)
+		c.asks(t, "the denial of what was asked again", "")
+	}
+	t.Fatalf("an ordinary message was not answered: %s", c.look(t))
+}
+
+// A spoil answers a resume in place of the backend. pass is the backend's whole answer, once it is
+// asked for.
+type spoil func(w http.ResponseWriter, pass func() string)
+
+// breaksOffThen breaks off behind the first events of an answer. The backend goes through with it.
+func breaksOffThen(w http.ResponseWriter, pass func() string) {
+	const begins = 3 // events that arrive
+	frames := strings.SplitAfterN(pass(), "\n\n", begins+1)
+	sendStream(w, strings.Join(frames[:min(begins, len(frames))], ""))
+	panic(http.ErrAbortHandler)
+}
+
+// turnsAway does not ask the backend.
+func turnsAway(w http.ResponseWriter, _ func() string) {
+	http.Error(w, "not you", http.StatusUnauthorized)
+}
+
+// failsThen has the backend go through with it, and loses its answer.
+func failsThen(w http.ResponseWriter, pass func() string) {
+	pass()
+	http.Error(w, "not now", http.StatusBadGateway)
+}
+
+// spoils is the address of something before a backend that spoils the first answer to a resume.
+func spoils(t *testing.T, b *backend, with spoil) string {
+	t.Helper()
+	target, err := url.Parse(b.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	var spoilt atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if !bytes.Contains(body, []byte(`"approved"`)) || !spoilt.CompareAndSwap(false, true) {
+			http.NewResponseController(w).EnableFullDuplex() // as in front
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		with(w, func() string {
+			whole := httptest.NewRecorder()
+			proxy.ServeHTTP(whole, r)
+			return whole.Body.String()
+		})
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
+}

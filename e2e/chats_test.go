@@ -1,0 +1,164 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Chats that people use, in a real browser: copilotkit/copilotkit.jsx with CopilotKit's runtime,
+// and copilotkit/assistant.jsx with assistant-ui over an HttpAgent in the page.
+
+// chats is what these tests share, made by the first of them.
+var chats struct {
+	sync.Once
+	err     error
+	driver  *driver
+	pages   string // the origin of the pages
+	runtime string // the address of CopilotKit's runtime
+}
+
+// installChats installs the packages of the pages, and has the browser's binary.
+var installChats = sync.OnceValues(func() (binary string, err error) {
+	if binary, err = installBrowser(); err != nil {
+		return "", err
+	}
+	unlock, err := lockCache()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	return binary, installPackages("copilotkit")
+})
+
+func startChats() error {
+	binary, err := installChats()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("node", "runtime.mjs")
+	cmd.Dir = "copilotkit"
+	runtime, err := startProcess("the runtime of CopilotKit", cmd)
+	if err != nil {
+		return err
+	}
+	d, first, err := drive("chats", "copilotkit", binary)
+	if err != nil {
+		return err
+	}
+	var pages, served struct{ Port int }
+	line, _ := runtime.out.ReadBytes('\n')
+	if json.Unmarshal(first, &pages) != nil || json.Unmarshal(line, &served) != nil || pages.Port == 0 || served.Port == 0 {
+		return fmt.Errorf("the driver said %q, the runtime %q\n%s", first, line, runtime.log.tail(20))
+	}
+	chats.driver = d
+	chats.pages = fmt.Sprintf("http://localhost:%d", pages.Port)
+	chats.runtime = fmt.Sprintf("http://127.0.0.1:%d/api/copilotkit", served.Port)
+	return nil
+}
+
+// A chat is one page: CopilotKit's or assistant-ui's, in front of one address.
+type chat struct {
+	name, kind, address, thread string
+}
+
+const (
+	copilotKit  = "copilotkit"
+	assistantUI = "assistant"
+)
+
+// A view is what a person sees of a chat, and what stands behind it.
+type view struct {
+	Card, Refusal string // what the card asks, and why it asks again
+	Notice        string // what became of the last request
+	Chat, Draft   string
+	State         string
+	Pending       []string // that the page's client takes for open
+	Runs          int      // that have begun
+	Events        []event
+	Errors        []string // that the page was told by its framework
+	Console       []string
+	Came          bool
+}
+
+func openChat(t *testing.T, kind, address, thread string, beside *chat) *chat {
+	t.Helper()
+	c := &chat{name: fresh("chat"), kind: kind, address: address, thread: thread}
+	args := map[string]any{"kind": kind, "url": address, "runtime": chats.runtime, "thread": thread}
+	if beside != nil {
+		args["beside"] = beside.name
+	}
+	c.do(t, "open", args)
+	t.Cleanup(func() {
+		if t.Failed() {
+			path := filepath.Join(os.TempDir(), "holdpoint-"+strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+".png")
+			chats.driver.call(t, "picture", map[string]any{"page": c.name, "path": path}, &struct{}{})
+			t.Logf("a picture of the page: %s", path)
+		}
+		chats.driver.call(t, "close", map[string]any{"page": c.name}, &struct{}{})
+	})
+	return c
+}
+
+func (c *chat) do(t *testing.T, op string, args map[string]any) view {
+	t.Helper()
+	if args == nil {
+		args = map[string]any{}
+	}
+	args["page"] = c.name
+	var v view
+	chats.driver.call(t, op, args, &v)
+	return v
+}
+
+func (c *chat) say(t *testing.T, text string) {
+	t.Helper()
+	c.do(t, "say", map[string]any{"text": text})
+}
+func (c *chat) click(t *testing.T, id string) { t.Helper(); c.do(t, "click", map[string]any{"id": id}) }
+func (c *chat) look(t *testing.T) view        { t.Helper(); return c.do(t, "look", nil) }
+
+// sees waits until the page shows something: what is as in the driver's until.
+func (c *chat) sees(t *testing.T, when string, what map[string]any) view {
+	t.Helper()
+	v := c.do(t, "until", map[string]any{"what": what})
+	if !v.Came {
+		t.Fatalf("%s: not seen: %v\n%s", when, what, v)
+	}
+	return v
+}
+
+func (c *chat) asks(t *testing.T, when, question string) view {
+	t.Helper()
+	return c.sees(t, when, map[string]any{"card": question})
+}
+
+func (c *chat) shows(t *testing.T, when, text string) view {
+	t.Helper()
+	return c.sees(t, when, map[string]any{"chat": text})
+}
+
+// runs waits for the end of what a page began after it had seen so many runs.
+func (c *chat) ran(t *testing.T, when string, before int) view {
+	t.Helper()
+	return c.sees(t, when, map[string]any{"runs": before + 1})
+}
+
+func (v view) String() string {
+	var told []string
+	for _, e := range v.Events {
+		if k := e.kind(); strings.HasPrefix(k, "RUN_") {
+			b, _ := json.Marshal(e)
+			told = append(told, string(b))
+		}
+	}
+	return fmt.Sprintf("card %q, refusal %q, notice %q, state %q, draft %q, pending %v, errors %q\nchat:\n%s\ntold:\n  %s\nconsole:\n  %s",
+		v.Card, v.Refusal, v.Notice, v.State, v.Draft, v.Pending, v.Errors, v.Chat, strings.Join(told, "\n  "), strings.Join(v.Console, "\n  "))
+}

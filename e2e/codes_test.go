@@ -1,0 +1,314 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+	"holdpoint/proxy"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/translate"
+	"holdpoint/translate/standard"
+)
+
+// A codeRun brings a client to a code of docs/contract.md. play returns what the client was told.
+type codeRun struct {
+	code  string
+	name  string // what happens, if a code has several runs
+	play  func(t *testing.T, version string) (*client, report)
+	right func(id string) entry // what is answered to whatever is asked; nil: an approval
+
+	// waits: the backend itself waits still, and nobody but it knows. It asks in place of an answer
+	// to the next message.
+	waits bool
+	// locked are versions that lock the thread in themselves. A fresh client goes on.
+	locked string
+}
+
+// notRun are the codes that have no run here, and why.
+var notRun = map[string]string{
+	"THREAD_FORBIDDEN": "reserved: there are no principals yet",
+}
+
+// TestEveryCode: after each code of docs/contract.md the next ordinary run of a client gets
+// through, without a resume that cancels what the client takes for open. What is asked again is
+// answered first.
+func TestEveryCode(t *testing.T) {
+	for _, run := range codeRuns {
+		name := run.code
+		if run.name != "" {
+			name += "/" + run.name
+		}
+		for _, version := range []string{newest, pinned} {
+			t.Run(name+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				c, r := run.play(t, version)
+				if got := toldCode(r); got != run.code {
+					t.Fatalf("told %q, want %s:\n%s", got, run.code, strings.Join(summary(r), "\n"))
+				}
+				if run.locked == version {
+					c = c.another(t)
+					c.pending, r.Pending = nil, nil
+				}
+				c.getsThrough(t, r, run)
+			})
+		}
+	}
+}
+
+// getsThrough: r was the run that was told a code.
+func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
+	t.Helper()
+	right := run.right
+	if right == nil {
+		right = accept
+	}
+	answerAll := func() {
+		for range 4 {
+			if len(r.Pending) == 0 {
+				return
+			}
+			r = c.run(t, step{resume: c.answers(right)})
+			if r.Error != nil {
+				t.Fatalf("the answer to what was asked again: the client threw %s", r.Error.Message)
+			}
+		}
+		t.Fatalf("after four answers the client still waits:\n%s", strings.Join(summary(r), "\n"))
+	}
+	answerAll()
+	for range 2 {
+		said := "plain and simple " + fresh("n")
+		r = c.run(t, step{say: said})
+		if r.Error != nil {
+			t.Fatalf("an ordinary message: the client threw %s", r.Error.Message)
+		}
+		if c.echoed(said) {
+			return
+		}
+		if !run.waits || len(r.Pending) == 0 {
+			break
+		}
+		answerAll()
+		if c.echoed(said) {
+			return
+		}
+		run.waits = false
+	}
+	t.Fatalf("an ordinary message was not answered:\n%s", strings.Join(summary(r), "\n"))
+}
+
+// toldCode is the code that a run was told, wherever it stands.
+func toldCode(r report) string {
+	if len(r.Wire) != 1 {
+		return ""
+	}
+	if code := r.Wire[0].code(); code != "" {
+		return code
+	}
+	for _, e := range r.Wire[0].of("RUN_FINISHED") {
+		if code := refusalOf(e).str("code"); code != "" {
+			return code
+		}
+	}
+	return ""
+}
+
+// refusalOf is metadata.holdpoint.refusal, or else metadata.holdpoint, of an event or an interrupt.
+func refusalOf(e event) event {
+	metadata, _ := e["metadata"].(map[string]any)
+	ours, _ := metadata["holdpoint"].(map[string]any)
+	if refusal, ok := ours["refusal"].(map[string]any); ok {
+		return refusal
+	}
+	return ours
+}
+
+// TestEveryCodeHasARun: a code that docs/contract.md names is run here, or it is said why not.
+func TestEveryCodeHasARun(t *testing.T) {
+	page, err := os.ReadFile("../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## The codes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	named, run := map[string]bool{}, map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|").FindAllStringSubmatch(table, -1) {
+		named[row[1]] = true
+	}
+	for _, r := range codeRuns {
+		run[r.code] = true
+		if !named[r.code] {
+			t.Errorf("%s is run and not in docs/contract.md", r.code)
+		}
+	}
+	if len(named) < 20 {
+		t.Fatalf("docs/contract.md names %d codes: has its table changed?", len(named))
+	}
+	for code := range named {
+		if run[code] == (notRun[code] != "") {
+			t.Errorf("%s: run %t, reason against it %q", code, run[code], notRun[code])
+		}
+	}
+}
+
+// ---- what the runs are made of
+// ------------------------------------------------------------------------------------
+
+// A desk is a scripted.Asker with Holdpoint before it.
+type desk struct {
+	*scripted.Asker
+	up string
+	h  *holdpoint
+}
+
+func newDesk(t *testing.T, env map[string]string) *desk {
+	t.Helper()
+	d := &desk{Asker: &scripted.Asker{}}
+	server := httptest.NewServer(d.Asker)
+	t.Cleanup(server.Close)
+	d.up = server.URL
+	d.h = ownHoldpoint(t, d.up, env)
+	return d
+}
+
+func (d *desk) client(t *testing.T, version string) *client {
+	t.Helper()
+	return newClient(t, shared.through, version, d.h.address+"/", fresh("thread"), nil)
+}
+
+// asked is a client whose thread waits for n answers.
+func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
+	t.Helper()
+	c := d.client(t, version)
+	if r := c.run(t, step{say: scene}); len(r.Pending) != n {
+		t.Fatalf("%d questions, want %d:\n%s", len(r.Pending), n, strings.Join(summary(r), "\n"))
+	}
+	return c
+}
+
+// spoiled approves, and gets what is left of the stream.
+func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
+	return func(t *testing.T, version string) (*client, report) {
+		t.Helper()
+		d := newDesk(t, nil)
+		d.Spoil(with)
+		c := d.asked(t, version, "go", 1)
+		r := c.run(t, step{resume: c.answers(accept)})
+		if did := d.Did(c.thread); did != 1 {
+			t.Errorf("what was approved ran %d times", did)
+		}
+		return c, r
+	}
+}
+
+// instead is end in place of the stream.
+func instead(end func(w http.ResponseWriter, r *http.Request)) scripted.Spoiler {
+	return func(w http.ResponseWriter, r *http.Request, _ []byte) { end(w, r) }
+}
+
+// tellsStrands is a native Strands agent that answers an approval with frames.
+func tellsStrands(contentType string, frames ...string) func(*testing.T, string) (*client, report) {
+	return func(t *testing.T, version string) (*client, report) {
+		t.Helper()
+		server := httptest.NewServer(scripted.StrandsAsker(contentType, frames...))
+		t.Cleanup(server.Close)
+		h := ownHoldpoint(t, server.URL, map[string]string{"HOLDPOINT_DIALECT": "strands"})
+		c := newClient(t, shared.through, version, h.address+"/", fresh("thread"), nil)
+		if r := c.run(t, step{say: "go"}); len(r.Pending) != 1 {
+			t.Fatalf("no question:\n%s", strings.Join(summary(r), "\n"))
+		}
+		return c, c.run(t, step{resume: c.answers(func(id string) entry { return resolved(id, "y") })})
+	}
+}
+
+var errFault = errors.New("a fault of the test's")
+
+// A faultyStore cannot be read while it fails.
+type faultyStore struct {
+	store.Store
+	fails *atomic.Bool
+}
+
+func (f faultyStore) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	if f.fails.Load() {
+		return store.Record{}, errFault
+	}
+	return f.Store.Load(ctx, key, owner)
+}
+
+// A faultyDialect refuses every run while it fails.
+type faultyDialect struct {
+	translate.Dialect
+	fails *atomic.Bool
+}
+
+func (f faultyDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+	if f.fails.Load() {
+		return translate.Out{}, nil, errFault
+	}
+	return f.Dialect.Begin(r)
+}
+
+// faulty is a Holdpoint in this process whose store, or dialect, fails for one answer.
+func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, string) (*client, report) {
+	return func(t *testing.T, version string) (*client, report) {
+		t.Helper()
+		backend := httptest.NewServer(&scripted.Asker{})
+		t.Cleanup(backend.Close)
+		upstream, err := url.Parse(backend.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dialect, err := standard.New(struct{}{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := proxy.Options{Upstream: upstream, Dialect: dialect, Store: memory.New(memory.Options{})}
+		var fails atomic.Bool
+		wrap(&o, &fails)
+		h, err := proxy.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		c := newClient(t, shared.through, version, server.URL+"/", fresh("thread"), nil)
+		if r := c.run(t, step{say: "go"}); len(r.Pending) != 1 {
+			t.Fatalf("no question:\n%s", strings.Join(summary(r), "\n"))
+		}
+		fails.Store(true)
+		defer fails.Store(false)
+		return c, c.run(t, step{resume: c.answers(accept)})
+	}
+}
+
+// away is a backend that can be taken away, behind a Holdpoint: ends is what is met then, nil if
+// there is nothing at all.
+func away(t *testing.T, ends func(w http.ResponseWriter, r *http.Request)) (*front, *desk) {
+	t.Helper()
+	d := &desk{Asker: &scripted.Asker{}}
+	server := httptest.NewServer(d.Asker)
+	t.Cleanup(server.Close)
+	target, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &front{ends: ends, proxy: &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}}
+	f.listen(t, "127.0.0.1:0")
+	t.Cleanup(func() { f.server.Close() })
+	d.up = "http://" + f.address
+	d.h = ownHoldpoint(t, d.up, nil)
+	return f, d
+}

@@ -1,0 +1,142 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	tries "holdpoint/e2e/newest"
+)
+
+// A candidate is one row of the newest packages: what is looked up, and its smoke.
+type candidate struct {
+	tries.Row
+	stack          // whose server runs it, with the newest pins that the other tests have
+	also  []string // packages of Python that the server needs beside
+	mode  string   // path of the server
+
+	// pause asks about something. It returns the client that waits.
+	pause func(t *testing.T, w world) *client
+	// answer says yes or no.
+	answer func(t *testing.T, c *client, yes bool)
+	// ran asserts what was done.
+	ran func(t *testing.T, w world, c *client, yes bool)
+}
+
+// says is a candidate's pause: it says this to the agent, and one question comes.
+func says(agent, text string) func(t *testing.T, w world) *client {
+	return func(t *testing.T, w world) *client {
+		c := w.client(t, agent)
+		c.asksAbout(t, step{say: text}, 1)
+		return c
+	}
+}
+
+// yesOrNo is a candidate's answer in resume.
+func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
+	return func(t *testing.T, c *client, said bool) {
+		if said {
+			c.finish(t, step{resume: c.answers(yes)})
+		} else {
+			c.finish(t, step{resume: c.answers(no)})
+		}
+	}
+}
+
+// effect is a candidate's ran: the tool's effect once, or none.
+func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
+	return func(t *testing.T, w world, c *client, yes bool) {
+		if yes {
+			w.ran(t, c, what)
+		} else {
+			w.ran(t, c)
+		}
+	}
+}
+
+// clientsRow is the row of the clients. It has no server of its own.
+const clientsRow = "@ag-ui/client"
+
+// candidates are all rows, the small ones first.
+func candidates() []candidate {
+	row := func(name string, packages ...string) tries.Row { return tries.Row{Name: name, Packages: packages} }
+	approving := yesOrNo(accept, reject)
+	graph := func(t *testing.T, w world, c *client, yes bool) {
+		w.effects(t, c, map[bool]map[string]int{true: {"delete": 1}}[yes])
+	}
+	return []candidate{
+		{Row: row(clientsRow, "@ag-ui/client"), stack: stack{"langgraph", newestLangGraph}, mode: "outcome",
+			pause: says("approve", "go"), answer: approving, ran: graph},
+		{Row: row("langgraph", "ag-ui-langgraph", "langgraph", "langchain"), stack: stack{"langgraph", newestLangGraph},
+			also: []string{"fastapi", "uvicorn"}, mode: "default", pause: says("approve", "go"), answer: approving, ran: graph},
+		{Row: row("pydantic-ai", "pydantic-ai-slim"), stack: stack{"pydanticai", "2.68.0"},
+			also: []string{"ag-ui-protocol", "starlette", "uvicorn"}, mode: "stateless",
+			pause: says("agent", "delete a.txt"), answer: approving, ran: effect(deleteA)},
+		{Row: row("ag2", "ag2"), stack: stack{"ag2", "1.2.1"},
+			also: []string{"ag-ui-protocol", "starlette", "uvicorn"}, mode: "held",
+			pause: says("agent", "delete a.txt"), answer: yesOrNo(gives(true), gives(false)), ran: effect(deleteA)},
+		{Row: row("agent-framework", "agent-framework-ag-ui", "agent-framework-core"), stack: stack{"agentframework", "1.7.0"},
+			also: []string{"fastapi", "uvicorn"}, mode: "default", pause: says("approve", "go"), answer: approving, ran: effect(deleteA)},
+		{Row: row("strands", "strands-agents", "ag-ui-strands", "bedrock-agentcore"), stack: stack{"strands", "1.62.0"},
+			also: []string{"fastapi", "uvicorn"}, mode: "agui", pause: filesOf("gate"), answer: approving,
+			ran: func(t *testing.T, w world, c *client, yes bool) {
+				if yes {
+					w.gone(t, c, "a.txt")
+				} else {
+					w.gone(t, c)
+				}
+			}},
+		{Row: row("strands-ts", "@ag-ui/aws-strands", "@strands-agents/sdk"), stack: stack{"strands-ts", "1.19.0"}, mode: "",
+			pause: func(t *testing.T, w world) *client {
+				c := w.client(t, "agui/hook")
+				c.asksAbout(t, c.wants("delete a.txt"), 1)
+				return c
+			}, answer: approving,
+			ran: func(t *testing.T, w world, c *client, yes bool) {
+				if yes {
+					w.deleted(t, c, "a.txt")
+				} else {
+					w.deleted(t, c)
+				}
+			}},
+		{Row: row("agno", "agno"), stack: stack{"agno", "3.1.10"}, also: []string{"ag-ui-protocol", "fastapi", "sqlalchemy", "uvicorn"},
+			mode: "default", pause: agnoPauses, answer: agnoIsAnswered, ran: effect(deleteA)},
+		{Row: row("google-adk", "ag-ui-adk", "google-adk"), stack: stack{"adk", "0.11.0"}, also: []string{"fastapi", "uvicorn"},
+			mode: "outcome", pause: says("agent", "delete a.txt"), answer: approving, ran: effect(deleteA)},
+		{Row: row("mastra", "@ag-ui/mastra", "@mastra/core"), stack: stack{"mastra", "1.1.2"}, mode: "outcome",
+			pause: says("agent", "delete a.txt"), answer: approving, ran: effect(deleteA)},
+		{Row: row("crewai", "ag-ui-crewai", "crewai"), stack: stack{"crewai", "1.0.0"}, also: []string{"fastapi", "uvicorn"},
+			mode: "outcome", pause: says("gate", "go"), answer: yesOrNo(gives("approved"), gives("rejected")), ran: effect(deletes)},
+	}
+}
+
+// filesOf is a candidate's pause before an agent that deletes real files.
+func filesOf(agent string) func(t *testing.T, w world) *client {
+	return func(t *testing.T, w world) *client {
+		c := w.adapted(t, agent)
+		c.gated(t, c.wants("delete a.txt"), 1)
+		return c
+	}
+}
+
+// agno asks by a call without a result, and is answered by a tool message.
+func agnoPauses(t *testing.T, w world) *client {
+	c := w.client(t, "agui")
+	a := c.run(t, step{say: "delete a.txt"}).answer(t)
+	if a.code() != "" || len(a.of("TOOL_CALL_END")) != 1 {
+		t.Fatalf("%v\n%s", a.kinds(), terminal(a))
+	}
+	return c
+}
+
+func agnoIsAnswered(t *testing.T, c *client, yes bool) {
+	var messages []any
+	for _, m := range c.messages {
+		messages = append(messages, m)
+	}
+	all := calls(c.messages)
+	answer := map[string]any{"id": fresh("m"), "role": "tool", "toolCallId": all[len(all)-1], "content": text(map[string]any{"accepted": yes})}
+	if a := c.run(t, step{patch: map[string]any{"messages": append(messages, answer)}}).answer(t); a.code() != "" {
+		t.Errorf("%v: %s", yes, terminal(a))
+	}
+}

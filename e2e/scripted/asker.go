@@ -1,0 +1,220 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+// An Asker is a small backend that speaks the interrupt outcome, for ends that a real one cannot be
+// made to give. What the person says last chooses what it does:
+//
+//	plain ..    an echo
+//	go          one question; an approval is counted
+//	go call     the same, about a tool call that stands in the stream
+//	go slow     the same, when the gate of its thread is open
+//	go both     two questions at once
+//	go again    one, and after its answer another one
+//	go mad      more questions than anybody can be asked
+type Asker struct {
+	mu      sync.Mutex
+	threads map[string]*asked
+	said    int // messages, so that each has an id of its own
+	spoil   Spoiler
+}
+
+// A Spoiler is what becomes of the answer to a resume, in place of the whole stream. It is called
+// when everything that was approved has been done.
+type Spoiler func(w http.ResponseWriter, r *http.Request, stream []byte)
+
+// Spoil has every later answer to a resume spoiled, or none if with is nil.
+func (a *Asker) Spoil(with Spoiler) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spoil = with
+}
+
+type asked struct {
+	scene     string
+	questions int // that were ever asked
+	done      int // how often something ran
+	arrived   chan struct{}
+	gate      chan struct{}
+}
+
+func (a *Asker) of(thread string) *asked {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.threads == nil {
+		a.threads = map[string]*asked{}
+	}
+	one := a.threads[thread]
+	if one == nil {
+		one = &asked{arrived: make(chan struct{}), gate: make(chan struct{})}
+		a.threads[thread] = one
+	}
+	return one
+}
+
+// Did is how often something ran on a thread.
+func (a *Asker) Did(thread string) int {
+	one := a.of(thread)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return one.done
+}
+
+// Arrived is closed when a run waits at the gate of its thread. Open lets it go on.
+func (a *Asker) Arrived(thread string) <-chan struct{} { return a.of(thread).arrived }
+
+// Open opens the gate of a thread, once.
+func (a *Asker) Open(thread string) { close(a.of(thread).gate) }
+
+// Wait waits at the gate of a thread, for a Spoiler.
+func (a *Asker) Wait(thread string) {
+	one := a.of(thread)
+	close(one.arrived)
+	<-one.gate
+}
+
+type askerInput struct {
+	ThreadID string
+	RunID    string
+	Messages []struct {
+		Role    string
+		Content any
+	}
+	Resume []struct {
+		InterruptID string
+		Status      string
+		Payload     struct{ Approved bool }
+	}
+}
+
+func (a *Asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var in askerInput
+	if err != nil || r.Method != http.MethodPost || json.Unmarshal(body, &in) != nil {
+		http.NotFound(w, r)
+		return
+	}
+	one := a.of(in.ThreadID)
+	said := ""
+	for _, m := range in.Messages {
+		if words, ok := m.Content.(string); ok && m.Role == "user" {
+			said = words
+		}
+	}
+	whole := httptest.NewRecorder()
+	s := &stream{w: whole, encode: text}
+	run := obj("threadId", in.ThreadID, "runId", in.RunID)
+	s.send(append(obj("type", "RUN_STARTED"), run...))
+	again := false
+	a.mu.Lock()
+	for _, e := range in.Resume {
+		if e.Status == "resolved" && e.Payload.Approved {
+			one.done++
+		}
+	}
+	if len(in.Resume) == 0 {
+		one.scene = said
+	}
+	spoil := a.spoil
+	again = len(in.Resume) > 0 && one.scene == "go again" && one.questions < 2
+	a.mu.Unlock()
+	switch {
+	case len(in.Resume) > 0 && !again:
+		a.say(s, "The answer was taken.")
+		s.send(append(obj("type", "RUN_FINISHED"), run...))
+	case strings.HasPrefix(said, "go") || again:
+		if said == "go slow" {
+			a.Wait(in.ThreadID)
+		}
+		a.ask(s, one, run, said)
+	default:
+		a.say(s, "echo: "+said)
+		s.send(append(obj("type", "RUN_FINISHED"), run...))
+	}
+	if spoil != nil && len(in.Resume) > 0 {
+		spoil(w, r, whole.Body.Bytes())
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Write(whole.Body.Bytes())
+}
+
+func (a *Asker) ask(s *stream, one *asked, run object, scene string) {
+	count := 1
+	switch scene {
+	case "go both":
+		count = 2
+	case "go mad":
+		count = 5000
+	}
+	a.mu.Lock()
+	first := one.questions
+	one.questions += count
+	a.mu.Unlock()
+	schema := obj("type", "object", "properties", obj("approved", obj("type", "boolean")), "required", []string{"approved"})
+	var questions []object
+	for n := range count {
+		q := obj("id", fmt.Sprintf("q%d", first+n), "reason", "confirmation", "message", "Delete it?", "responseSchema", schema)
+		if scene == "go call" {
+			call := fmt.Sprintf("call-%d", first+n)
+			s.send(obj("type", "TOOL_CALL_START", "toolCallId", call, "toolCallName", "delete", "parentMessageId", call+"-m"))
+			s.send(obj("type", "TOOL_CALL_ARGS", "toolCallId", call, "delta", `{"path":"notes.txt"}`))
+			s.send(obj("type", "TOOL_CALL_END", "toolCallId", call))
+			q = q.with("toolCallId", call)
+		}
+		questions = append(questions, q)
+	}
+	s.send(append(obj("type", "RUN_FINISHED"), run...).with("outcome", obj("type", "interrupt", "interrupts", questions)))
+}
+
+func (a *Asker) say(s *stream, words string) {
+	a.mu.Lock()
+	a.said++
+	id := fmt.Sprintf("m%d", a.said)
+	a.mu.Unlock()
+	s.send(obj("type", "TEXT_MESSAGE_START", "messageId", id, "role", "assistant"))
+	s.send(obj("type", "TEXT_MESSAGE_CONTENT", "messageId", id, "delta", words))
+	s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
+}
+
+// StrandsAsker is a Strands agent on a plain server that asks before it acts. Its answer to what
+// was approved is frames, which can be those of a failure.
+func StrandsAsker(contentType string, frames ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Prompt any }
+		if json.NewDecoder(r.Body).Decode(&in) != nil {
+			http.NotFound(w, r)
+			return
+		}
+		said, _ := in.Prompt.(string)
+		switch {
+		case said == "":
+			w.Header().Set("Content-Type", contentType)
+			w.Write([]byte(strings.Join(frames, "")))
+			return
+		case said == "go":
+			asks := `data: {"result": {"stop_reason": "interrupt", "interrupts": [{"id": "v1:q", "name": "approval", "reason": "Delete it?"}]}}` + "\n\n"
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Write([]byte(asks))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, frame := range []string{
+			`{"event": {"messageStart": {"role": "assistant"}}}`,
+			string(text(obj("event", obj("contentBlockDelta", obj("delta", obj("text", "echo: "+said)))))),
+			`{"event": {"contentBlockStop": {}}}`,
+			`{"event": {"messageStop": {"stopReason": "end_turn"}}}`,
+			`{"result": {"stop_reason": "end_turn"}}`,
+		} {
+			w.Write([]byte("data: " + frame + "\n\n"))
+		}
+	})
+}

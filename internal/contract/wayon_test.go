@@ -1,0 +1,110 @@
+package contract
+
+import (
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// A question that takes a cancel and nothing else: of which nobody knows any more what it asked, or
+// what became of its answer.
+func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
+	lost, other := interrupt("x", ""), interrupt("y", "")
+	lost.CancelOnly = true
+	open := func(list ...agui.Interrupt) store.Record {
+		return store.Record{Now: testNow, State: store.Open, Pause: testPause(list...)}
+	}
+	for name, c := range map[string]struct {
+		record   store.Record
+		answers  []agui.Answer
+		messages []string
+		do       Act
+		code     agui.Code
+		fresh    int
+	}{
+		"cancelled":                  {record: open(lost), answers: []agui.Answer{cancelled("x")}, do: Resume},
+		"cancelled beside a message": {record: open(lost), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Resume, fresh: 1},
+		"approved":                   {record: open(lost), answers: []agui.Answer{resolved("x", `{"approved":true}`)}, do: Refuse, code: agui.InvalidPayload},
+		"any payload":                {record: open(lost), answers: []agui.Answer{resolved("x", "")}, do: Refuse, code: agui.InvalidPayload},
+		"a new message cancels it":   {record: open(lost), messages: []string{oldUser, newUser}, do: Resume, fresh: 1},
+		"not if another waits":       {record: open(lost, other), messages: []string{oldUser, newUser}, do: Refuse, code: agui.PendingInterrupts},
+		"a reload is told it again":  {record: open(lost), messages: []string{oldUser}, do: TellAgain},
+		"the other one can be answered": {
+			record: open(lost, other), answers: []agui.Answer{cancelled("x"), resolved("y", "true")}, do: Resume,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Judge(&Case{Input: agui.RunInput{Messages: messages(c.messages...), HasResume: c.answers != nil}, Answers: c.answers, Record: c.record, Valid: validate})
+			if r.Do != c.do || len(r.New) != c.fresh || (r.Refusal == nil) != (c.code == "") || r.Refusal != nil && (r.Refusal.Code != c.code || !r.Reask) {
+				t.Fatalf("%+v", r)
+			}
+			for _, a := range r.Answers {
+				if a.ID == "x" && a.Status != agui.Cancelled {
+					t.Errorf("%+v", a)
+				}
+			}
+		})
+	}
+}
+
+// A cancel of a pause in doubt is handed on where its backend takes a cancel for a no.
+func TestCancelOfADoubt(t *testing.T) {
+	two := endedRecord(store.Doubtful, endedBadly)
+	two.Results[0].Pause = testPause(interrupt("x", ""), interrupt("y", ""))
+	two.Results[0].IDs = []string{"x", "y"}
+	tomb := endedRecord(store.Doubtful, "")
+	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
+	next := endedRecord(store.Doubtful, "")
+	next.State, next.Pause = store.Open, testPause(interrupt("z", ""))
+	for name, c := range map[string]struct {
+		record  store.Record
+		answers []agui.Answer
+		never   bool // its backend takes a cancel for something else
+		do      Act
+	}{
+		"a cancel":                   {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, do: Reopen},
+		"of a backend that takes it": {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, never: true, do: Quiet},
+		"an answer":                  {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{resolved("x", "false")}, do: Refuse},
+		"the same answer":            {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{resolved("x", "true")}, do: Refuse},
+		"both cancelled":             {record: two, answers: []agui.Answer{cancelled("y"), cancelled("x")}, do: Reopen},
+		"one of two":                 {record: two, answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"one of two is no cancel":    {record: two, answers: []agui.Answer{cancelled("x"), resolved("y", "true")}, do: Refuse},
+		"it ended":                   {record: endedRecord(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"it ended well":              {record: endedRecord(store.Finished, endedWell), answers: []agui.Answer{cancelled("x")}, do: Refuse},
+		"it is lost":                 {record: endedRecord(store.Lost, ""), answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"it is hardly known":         {record: tomb, answers: []agui.Answer{cancelled("x")}, do: Quiet},
+		"another is open":            {record: next, answers: []agui.Answer{cancelled("x")}, do: TellAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			frees := func(*agui.Pause) bool { return !c.never }
+			r := Judge(&Case{Input: agui.RunInput{HasResume: true}, Answers: c.answers, Record: c.record, Frees: frees, Valid: validate})
+			if r.Do != c.do || (r.Do == Reopen) != (r.Replay != nil) {
+				t.Fatalf("%+v", r)
+			}
+		})
+	}
+}
+
+// The same answer beside a new message, for a question that ended in an error: the message goes on,
+// and the client is told that the answer was not taken.
+func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		record  store.Record
+		answers []agui.Answer
+		code    agui.Code
+	}{
+		"in doubt":       {endedRecord(store.Doubtful, endedBadly), []agui.Answer{resolved("x", "true")}, agui.ResumeInDoubt},
+		"in an error":    {endedRecord(store.Finished, endedBadly), []agui.Answer{resolved("x", "true")}, agui.ResumeConflict},
+		"lost":           {endedRecord(store.Lost, endedBadly), []agui.Answer{resolved("x", "true")}, agui.BackendLostInterrupt},
+		"well":           {endedRecord(store.Finished, endedWell), []agui.Answer{resolved("x", "true")}, ""},
+		"it is a cancel": {endedRecord(store.Finished, endedBadly), []agui.Answer{cancelled("x")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Judge(&Case{Input: agui.RunInput{HasResume: true, Messages: messages(oldUser, newUser)}, Answers: c.answers, Record: c.record, Valid: validate})
+			if r.Do != Pass || (r.NotTaken == nil) != (c.code == "") || r.NotTaken != nil && r.NotTaken.Code != c.code {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// TestManyQuestionsAreExplainedInOneGo: the work grows with what is told, not with its square.
+func TestManyQuestionsAreExplainedInOneGo(t *testing.T) {
+	var list []string
+	for n := range 400 {
+		list = append(list, fmt.Sprintf(`{"id":"n%d","reason":"r","message":%q}`, n, strings.Repeat("x", 1000)))
+	}
+	finish := agui.NewEvent([]byte(`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`))
+	var got agui.Event
+	work := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			got = explainedInterrupts(finish, &refusal{Code: "X"})
+		}
+	})
+	if bytes := work.AllocedBytesPerOp(); bytes > 10*int64(len(finish.JSON)) {
+		t.Errorf("%d bytes for an event of %d", bytes, len(finish.JSON))
+	}
+	if n := len(gjson.GetBytes(got.JSON, `outcome.interrupts.#(metadata.holdpoint.refusal.code=="X")#`).Array()); n != 400 || gjson.GetBytes(got.JSON, "outcome.type").Str != "interrupt" {
+		t.Errorf("%d are explained", n)
+	}
+}

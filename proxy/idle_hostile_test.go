@@ -1,0 +1,110 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// TestRefusalThatHangs: a backend tells a refusal by RUN_FINISHED and goes silent. What it has told
+// ends the run, once it was waited for.
+func TestRefusalThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
+			io.WriteString(w, streamOf(started, strings.TrimSuffix(asks, "}")+`,"metadata":{"holdpoint":{"refusal":{"code":"X"}}}}`))
+			<-ctx.Done()
+			return nil
+		}), func(o *Options) { o.IdleTimeout = time.Hour })
+		b.post(input("t", "r1", ""))
+		begin := time.Now()
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:X")
+		if took := time.Since(begin); took != time.Hour {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// A breath is a backend's stream that is silent for too long, and breaks off at that very moment.
+type breath struct {
+	begun io.Reader
+	run   *run
+}
+
+func (b *breath) Read(p []byte) (int, error) {
+	if n, err := b.begun.Read(p); err == nil {
+		return n, nil
+	}
+	b.run.body.idled()
+	return 0, errors.New("reset")
+}
+
+func (*breath) Close() error { return nil }
+
+type breaths struct{ n int }
+
+func (b *breaths) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := io.NopCloser(strings.NewReader(streamOf(started, asks)))
+	if b.n++; b.n > 1 {
+		body = &breath{strings.NewReader(streamOf(started)), runOf(req.Context())}
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
+}
+
+// TestEndAtTheMomentOfSilence: a client that was told of the silence alone is told of the doubt by
+// its next request.
+func TestEndAtTheMomentOfSilence(t *testing.T) {
+	for n := range 300 {
+		b := newBubble(t, endsAtOnce, func(o *Options) { o.Transport = &breaths{} })
+		post := func(body string) string {
+			w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+			b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+			return types(w.text())
+		}
+		post(input("t", "r1", ""))
+		answer := post(input("t", "r2", resumeWith(yes("n1~x"))))
+		if !strings.Contains(answer, "UPSTREAM_IDLE") {
+			continue
+		}
+		<-b.h.lives.allEnded()
+		if rec, err := b.store.Load(t.Context(), recordKey("/", "t"), ""); err != nil || rec.Pause == nil {
+			t.Fatalf("%d: told %s, and the doubt is closed: %v", n, answer, err)
+		}
+	}
+}
+
+// A goneOn store has given a claim up for lost when its run ends: another question is open.
+type goneOn struct{ store.Store }
+
+func (g goneOn) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	other := agui.Pause{ID: "other", Dialect: "fake", Digest: "d", Finish: []byte(finished)}
+	other.Interrupts = []agui.Interrupt{{ID: "o1", Native: "o1", Object: []byte(`{"id":"o1","reason":"confirmation"}`)}}
+	if err := g.Store.Finish(ctx, key, token, store.Result{How: store.Finished, Finish: []byte(finished)}, &other); err != nil {
+		return fmt.Errorf("in the test: %w", err)
+	}
+	return store.ErrStale
+}
+
+// TestQuestionThatStandsAlreadyIsTold: a run asks, but another question is open by then.
+func TestQuestionThatStandsAlreadyIsTold(t *testing.T) {
+	g := newRig(t, asksOnceMore, func(o *Options) { o.Store = goneOn{o.Store} })
+	g.do(input("t", "r1", ""))
+	got := g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:THREAD_BUSY")
+	if id := finishOf(t, got).Get("outcome.interrupts.0.id").Str; id != "o1" {
+		t.Errorf("told %q", id)
+	}
+}
+
+func asksOnceMore(w http.ResponseWriter, _ *http.Request, _ int) {
+	sendStream(w, streamOf(started, asks))
+}

@@ -1,0 +1,131 @@
+package proxy
+
+import (
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// A client keeps its list of open questions at a RUN_ERROR, and sends nothing but a resume from
+// then on. CopilotKit and assistant-ui show no card for that list any more, so nobody can send one:
+// the chat is locked. A RUN_FINISHED makes the list anew. So a stream that answers something ends
+// in two events: RUN_FINISHED says what is open now, and a late RUN_ERROR gives the reason. AG-UI
+// 1.0 allows that one event behind the end of a run.
+
+// A refusal is why a stream ends in an error, for the person at the screen. It stands under
+// metadata.holdpoint.refusal in the RUN_FINISHED, and in every interrupt that is told again.
+type refusal struct {
+	Code   agui.Code `json:"code,omitempty"`
+	Text   string    `json:"text"`             // for people: no ids, no paths
+	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
+	// MayHaveRun says that nobody knows whether what was approved was carried out.
+	MayHaveRun bool `json:"mayHaveRun,omitempty"`
+}
+
+// refusalOf is the refusal of a RUN_ERROR. became is what became of the answers.
+func refusalOf(failed agui.Event, became aftermath) *refusal {
+	code := agui.Code(failed.Get("code").Str)
+	return &refusal{code, textFor(code, became), agui.Cut(failed.Get("message").Str), became == mayHaveRun || code == agui.ResumeInDoubt}
+}
+
+// answersSomething says whether the request at hand answers something, as far as can be known, or
+// its thread waits for answers. A run of the same stream behind the first one answers nothing.
+func (r *run) answersSomething() bool {
+	if r.body != nil && r.body.laterRuns > 0 {
+		return false
+	}
+	if in := r.request.input; in.HasResume {
+		return true
+	} else if _, sent := in.CommandResume(); sent {
+		return true
+	}
+	return r.request.answers
+}
+
+// lastWords append the end of a stream that fails with a RUN_ERROR. open is the pause that still
+// waits, nil if nothing does. In a stream with more open than is known RUN_ERROR stands alone,
+// because a client fails at a RUN_FINISHED there.
+func (r *run) lastWords(events []agui.Event, failed agui.Event, open *agui.Pause, became aftermath) []agui.Event {
+	if !r.answersSomething() {
+		return append(events, failed)
+	}
+	if r.transcript != nil {
+		if !r.transcript.KnowsOpen() {
+			return append(events, failed)
+		}
+		events = append(events, r.transcript.Unclosed(true)...)
+	}
+	why := refusalOf(failed, became)
+	if open == nil {
+		return append(events, r.explained(r.finishEvent(), why), failed)
+	}
+	events = append(events, r.tellAgain(open, why)...)
+	if r.byPage() {
+		return events
+	}
+	return append(events, failed)
+}
+
+// byPage says whether a page in a browser reads the stream itself. Of such pages, assistant-ui
+// takes its card away at a RUN_ERROR behind interrupts, and keeps its list (react-ag-ui 0.0.57).
+// The reason in the interrupts is enough for a page. Browsers send Origin with every POST, and a
+// page can neither leave it out nor forge it. Node's fetch sends Sec-Fetch-Mode too, but no Origin.
+func (r *run) byPage() bool { return r.request.http.Header.Get("Origin") != "" }
+
+// explained is a RUN_FINISHED with a refusal. Nothing is made for a client that is shown the
+// backend's own form.
+func (r *run) explained(finish agui.Event, why *refusal) agui.Event {
+	if why == nil || r.show == translate.ShowNative {
+		return finish
+	}
+	return finish.With(withRefusal(finish.JSON, why))
+}
+
+// withRefusal is an object with the refusal in its metadata. Metadata that is no object stays.
+func withRefusal(object []byte, why *refusal) []byte {
+	if m := agui.View(object).Get("metadata"); m.Exists() && !m.IsObject() {
+		return object
+	} else if h := m.Get("holdpoint"); h.Exists() && !h.IsObject() {
+		return object
+	}
+	return agui.SetKey(object, "metadata.holdpoint.refusal", agui.MustMarshal(why))
+}
+
+// withNotTaken is the end of an ordinary run. It says that the answers beside the message were not
+// taken, if there were any.
+func (r *run) withNotTaken(finish agui.Event) agui.Event {
+	if r.notTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || r.body != nil && r.body.laterRuns > 0 {
+		return finish
+	}
+	return r.explained(finish, refusalOf(r.notTaken.Event(), nothingDone))
+}
+
+// latestSnapshots show what the thread has come to, to a page that has missed it. A page that has
+// gone on since has a later state than the record, for that is kept of answered runs only.
+func (r *run) latestSnapshots() []agui.Event {
+	if len(r.record.Results) == 0 {
+		return nil
+	}
+	latest := r.record.Results[0]
+	known := map[string]bool{}
+	for _, s := range latest.Seen {
+		known[s.ID] = true
+	}
+	for _, m := range r.in.Messages {
+		if m.Role != "tool" && m.ID != "" && !known[m.ID] {
+			return nil
+		}
+	}
+	return r.storedSnapshots(latest.Messages, latest.State, latest.Seen)
+}
+
+// aftermathOf is what became of the answers of a result that is told again.
+func aftermathOf(result *store.Result) aftermath {
+	switch result.How {
+	case store.Doubtful:
+		return mayHaveRun
+	case store.Lost:
+		return nothingDone
+	}
+	return handedOn
+}

@@ -1,0 +1,221 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// finishOf is the RUN_FINISHED of a stream.
+func finishOf(t *testing.T, stream string) gjson.Result {
+	t.Helper()
+	for frame := range strings.SplitSeq(stream, "\n\n") {
+		if data, _ := strings.CutPrefix(frame, "data: "); gjson.Get(data, "type").Str == string(agui.RunFinished) {
+			return gjson.Parse(data)
+		}
+	}
+	t.Errorf("no RUN_FINISHED in %s", stream)
+	return gjson.Result{}
+}
+
+// TestLastWords: a resumed run that fails closes what is open in it, says what waits now, and then
+// why.
+func TestLastWords(t *testing.T) {
+	const (
+		text     = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
+		call     = `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`
+		thought  = `{"type":"REASONING_START","messageId":"t"}`
+		step     = `{"type":"STEP_STARTED","stepName":"s"}`
+		subagent = `{"type":"SUBAGENT_STARTED","subagentRunId":"a","name":"n"}`
+		kaput    = `{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`
+	)
+	for name, c := range map[string]struct {
+		stream []string
+		want   string
+		text   string
+	}{
+		"a cut":                   {[]string{started}, "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", "The connection to the agent broke off. What was approved may or may not have been done. Please check before you ask for it again."},
+		"a cut in a text":         {[]string{started, text}, "RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_END RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", ""},
+		"a cut in all there is":   {[]string{started, step, subagent, thought, text, call}, "RUN_STARTED STEP_STARTED SUBAGENT_STARTED REASONING_START TEXT_MESSAGE_START TOOL_CALL_START TOOL_CALL_END TEXT_MESSAGE_END REASONING_END SUBAGENT_ERROR STEP_FINISHED RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", ""},
+		"the backend's own error": {[]string{started, step, kaput}, "RUN_STARTED STEP_STARTED STEP_FINISHED RUN_FINISHED RUN_ERROR:OWN", "The agent has ended with an error." + consequences[mayHaveRun]},
+		"an error comes first":    {[]string{kaput}, "RUN_STARTED RUN_FINISHED RUN_ERROR:OWN", ""},
+		"nothing comes":           {nil, "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, streamOf(started, asks))
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				if len(c.stream) > 0 {
+					sendStream(w, streamOf(c.stream...))
+				}
+			})
+			g.do(input("t", "r1", ""))
+			got := g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+			wantTypes(t, got, c.want)
+			finish := finishOf(t, got)
+			if why := finish.Get("metadata.holdpoint.refusal"); c.text != "" && why.Get("text").Str != c.text || why.Get("mayHaveRun").Bool() != (strings.HasSuffix(c.want, "EOF") || strings.HasSuffix(c.want, "OWN")) {
+				t.Errorf("told %s", why.Raw)
+			}
+			if finish.Get("runId").Str != "r2" || finish.Get("threadId").Str != "t" {
+				t.Errorf("finish %s", finish.Raw)
+			}
+			g.do(`{"threadId":"t","runId":"r3","messages":[` + oldUser + `,` + newUser + `]}`)
+			if g.called() != 3 {
+				t.Errorf("the next message did not reach the backend: %d calls", g.called())
+			}
+		})
+	}
+}
+
+// TestWhatAnswersNothingEndsAsItDid: an ordinary run's error is the backend's.
+func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, streamOf(`{"type":"RUN_ERROR","message":"kaput"}`))
+	})
+	wantTypes(t, g.do(input("t", "r1", "")), "RUN_ERROR")
+}
+
+// TestRefusalIsInWhatIsAskedAgain: each question says why it is there again. The record does not
+// keep that.
+func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, streamOf(started, strings.Replace(asksTwo, `"id":"n1"`, `"id":"n1","metadata":{"own":1}`, 1)))
+	})
+	first := finishOf(t, g.do(input("t", "r1", "")))
+	got := finishOf(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))))
+	why := got.Get("metadata.holdpoint.refusal").Raw
+	want := `{"code":"PARTIAL_RESUME","text":"Please answer all open questions. Nothing was done.","detail":"resume leaves interrupt \"n2~id2\" open (answered 1 of 2)"}`
+	if why != want {
+		t.Errorf("got %s\nwant %s", why, want)
+	}
+	for n, i := range got.Get("outcome.interrupts").Array() {
+		if i.Get("metadata.holdpoint.refusal").Raw != want {
+			t.Errorf("interrupt %d: %s", n, i.Raw)
+		}
+	}
+	if got.Get("outcome.interrupts.0.metadata.own").Raw != "1" {
+		t.Errorf("its own metadata is gone: %s", got.Raw)
+	}
+	again := finishOf(t, g.do(input("t", "r3", "")))
+	if again.Get("outcome").Raw != first.Get("outcome").Raw {
+		t.Errorf("a reload is told\n%s\nwant\n%s", again.Raw, first.Raw)
+	}
+}
+
+// TestPageIsToldInTheInterruptsAlone: a RUN_ERROR behind interrupts takes the card of assistant-ui
+// (react-ag-ui 0.0.57) away.
+func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	page := func(body string) string {
+		_, got := g.from("http://page", http.MethodPost, "/", body)
+		return got
+	}
+	got := page(input("t", "r2", `,"resume":[]`))
+	wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt")
+	if code := finishOf(t, got).Get("outcome.interrupts.0.metadata.holdpoint.refusal.code").Str; code != "PARTIAL_RESUME" {
+		t.Errorf("code %q", code)
+	}
+	wantTypes(t, page(input("other", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	wantTypes(t, g.do(input("t", "r4", `,"resume":[]`)), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME")
+}
+
+// TestHTTPErrorsOnAResume: CopilotKit 1.74 and assistant-ui lock on a status as they do on a lone
+// RUN_ERROR. The backend's headers stay, and a redirect is for the client to follow.
+func TestHTTPErrorsOnAResume(t *testing.T) {
+	for status, want := range map[int]string{
+		401: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS", 404: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS",
+		429: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS", 409: "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_STATUS",
+		503: "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_STATUS", 307: "",
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n != 2 {
+					asksOnce(w, r, n)
+					return
+				}
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(status)
+				io.WriteString(w, "secret")
+			})
+			g.do(input("t", "r1", ""))
+			res, got := g.from("", http.MethodPost, "/", input("t", "r2", resumeWith(yes("n1~id1"))))
+			if want == "" {
+				if res.StatusCode != status {
+					t.Errorf("status %d", res.StatusCode)
+				}
+				return
+			}
+			wantTypes(t, got, want)
+			if res.StatusCode != http.StatusOK || res.Header.Get("Retry-After") != "7" || strings.Contains(got, "secret") {
+				t.Errorf("%d %v %s", res.StatusCode, res.Header, got)
+			}
+		})
+	}
+}
+
+// TestEveryCodeHasWords: a person is told more than the general text for each code of Holdpoint's.
+func TestEveryCodeHasWords(t *testing.T) {
+	src, err := os.ReadFile("../internal/agui/error.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`Code += "([A-Z_]+)"`).FindAllSubmatch(src, -1)
+	if len(codes) < 20 {
+		t.Fatal("where are the codes?")
+	}
+	seen := map[string]agui.Code{}
+	for _, m := range codes {
+		code := agui.Code(m[1])
+		text := textFor(code, handedOn)
+		if text == textFor("OWN", handedOn) {
+			t.Errorf("%s has no words", code)
+		}
+		if other, ok := seen[text]; ok {
+			t.Errorf("%s and %s have the same", code, other)
+		}
+		seen[text] = code
+	}
+}
+
+// TestGoldenEndsUnlock: in all scenarios, whoever answers something is told by RUN_FINISHED what is
+// open by then.
+func TestGoldenEndsUnlock(t *testing.T) {
+	files, err := filepath.Glob("../testdata/*/*/*.want.sse")
+	if err != nil || len(files) < 300 {
+		t.Fatal(len(files), err)
+	}
+	ends := 0
+	for _, file := range files {
+		want, err := os.ReadFile(file)
+		request, missing := os.ReadFile(strings.TrimSuffix(file, ".want.sse") + ".request.json")
+		if err := errors.Join(err, missing); err != nil {
+			t.Fatal(err)
+		}
+		answers := len(gjson.GetBytes(request, "resume").Array()) > 0 || gjson.GetBytes(request, "forwardedProps.command.resume").Exists()
+		if !json.Valid(request) || !answers || bytes.HasPrefix(want, []byte("HTTP ")) {
+			continue
+		}
+		ends++
+		if !bytes.Contains(want, []byte(`"type":"RUN_FINISHED"`)) {
+			t.Errorf("%s ends in\n%s", file, lastData(string(want)))
+		}
+	}
+	if ends < 100 {
+		t.Errorf("%d ends were looked at", ends)
+	}
+}

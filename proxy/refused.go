@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"cmp"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// The backend may be another Holdpoint. If that one refuses an answer, its RUN_FINISHED says what
+// is open there, and the RUN_ERROR behind it says why. Only both together say what became of the
+// answer, so the first waits for the second.
+
+// isRefusal says whether an event is the end of a run that another Holdpoint refuses.
+func isRefusal(ev agui.Event) bool {
+	return ev.Type == agui.RunFinished && agui.View(ev.JSON).Get("metadata.holdpoint.refusal").IsObject()
+}
+
+// refusedNow says whether such an end waits, to a goroutine that does not read the stream.
+func (b *body) refusedNow() bool {
+	b.apart.gate.Lock()
+	defer b.apart.gate.Unlock()
+	return b.refused.Type != agui.Unknown
+}
+
+// behindRefusal takes the event behind such an end.
+func (b *body) behindRefusal(ev agui.Event) {
+	finish := b.refused
+	if ev.Type != agui.RunErrored {
+		b.concludeRefused()
+		b.event(ev)
+		return
+	}
+	end := ending{End: translate.End{Event: ev}, known: true}
+	switch {
+	case asksAgain(finish, b.r.record.Pause):
+		end.inner = translate.Untouched
+	case agui.View(finish.JSON).Get("outcome").Exists():
+		b.concludeRefused()
+		b.event(ev)
+		return
+	case agui.View(finish.JSON).Get("metadata.holdpoint.refusal.mayHaveRun").Bool():
+		end.inner = translate.InDoubt
+		_, broke := beginnings[agui.Code(ev.Get("code").Str)]
+		b.r.errored = !broke // that one keeps snapshots then, too
+	}
+	b.conclude(end)
+}
+
+// concludeRefused ends an exchange with the end that has waited. A Holdpoint that takes this one
+// for a page (its request has the page's Origin) sends no RUN_ERROR behind interrupts.
+func (b *body) concludeRefused() {
+	end := ending{End: translate.End{Event: b.refused}}
+	if asksAgain(b.refused, b.r.record.Pause) {
+		why := agui.View(b.refused.JSON).Get("metadata.holdpoint.refusal")
+		failed := agui.Errorf(agui.Code(why.Get("code").Str), "%s", cmp.Or(why.Get("detail").Str, why.Get("text").Str))
+		end = ending{End: translate.End{Event: failed.Event()}, known: true, inner: translate.Untouched}
+	}
+	b.conclude(end)
+}
+
+// asksAgain says whether an end asks what the pause asks already.
+func asksAgain(finish agui.Event, p *agui.Pause) bool {
+	var asked, open []string
+	for i := range kit.Interrupts(finish) {
+		asked = append(asked, i.Get("id").Str)
+	}
+	for _, i := range p.Interrupts {
+		open = append(open, i.Native)
+	}
+	slices.Sort(asked)
+	slices.Sort(open)
+	return slices.Equal(asked, open)
+}

@@ -1,0 +1,50 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestRefusalForAPageOfAnotherHoldpoint: the Holdpoint behind this one sees the page's Origin and
+// sends no RUN_ERROR behind its interrupts. The question stays the same for the client.
+func TestRefusalForAPageOfAnotherHoldpoint(t *testing.T) {
+	const refused = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]},` +
+		`"metadata":{"holdpoint":{"refusal":{"code":"INVALID_PAYLOAD","text":"No.","detail":"it does not fit"}}}}`
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch n {
+		case 1:
+			sendStream(w, streamOf(started, asks))
+		case 2:
+			sendStream(w, streamOf(started, refused))
+		default:
+			sendStream(w, streamOf(started, hello, finished))
+		}
+	})
+	g.do(input("t", "r1", ""))
+	got := g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INVALID_PAYLOAD")
+	if !strings.Contains(got, `"id":"n1~id1"`) {
+		t.Errorf("another question: %s", got)
+	}
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+}
+
+// TestReplayWhileAnotherQuestionIsOpen: the same answers come again after the thread has asked
+// something else. Told the old end alone, the client would forget the question that is open.
+func TestReplayWhileAnotherQuestionIsOpen(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 2 {
+			sendStream(w, streamOf(started, hello, finished))
+			return
+		}
+		sendStream(w, streamOf(started, asks))
+	})
+	g.do(input("t", "r1", ""))
+	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	g.do(`{"threadId":"t","runId":"r3","messages":[` + oldUser + `,` + newUser + `]}`)
+	got := g.do(input("t", "r4", resumeWith(yes("n1~id1"))))
+	if !strings.Contains(got, `"id":"n1~id2"`) || g.called() != 3 {
+		t.Errorf("%d calls: %s", g.called(), got)
+	}
+}

@@ -1,0 +1,34 @@
+package langgraph
+
+import (
+	"encoding/json"
+
+	"holdpoint/internal/agui"
+)
+
+// private is what a pause keeps for its resume.
+type private struct {
+	Natives []native `json:"natives"`
+	First   string   `json:"first,omitempty"`  // the step that the thread's run began with
+	Last    string   `json:"last,omitempty"`   // the step that asked, if it is another one
+	Tasks   []string `json:"tasks,omitempty"`  // what ran, see trail.outermosts; none if it was not shown
+	Silent  bool     `json:"silent,omitempty"` // the run's snapshots had no message of the person's
+	Array   bool     `json:"array,omitempty"`  // the adapter takes the array `resume`
+}
+
+// asked returns the step that asked, "" if that is not known.
+func (k private) asked() string {
+	if k.Last == "" {
+		return k.First
+	}
+	return k.Last
+}
+
+// keptOf returns what the pause keeps. It is zero if another dialect made the pause.
+func keptOf(p agui.Pause) private {
+	var kept private
+	if json.Unmarshal(p.Private, &kept) != nil {
+		return private{}
+	}
+	return kept
+}

@@ -1,0 +1,132 @@
+package langgraph
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// parsePerCall reads the request that langchain's human-in-the-loop middleware makes for one call
+// (interrupt_mode="per_call", langchain 1.4.6 and later, ToolApprovalRequest). Its answer is one
+// decision. schema is the interrupt's response_schema. It lists the decisions that are allowed and
+// has the schema of edited arguments. With raw events off it is not in the stream. Then only
+// approve and reject are offered, and LangGraph refuses what the tool does not take before it runs
+// anything.
+func parsePerCall(v gjson.Result, schema json.RawMessage) (review, bool) {
+	r := review{shape: perCall}
+	name, call := v.Get("name"), v.Get("tool_call_id")
+	if !v.IsObject() || v.Get("type").Str != "tool_approval" || name.Type != gjson.String || call.Type != gjson.String {
+		return r, false
+	}
+	a := ask{tool: name.Str, call: call.Str, args: rawOf(v.Get("args")), argsKey: "args", pinned: true}
+	if text := v.Get("description"); text.Type == gjson.String && text.Str != "" {
+		a.message = &text.Str
+	}
+	root := gjson.ParseBytes(schema)
+	for _, branch := range branches(root) {
+		kind := constOf(branch.Get("properties.type"))
+		if kind == "" || slices.Contains(a.allowed, kind) {
+			continue
+		}
+		a.allowed = append(a.allowed, kind)
+		if kind == "edit" {
+			action := target(root, branch.Get("properties.edited_action"))
+			a.edits = argsSchema(root, target(root, action.Get("properties.args")))
+		}
+	}
+	if len(a.allowed) == 0 {
+		a.allowed = []string{"approve", "reject"}
+	}
+	r.asks = []ask{a}
+	return r, true
+}
+
+// learn notes the response_schema of the questions in a RAW event. The adapter leaves it out of the
+// outcome, so without CUSTOM events it stands there only (RAN 0.0.47, outcomeonly). A chunk of the
+// graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
+func (run *run) learn(ev agui.Event) {
+	if !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
+		return
+	}
+	event := agui.View(ev.JSON).Get("event")
+	if event.Get("event").Str != "on_chain_stream" {
+		return
+	}
+	chunk := event.Get("data.chunk")
+	if chunk.IsArray() {
+		chunk = chunk.Get("1")
+	}
+	for _, i := range chunk.Get("__interrupt__").Array() {
+		id, schema := i.Get("id").Str, objectOf(i.Get("response_schema"))
+		if id == "" || schema == "" || len(schema) > maxSchema || len(run.schemas) == maxAsked {
+			continue
+		}
+		if run.schemas == nil {
+			run.schemas = map[string]json.RawMessage{}
+		}
+		run.schemas[strings.Clone(id)] = json.RawMessage(strings.Clone(schema))
+	}
+}
+
+// maxSchema bounds what is kept of a schema from a RAW event.
+const maxSchema = 64 << 10
+
+// branches returns the decisions of a response_schema: the members of its union, or itself.
+func branches(root gjson.Result) []gjson.Result {
+	var list []gjson.Result
+	for _, key := range []string{"oneOf", "anyOf"} {
+		for _, one := range root.Get(key).Array() {
+			list = append(list, target(root, one))
+		}
+	}
+	if list == nil {
+		list = []gjson.Result{target(root, root)}
+	}
+	return list
+}
+
+// target returns the definition that a schema refers to, or the schema itself. The name is the
+// backend's, so it is no part of a path.
+func target(root, schema gjson.Result) gjson.Result {
+	name, ok := strings.CutPrefix(schema.Get("$ref").Str, "#/$defs/")
+	if !ok {
+		return schema
+	}
+	var found gjson.Result
+	root.Get("$defs").ForEach(func(k, v gjson.Result) bool {
+		if k.Str == name {
+			found = v
+		}
+		return k.Str != name
+	})
+	return found
+}
+
+func constOf(schema gjson.Result) string {
+	if one := schema.Get("const"); one.Exists() {
+		return one.Str
+	}
+	if list := schema.Get("enum").Array(); len(list) == 1 {
+		return list[0].Str
+	}
+	return ""
+}
+
+// argsSchema returns the schema of edited arguments with the definitions that it may refer to.
+func argsSchema(root, args gjson.Result) json.RawMessage {
+	if !args.IsObject() {
+		return nil
+	}
+	defs := root.Get("$defs")
+	if !strings.Contains(args.Raw, `"$ref"`) || !defs.IsObject() || args.Get("$defs").Exists() {
+		return rawOf(args)
+	}
+	open := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(args.Raw), "}"))
+	return append(kit.AppendMember([]byte(open), `"$defs"`, defs.Raw), '}')
+}

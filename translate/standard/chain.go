@@ -1,0 +1,132 @@
+package standard
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// A chain sends several answers in one exchange each, for a backend that reads only one of a
+// request. It never sends one twice. If an exchange fails, the chain ends: the questions whose
+// answers were not sent are asked again.
+type chain struct {
+	r      *translate.Request
+	body   []byte // of every exchange, but for resume and the run's id
+	at     link   // of the exchange at hand
+	unsent []link
+	sent   int              // exchanges before this one
+	asked  []agui.Interrupt // by those
+}
+
+// A link is an answer as it goes out, and its question.
+type link struct {
+	entry string
+	of    agui.Interrupt
+}
+
+// chained is the first exchange of several, or nil if the answers go at once. body has them all.
+func chained(r *translate.Request, body []byte) *chain {
+	one := func(i agui.Interrupt) bool { return profileOfInterrupt(&i).oneByOne }
+	if len(r.Answers) < 2 || !slices.ContainsFunc(r.Pause.Interrupts, one) {
+		return nil
+	}
+	entries := gjson.GetBytes(body, "resume").Array()
+	c := &chain{r: r, body: agui.DeleteKey(body, "resume")}
+	for _, i := range r.Pause.Interrupts {
+		// Two questions with one id have two entries with it.
+		at := slices.IndexFunc(entries, func(e gjson.Result) bool { return e.Get("interruptId").Str == i.Native })
+		if at < 0 {
+			return nil
+		}
+		c.unsent = append(c.unsent, link{entries[at].Raw, i})
+		entries = slices.Delete(entries, at, at+1)
+	}
+	return c.next()
+}
+
+// next is the chain with its next exchange at hand.
+func (c *chain) next() *chain {
+	n := *c
+	n.at, n.unsent = c.unsent[0], c.unsent[1:]
+	return &n
+}
+
+// out is the request of the exchange at hand.
+func (c *chain) out() translate.Out {
+	body := agui.SetKey(c.body, "resume", []byte("["+c.at.entry+"]"))
+	return translate.Out{Body: kit.OwnRunID(c.r, body), Resumes: true}
+}
+
+// after is what comes of the exchange at hand, which alone would have come to res.
+func (c *chain) after(res translate.Result, e translate.End, left *translate.Request) translate.Result {
+	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
+		return i.Native == c.at.of.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
+	})
+	earlier := len(asked) > 0
+	asked = append(asked, res.Asked.Interrupts...)
+	switch {
+	case e.Event.Type != agui.RunFinished:
+		return c.broken(res, e, asked)
+	case len(c.stillMeant(asked)) > 0:
+		c.unsent = c.stillMeant(asked)
+		next := c.next()
+		next.sent, next.asked = c.sent+1, asked
+		resumed := newRun()
+		resumed.left, resumed.chain = left, next
+		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: next.out(), Run: resumed}}
+	case earlier: // nobody announced these together
+		return translate.Result{
+			Before: res.Before, Backend: mastra,
+			Finish: kit.WithoutOutcome(e.Event), Asked: translate.Asked{Interrupts: asked},
+		}
+	}
+	return res
+}
+
+// stillMeant are the answers to send of those that are left. An exchange may have asked the same
+// question in other words: nobody has answered that one, and it is told at the end.
+func (c *chain) stillMeant(asked []agui.Interrupt) []link {
+	asks := func(i agui.Interrupt) []byte {
+		return agui.Canonical(agui.DeleteKey(agui.DeleteKey(i.Object, "id"), "expiresAt"))
+	}
+	return slices.DeleteFunc(slices.Clone(c.unsent), func(l link) bool {
+		return slices.ContainsFunc(asked, func(i agui.Interrupt) bool {
+			return i.Native == l.of.Native && !bytes.Equal(asks(i), asks(l.of))
+		})
+	})
+}
+
+// broken is the end of a chain that could not go on.
+func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
+	open := c.unsent
+	if e.Refused || res.Fate == translate.Untouched {
+		open = append([]link{c.at}, open...)
+	}
+	switch {
+	case c.sent == 0 && len(open) > len(c.unsent):
+		return res // nothing was done yet: the pause stays as it is
+	case c.sent == 0 && res.Fate == translate.Lost:
+		return res // all are of one suspended run
+	}
+	again := map[string]bool{} // asked once more already; asked twice, it would be answered twice
+	for _, i := range asked {
+		again[i.Native] = true
+	}
+	for _, l := range open {
+		if again[l.of.Native] {
+			continue
+		}
+		l.of.ID = ""
+		asked = append(asked, l.of)
+	}
+	if len(asked) > 0 {
+		res.Asked, res.Failed = translate.Asked{Interrupts: asked}, true
+		res.Finish, res.Backend = agui.FinishedEvent(c.r.Input.ThreadID, c.r.Input.RunID), mastra
+	}
+	return res
+}

@@ -1,0 +1,62 @@
+package standard
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+)
+
+// TestChainAsksEachQuestionOnce: a backend asks again with each answer what still waits. If the
+// chain breaks then, what was not sent is asked once: with two entries one yes would go out twice.
+func TestChainAsksEachQuestionOnce(t *testing.T) {
+	again := translate.End{Event: dialecttest.Event(outcome(mastraCall("2"), mastraCall("3")))}
+	for name, c := range map[string]struct {
+		end  translate.End
+		want string
+	}{
+		"cut":     {translate.End{Cut: true}, "run::c3"},
+		"refused": {translate.End{Refused: true, Status: 429}, "run::c3 run::c2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if asked := playChain(t, 3, "", again, c.end).asked(); asked != c.want {
+				t.Errorf("asked %q, want %q", asked, c.want)
+			}
+		})
+	}
+}
+
+// TestChainSendsNoAnswerToAnotherQuestion: an exchange in between asks the third question in other
+// words. The yes was for the old words.
+func TestChainSendsNoAnswerToAnotherQuestion(t *testing.T) {
+	other := strings.Replace(mastraCall("3"), `"reason"`, `"message":"Delete everything?","reason"`, 1)
+	plain := translate.End{Event: dialecttest.Event(finished)}
+	c := playChain(t, 3, "", translate.End{Event: dialecttest.Event(outcome(other))}, plain)
+	if len(c.sent) != 2 || c.asked() != "run::c3" {
+		t.Errorf("sent %q, asked %q", c.sent, c.asked())
+	}
+	if again := playChain(t, 3, "", translate.End{Event: dialecttest.Event(outcome(mastraCall("3")))}, plain, plain); len(again.sent) != 3 {
+		t.Errorf("the same words: sent %q", again.sent)
+	}
+}
+
+// TestNoChainBehindHoldpoint: a Holdpoint behind this one wants all answers of its pause at once,
+// and sends them one by one itself.
+func TestNoChainBehindHoldpoint(t *testing.T) {
+	minted := func(n string) string { return strings.Replace(mastraCall(n), `::c`+n+`"`, `::c`+n+`~inner`+n+`"`, 1) }
+	p := pausedBy(t, minted("1"), minted("2"))
+	var entries []string
+	for _, i := range p.Interrupts {
+		entries = append(entries, dialecttest.Entry(i.ID, `true`))
+	}
+	out, _, err := resume(t, p, parse(t, dialecttest.ResumeArray(entries...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sent := gjson.GetBytes(out.Body, "resume.#.interruptId").Raw; sent != `["run::c1~inner1","run::c2~inner2"]` {
+		t.Errorf("sent %s", sent)
+	}
+}

@@ -1,0 +1,71 @@
+package standard
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// gathered is a resume's list of messages with the calls of all questions in one message behind all
+// others, for a backend that reads the answers to the last message with calls only. With the result
+// of a client's tool behind them that result would be lost. The list stays as it is if the one call
+// that is open stands last, or is not there.
+func gathered(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
+	var asking []*agui.Interrupt
+	open := map[string]bool{}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		if id := i.ToolCallID(); profileOfInterrupt(i).together && id != "" && !open[id] {
+			asking, open[id] = append(asking, i), true
+		}
+	}
+	if len(asking) == 0 {
+		return list, false
+	}
+	sent := map[string]string{}
+	behind := false // something stands behind the last of the calls
+	for _, m := range list {
+		behind = true
+		if m.Plain || m.Role != "assistant" {
+			continue
+		}
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+			if id := c.Get("id").Str; open[id] {
+				sent[id], behind = c.Raw, false
+			}
+		}
+	}
+	if len(asking) == 1 && (len(sent) == 0 || !behind) {
+		return list, false
+	}
+	var calls [][]byte
+	for _, i := range asking {
+		id := i.ToolCallID()
+		if sent[id] == "" {
+			sent[id] = string(askedCall(i))
+		}
+		calls = append(calls, []byte(sent[id]))
+	}
+	object := kit.AppendText([]byte{'{'}, "id", asking[0].ID)
+	object = kit.AppendText(object, "role", "assistant")
+	object = kit.AppendMember(object, `"toolCalls"`, "["+string(bytes.Join(calls, []byte{','}))+"]")
+	return append(kit.WithoutCalls(list, open), agui.ParseMessage(append(object, '}'))), true
+}
+
+// askedCall is the call that a question names, as a client that holds no messages would send it.
+func askedCall(i *agui.Interrupt) json.RawMessage {
+	function := struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}{Arguments: "{}"}
+	if len(i.Calls) == 1 {
+		if function.Name = i.Calls[0].Name; i.Calls[0].Args != "" {
+			function.Arguments = i.Calls[0].Args
+		}
+	}
+	return agui.MustMarshal(map[string]any{"id": i.ToolCallID(), "type": "function", "function": function})
+}
