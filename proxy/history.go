@@ -93,7 +93,7 @@ func (r *run) told() map[string]bool {
 		for _, i := range result.Pause.Interrupts {
 			calls[i.ToolCallID()] = true
 		}
-		agui.View(result.Messages).ForEach(func(_, m gjson.Result) bool {
+		agui.View(endedSnapshots(result).fetch(r).Messages).ForEach(func(_, m gjson.Result) bool {
 			if call := m.Get("toolCallId").Str; call != "" && calls[call] {
 				set[string(agui.Canonical([]byte(m.Raw)))] = true
 			}

@@ -116,7 +116,7 @@ func (r *run) latestSnapshots() []agui.Event {
 			return nil
 		}
 	}
-	return r.storedSnapshots(latest.Messages, latest.State, latest.Seen)
+	return r.storedSnapshots(endedSnapshots(latest), latest.Seen)
 }
 
 // aftermathOf is what became of the answers of a result that is told again.

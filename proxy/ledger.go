@@ -61,6 +61,13 @@ func (l *ledger) load() (store.Record, error) {
 	return l.store.Load(ctx, l.key, "")
 }
 
+// snapshots are what is kept of the thread at a moment of a pause.
+func (l *ledger) snapshots(pauseID string, at store.Moment) (store.Snapshots, error) {
+	ctx, cancel := l.step()
+	defer cancel()
+	return l.store.Snapshots(ctx, l.key, pauseID, at)
+}
+
 // open keeps a pause of a run without a claim. store.ErrExists: another question is open.
 func (l *ledger) open(p *agui.Pause) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, "", *p) },

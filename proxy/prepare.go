@@ -24,7 +24,10 @@ func (r *run) prepare() {
 		}
 	case contract.Resume:
 		answers := r.verdict.Answers
-		if refused := r.readyResume(); refused != nil {
+		if err := r.fetchAsked(); err != nil {
+			r.log.Error("the snapshots of the pause cannot be asked for", "err", err)
+			r.verdict = storeDown()
+		} else if refused := r.readyResume(); refused != nil {
 			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: true}
 		} else if r.begin(r.record.Pause) {
 			r.claimPause()

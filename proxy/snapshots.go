@@ -94,30 +94,34 @@ func stateEvent(state json.RawMessage) agui.Event {
 // storedSnapshots are snapshots out of the record. A request shows no more than the thread's id,
 // for there are no principals. So they go only to a request that holds a message of that run. They
 // must hold every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
-func (r *run) storedSnapshots(messages, state json.RawMessage, seen []agui.SeenMessage) []agui.Event {
+func (r *run) storedSnapshots(kept keptSnapshots, seen []agui.SeenMessage) []agui.Event {
 	if r.show == translate.ShowNative {
 		return nil // nothing is made for such a client
 	}
-	known, held := map[string]bool{}, map[agui.SeenMessage]bool{}
+	known := map[string]bool{}
 	for _, s := range seen {
 		known[s.ID] = s.ID != ""
 	}
+	if !slices.ContainsFunc(r.in.Messages, func(m agui.Message) bool { return known[m.ID] }) {
+		return nil
+	}
+	shown := kept.fetch(r)
+	held := map[agui.SeenMessage]bool{}
 	var list []json.RawMessage
-	for _, m := range gjson.ParseBytes(messages).Array() {
+	for _, m := range gjson.ParseBytes(shown.Messages).Array() {
 		list = append(list, json.RawMessage(m.Raw))
 		held[identity(agui.ParseMessage(json.RawMessage(m.Raw)))] = true
 	}
-	shares, whole := false, len(list) > 0 && !repeatsID(list)
+	whole := len(list) > 0 && !repeatsID(list)
 	for _, m := range r.in.Messages {
-		shares = shares || known[m.ID]
 		whole = whole && held[identity(m)]
 	}
 	var events []agui.Event
-	if shares && agui.HasMembers(state) {
-		events = append(events, stateEvent(state))
+	if agui.HasMembers(shown.State) {
+		events = append(events, stateEvent(shown.State))
 	}
-	if shares && whole {
-		events = append(events, agui.SnapshotEvent(messages))
+	if whole {
+		events = append(events, agui.SnapshotEvent(shown.Messages))
 	}
 	return events
 }

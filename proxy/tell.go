@@ -181,7 +181,7 @@ func customInterrupt(p *agui.Pause) agui.Event {
 func (r *run) again() []agui.Event {
 	p := r.record.Pause
 	r.report.outcome, r.report.paused = "interrupt again", p
-	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), r.storedSnapshots(p.Messages, p.State, p.Seen))...)
+	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), r.storedSnapshots(askedSnapshots(p), p.Seen))...)
 }
 
 func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
@@ -202,7 +202,7 @@ func (r *run) replay(result *store.Result) []agui.Event {
 	}
 	r.report.outcome = "replay"
 	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
-	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(result.Messages, result.State, result.Seen)...)
+	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(endedSnapshots(result), result.Seen)...)
 	if finish.Type != agui.RunErrored {
 		return append(events, finish)
 	}

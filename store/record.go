@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Version is the format of the records that this binary writes. A newer binary reads every older
-// one.
+// Version is the newest format of records that this binary knows. It reads every older one. A
+// record is written in the lowest version that can say what is in it.
 const Version = 1
 
 // State of a record's pause.
@@ -50,12 +50,12 @@ type Result struct {
 	// Next is its id.
 	Finish   json.RawMessage    `json:"finish,omitempty"`
 	Next     string             `json:"next,omitempty"`
-	Messages json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not kept
+	Messages json.RawMessage    `json:"messages,omitempty"` // snapshots at the end, nil if not known
 	State    json.RawMessage    `json:"state,omitempty"`
+	Kept     int                `json:"kept,omitempty"` // how many bytes of them the store keeps, see Snapshots
 	Seen     []agui.SeenMessage `json:"seen,omitempty"` // the messages known at the end
-	// Pause is the ended pause, by which its answers can still be read. It has no Messages and
-	// State: a replay shows the thread at the end, and two snapshots for each result would double
-	// the store.
+	// Pause is the ended pause, by which its answers can still be read. Its snapshots are gone: a
+	// replay shows the thread at the end, and two snapshots for each result would double the store.
 	Pause *agui.Pause `json:"pause,omitempty"`
 	At    time.Time   `json:"at"`
 	// Receipt is a digest of the arguments of Finish. By it the store recognises a repeated call.
@@ -93,8 +93,35 @@ type Record struct {
 	// the lease has lapsed.
 	Doubt   *Result   `json:"doubt,omitempty"`
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
+	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Store.Occupy
 	// Now is the store's clock at the time of the Load; it is not stored.
 	Now time.Time `json:"-"`
+}
+
+// Busy is a run of the thread that goes on without its client, until it says that it has ended, or
+// its lease lapses.
+type Busy struct {
+	Token string    `json:"token"`
+	Lease time.Time `json:"lease"`
+}
+
+// MaxBusy is how many runs of a thread can go on without their clients.
+const MaxBusy = 16
+
+// A Moment says when snapshots were taken.
+type Moment string
+
+// Asked: when the thread paused, until the pause has ended. Ended: at the end of the run that
+// resumed it, until the result is a tombstone.
+const (
+	Asked Moment = "asked"
+	Ended Moment = "ended"
+)
+
+// Snapshots are what a client is shown of a thread. nil: not known, or not kept.
+type Snapshots struct {
+	Messages json.RawMessage `json:"messages,omitempty"`
+	State    json.RawMessage `json:"state,omitempty"`
 }
 
 // ResultOf returns the result of the pause that one of the interrupt ids belongs to. It takes the

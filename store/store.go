@@ -33,6 +33,16 @@ var (
 	ErrShare    = errors.New("store: the open pauses from one address have their share of the store")
 )
 
+// What an engine goes by if it is not told otherwise.
+const (
+	DefaultReplayTTL      = 24 * time.Hour
+	DefaultPauseRetention = 30 * 24 * time.Hour
+)
+
+// DefaultRecordBytes is how large a record may be with its snapshots, roughly counted, unless an
+// engine is told otherwise. Over it the snapshots go, never the pause.
+const DefaultRecordBytes = 1 << 20
+
 // A Store keeps one Record for each key: the open pause, if there is one, and a bounded number of
 // results of earlier pauses. It is safe for concurrent use. Several processes can share it if the
 // engine allows that.
@@ -60,6 +70,9 @@ var (
 // store. Only the bytes of a json.RawMessage are shared, and nobody writes into them. Values come
 // back as they went in, except for white space between JSON tokens. Numbers, key order and escapes
 // are kept.
+//
+// Snapshots are kept apart from the record. A pause and a result go in with their Messages and
+// State, and Load returns them without: they may be large, and few runs look at them.
 //
 // What comes out may be the store's own, because every run loads a record and few look at all of
 // it. The Record is the caller's, but nobody writes into what it refers to. The store does not
@@ -131,4 +144,59 @@ type Store interface {
 	// ErrExists: the pause is claimed. ErrNotFound: it is not the record's pause any more. Of
 	// several callers that close it at once, one gets nil, and that one tells the client.
 	Close(ctx context.Context, key Key, pauseID string, r Result) error
+
+	// Occupy notes that a run of the thread goes on without its client, so that no replica begins
+	// another one beside it. The caller makes token for this run. The same token again renews the
+	// lease; a lease of 0 or less says that the run has ended. Whatever has become of a token, that
+	// is no error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and
+	// gives the thread to nobody.
+	Occupy(ctx context.Context, key Key, token string, lease time.Duration) error
+
+	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is
+	// empty if nothing is kept, or not any more: a record that was loaded just before may have
+	// moved on.
+	Snapshots(ctx context.Context, key Key, pauseID string, at Moment) (Snapshots, error)
+
+	// Waiting lists the threads that wait: with an open, claimed or in-doubt pause. It returns a
+	// page at a time. The list may hold too much, never too little: it changes with the record or
+	// before it, and who acts on a row loads the record. A thread that is opened or ends while the
+	// pages are read may be missing or be there twice.
+	Waiting(ctx context.Context, q Query) (Page, error)
+}
+
+// A Query asks for a page of what waits. The zero value asks for the first hundred, the longest
+// waiting first.
+type Query struct {
+	// Due, if it is not zero, asks for what is due by then, what is due first coming first: the end
+	// of a lease, or of the retention. It may be earlier than the record says, never later.
+	Due   time.Time
+	After string // Page.Next of the page before
+	Limit int    // at most MaxPage; 0 is 100
+}
+
+// MaxPage is the longest page.
+const MaxPage = 1000
+
+// Size of the page that q asks for.
+func (q Query) Size() int {
+	switch {
+	case q.Limit <= 0:
+		return 100
+	case q.Limit > MaxPage:
+		return MaxPage
+	}
+	return q.Limit
+}
+
+// A Page is a part of the list. Next is "" on the last one.
+type Page struct {
+	Rows []Row
+	Next string
+}
+
+// A Row is a thread that waits. It has nothing that a record seals.
+type Row struct {
+	Key    Key
+	Opened time.Time // when its pause was opened
+	Due    time.Time
 }

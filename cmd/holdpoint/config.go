@@ -13,7 +13,8 @@ import (
 
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
-	"holdpoint/store/memory"
+	"holdpoint/store"
+	"holdpoint/store/engine"
 	"holdpoint/translate/dialects"
 )
 
@@ -33,12 +34,15 @@ type config struct {
 	Dialect string       `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
 	Client  proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 
-	Store          string        `env:"STORE" envDefault:"memory://" doc:"where pauses are kept. memory:// loses them on a restart"`
-	StoreEntries   int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads the memory store holds. It never evicts open pauses"`
-	StoreBytes     size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much the memory store holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
-	InterruptTTL   time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
-	PauseRetention time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
-	ReplayTTL      time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
+	Store            storeAddress  `env:"STORE" envDefault:"memory://" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process"`
+	StoreEntries     int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first"`
+	StoreBytes       size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
+	StoreRecordBytes size          `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
+	StoreKeys        secret        `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed"`
+	StoreKeysFile    string        `env:"STORE_KEYS_FILE" doc:"file with the value of STORE_KEYS. It is read at start"`
+	InterruptTTL     time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
+	PauseRetention   time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
+	ReplayTTL        time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
 
 	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run. A larger one gets 413"`
 	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for all request bodies that are being read, a quarter of it for small ones. Above it the answer is 503"`
@@ -53,10 +57,11 @@ type config struct {
 
 	dialects dialects.List // with the options that were read
 	headers  http.Header   // of UpstreamHeadersFile
+	ring     engine.Ring   // of StoreKeys
 	ignored  []string      // variables that Kubernetes injects
 }
 
-// memoryStore is the only HOLDPOINT_STORE so far.
+// memoryStore is the default of HOLDPOINT_STORE.
 const memoryStore = "memory://"
 
 // newConfig is the configuration of an empty environment. It lacks what is required.
@@ -101,9 +106,7 @@ func (c *config) check() []error {
 	} else if isOwn(c.Upstream.URL, c.Listen) {
 		wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen))
 	}
-	if c.Store != memoryStore {
-		wrong("STORE", errors.New("no such store yet, want "+memoryStore))
-	}
+	c.checkStore(wrong)
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
 		wrong("BODY_BYTES", fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
 	}
@@ -138,8 +141,8 @@ func split(err error) []error {
 	return []error{err}
 }
 
-// newHandler is the proxy that c describes.
-func newHandler(c *config, logger *slog.Logger) (*proxy.Handler, error) {
+// newHandler is the proxy that c describes, on a store.
+func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handler, error) {
 	dialect, err := c.dialects.New(c.Dialect, logger.Warn)
 	if err != nil {
 		return nil, err
@@ -147,7 +150,7 @@ func newHandler(c *config, logger *slog.Logger) (*proxy.Handler, error) {
 	return proxy.New(proxy.Options{
 		Upstream:        c.Upstream.URL,
 		Dialect:         dialect,
-		Store:           memory.New(memory.Options{Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention}),
+		Store:           kept,
 		Client:          c.Client,
 		InterruptTTL:    c.InterruptTTL,
 		MaxRequestBytes: int64(c.MaxRequestBytes),

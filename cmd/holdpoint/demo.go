@@ -13,6 +13,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"holdpoint/cmd/holdpoint/internal/demo"
+	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
 )
 
@@ -60,7 +61,7 @@ func demoHandler(upstream string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(c, slog.New(slog.DiscardHandler))
+	return newHandler(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler))
 }
 
 // takesColor says whether a terminal may be sent colours (https://no-color.org).

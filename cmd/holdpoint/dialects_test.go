@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store/memory"
 	"holdpoint/translate"
 	"holdpoint/translate/dialects"
 	"holdpoint/translate/kit"
@@ -131,7 +132,7 @@ func TestOneLineIsADialect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := newHandler(c, slog.New(slog.DiscardHandler))
+			h, err := newHandler(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,11 +34,19 @@
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
-//   - HOLDPOINT_STORE (memory://): where pauses are kept. memory:// loses them on a restart
-//   - HOLDPOINT_STORE_ENTRIES (100000): how many threads the memory store holds. It never evicts
-//     open pauses
-//   - HOLDPOINT_STORE_BYTES (512MiB): how much the memory store holds in all, roughly counted. For
-//     room it gives up results first, then the snapshots of pauses, and never a pause
+//   - HOLDPOINT_STORE (memory://): where pauses are kept (docs/state.md). memory:// loses them on a
+//     restart. bolt:///var/lib/holdpoint/state.db is a file for one process
+//   - HOLDPOINT_STORE_ENTRIES (100000): how many threads may wait for an answer. Above it a new
+//     question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those
+//     up first
+//   - HOLDPOINT_STORE_BYTES (512MiB): how much memory:// holds in all, roughly counted. For room it
+//     gives up results first, then the snapshots of pauses, and never a pause
+//   - HOLDPOINT_STORE_RECORD_BYTES (1MiB): how large the record of one thread may be, roughly
+//     counted. Above it the messages and the state for replays are left out, and never the pause
+//   - HOLDPOINT_STORE_KEYS (none): keys that records are sealed with, the newest first:
+//     id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records
+//     be read that are not sealed
+//   - HOLDPOINT_STORE_KEYS_FILE (none): file with the value of STORE_KEYS. It is read at start
 //   - HOLDPOINT_INTERRUPT_TTL (0): expiry for interrupts that have none; 0 gives none. Clients up
 //     to 0.0.59 lock a thread whose interrupt has expired
 //   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause is kept that nobody answers

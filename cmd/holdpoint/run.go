@@ -25,7 +25,17 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	}
 	logger := newLogger(c, stderr)
 	logStart(c, logger)
-	handler, err := newHandler(c, logger)
+	kept, err := c.openStore(logger)
+	if err != nil {
+		logger.Error("cannot open the store", "err", err)
+		return exitError
+	}
+	defer func() {
+		if err := kept.stop(); err != nil {
+			logger.Error("the store did not close well", "err", err)
+		}
+	}()
+	handler, err := newHandler(c, kept, logger)
 	if err != nil {
 		logger.Error("cannot start", "err", err)
 		return exitError
@@ -68,7 +78,6 @@ func logStart(c *config, logger *slog.Logger) {
 		attrs = append(attrs, slog.Any("ignored", c.ignored))
 	}
 	logger.Info("configuration", attrs...)
-	logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message")
 	if c.CORSOrigins.everybody() {
 		logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", "HOLDPOINT_CORS_ORIGINS")
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
 )
 
@@ -142,7 +143,7 @@ func TestARunIsDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHandler(c, slog.New(slog.DiscardHandler))
+	h, err := newHandler(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,16 +115,18 @@ type Pause struct {
 	// question comes back after a resume that failed: another answer, a denial too, would carry out
 	// the first one again. The contract lets only the same answer through then.
 	Sticky bool `json:"sticky,omitempty"`
-	// Stripped: the store had no room for Messages and State, or not any more. Both are nil,
-	// whatever there was.
+	// Stripped: the store had no room for Messages and State, or not any more.
 	Stripped bool `json:"stripped,omitempty"`
+	// Kept is how many bytes of Messages and State the store keeps. A loaded pause has neither:
+	// store.Snapshots fetches them.
+	Kept int `json:"kept,omitempty"`
 
 	// What follows is proxy's to fill.
 
 	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect gave them
 	Finish   json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome and with the ids of the run that paused
-	Messages json.RawMessage `json:"messages,omitempty"` // what a MESSAGES_SNAPSHOT holds; nil if not kept
-	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not kept
+	Messages json.RawMessage `json:"messages,omitempty"` // what a MESSAGES_SNAPSHOT holds; nil if not known
+	State    json.RawMessage `json:"state,omitempty"`    // what a STATE_SNAPSHOT holds; nil if not known
 	Seen     []SeenMessage   `json:"seen,omitempty"`     // every message of the paused run, also where Messages was too large
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
 	// Stood are the replies that were there before the run asked: they answer nothing of this

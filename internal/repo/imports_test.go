@@ -47,7 +47,7 @@ var places = []place{
 	{"translate/*", []string{"internal/agui", "internal/poison", "translate", "translate/kit", "translate/internal/microsoft"}, "a dialect that knew another, the store or the contract could not be read alone; auto is handed the others, it does not import them"},
 	{"store", []string{"internal/agui"}, "a pause is opaque to the store; judging requests is the contract's"},
 	{"store/internal/*", []string{"internal/agui", "store"}, "the rules of a record are the same for every engine"},
-	{"store/*", []string{"internal/agui", "store", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
+	{"store/*", []string{"internal/agui", "store", "store/engine", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
 	{"proxy", []string{"internal/*", "proxy/internal/*", "translate", "translate/kit", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
 	{"proxy/internal/transcript", []string{"internal/agui", "internal/poison", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},
 	{"proxy/internal/backend", []string{"internal/poison", "internal/without"}, "a connection carries bytes; runs and events are proxy's"},

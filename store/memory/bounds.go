@@ -43,7 +43,7 @@ func classify(rec *store.Record) class {
 			return ended
 		}
 	}
-	if rec.Owner != "" || len(rec.Results) > 0 {
+	if rec.Owner != "" || len(rec.Results)+len(rec.Busy) > 0 {
 		return bare
 	}
 	return absent
@@ -76,9 +76,11 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 
 // set makes rec the record of e. It puts e into its list and counts it. New results become the
 // youngest.
-func (s *Store) set(e *entry, rec store.Record) {
+func (s *Store) set(e *entry, rec store.Record, puts []rules.Put) {
 	old, pause, doubt := e.rec.Results, e.rec.Pause, e.rec.Doubt
+	rec.Version = rules.Format(&rec)
 	e.rec = rec
+	e.keep(puts)
 	if c := classify(&rec); c != e.class {
 		s.leave(e)
 		s.enter(e, c)
@@ -88,6 +90,19 @@ func (s *Store) set(e *entry, rec store.Record) {
 	}
 	if pause != rec.Pause || doubt != rec.Doubt {
 		s.countPause(e, pause)
+	}
+}
+
+// keep takes the new snapshots of a record, and drops those that it has left behind.
+func (e *entry) keep(puts []rules.Put) {
+	e.kept = slices.DeleteFunc(e.kept, func(k rules.Put) bool {
+		brought := slices.ContainsFunc(puts, func(p rules.Put) bool { return p.Ref == k.Ref })
+		return brought || !rules.Keeps(&e.rec, k.Ref)
+	})
+	for _, p := range puts {
+		if rules.Keeps(&e.rec, p.Ref) {
+			e.kept = append(e.kept, p)
+		}
 	}
 }
 
@@ -163,7 +178,7 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	before := e.bytes
 	for at, r := range old {
 		if !has(e.rec.Results, r, at) {
-			e.bytes -= size(r)
+			e.bytes -= rules.BytesOfResult(r)
 			if !r.Tombstone {
 				s.replayable.Remove(resultRef{e.key, r.PauseID})
 			}
@@ -171,7 +186,7 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	}
 	for at, r := range e.rec.Results {
 		if !has(old, r, at) {
-			e.bytes += size(r)
+			e.bytes += rules.BytesOfResult(r)
 			if !r.Tombstone {
 				s.replayable.Add(resultRef{e.key, r.PauseID}, struct{}{})
 			}
@@ -225,7 +240,7 @@ func (s *Store) retire(now time.Time) bool {
 	for _, e := range s.waiting {
 		rec := e.rec
 		if rules.Settle(&rec, now, s.policy) {
-			s.set(e, rec)
+			s.set(e, rec, nil)
 		}
 		if rec.Pause != nil {
 			next = earlier(next, rec.Pause.Opened.Add(s.policy.PauseRetention))
@@ -263,7 +278,7 @@ func (s *Store) buryEnded() bool {
 	if ok {
 		rec := e.rec
 		rules.Bury(&rec, "")
-		s.set(e, rec)
+		s.set(e, rec, nil)
 	}
 	return ok
 }
@@ -277,7 +292,7 @@ func (s *Store) buryResult() bool {
 	if e, ok := s.peek(ref.key); ok {
 		rec := e.rec
 		rules.Bury(&rec, ref.pauseID)
-		s.set(e, rec)
+		s.set(e, rec, nil)
 	}
 	return true
 }
@@ -289,7 +304,7 @@ func (s *Store) strip() bool {
 		e := s.waiting[key]
 		rec := e.rec
 		rules.Strip(&rec)
-		s.set(e, rec)
+		s.set(e, rec, nil)
 	}
 	return ok
 }
@@ -303,54 +318,11 @@ func (s *Store) forget() bool {
 	return ok
 }
 
-// What is counted beside the bytes that backends and clients decide, and for each thing of a list.
-const (
-	restBytes = 256
-	itemBytes = 32
-)
-
-// size of a result, roughly.
-func size(r *store.Result) int {
-	n := restBytes + len(r.Finish) + len(r.Messages) + len(r.State) + sizeOfSeen(r.Seen)
-	for _, id := range r.IDs {
-		n += len(id) + itemBytes
-	}
-	if r.Pause != nil {
-		n += sizeOfPause(r.Pause)
-	}
-	return n
-}
-
 // portionOf is what a pause takes, together with what is known of its doubt. Nil takes nothing.
 func portionOf(p *agui.Pause, doubt *store.Result) portion {
 	if p == nil {
 		return portion{}
 	}
-	n := 4*restBytes + sizeOfPause(p) // the record, and its places in the lists
-	if doubt != nil {
-		n += size(doubt)
-	}
-	return portion{1, n + len(p.Messages) + len(p.State), n}
-}
-
-// sizeOfPause is the size of a pause without its snapshots.
-func sizeOfPause(p *agui.Pause) int {
-	n := 2*restBytes + len(p.Private) + len(p.NativeFinish) + len(p.Finish) + sizeOfSeen(p.Seen)
-	for _, i := range p.Interrupts {
-		n += restBytes/2 + len(i.ID) + len(i.Native) + len(i.Object) + len(i.Private) + len(i.Question)
-		for _, c := range i.Calls {
-			n += 2*itemBytes + len(c.ID) + len(c.Name) + len(c.Args)
-		}
-	}
-	for _, ev := range p.Native {
-		n += len(ev) + itemBytes
-	}
-	return n
-}
-
-func sizeOfSeen(list []agui.SeenMessage) (n int) {
-	for _, m := range list {
-		n += len(m.ID) + len(m.Digest) + itemBytes
-	}
-	return n
+	n := rules.BytesOfWaiting(p, doubt)
+	return portion{1, n + p.Kept, n}
 }

@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/store/internal/rules"
 )
 
 // Whatever is called, the lists hold each record once, in its place, within the bounds, and count
@@ -102,7 +103,7 @@ func (s *Store) check(t rapid.TB) {
 	bytes, replayable := 0, map[resultRef]bool{}
 	for k, e := range entries {
 		for _, r := range e.rec.Results {
-			bytes += size(r)
+			bytes += rules.BytesOfResult(r)
 			if !r.Tombstone {
 				replayable[resultRef{k, r.PauseID}] = true
 			}

@@ -25,9 +25,7 @@ import (
 
 // Defaults for what Options leaves zero.
 const (
-	DefaultEntries        = 10_000
-	DefaultReplayTTL      = 24 * time.Hour
-	DefaultPauseRetention = 30 * 24 * time.Hour
+	DefaultEntries = 10_000
 
 	// A result carries the thread's snapshots, and a long conversation has some hundred KiB of
 	// them. DefaultEntries records with store.MaxReplayable results each could hold gigabytes. 256
@@ -46,6 +44,9 @@ type Options struct {
 	// replayed, together. Threads with nothing left but an owner and tombstones stand beside them,
 	// up to bareFactor times as many.
 	Entries int
+	// RecordBytes is how large a record may be with its snapshots, roughly counted; over it they go.
+	// Zero: store.DefaultRecordBytes.
+	RecordBytes int
 	// ReplayTTL is how long a result can be replayed, unless an interrupt of its pause expires
 	// later.
 	ReplayTTL time.Duration
@@ -93,6 +94,7 @@ type Store struct {
 type entry struct {
 	key   store.Key
 	rec   store.Record
+	kept  []rules.Put
 	class class
 	bytes int // of its results
 	waits portion
@@ -121,7 +123,7 @@ func New(o Options) *Store {
 	s := &Store{
 		entries:     o.Entries,
 		replayBytes: o.ReplayBytes,
-		policy:      rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention},
+		policy:      rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes},
 		now:         o.Now,
 		waiting:     map[store.Key]*entry{},
 		ended:       newLRU[store.Key, *entry](),
@@ -141,11 +143,14 @@ func New(o Options) *Store {
 	if s.replayBytes <= 0 {
 		s.replayBytes = min(DefaultReplayBytes, s.all)
 	}
+	if s.policy.RecordBytes <= 0 {
+		s.policy.RecordBytes = store.DefaultRecordBytes
+	}
 	if s.policy.ReplayTTL <= 0 {
-		s.policy.ReplayTTL = DefaultReplayTTL
+		s.policy.ReplayTTL = store.DefaultReplayTTL
 	}
 	if s.policy.PauseRetention <= 0 {
-		s.policy.PauseRetention = DefaultPauseRetention
+		s.policy.PauseRetention = store.DefaultPauseRetention
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -165,7 +170,7 @@ func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 // Load is store.Store's.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	var loaded store.Record
-	err := s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+	err := s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
 		rules.Own(rec, owner)
 		loaded = rules.View(*rec, now)
 		return nil
@@ -175,7 +180,7 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 
 // Open is store.Store's.
 func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+	return s.step(ctx, key, rules.Asked(&p), func(rec *store.Record, now time.Time) error {
 		before := rec.Pause
 		if err := rules.Open(rec, now, owner, p); err != nil || rec.Pause == before {
 			return err
@@ -186,14 +191,14 @@ func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pa
 
 // Claim is store.Store's.
 func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
 		return rules.Claim(rec, now, pauseID, token, digest, lease)
 	})
 }
 
 // Renew is store.Store's.
 func (s *Store) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
 		return rules.Renew(rec, now, token, lease)
 	})
 }
@@ -201,30 +206,68 @@ func (s *Store) Renew(ctx context.Context, key store.Key, token string, lease ti
 // Finish is store.Store's.
 func (s *Store) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
 	receipt := rules.Receipt(token, r, next)
-	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
-		return rules.Finish(rec, now, token, receipt, r, next)
+	return s.stepOf(ctx, key, func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		puts := append(rules.Ended(idOf(rec.Pause), &r), rules.Asked(next)...)
+		return puts, rules.Finish(rec, now, token, receipt, r, next)
 	})
 }
 
 // Release is store.Store's.
 func (s *Store) Release(ctx context.Context, key store.Key, token string) error {
-	return s.step(ctx, key, func(rec *store.Record, _ time.Time) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {
 		return rules.Release(rec, token)
 	})
 }
 
 // Close is store.Store's.
 func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	return s.step(ctx, key, func(rec *store.Record, now time.Time) error {
+	return s.step(ctx, key, rules.Ended(pauseID, &r), func(rec *store.Record, now time.Time) error {
 		return rules.Close(rec, now, pauseID, r)
 	})
 }
 
-// step runs f on the settled record of key. Without a record it runs f on a zero one. It keeps what
-// f made of it, unless f failed.
-func (s *Store) step(ctx context.Context, key store.Key, f func(*store.Record, time.Time) error) error {
+// Occupy is store.Store's.
+func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
+		return rules.Occupy(rec, now, token, lease)
+	})
+}
+
+func idOf(p *agui.Pause) string {
+	if p == nil {
+		return ""
+	}
+	return p.ID
+}
+
+// Snapshots is store.Store's.
+func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("store: not asked: %w", err)
+		return store.Snapshots{}, notAsked(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.peek(key); ok {
+		for _, k := range e.kept {
+			if (k.Ref == rules.Ref{PauseID: pauseID, At: at}) {
+				return k.Snapshots, nil
+			}
+		}
+	}
+	return store.Snapshots{}, nil
+}
+
+func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
+
+// step runs f on the settled record of key. Without a record it runs f on a zero one. It keeps what
+// f made of it, and what puts has for that, unless f failed.
+func (s *Store) step(ctx context.Context, key store.Key, puts []rules.Put, f func(*store.Record, time.Time) error) error {
+	return s.stepOf(ctx, key, func(rec *store.Record, now time.Time) ([]rules.Put, error) { return puts, f(rec, now) })
+}
+
+func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record, time.Time) ([]rules.Put, error)) error {
+	if err := ctx.Err(); err != nil {
+		return notAsked(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,11 +276,13 @@ func (s *Store) step(ctx context.Context, key store.Key, f func(*store.Record, t
 	e := s.use(key)
 	rec := e.rec
 	if rules.Settle(&rec, now, s.policy) {
-		s.set(e, rec)
+		s.set(e, rec, nil)
 	}
-	if err := f(&rec, now); err != nil {
+	puts, err := f(&rec, now)
+	if err != nil {
 		return err
 	}
-	s.set(e, rec)
+	rules.Fit(&rec, s.policy)
+	s.set(e, rec, puts)
 	return nil
 }

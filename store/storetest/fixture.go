@@ -67,10 +67,10 @@ func knownErrors() []error {
 	}
 }
 
-// load returns the record without giving the thread to anybody.
+// load returns the whole record without giving the thread to anybody.
 func (x *fixture) load(key store.Key) store.Record {
 	x.Helper()
-	rec, err := x.Load(x.Context(), key, "")
+	rec, err := Whole(x.Context(), x.Store, key)
 	x.must(err)
 	return rec
 }

@@ -202,7 +202,7 @@ func raceCases() []testCase {
 					known := map[string]bool{}
 					if rec.State != store.None {
 						known[rec.Pause.ID] = true
-						if len(rec.Pause.Messages) == 0 || (rec.State == store.Claimed) != (rec.Digest == "d") {
+						if rec.Pause.Kept == 0 || (rec.State == store.Claimed) != (rec.Digest == "d") {
 							return fmt.Errorf("torn: %s", asJSON(rec))
 						}
 					}

@@ -12,20 +12,22 @@ import (
 	"holdpoint/store"
 )
 
-// begin makes p the open pause of a record that has none.
+// begin makes p the open pause of a record that has none. Its snapshots are the engine's, see
+// Written.
 func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
-	rec.Version, rec.State, rec.Pause = store.Version, store.Open, opened
+	opened.Messages, opened.State, opened.Kept = nil, nil, len(p.Messages)+len(p.State)
+	rec.State, rec.Pause = store.Open, opened
 }
 
 // Strip takes the snapshots from the record's pause. It returns false if there are none.
 func Strip(rec *store.Record) bool {
-	if rec.Pause == nil || rec.Pause.Messages == nil && rec.Pause.State == nil {
+	if rec.Pause == nil || rec.Pause.Kept == 0 {
 		return false
 	}
 	p := *rec.Pause
-	p.Messages, p.State, p.Stripped = nil, nil, true
+	p.Kept, p.Stripped = 0, true
 	rec.Pause = &p
 	return true
 }
@@ -34,9 +36,9 @@ func Strip(rec *store.Record) bool {
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
-	r.Pause.Messages, r.Pause.State = nil, nil
+	r.Pause.Kept = 0
 	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
-	rec.Version, rec.State, rec.Pause = store.Version, store.None, nil
+	rec.State, rec.Pause = store.None, nil
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
 }
 
@@ -49,9 +51,14 @@ func giveWay(rec *store.Record, now time.Time) {
 	end(rec, now, r)
 }
 
-// stamp clones r and sets the fields that the store sets.
+// stamp clones r and sets the fields that the store sets. What r brings of snapshots takes the
+// place of all that were kept.
 func stamp(rec *store.Record, now time.Time, r store.Result) store.Result {
 	r = cloneResult(r)
+	if n := len(r.Messages) + len(r.State); n > 0 {
+		r.Kept = n
+	}
+	r.Messages, r.State = nil, nil
 	r.PauseID, r.Digest, r.At = rec.Pause.ID, rec.Digest, now
 	r.Pause, r.Tombstone = nil, false
 	r.IDs = make([]string, len(rec.Pause.Interrupts))

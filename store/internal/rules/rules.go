@@ -13,6 +13,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -32,7 +33,7 @@ func Own(rec *store.Record, owner string) bool {
 	if owner == "" || rec.Owner != "" {
 		return false
 	}
-	rec.Version, rec.Owner = store.Version, owner
+	rec.Owner = owner
 	return true
 }
 
@@ -71,7 +72,7 @@ func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, leas
 		same := rec.State == store.Claimed && rec.Token == token && rec.Digest == digest
 		switch {
 		case rec.State == store.Open, same:
-			rec.Version, rec.State = store.Version, store.Claimed
+			rec.State = store.Claimed
 			rec.Token, rec.Digest, rec.Lease = token, digest, now.Add(lease)
 			return nil
 		case Doubtful(rec, now):
@@ -104,7 +105,7 @@ func Renew(rec *store.Record, now time.Time, token string, lease time.Duration) 
 	if !holds(rec, token) {
 		return store.ErrStale
 	}
-	rec.Version, rec.Lease = store.Version, now.Add(lease)
+	rec.Lease = now.Add(lease)
 	return nil
 }
 
@@ -125,10 +126,10 @@ func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Res
 	case next != nil && used(rec, next.ID):
 		return fmt.Errorf("store: the id %q of the next pause was used before", next.ID)
 	}
-	r.Receipt, r.Next = receipt, ""
+	r.Receipt, r.Next, r.Kept = receipt, "", 0
 	if r.How == store.Doubtful {
 		r = stamp(rec, now, r)
-		rec.Version, rec.State, rec.Lease, rec.Doubt = store.Version, store.InDoubt, now, &r
+		rec.State, rec.Lease, rec.Doubt = store.InDoubt, now, &r
 		return nil
 	}
 	if next != nil {
@@ -150,7 +151,7 @@ func Release(rec *store.Record, token string) error {
 		return store.ErrStale
 	}
 	// The token stays: by it a repeated Release is known.
-	rec.Version, rec.State, rec.Digest, rec.Lease = store.Version, store.Open, "", time.Time{}
+	rec.State, rec.Digest, rec.Lease = store.Open, "", time.Time{}
 	return nil
 }
 
@@ -166,7 +167,7 @@ func Close(rec *store.Record, now time.Time, pauseID string, r store.Result) err
 	case rec.State == store.Claimed && !Lapsed(rec, now):
 		return fmt.Errorf("%w: %q is claimed", store.ErrExists, pauseID)
 	}
-	r.Receipt, r.Next = "", ""
+	r.Receipt, r.Next, r.Kept = "", "", 0
 	if d := rec.Doubt; d != nil {
 		r = fill(r, *d)
 	}
@@ -180,16 +181,35 @@ func fill(r, d store.Result) store.Result {
 	if r.Finish == nil {
 		r.Finish = d.Finish
 	}
-	if r.Messages == nil {
-		r.Messages = d.Messages
-	}
-	if r.State == nil {
-		r.State = d.State
+	if r.Messages == nil && r.State == nil {
+		r.Kept = d.Kept
 	}
 	if r.Seen == nil {
 		r.Seen = d.Seen
 	}
 	return r
+}
+
+// Occupy is the step of store.Store.Occupy.
+func Occupy(rec *store.Record, now time.Time, token string, lease time.Duration) error {
+	if token == "" {
+		return errNoToken
+	}
+	at := slices.IndexFunc(rec.Busy, func(b store.Busy) bool { return b.Token == token })
+	if at < 0 && lease <= 0 {
+		return nil
+	}
+	list := slices.DeleteFunc(slices.Clone(rec.Busy), func(b store.Busy) bool { return b.Token == token || !now.Before(b.Lease) })
+	if lease > 0 {
+		if len(list) >= store.MaxBusy {
+			return fmt.Errorf("%w: %d runs of the thread go on without their clients", store.ErrFull, len(list))
+		}
+		list = append(list, store.Busy{Token: token, Lease: now.Add(lease)})
+	}
+	if rec.Busy = list; len(list) == 0 {
+		rec.Busy = nil
+	}
+	return nil
 }
 
 // holds says whether token is the record's claim, lapsed or not.

@@ -12,6 +12,8 @@ import (
 type Policy struct {
 	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
+	// RecordBytes is how large a record may be with its snapshots, roughly counted. 0: no bound.
+	RecordBytes int
 }
 
 // Lapsed says whether the pause is claimed and its lease is over.
@@ -64,10 +66,15 @@ func latestExpiry(p *agui.Pause) time.Time {
 	return latest
 }
 
-// View is the record as Load returns it: with Now, and with a lapsed lease read as InDoubt.
+// View is the record as Load returns it: with Now, with a lapsed lease read as InDoubt, and without
+// the runs whose lease has lapsed.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt
+	}
+	lapsed := func(b store.Busy) bool { return !now.Before(b.Lease) }
+	if slices.ContainsFunc(rec.Busy, lapsed) {
+		rec.Busy = slices.DeleteFunc(slices.Clone(rec.Busy), lapsed)
 	}
 	rec.Now = now
 	return rec

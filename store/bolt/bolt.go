@@ -1,0 +1,361 @@
+// Package bolt keeps records in one file, for one process: what a client was told survives a crash
+// at any instruction. It is a Table of package engine on go.etcd.io/bbolt.
+//
+// Every change is on the disk before it counts. The file has one writer, which a lock on it sees
+// to. It does not shrink: what is forgotten makes room for what comes.
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"holdpoint/store"
+	"holdpoint/store/engine"
+	"holdpoint/store/internal/cursor"
+)
+
+// Options of a Store.
+type Options struct {
+	engine.Options
+	// Now is the store's clock; nil is time.Now.
+	Now func() time.Time
+	// LockTimeout is how long another process may take to let go of the file. 0: a second.
+	LockTimeout time.Duration
+}
+
+// Open opens the file, or makes it with its folder. Another process that has it open is an error.
+func Open(path string, o Options) (*engine.Store, error) {
+	t := &table{now: o.Now}
+	if t.now == nil {
+		t.now = time.Now
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = time.Second
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: o.LockTimeout, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("store: another process has %s open: a bolt file is for one", path)
+	case err != nil:
+		return nil, fmt.Errorf("store: %s: %w", path, err)
+	}
+	t.db = db
+	if err := t.prepare(); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("store: %s: %w", path, err)
+	}
+	return engine.New(t, o.Options), nil
+}
+
+// The buckets. A row has a fixed part in front of its head: its revision and its three times, each
+// in eight bytes. The lists are sorted by time and key.
+var (
+	metaBucket      = []byte("meta")
+	rowsBucket      = []byte("rows")
+	bodiesBucket    = []byte("bodies")
+	snapshotsBucket = []byte("snapshots") // by key, a zero byte and the name
+	openedBucket    = []byte("opened")    // has the time at which something is due
+	dueBucket       = []byte("due")       // has the time at which it was opened
+	goneBucket      = []byte("gone")
+
+	formatKey = []byte("format")
+)
+
+// format is of the file; that of the records is the engine's.
+const format = "1"
+
+type table struct {
+	db   *bbolt.DB
+	now  func() time.Time
+	open atomic.Int64 // rows that wait
+}
+
+var _ engine.Table = (*table)(nil)
+
+// prepare makes the buckets of a new file.
+func (t *table) prepare() error {
+	return t.db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{metaBucket, rowsBucket, bodiesBucket, snapshotsBucket, openedBucket, dueBucket, goneBucket} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket(metaBucket)
+		switch has := string(meta.Get(formatKey)); has {
+		case format:
+		case "":
+			if err := meta.Put(formatKey, []byte(format)); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("the file has format %s, and this binary knows %s: it was written by a newer version of Holdpoint", has, format)
+		}
+		t.open.Store(int64(tx.Bucket(openedBucket).Stats().KeyN))
+		return nil
+	})
+}
+
+// places are a row's times, in microseconds since 1970; 0 is none.
+type places struct{ opened, due, gone int64 }
+
+const fixed = 4 * 8
+
+func micros(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMicro()
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+// split takes a row apart.
+func split(row []byte) (revision int64, p places, head []byte, err error) {
+	if len(row) < fixed {
+		return 0, p, nil, errors.New("store: the file is damaged: a row is too short")
+	}
+	at := func(n int) int64 { return int64(binary.BigEndian.Uint64(row[8*n:])) }
+	return at(0), places{at(1), at(2), at(3)}, row[fixed:], nil
+}
+
+func join(revision int64, p places, head []byte) []byte {
+	row := make([]byte, 0, fixed+len(head))
+	for _, n := range []int64{revision, p.opened, p.due, p.gone} {
+		row = binary.BigEndian.AppendUint64(row, uint64(n))
+	}
+	return append(row, head...)
+}
+
+// Read is engine.Table's.
+func (t *table) Read(_ context.Context, key store.Key, body bool) (engine.Row, error) {
+	row := engine.Row{Now: t.now()}
+	err := t.db.View(func(tx *bbolt.Tx) error {
+		has := tx.Bucket(rowsBucket).Get([]byte(key))
+		if has == nil {
+			return nil
+		}
+		revision, _, head, err := split(has)
+		row.Revision, row.Head = revision, clone(head)
+		if body {
+			row.Body = clone(tx.Bucket(bodiesBucket).Get([]byte(key)))
+		}
+		return err
+	})
+	return row, err
+}
+
+// clone copies what is valid only within a transaction.
+func clone(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return append(make([]byte, 0, len(b)), b...)
+}
+
+// errMoved ends a transaction that came too late.
+var errMoved = errors.New("the row has another revision")
+
+// Write is engine.Table's.
+func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (bool, error) {
+	more := int64(0)
+	err := t.db.Update(func(tx *bbolt.Tx) error {
+		var was places
+		rows := tx.Bucket(rowsBucket)
+		revision := int64(0)
+		if has := rows.Get([]byte(key)); has != nil {
+			var err error
+			if revision, was, _, err = split(has); err != nil {
+				return err
+			}
+		}
+		if revision != c.From {
+			return errMoved
+		}
+		is := places{micros(c.Opened), micros(c.Due), micros(c.Gone)}
+		more = 0
+		if was.opened != 0 {
+			more--
+		}
+		if is.opened != 0 {
+			more++
+		}
+		return errors.Join(
+			rows.Put([]byte(key), join(c.To, is, c.Head)),
+			list(tx, key, was, is),
+			contents(tx, key, c),
+		)
+	})
+	if errors.Is(err, errMoved) {
+		return false, nil
+	}
+	if err == nil {
+		t.open.Add(more)
+	}
+	return err == nil, err
+}
+
+// list moves a row to its places in the lists.
+func list(tx *bbolt.Tx, key store.Key, was, is places) error {
+	if was == is {
+		return nil
+	}
+	return errors.Join(
+		move(tx.Bucket(openedBucket), key, was.opened, is.opened, is.due),
+		move(tx.Bucket(dueBucket), key, was.due, is.due, is.opened),
+		move(tx.Bucket(goneBucket), key, was.gone, is.gone, 0),
+	)
+}
+
+func move(b *bbolt.Bucket, key store.Key, was, is, value int64) error {
+	var err error
+	if was != 0 && was != is {
+		err = b.Delete(place(was, key))
+	}
+	if is != 0 && err == nil {
+		err = b.Put(place(is, key), binary.BigEndian.AppendUint64(nil, uint64(value)))
+	}
+	return err
+}
+
+func place(at int64, key store.Key) []byte {
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(at)), key...)
+}
+
+// contents writes the body and the snapshots.
+func contents(tx *bbolt.Tx, key store.Key, c engine.Change) error {
+	if c.Body != nil {
+		if err := tx.Bucket(bodiesBucket).Put([]byte(key), c.Body); err != nil {
+			return err
+		}
+	}
+	snapshots := tx.Bucket(snapshotsBucket)
+	for _, name := range c.Drop {
+		if err := snapshots.Delete(snapshotKey(key, name)); err != nil {
+			return err
+		}
+	}
+	for name, put := range c.Put {
+		if err := snapshots.Put(snapshotKey(key, name), put); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func snapshotKey(key store.Key, name string) []byte { return []byte(string(key) + "\x00" + name) }
+
+// Snapshot is engine.Table's.
+func (t *table) Snapshot(_ context.Context, key store.Key, name string) (found []byte, err error) {
+	err = t.db.View(func(tx *bbolt.Tx) error {
+		found = clone(tx.Bucket(snapshotsBucket).Get(snapshotKey(key, name)))
+		return nil
+	})
+	return found, err
+}
+
+// Waiting is engine.Table's.
+func (t *table) Waiting(_ context.Context, q store.Query) (store.Page, error) {
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var rows []store.Row
+	err = t.db.View(func(tx *bbolt.Tx) error {
+		bucket, until := openedBucket, int64(-1)
+		if !q.Due.IsZero() {
+			bucket, until = dueBucket, q.Due.UnixMicro()
+		}
+		from := place(micros(after.Time), after.Key)
+		at := tx.Bucket(bucket).Cursor()
+		for k, v := at.Seek(from); k != nil && len(rows) <= q.Size(); k, v = at.Next() {
+			if len(k) < 8 || len(v) < 8 {
+				return errors.New("store: the file is damaged: a place in a list is too short")
+			}
+			if string(k) == string(from) {
+				continue
+			}
+			when, other := int64(binary.BigEndian.Uint64(k)), int64(binary.BigEndian.Uint64(v))
+			row := store.Row{Key: store.Key(k[8:]), Opened: timeOf(when), Due: timeOf(other)}
+			if until >= 0 {
+				if when > until {
+					return nil
+				}
+				row.Opened, row.Due = row.Due, row.Opened
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return cursor.Page(q, rows), err
+}
+
+// Open is engine.Table's.
+func (t *table) Open(context.Context) (int, error) { return int(t.open.Load()), nil }
+
+// forgetBatch bounds what one transaction forgets: others wait for it.
+const forgetBatch = 100
+
+// Forget is engine.Table's.
+func (t *table) Forget(context.Context) (int, error) {
+	now, gone := t.now().UnixMicro(), [][]byte(nil)
+	err := t.db.View(func(tx *bbolt.Tx) error {
+		at := tx.Bucket(goneBucket).Cursor()
+		for k, _ := at.First(); k != nil && len(gone) < forgetBatch; k, _ = at.Next() {
+			if len(k) < 8 || int64(binary.BigEndian.Uint64(k)) > now {
+				break
+			}
+			gone = append(gone, clone(k))
+		}
+		return nil
+	})
+	if err != nil || len(gone) == 0 {
+		return 0, err
+	}
+	forgotten := 0
+	err = t.db.Update(func(tx *bbolt.Tx) error {
+		forgotten = 0
+		for _, k := range gone {
+			if tx.Bucket(goneBucket).Get(k) == nil {
+				continue // it has been used since
+			}
+			if err := drop(tx, k); err != nil {
+				return err
+			}
+			forgotten++
+		}
+		return nil
+	})
+	return forgotten, err
+}
+
+// drop takes a row out that stands in the list of what is gone.
+func drop(tx *bbolt.Tx, k []byte) error {
+	key := k[8:]
+	var names [][]byte
+	at, prefix := tx.Bucket(snapshotsBucket).Cursor(), append(clone(key), 0)
+	for name, _ := at.Seek(prefix); name != nil && len(name) >= len(prefix) && string(name[:len(prefix)]) == string(prefix); name, _ = at.Next() {
+		names = append(names, clone(name))
+	}
+	for _, name := range names {
+		if err := tx.Bucket(snapshotsBucket).Delete(name); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		tx.Bucket(bodiesBucket).Delete(key), tx.Bucket(rowsBucket).Delete(key), tx.Bucket(goneBucket).Delete(k))
+}
+
+// Stop is engine.Table's.
+func (t *table) Stop() error { return t.db.Close() }

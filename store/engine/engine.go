@@ -1,0 +1,263 @@
+// Package engine is a store.Store on a table of rows. An engine that keeps its records elsewhere
+// than in this process is a Table, and the rest is here: each step reads a row, settles it, does
+// what store/internal/rules says, and writes the row back if nobody else has written it since.
+//
+// A record lies in three parts, so that no step moves more than it must. The head is small and
+// changes often: who has the thread, the claim, its lease. The body has the pause and the results
+// without snapshots. Each pair of snapshots stands by itself, is written once, and is read only by
+// Snapshots.
+//
+// It deliberately knows nothing of a server, and keeps nothing of a record between two steps.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/internal/rules"
+)
+
+// A Row is what a Table has for a key. Revision 0: there is none.
+type Row struct {
+	Revision   int64
+	Head, Body []byte    // Body nil: it was not asked for, or there is none
+	Now        time.Time // the table's clock at the time of the Read
+}
+
+// A Change is what a step does to a row.
+type Change struct {
+	From int64  // the revision that the row must have; 0: there must be none
+	To   int64  // the one that it gets
+	Head []byte // never nil
+	Body []byte // nil: as it is
+	Put  map[string][]byte
+	Drop []string // snapshots by name; one that is not there is no error
+	// Opened and Due are the row's places in the two lists of what waits. Both are zero if it does
+	// not wait. The lists change with the row, or before it.
+	Opened, Due time.Time
+	// Gone is when the row may be forgotten, zero if it waits. Until it has been forgotten it is
+	// read and written as any other.
+	Gone time.Time
+	// Guard says that the change counts only when it is as safe as the table was told to make it.
+	Guard bool
+}
+
+// A Table keeps rows. Its methods are safe for concurrent use and for several processes, unless the
+// table says that it is for one. An error says that the table could not be asked, and that a Write
+// may have been done.
+type Table interface {
+	// Read returns the row with its head, and with its body if that is wanted.
+	Read(ctx context.Context, key store.Key, body bool) (Row, error)
+	// Write changes the row, all of it or nothing. It returns false if the row has another revision
+	// than c.From, and has changed nothing then. ErrNotGuarded: it is done, and not safe.
+	Write(ctx context.Context, key store.Key, c Change) (bool, error)
+	// Snapshot returns what Change.Put had under the name, nil if nothing.
+	Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error)
+	// Waiting returns a page of the rows that wait. package cursor has what a cursor is.
+	Waiting(ctx context.Context, q store.Query) (store.Page, error)
+	// Open counts the rows that wait. It may be a little behind.
+	Open(ctx context.Context) (int, error)
+	// Forget drops rows that are gone, some at a time. It returns how many. A table whose server
+	// does that by itself returns 0.
+	Forget(ctx context.Context) (int, error)
+	// Stop gives back what the table holds.
+	Stop() error
+}
+
+// ErrNotGuarded: a change was done, but is not as safe as it must be to count.
+var ErrNotGuarded = errors.New("store: not enough replicas have the change")
+
+// Options of a Store. Zero values: the defaults.
+type Options struct {
+	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later
+	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
+	RecordBytes    int           // how large a record may be with its snapshots; over it they go
+	Entries        int           // how many threads may wait; 0: no bound
+	Keys           Ring          // what records are sealed with
+	Logger         *slog.Logger
+	// Sweep is how often what time has done is written down, and what is gone forgotten. 0: every
+	// minute; below 0: never.
+	Sweep time.Duration
+}
+
+// Store is a store.Store on a Table.
+type Store struct {
+	table  Table
+	policy rules.Policy
+	keys   Ring
+	log    *slog.Logger
+	bound  bound
+	sweep  sweep
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns a Store on the table, which is the Store's from then on. Stop ends it.
+func New(t Table, o Options) *Store {
+	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes}
+	if p.RecordBytes <= 0 {
+		p.RecordBytes = store.DefaultRecordBytes
+	}
+	if p.ReplayTTL <= 0 {
+		p.ReplayTTL = store.DefaultReplayTTL
+	}
+	if p.PauseRetention <= 0 {
+		p.PauseRetention = store.DefaultPauseRetention
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{table: t, policy: p, keys: o.Keys, log: o.Logger, bound: bound{most: o.Entries, table: t}}
+	s.sweep.begin(s, o.Sweep)
+	return s
+}
+
+// Stop ends the Store's own work and gives back what the table holds.
+func (s *Store) Stop() error {
+	s.sweep.end()
+	return s.table.Stop()
+}
+
+// Load is store.Store's.
+func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	var loaded store.Record
+	err := s.step(ctx, key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		rules.Own(rec, owner)
+		loaded = rules.View(*rec, now)
+		return nil, nil
+	}})
+	return loaded, err
+}
+
+// Open is store.Store's.
+func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	full, err := s.bound.full(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		before := rec.Pause
+		if err := rules.Open(rec, now, owner, p); err != nil {
+			return nil, err
+		}
+		if full && before == nil {
+			return nil, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.most)
+		}
+		return rules.Asked(&p), nil
+	}})
+	if errors.Is(err, ErrNotGuarded) {
+		// Nobody was told of the question, so nobody may be kept waiting by it.
+		s.undo(key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+			return nil, rules.Close(rec, now, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+		}})
+	}
+	if err == nil {
+		s.bound.opened()
+	}
+	return err
+}
+
+// Claim is store.Store's.
+func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	err := s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		return nil, rules.Claim(rec, now, pauseID, token, digest, lease)
+	}})
+	if errors.Is(err, ErrNotGuarded) {
+		s.undo(key, step{do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+			return nil, rules.Release(rec, token)
+		}})
+	}
+	return err
+}
+
+// Renew is store.Store's.
+func (s *Store) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return s.step(ctx, key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		return nil, rules.Renew(rec, now, token, lease)
+	}})
+}
+
+// Finish is store.Store's. A next pause that is not safe yet must not be told, and nothing can be
+// undone: the caller may call again.
+func (s *Store) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	receipt := rules.Receipt(token, r, next)
+	return s.step(ctx, key, step{body: true, guard: next != nil, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		var puts []rules.Put
+		if rec.Pause != nil {
+			puts = append(rules.Ended(rec.Pause.ID, &r), rules.Asked(next)...)
+		}
+		return puts, rules.Finish(rec, now, token, receipt, r, next)
+	}})
+}
+
+// Release is store.Store's.
+func (s *Store) Release(ctx context.Context, key store.Key, token string) error {
+	return s.step(ctx, key, step{do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+		return nil, rules.Release(rec, token)
+	}})
+}
+
+// Close is store.Store's.
+func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
+	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		return rules.Ended(pauseID, &r), rules.Close(rec, now, pauseID, r)
+	}})
+}
+
+// Occupy is store.Store's.
+func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return s.step(ctx, key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		return nil, rules.Occupy(rec, now, token, lease)
+	}})
+}
+
+// Snapshots is store.Store's.
+func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Snapshots{}, notAsked(err)
+	}
+	name := snapshotName(rules.Ref{PauseID: pauseID, At: at})
+	sealed, err := s.table.Snapshot(ctx, key, name)
+	if err != nil || sealed == nil {
+		return store.Snapshots{}, err
+	}
+	return s.openSnapshots(key, name, sealed)
+}
+
+// Waiting is store.Store's.
+func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Page{}, notAsked(err)
+	}
+	return s.table.Waiting(ctx, q)
+}
+
+func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
+
+// undoTimeout is for a step that takes back what is not safe: its caller's time may be over.
+const undoTimeout = 5 * time.Second
+
+// undo takes a change back that did not count. If that fails too, time does it: a claim's lease
+// lapses, and a question that nobody was told of is told by the next run of the thread.
+func (s *Store) undo(key store.Key, st step) {
+	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
+	defer cancel()
+	if err := s.step(ctx, key, st); err != nil {
+		s.log.Warn("a change that did not count could not be taken back", "err", err)
+	}
+}
+
+// firstRevision is where the revisions of a new row begin. It is random, so that a late write for a
+// row that was forgotten does not hit the one that took its place.
+func firstRevision() int64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return int64(binary.BigEndian.Uint64(b[:])>>2) + 1 // a quarter of all revisions are left to go up
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/internal/rules"
+)
+
+// opened is a record with what the engine knows of its row. Without its body it has no pause, no
+// doubt and no results.
+type opened struct {
+	store.Record
+	bodyAt      int64 // the revision with which the body was written, 0 if there is none
+	opened, due time.Time
+	gone        time.Time
+}
+
+// head is the form of the part that changes often.
+type head struct {
+	Version int          `json:"version"`
+	Owner   string       `json:"owner,omitempty"`
+	State   store.State  `json:"state,omitempty"`
+	Token   string       `json:"token,omitempty"`
+	Digest  string       `json:"digest,omitempty"`
+	Lease   time.Time    `json:"lease,omitzero"`
+	Busy    []store.Busy `json:"busy,omitempty"`
+	Body    int64        `json:"body,omitempty"`
+	Opened  time.Time    `json:"opened,omitzero"`
+	Due     time.Time    `json:"due,omitzero"`
+	Gone    time.Time    `json:"gone,omitzero"`
+}
+
+// body is the form of the rest, without snapshots.
+type body struct {
+	Pause   *agui.Pause     `json:"pause,omitempty"`
+	Doubt   *store.Result   `json:"doubt,omitempty"`
+	Results []*store.Result `json:"results,omitempty"`
+}
+
+// ErrNewer: the record has something in it that this binary does not know. To write it back would
+// drop that.
+var ErrNewer = errors.New("store: the record was written by a newer version of Holdpoint")
+
+// open reads a row.
+func (s *Store) open(key store.Key, row Row, withBody bool) (opened, error) {
+	if row.Revision == 0 {
+		return opened{}, nil
+	}
+	plain, err := s.keys.open(seal(key, "head"), row.Head)
+	if err != nil {
+		return opened{}, err
+	}
+	var h head
+	if err := decode(plain, &h); err != nil {
+		return opened{}, err
+	}
+	if h.Version > store.Version {
+		return opened{}, fmt.Errorf("%w: it has format %d, and this binary knows %d", ErrNewer, h.Version, store.Version)
+	}
+	o := opened{bodyAt: h.Body, opened: h.Opened, due: h.Due, gone: h.Gone}
+	o.Version, o.Owner, o.State, o.Token, o.Digest, o.Lease, o.Busy = h.Version, h.Owner, h.State, h.Token, h.Digest, h.Lease, h.Busy
+	if !withBody || h.Body == 0 {
+		return o, nil
+	}
+	plain, err = s.keys.open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
+	if err != nil {
+		return opened{}, err
+	}
+	var b body
+	if err := decode(plain, &b); err != nil {
+		return opened{}, err
+	}
+	o.Pause, o.Doubt, o.Results = b.Pause, b.Doubt, b.Results
+	if (o.State == store.None) != (o.Pause == nil) {
+		return opened{}, errors.New("store: the record is damaged: its state and its pause do not belong together")
+	}
+	return o, nil
+}
+
+// decode reads a part. A key that this binary does not know is a newer version's.
+func decode(plain []byte, part any) error {
+	d := json.NewDecoder(bytes.NewReader(plain))
+	d.DisallowUnknownFields()
+	err := d.Decode(part)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return errors.New("store: the record is damaged: there is something behind it")
+	}
+	if json.Valid(plain) {
+		return fmt.Errorf("%w: %w", ErrNewer, err)
+	}
+	return errors.New("store: the record is damaged: it is no JSON")
+}
+
+func (s *Store) sealHead(key store.Key, o *opened) ([]byte, error) {
+	plain, err := encode(head{
+		Version: o.Version, Owner: o.Owner, State: o.State, Token: o.Token, Digest: o.Digest, Lease: o.Lease, Busy: o.Busy,
+		Body: o.bodyAt, Opened: o.opened, Due: o.due, Gone: o.gone,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.keys.seal(seal(key, "head"), plain)
+}
+
+func (s *Store) sealBody(key store.Key, o *opened) ([]byte, error) {
+	plain, err := encode(body{Pause: o.Pause, Doubt: o.Doubt, Results: o.Results})
+	if err != nil {
+		return nil, err
+	}
+	return s.keys.seal(seal(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
+}
+
+// encode does not escape what json.Marshal would: a record keeps the bytes that it was given.
+func encode(part any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(part); err != nil {
+		return nil, fmt.Errorf("store: a record cannot be written: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func snapshotName(r rules.Ref) string { return string(r.At) + "-" + r.PauseID }
+
+func (s *Store) sealSnapshots(key store.Key, name string, shown store.Snapshots) ([]byte, error) {
+	plain, err := encode(shown)
+	if err != nil {
+		return nil, err
+	}
+	return s.keys.seal(seal(key, "snapshots", name), plain)
+}
+
+func (s *Store) openSnapshots(key store.Key, name string, sealed []byte) (store.Snapshots, error) {
+	var shown store.Snapshots
+	plain, err := s.keys.open(seal(key, "snapshots", name), sealed)
+	if err == nil {
+		err = decode(plain, &shown)
+	}
+	return shown, err
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdpoint/store"
+)
+
+// A Ring has the keys that records are sealed with, the newest first. The zero value seals nothing.
+type Ring struct {
+	keys  []ringKey
+	plain bool // records that are not sealed are read too
+}
+
+type ringKey struct {
+	id   string
+	aead cipher.AEAD
+}
+
+// sealedMark begins a sealed part. No JSON begins so.
+const sealedMark = 1
+
+// maxKeyID is the longest id of a key.
+const maxKeyID = 32
+
+// ParseRing reads HOLDPOINT_STORE_KEYS: id:key,id:key with keys of 32 bytes in base64, the newest
+// first. The word plain in the place of a key stands for records that are not sealed.
+func ParseRing(text string) (Ring, error) {
+	var ring Ring
+	seen := map[string]bool{}
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '\n' || c == '\r' || c == ' ' || c == '\t' }) {
+		if part == "plain" {
+			ring.plain = true
+			continue
+		}
+		id, coded, ok := strings.Cut(part, ":")
+		if !ok || id == "" || len(id) > maxKeyID || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" {
+			return Ring{}, errors.New("want id:key, the id of letters, digits, _ - . and the key of 32 bytes in base64")
+		}
+		if seen[id] {
+			return Ring{}, fmt.Errorf("two keys have the id %q", id)
+		}
+		seen[id] = true
+		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(coded), "="))
+		if err != nil || len(key) != 32 {
+			return Ring{}, fmt.Errorf("the key %q is not 32 bytes in base64, as `openssl rand -base64 32` makes them", id)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return Ring{}, fmt.Errorf("the key %q: %w", id, err)
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return Ring{}, fmt.Errorf("the key %q: %w", id, err)
+		}
+		ring.keys = append(ring.keys, ringKey{id, aead})
+	}
+	if ring.plain && len(ring.keys) == 0 {
+		return Ring{}, errors.New("plain needs a key before it, with which new records are sealed")
+	}
+	return ring, nil
+}
+
+// Seals says whether the ring has a key.
+func (r Ring) Seals() bool { return len(r.keys) > 0 }
+
+// seal says what a part is bound to: nobody can put it in another place. The lengths keep two
+// sequences of parts from being the same bytes.
+func seal(key store.Key, parts ...string) []byte {
+	bound := append([]byte("holdpoint record"), byte(len(parts)))
+	bound = binary.AppendUvarint(bound, uint64(len(key)))
+	bound = append(bound, key...)
+	for _, p := range parts {
+		bound = binary.AppendUvarint(bound, uint64(len(p)))
+		bound = append(bound, p...)
+	}
+	return bound
+}
+
+// seal seals a part with the newest key.
+func (r Ring) seal(bound, plain []byte) ([]byte, error) {
+	if len(r.keys) == 0 {
+		return plain, nil
+	}
+	k := r.keys[0]
+	sealed := make([]byte, 0, 2+len(k.id)+k.aead.Overhead()+len(plain))
+	sealed = append(sealed, sealedMark, byte(len(k.id)))
+	sealed = append(sealed, k.id...)
+	return k.aead.Seal(sealed, nil, plain, bound), nil
+}
+
+var errDamaged = errors.New("store: the record is damaged: a part of it is missing")
+
+// open opens a part.
+func (r Ring) open(bound, sealed []byte) ([]byte, error) {
+	if len(sealed) == 0 {
+		return nil, errDamaged
+	}
+	if sealed[0] != sealedMark {
+		if len(r.keys) > 0 && !r.plain {
+			return nil, errors.New("store: the record is not sealed. If it is from before there were keys, add the word plain to HOLDPOINT_STORE_KEYS until it has gone")
+		}
+		return sealed, nil
+	}
+	if len(sealed) < 2 || len(sealed) < 2+int(sealed[1]) {
+		return nil, errDamaged
+	}
+	id, rest := string(sealed[2:2+int(sealed[1])]), sealed[2+int(sealed[1]):]
+	for _, k := range r.keys {
+		if k.id != id {
+			continue
+		}
+		plain, err := k.aead.Open(nil, nil, rest, bound)
+		if err != nil {
+			return nil, fmt.Errorf("store: the record cannot be opened with the key %q of HOLDPOINT_STORE_KEYS: the key is another one, or the record was changed", id)
+		}
+		return plain, nil
+	}
+	return nil, fmt.Errorf("store: the record is sealed with the key %q, which HOLDPOINT_STORE_KEYS does not have", id)
+}

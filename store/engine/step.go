@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"holdpoint/store"
+	"holdpoint/store/internal/rules"
+	"holdpoint/store/internal/used"
+)
+
+// A step is what a method does to a record.
+type step struct {
+	body  bool // it looks at the pause or the results
+	guard bool // it counts only when it is safe; so it is written even if it changes nothing
+	// do changes the record, and returns the snapshots that it brings.
+	do func(rec *store.Record, now time.Time) ([]rules.Put, error)
+}
+
+// maxTries bounds how often a step is begun again because another one was quicker. A thread has few
+// callers at once, and each round of tries lets one of them through.
+const maxTries = 200
+
+var errBusy = errors.New("store: the record changed too often at once")
+
+// step does st on the record of key. Without a record, st gets a zero one.
+func (s *Store) step(ctx context.Context, key store.Key, st step) error {
+	for try := range maxTries {
+		if err := ctx.Err(); err != nil {
+			return notAsked(err)
+		}
+		done, err := s.try(ctx, key, st)
+		if done || err != nil {
+			return err
+		}
+		if err := pauseBetween(ctx, try); err != nil {
+			return err
+		}
+	}
+	return errBusy
+}
+
+// pauseBetween waits a little, and longer the more often others were quicker.
+func pauseBetween(ctx context.Context, try int) error {
+	if try < 2 {
+		return nil
+	}
+	t := time.NewTimer(rand.N(time.Millisecond << min(try/2, 6)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return notAsked(ctx.Err())
+	}
+}
+
+// try does the step once. false: another one was quicker.
+func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
+	row, err := s.table.Read(ctx, key, st.body)
+	if err != nil {
+		return false, err
+	}
+	used.Tell(ctx, row.Now)
+	was, err := s.open(key, row, st.body)
+	if err != nil {
+		return false, err
+	}
+	rec := was.Record
+	if !st.body && s.timely(&was, row.Now) {
+		st.body = true
+		return s.try(ctx, key, st)
+	}
+	settled := st.body && rules.Settle(&rec, row.Now, s.policy)
+	puts, err := st.do(&rec, row.Now)
+	if err != nil {
+		// What time has done is seen again by whoever asks next.
+		return true, err
+	}
+	if st.body {
+		rules.Fit(&rec, s.policy)
+	}
+	overdue := was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
+	same := rules.SameHead(&was.Record, &rec) && (!st.body || rules.SameBody(&was.Record, &rec))
+	if same && !settled && !st.guard && !overdue && !s.stale(&was, row.Now) {
+		return true, nil
+	}
+	change, err := s.change(key, row, &was, &rec, puts, st)
+	if err != nil {
+		return false, err
+	}
+	if change.Gone.Equal(row.Now) && row.Revision == 0 {
+		return true, nil // there was nothing, and there is nothing
+	}
+	ok, err := s.table.Write(ctx, key, change)
+	if err != nil {
+		return ok, fmt.Errorf("store: %w", err)
+	}
+	return ok, nil
+}
+
+// timely says of a record without its body that time may have ended its pause: only with the body
+// can that be done.
+func (s *Store) timely(was *opened, now time.Time) bool {
+	switch {
+	case was.State == store.Open:
+		return !now.Before(was.opened.Add(s.policy.PauseRetention))
+	case rules.Doubtful(&was.Record, now):
+		return !now.Before(was.Lease.Add(s.policy.PauseRetention))
+	}
+	return false
+}
+
+// stale says whether a record that does not wait was kept for a while without being asked for, and
+// is asked for now: it is kept for as long again.
+func (s *Store) stale(was *opened, now time.Time) bool {
+	if was.Version == 0 || was.State != store.None {
+		return false
+	}
+	return was.gone.Sub(now) < max(s.policy.PauseRetention, s.policy.ReplayTTL)*9/10
+}
+
+// change is what the step has made of the row.
+func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, puts []rules.Put, st step) (Change, error) {
+	c := Change{From: row.Revision, To: row.Revision + 1, Guard: st.guard}
+	if row.Revision == 0 {
+		c.To = firstRevision()
+	}
+	next := opened{Record: *rec, bodyAt: was.bodyAt}
+	next.Version = rules.Format(rec)
+	if rec.State == store.None {
+		next.gone = rules.Gone(rec, row.Now, s.policy)
+		if !st.body { // what there is to remember is not here
+			next.Version = max(next.Version, was.Version)
+			if was.gone.After(next.gone) {
+				next.gone = was.gone
+			}
+		}
+		c.Gone = next.gone
+	} else {
+		// The places in the lists move as little as they can, because a lease is renewed often: the
+		// list may say too early a time.
+		next.opened = was.opened
+		if rec.Pause != nil {
+			next.opened = rec.Pause.Opened
+		}
+		next.due = rules.Due(rec, next.opened, row.Now, s.policy)
+		if was.State != store.None && row.Now.Before(was.due) && was.due.Before(next.due) {
+			next.due = was.due
+		}
+		c.Opened, c.Due = next.opened, next.due
+	}
+	if st.body && (!rules.SameBody(&was.Record, rec) || row.Revision == 0) {
+		next.bodyAt = c.To
+		body, err := s.sealBody(key, &next)
+		if err != nil {
+			return c, err
+		}
+		c.Body = body
+		if err := s.changeSnapshots(key, &c, &was.Record, rec, puts); err != nil {
+			return c, err
+		}
+	} else if row.Revision == 0 {
+		next.bodyAt = 0
+	}
+	var err error
+	c.Head, err = s.sealHead(key, &next)
+	return c, err
+}
+
+// changeSnapshots has the change put the new snapshots of the record, and drop those that it leaves
+// behind.
+func (s *Store) changeSnapshots(key store.Key, c *Change, was, rec *store.Record, puts []rules.Put) error {
+	for ref := range rules.Refs(was) {
+		if !rules.Keeps(rec, ref) {
+			c.Drop = append(c.Drop, snapshotName(ref))
+		}
+	}
+	for _, p := range puts {
+		if !rules.Keeps(rec, p.Ref) {
+			continue
+		}
+		sealed, err := s.sealSnapshots(key, snapshotName(p.Ref), p.Snapshots)
+		if err != nil {
+			return err
+		}
+		if c.Put == nil {
+			c.Put = map[string][]byte{}
+		}
+		c.Put[snapshotName(p.Ref)] = sealed
+	}
+	return nil
+}

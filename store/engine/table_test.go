@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/store"
+	"holdpoint/store/internal/cursor"
+	"holdpoint/store/storetest"
+)
+
+// The contract of a store holds for the engine on the least table that there can be: a map, which
+// lets others go first between a read and a write.
+func TestContractOnATable(t *testing.T) {
+	open := func(now func(*storetest.Clock) func() time.Time, keys string) func(*testing.T, *storetest.Clock, storetest.Options) store.Store {
+		ring, err := ParseRing(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(t *testing.T, c *storetest.Clock, o storetest.Options) store.Store {
+			s := New(newMapTable(now(c)), Options{
+				ReplayTTL:      o.ReplayTTL,
+				PauseRetention: o.PauseRetention,
+				Keys:           ring,
+				Entries:        o.Entries,
+				Sweep:          -1,
+			})
+			t.Cleanup(func() {
+				if err := s.Stop(); err != nil {
+					t.Error(err)
+				}
+			})
+			return s
+		}
+	}
+	set := func(c *storetest.Clock) func() time.Time { return c.Now }
+	t.Run("plain", func(t *testing.T) {
+		t.Parallel()
+		storetest.Run(t, open(set, ""), storetest.Unbounded)
+	})
+	t.Run("sealed", func(t *testing.T) {
+		t.Parallel()
+		storetest.Run(t, open(set, "k1:"+testKey(1)), storetest.Unbounded)
+	})
+	t.Run("with its own clock", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("waits for time to go by")
+		}
+		t.Parallel()
+		storetest.Run(t, open(func(*storetest.Clock) func() time.Time { return time.Now }, ""), storetest.Unbounded, storetest.OwnClock)
+	})
+}
+
+// mapTable is a Table in memory.
+type mapTable struct {
+	mu        sync.Mutex
+	now       func() time.Time
+	rows      map[store.Key]*mapRow
+	unguarded bool  // guarded changes do not count
+	broken    error // what every call returns
+}
+
+type mapRow struct {
+	Row
+	snapshots          map[string][]byte
+	opened, due, until time.Time
+	headWrites, bodies int
+}
+
+func newMapTable(now func() time.Time) *mapTable {
+	return &mapTable{now: now, rows: map[store.Key]*mapRow{}}
+}
+
+func (m *mapTable) Read(_ context.Context, key store.Key, body bool) (Row, error) {
+	runtime.Gosched()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return Row{}, m.broken
+	}
+	row := Row{Now: m.now()}
+	if r, ok := m.rows[key]; ok {
+		row.Revision, row.Head = r.Revision, r.Head
+		if body {
+			row.Body = r.Body
+		}
+	}
+	return row, nil
+}
+
+func (m *mapTable) Write(_ context.Context, key store.Key, c Change) (bool, error) {
+	runtime.Gosched()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return false, m.broken
+	}
+	r, ok := m.rows[key]
+	if !ok {
+		r = &mapRow{snapshots: map[string][]byte{}}
+	}
+	if r.Revision != c.From {
+		return false, nil
+	}
+	r.Revision, r.Head, r.opened, r.due, r.until = c.To, c.Head, c.Opened, c.Due, c.Gone
+	r.headWrites++
+	if c.Body != nil {
+		r.Body = c.Body
+		r.bodies++
+	}
+	for _, name := range c.Drop {
+		delete(r.snapshots, name)
+	}
+	maps.Copy(r.snapshots, c.Put)
+	m.rows[key] = r
+	if c.Guard && m.unguarded {
+		return true, ErrNotGuarded
+	}
+	return true, nil
+}
+
+func (m *mapTable) Snapshot(_ context.Context, key store.Key, name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return nil, m.broken
+	}
+	if r, ok := m.rows[key]; ok {
+		return r.snapshots[name], nil
+	}
+	return nil, nil
+}
+
+func (m *mapTable) Waiting(_ context.Context, q store.Query) (store.Page, error) {
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var rows []store.Row
+	for key, r := range m.rows {
+		row := store.Row{Key: key, Opened: r.opened, Due: r.due}
+		if !r.opened.IsZero() && (q.Due.IsZero() || !row.Due.After(q.Due)) && after.Before(cursor.Of(q, row)) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Row) int {
+		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
+	})
+	return cursor.Page(q, rows), nil
+}
+
+func (m *mapTable) Open(context.Context) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, r := range m.rows {
+		if !r.opened.IsZero() {
+			n++
+		}
+	}
+	return n, m.broken
+}
+
+func (m *mapTable) Forget(context.Context) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for key, r := range m.rows {
+		if !r.until.IsZero() && !m.now().Before(r.until) {
+			delete(m.rows, key)
+			n++
+		}
+	}
+	return n, m.broken
+}
+
+func (m *mapTable) Stop() error { return nil }
+
+func testKey(n byte) string {
+	return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{n}, 32))
+}

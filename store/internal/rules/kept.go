@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// A Ref names the snapshots of a moment.
+type Ref struct {
+	PauseID string
+	At      store.Moment
+}
+
+// Put are snapshots that a call brings, for an engine to keep beside the record.
+type Put struct {
+	Ref
+	store.Snapshots
+}
+
+// Asked are the snapshots of a pause that is opened, nil if there is none.
+func Asked(p *agui.Pause) []Put {
+	if p == nil || len(p.Messages)+len(p.State) == 0 {
+		return nil
+	}
+	return []Put{{Ref{p.ID, store.Asked}, store.Snapshots{Messages: p.Messages, State: p.State}}}
+}
+
+// Ended are the snapshots of a result.
+func Ended(pauseID string, r *store.Result) []Put {
+	if pauseID == "" || len(r.Messages)+len(r.State) == 0 {
+		return nil
+	}
+	return []Put{{Ref{pauseID, store.Ended}, store.Snapshots{Messages: r.Messages, State: r.State}}}
+}
+
+// Refs are the snapshots that belong to the record. An engine drops all others with the step that
+// leaves them behind.
+func Refs(rec *store.Record) iter.Seq[Ref] {
+	return func(yield func(Ref) bool) {
+		if rec.Pause != nil && rec.Pause.Kept > 0 && !yield(Ref{rec.Pause.ID, store.Asked}) {
+			return
+		}
+		if rec.Doubt != nil && rec.Doubt.Kept > 0 && !yield(Ref{rec.Doubt.PauseID, store.Ended}) {
+			return
+		}
+		for _, r := range rec.Results {
+			if r.Kept > 0 && !yield(Ref{r.PauseID, store.Ended}) {
+				return
+			}
+		}
+	}
+}
+
+// Keeps says whether snapshots belong to the record.
+func Keeps(rec *store.Record, ref Ref) bool {
+	for r := range Refs(rec) {
+		if r == ref {
+			return true
+		}
+	}
+	return false
+}
+
+// SameBody says whether a step has changed neither the pause, nor the doubt, nor the results. It
+// need not look into them, because rules replaces what a record refers to.
+func SameBody(a, b *store.Record) bool {
+	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results)
+}
+
+// SameHead says whether a step has changed nothing of what stands beside those.
+func SameHead(a, b *store.Record) bool {
+	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
+		a.Lease.Equal(b.Lease) && same(a.Busy, b.Busy)
+}
+
+func same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// Fit drops snapshots of a record that is larger than it may be: those of results, the oldest
+// first, then those of the pause. It never drops anything else.
+func Fit(rec *store.Record, p Policy) {
+	if p.RecordBytes <= 0 {
+		return
+	}
+	over := Bytes(rec) - p.RecordBytes
+	for n := len(rec.Results) - 1; n >= 0 && over > 0; n-- {
+		if r := rec.Results[n]; r.Kept > 0 {
+			over -= r.Kept
+			bare := *r
+			bare.Kept = 0
+			rec.Results = slices.Clone(rec.Results)
+			rec.Results[n] = &bare
+		}
+	}
+	if d := rec.Doubt; over > 0 && d != nil && d.Kept > 0 {
+		over -= d.Kept
+		bare := *d
+		bare.Kept = 0
+		rec.Doubt = &bare
+	}
+	if over > 0 {
+		Strip(rec)
+	}
+}
+
+// Due is when time does the next thing to a record that waits. opened is when its pause was opened.
+func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
+	switch {
+	case rec.State == store.Open:
+		return opened.Add(p.PauseRetention)
+	case Doubtful(rec, now):
+		return rec.Lease.Add(p.PauseRetention)
+	}
+	return rec.Lease
+}
+
+// Gone is when a record that does not wait may be forgotten: nothing of it has been touched since
+// now. It is now if there is nothing to remember.
+func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
+	gone := now
+	if rec.Owner != "" || len(rec.Results) > 0 {
+		gone = now.Add(max(p.PauseRetention, p.ReplayTTL))
+	}
+	for _, b := range rec.Busy {
+		gone = later(gone, b.Lease)
+	}
+	for _, r := range rec.Results {
+		gone = later(gone, latestExpiry(r.Pause))
+	}
+	return gone
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Format is the lowest version of records that can say what is in this one. An upgrade under way
+// then shuts older binaries out only of what uses something new. 0: there is no record.
+func Format(rec *store.Record) int {
+	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy) == 0 {
+		return 0
+	}
+	return 1
+}

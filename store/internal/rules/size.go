@@ -1,0 +1,67 @@
+package rules
+
+import (
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// What is counted beside the bytes that backends and clients decide, and for each thing of a list.
+const (
+	restBytes = 256
+	itemBytes = 32
+)
+
+// Bytes of a record, roughly, with its snapshots.
+func Bytes(rec *store.Record) int {
+	n := restBytes
+	if rec.Pause != nil {
+		n += BytesOfWaiting(rec.Pause, rec.Doubt) + rec.Pause.Kept
+	}
+	for _, r := range rec.Results {
+		n += BytesOfResult(r)
+	}
+	return n
+}
+
+// BytesOfResult is the size of a result, roughly, with its snapshots.
+func BytesOfResult(r *store.Result) int {
+	n := restBytes + len(r.Finish) + r.Kept + bytesOfSeen(r.Seen)
+	for _, id := range r.IDs {
+		n += len(id) + itemBytes
+	}
+	if r.Pause != nil {
+		n += bytesOfPause(r.Pause)
+	}
+	return n
+}
+
+// BytesOfWaiting is the size of a record for its pause, roughly, and of what is known of its doubt.
+// It is without the snapshots of the pause.
+func BytesOfWaiting(p *agui.Pause, doubt *store.Result) int {
+	n := 4*restBytes + bytesOfPause(p) // the record, and its places in the lists
+	if doubt != nil {
+		n += BytesOfResult(doubt)
+	}
+	return n
+}
+
+func bytesOfPause(p *agui.Pause) int {
+	n := 2*restBytes + len(p.Private) + len(p.NativeFinish) + len(p.Finish) + bytesOfSeen(p.Seen)
+	for _, i := range p.Interrupts {
+		n += restBytes/2 + len(i.ID) + len(i.Native) + len(i.Object) + len(i.Private) + len(i.Question)
+		for _, c := range i.Calls {
+			n += 2*itemBytes + len(c.ID) + len(c.Name) + len(c.Args)
+		}
+	}
+	for _, ev := range p.Native {
+		n += len(ev) + itemBytes
+	}
+	return n
+}
+
+func bytesOfSeen(list []agui.SeenMessage) (n int) {
+	for _, m := range list {
+		n += len(m.ID) + len(m.Digest) + itemBytes
+	}
+	return n
+}

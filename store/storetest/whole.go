@@ -1,0 +1,42 @@
+package storetest
+
+import (
+	"context"
+
+	"holdpoint/store"
+)
+
+// Whole is the record with the snapshots in their places, as they went in.
+func Whole(ctx context.Context, s store.Store, key store.Key) (store.Record, error) {
+	rec, err := s.Load(ctx, key, "")
+	if err != nil {
+		return rec, err
+	}
+	if p := rec.Pause; p != nil && p.Kept > 0 {
+		whole := *p
+		rec.Pause = &whole
+		var shown store.Snapshots
+		if shown, err = s.Snapshots(ctx, key, p.ID, store.Asked); err != nil {
+			return rec, err
+		}
+		whole.Messages, whole.State, whole.Kept = shown.Messages, shown.State, 0
+	}
+	ended := func(r *store.Result) *store.Result {
+		if r == nil || r.Kept == 0 {
+			return r
+		}
+		whole := *r
+		var shown store.Snapshots
+		if shown, err = s.Snapshots(ctx, key, r.PauseID, store.Ended); err == nil {
+			whole.Messages, whole.State, whole.Kept = shown.Messages, shown.State, 0
+		}
+		return &whole
+	}
+	rec.Doubt = ended(rec.Doubt)
+	results := rec.Results
+	rec.Results = nil
+	for _, r := range results {
+		rec.Results = append(rec.Results, ended(r))
+	}
+	return rec, err
+}
