@@ -97,7 +97,7 @@ func TestBadValues(t *testing.T) {
 		{"LISTEN=localhost", `HOLDPOINT_LISTEN "localhost": want host:port, such as :7080 or 127.0.0.1:7080`},
 		{"DIALECT=langraph", `HOLDPOINT_DIALECT "langraph": want one of `},
 		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
-		{"STORE=redis://:hush@cache:6379", `HOLDPOINT_STORE "redis://xxxxx@cache:6379": no such store yet, want memory://`},
+		{"STORE=etcd://:hush@cache:6379", `HOLDPOINT_STORE "etcd://xxxxx@cache:6379": no such store, want one such as memory://, bolt:///var/lib/holdpoint/state.db`},
 		{"BODY_BYTES=16MiB", `HOLDPOINT_BODY_BYTES "16MiB": want at least twice HOLDPOINT_MAX_REQUEST_BYTES, 32MiB`},
 		{"ADDRESS_SHARE=0%", `HOLDPOINT_ADDRESS_SHARE "0%": not a share, want 1% to 100%`},
 		{"ADDRESS_SHARE=10", `HOLDPOINT_ADDRESS_SHARE "10": not a share, want 1% to 100%`},
