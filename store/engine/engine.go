@@ -71,7 +71,7 @@ type Table interface {
 	Stop() error
 }
 
-// ErrNotGuarded: a change was done, but is not as safe as it must be to count.
+// ErrNotGuarded says that a change was done, but is not as safe as it must be to count.
 var ErrNotGuarded = errors.New("store: not enough replicas have the change")
 
 // Options of a Store. Zero values: the defaults.

@@ -45,8 +45,8 @@ type body struct {
 	Results []*store.Result `json:"results,omitempty"`
 }
 
-// ErrNewer: the record has something in it that this binary does not know. To write it back would
-// drop that.
+// ErrNewer says that the record has something in it that this binary does not know. To write it
+// back would drop that.
 var ErrNewer = errors.New("store: the record was written by a newer version of Holdpoint")
 
 // open reads a row.
