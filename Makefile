@@ -105,7 +105,7 @@ cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 
 e2e: ## real backends (Python) and real clients (Node) with the built binary between them
 	@rm -f e2e/.cache/newest.txt
-	$(GO) test -tags e2e -count=1 -timeout 30m ./e2e/... || status=$$?; cat e2e/.cache/newest.txt 2>/dev/null || true; exit $${status:-0}
+	$(GO) test -tags e2e -count=1 -timeout 50m ./e2e/... || status=$$?; cat e2e/.cache/newest.txt 2>/dev/null || true; exit $${status:-0}
 
 newest: ## the newest packages that the registries have: a pause, a yes and a no with each, one line each; fails for none of them
 	E2E_NEWEST=all $(GO) test -tags e2e -count=1 -v -timeout 60m -run '^TestNewest$$' ./e2e
