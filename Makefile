@@ -28,6 +28,9 @@ demo: ## a pause and its answer in this terminal; needs nothing but Go
 
 run-demo: demo ## the same
 
+# The servers that stores are tested with are installed by the first test that needs one (internal/servers). Elsewhere such
+# a test is skipped where its server is missing; here it fails.
+test: export TEST_SERVERS := required
 test: tools modules lint race poison e2e bench-quick ## everything; installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
@@ -42,6 +45,12 @@ tools: # says in one line what is missing on this machine
 	command -v curl >/dev/null || missing+=("curl"); \
 	[[ -n "$${E2E_CHROMIUM:-}" ]] || command -v chromium chromium-browser google-chrome-stable google-chrome >/dev/null || \
 	  { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; } || missing+=("chromium"); \
+	if ! { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; }; then \
+	  command -v redis-server >/dev/null || missing+=("redis-server"); \
+	  compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing+=("postgresql"); \
+	  [[ -x /usr/sbin/pgbouncer ]] || command -v pgbouncer >/dev/null || missing+=("pgbouncer"); \
+	  compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=("faketime"); \
+	fi; \
 	if (( $${#missing[@]} )); then printf -v list '%s, ' "$${missing[@]}"; echo "make test: missing on this machine: $${list%, }" >&2; exit 1; fi
 ifeq ($(RACE),)
 	@echo "make test: no C compiler on this machine, so the tests run without the race detector"

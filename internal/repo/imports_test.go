@@ -29,6 +29,7 @@ var places = []place{
 	{"internal/poison", nil, "it overwrites bytes, whoever's they are"},
 	{"internal/without", nil, "it is constants, for builds that are only measured"},
 	{"internal/variables", nil, "it reads whatever struct it is given, the binary's and the dialects' by the same rules"},
+	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
 	{"internal/hostile", nil, "it makes and measures, whatever is tested with it"},
 	{"internal/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
@@ -77,6 +78,7 @@ var confined = []struct {
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},
 	{"holdpoint/internal/hostile/", nil, true, "it is for tests"},
+	{"holdpoint/internal/servers/", nil, true, "it is for tests"},
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},
 }
 

@@ -1,0 +1,183 @@
+//go:build unix
+
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Tool is what a test needs from the machine.
+type Tool string
+
+// The tools, named as the packages of Debian that have them.
+const (
+	RedisServer Tool = "redis-server"
+	PostgreSQL  Tool = "postgresql"
+	PgBouncer   Tool = "pgbouncer"
+	FakeTime    Tool = "faketime"
+)
+
+// places are where a tool's binary may be. A later version of PostgreSQL is taken before an earlier
+// one.
+var places = map[Tool][]string{
+	RedisServer: {"/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/homebrew/bin/redis-server"},
+	PostgreSQL:  {"/usr/lib/postgresql/*/bin/postgres", "/usr/local/bin/postgres", "/opt/homebrew/bin/postgres"},
+	PgBouncer:   {"/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"},
+	FakeTime:    {"/usr/lib/*/faketime/libfaketimeMT.so.1"},
+}
+
+// find is the path of a tool, or "". For PostgreSQL it is what a link leads to: initdb is beside
+// that.
+func find(tool Tool) string {
+	for _, pattern := range places[tool] {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			continue
+		}
+		slices.SortFunc(paths, func(a, b string) int { // 9.6 before 15 before 17
+			if d := len(a) - len(b); d != 0 && !strings.Contains(pattern, "/*/faketime") {
+				return d
+			}
+			return strings.Compare(a, b)
+		})
+		path := paths[len(paths)-1]
+		if tool != PostgreSQL { // redis-server is a link, and is by its name what it is
+			return path
+		}
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Required says whether a missing server fails a test instead of skipping it.
+func Required() bool { return os.Getenv("TEST_SERVERS") == "required" }
+
+// Need skips the test if a tool is missing. If servers are required, Need installs it or fails.
+// Every Start function calls it for what it starts.
+func Need(t testing.TB, tools ...Tool) {
+	t.Helper()
+	lacking := missing(tools)
+	if len(lacking) == 0 {
+		return
+	}
+	if !Required() {
+		t.Skipf("missing on this machine: %s (TEST_SERVERS=required installs it as root with apt-get)", names(lacking))
+	}
+	installing.Lock()
+	defer installing.Unlock()
+	if lacking = missing(tools); len(lacking) == 0 {
+		return
+	}
+	if err := install(lacking); err != nil {
+		t.Fatalf("missing on this machine: %s: %v", names(lacking), err)
+	}
+	if lacking = missing(tools); len(lacking) > 0 {
+		t.Fatalf("missing on this machine: %s, although apt-get installed it", names(lacking))
+	}
+}
+
+func missing(tools []Tool) []Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return find(t) != "" })
+}
+
+func names(tools []Tool) string {
+	var list []string
+	for _, t := range tools {
+		list = append(list, string(t))
+	}
+	return strings.Join(list, ", ")
+}
+
+var installing sync.Mutex // go test runs each package in a process of its own: see also lockMachine
+
+// install installs Debian's packages. None of their services is started.
+func install(tools []Tool) error {
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
+		return errors.New("install it, or run as root where there is apt-get")
+	}
+	unlock, err := lockMachine()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if tools = missing(tools); len(tools) == 0 {
+		return nil
+	}
+	allow, err := forbidServices()
+	if err != nil {
+		return err
+	}
+	defer allow()
+	packages := []string{"install", "--no-install-recommends", "--yes"}
+	for _, t := range tools {
+		packages = append(packages, string(t))
+	}
+	if err := apt("update"); err != nil {
+		return err
+	}
+	return apt(packages...)
+}
+
+// apt retries: registries fail now and then, and another apt-get may hold the lists.
+func apt(args ...string) error {
+	args = append([]string{"-qq", "-o", "DPkg::Lock::Timeout=300"}, args...)
+	var err error
+	for attempt := range 3 {
+		time.Sleep(time.Duration(attempt) * 5 * time.Second)
+		cmd := exec.Command("apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
+		var out []byte
+		if out, err = cmd.CombinedOutput(); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return err
+}
+
+// policy is what Debian's packages ask before they start a service. An existing one is left alone:
+// in a container it says the same.
+const policy = "/usr/sbin/policy-rc.d"
+
+// forbidServices keeps packages from starting services, until allow is called.
+func forbidServices() (allow func(), err error) {
+	f, err := os.OpenFile(policy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString("#!/bin/sh\n# made by a test while it installs servers, and removed after that\nexit 101\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		os.Remove(policy)
+		return nil, err
+	}
+	return func() { os.Remove(policy) }, nil
+}
+
+// lockMachine keeps test processes from installing at the same time.
+func lockMachine() (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), "holdpoint-install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

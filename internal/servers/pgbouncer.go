@@ -1,0 +1,68 @@
+//go:build unix
+
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A Bouncer is a running PgBouncer before one PostgreSQL server.
+type Bouncer struct {
+	process
+	server *Postgres
+	port   int
+}
+
+// StartPgBouncer starts a PgBouncer in transaction mode: a client has a connection to the server
+// for one transaction only. It has few of them. It ends with the test. More lines of its
+// configuration count last.
+func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
+	t.Helper()
+	Need(t, PgBouncer)
+	as := unprivileged(t)
+	dir := folder(t, as)
+	b := &Bouncer{server: server}
+	ini := filepath.Join(dir, "pgbouncer.ini")
+	b.process = process{
+		t: t, name: "pgbouncer", path: find(PgBouncer), args: []string{ini}, dir: dir, as: as,
+		stop: syscall.SIGINT, end: syscall.SIGKILL, ready: b.answers,
+	}
+	users := filepath.Join(dir, "users.txt")
+	write(t, users, fmt.Sprintf("%q %q\n", PostgresUser, PostgresPassword), as)
+	t.Cleanup(b.cleanUp)
+	onFreePort(t, func(port int) error {
+		b.port = port
+		lines := []string{
+			"[databases]", fmt.Sprintf("%s = host=127.0.0.1 port=%d dbname=%s", PostgresDatabase, server.port, PostgresDatabase),
+			"[pgbouncer]", "pool_mode = transaction", "listen_addr = 127.0.0.1", fmt.Sprint("listen_port = ", port), "unix_socket_dir = " + dir,
+			"auth_type = scram-sha-256", "auth_file = " + users, "default_pool_size = 4", "max_client_conn = 500", "server_login_retry = 1",
+		}
+		write(t, ini, strings.Join(append(lines, conf...), "\n")+"\n", as)
+		return b.start()
+	})
+	return b
+}
+
+// answers asks by the Unix socket, which is this process's own.
+func (b *Bouncer) answers() error {
+	at := fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", b.dir, b.port, PostgresUser, PostgresPassword, PostgresDatabase)
+	out, err := b.server.program("psql", "-X", "-q", "-t", "-A", "-d", at, "-c", "SELECT 1")
+	if err == nil && strings.TrimSpace(out) != "1" {
+		err = errors.New(out)
+	}
+	return err
+}
+
+// Addr is host and port.
+func (b *Bouncer) Addr() string { return address(b.port) }
+
+// URL is the database's address for a client, as PostgresUser.
+func (b *Bouncer) URL() string { return postgresURL(b.Addr(), "disable") }
+
+// URLAt is URL with another host and port, those of a Proxy.
+func (b *Bouncer) URLAt(address string) string { return postgresURL(address, "disable") }

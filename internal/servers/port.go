@@ -1,0 +1,48 @@
+//go:build unix
+
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"testing"
+)
+
+// Ports are taken from below those that the kernel gives to outgoing connections (32768 and up on
+// Linux). Otherwise a connection could take a server's port while the server is down.
+const firstPort, lastPort = 10_000, 32_000
+
+// freePort is a port of the loopback address that nobody listens on now.
+func freePort(t testing.TB) int {
+	t.Helper()
+	for range 1000 {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp", address(port))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		return port
+	}
+	t.Fatal("no free port found")
+	return 0
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// onFreePort calls start with free ports until one is not taken meanwhile.
+func onFreePort(t testing.TB, start func(port int) error) {
+	t.Helper()
+	for attempt := 1; ; attempt++ {
+		err := start(freePort(t))
+		if err == nil {
+			return
+		}
+		if attempt == 5 || !errors.Is(err, errTaken) {
+			t.Fatal(fmt.Errorf("attempt %d: %w", attempt, err))
+		}
+	}
+}

@@ -1,0 +1,279 @@
+//go:build unix
+
+package servers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// PostgresOptions say how a PostgreSQL server is started. The zero value is a server that writes
+// each change to its disk before it answers.
+type PostgresOptions struct {
+	StandbyOf *Postgres // a copy that follows this one by streaming replication
+	// Synchronous, of a standby: its primary answers a change only when the standby has it on its
+	// disk.
+	Synchronous bool
+	TLS         bool          // also encrypted, with a certificate of CAFile
+	Ahead       time.Duration // its clock is that far ahead of the machine's (FakeTime)
+	Conf        []string      // more lines of its configuration; they count last
+}
+
+// What a client of the store logs in as. The role is no superuser, and owns the database.
+const (
+	PostgresUser     = "holdpoint"
+	PostgresPassword = "p w/@"
+	PostgresDatabase = "holdpoint"
+)
+
+// A Postgres is a running PostgreSQL server.
+type Postgres struct {
+	process
+	options PostgresOptions
+	port    int
+	sockets string // the folder of its Unix socket, where every user is trusted
+	ca      string
+}
+
+// StartPostgres starts a server with an empty database. It ends with the test. PostgreSQL refuses
+// to run as root; then it runs as postgres or nobody.
+func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
+	t.Helper()
+	Need(t, PostgreSQL)
+	as := unprivileged(t)
+	dir := folder(t, as)
+	p := &Postgres{options: o, sockets: dir}
+	data := filepath.Join(dir, "data")
+	p.process = process{
+		t: t, name: "postgres", path: find(PostgreSQL), args: []string{"-D", data}, dir: dir, as: as, env: append(ahead(t, o.Ahead), "TZ=UTC"),
+		stop: syscall.SIGINT, end: syscall.SIGQUIT, ready: p.answers,
+	}
+	if o.StandbyOf != nil {
+		p.run("pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", "-d", o.StandbyOf.owner())
+	} else {
+		p.run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+		write(t, filepath.Join(data, "pg_hba.conf"), "local all,replication all trust\nhost all all 127.0.0.1/32 scram-sha-256\n", as)
+		p.appendTo("postgresql.conf", "include 'test.conf'\n")
+	}
+	if o.TLS {
+		c := makeCertificate(t, dir, as)
+		p.ca = c.ca
+		p.options.Conf = append([]string{"ssl = on", "ssl_cert_file = '" + c.cert + "'", "ssl_key_file = '" + c.key + "'"}, o.Conf...)
+	}
+	t.Cleanup(p.release)
+	t.Cleanup(p.cleanUp)
+	onFreePort(t, func(port int) error {
+		p.port = port
+		write(t, filepath.Join(data, "test.conf"), strings.Join(p.conf(), "\n")+"\n", as)
+		return p.start()
+	})
+	if o.StandbyOf == nil {
+		p.Exec(fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", PostgresUser, PostgresPassword))
+		p.Exec(fmt.Sprintf("CREATE DATABASE %s OWNER %s", PostgresDatabase, PostgresUser))
+		return p
+	}
+	if o.Synchronous {
+		o.StandbyOf.Exec("ALTER SYSTEM SET synchronous_standby_names = '*'")
+		o.StandbyOf.Exec("SELECT pg_reload_conf()")
+	}
+	o.StandbyOf.inStep(o.Synchronous)
+	return p
+}
+
+// release gives the kernel back what a killed server leaves: a small segment of shared memory. Line
+// 7 of the server's file names it.
+func (p *Postgres) release() {
+	b, err := os.ReadFile(filepath.Join(p.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return // it was stopped in order
+	}
+	if lines := strings.Split(string(b), "\n"); len(lines) > 6 {
+		if fields := strings.Fields(lines[6]); len(fields) == 2 {
+			_ = exec.Command("ipcrm", "-m", fields[1]).Run() // it may be gone
+		}
+	}
+}
+
+func (p *Postgres) conf() []string {
+	return append([]string{
+		"listen_addresses = '127.0.0.1'", "port = " + strconv.Itoa(p.port), "unix_socket_directories = '" + p.sockets + "'",
+		"fsync = on", "synchronous_commit = on", "max_connections = 200", "shared_buffers = 32MB", "wal_level = replica", "hot_standby = on",
+		"password_encryption = 'scram-sha-256'", "log_min_messages = warning",
+	}, p.options.Conf...)
+}
+
+// run runs one of PostgreSQL's programs as its user.
+func (p *Postgres) run(name string, args ...string) {
+	p.t.Helper()
+	if out, err := p.program(name, args...); err != nil {
+		p.t.Fatalf("%s: %v\n%s", name, err, tail(out))
+	}
+}
+
+func (p *Postgres) program(name string, args ...string) (string, error) {
+	cmd := exec.Command(filepath.Join(filepath.Dir(p.path), name), args...)
+	cmd.Dir = p.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
+	cmd.Env = append(os.Environ(), "PGCONNECT_TIMEOUT=5", "LC_ALL=C")
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	err := cmd.Run()
+	if err != nil {
+		return out.String(), fmt.Errorf("%w: %s", err, strings.TrimSpace(complaints.String()))
+	}
+	return out.String(), nil
+}
+
+func (p *Postgres) appendTo(file, text string) {
+	p.t.Helper()
+	f, err := os.OpenFile(filepath.Join(p.dir, "data", file), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *Postgres) answers() error {
+	_, err := p.query("SELECT 1")
+	return err
+}
+
+// owner is the connection string of the superuser, by the Unix socket.
+func (p *Postgres) owner() string {
+	return fmt.Sprintf("host=%s port=%d user=postgres", p.sockets, p.port)
+}
+
+func (p *Postgres) query(sql string) (string, error) {
+	out, err := p.program("psql", "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-d", p.owner()+" dbname=postgres", "-c", sql)
+	return strings.TrimSpace(out), err
+}
+
+// Exec runs SQL as superuser in the database postgres. It returns the rows, one a line, columns
+// parted by "|". The test ends on an error.
+func (p *Postgres) Exec(sql string) string {
+	p.t.Helper()
+	out, err := p.query(sql)
+	if err != nil {
+		p.t.Fatalf("%s: %v", sql, err)
+	}
+	return out
+}
+
+// ExecIn is Exec in another database, such as PostgresDatabase.
+func (p *Postgres) ExecIn(database, sql string) string {
+	p.t.Helper()
+	out, err := p.program("psql", "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-d", p.owner()+" dbname="+database, "-c", sql)
+	if err != nil {
+		p.t.Fatalf("%s: %v", sql, err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// Addr is host and port.
+func (p *Postgres) Addr() string { return address(p.port) }
+
+// URL is the database's address for a client, by TCP and as PostgresUser.
+func (p *Postgres) URL() string { return p.URLAt(p.Addr()) }
+
+// URLAt is URL with another host and port, those of a Proxy or a PgBouncer.
+func (p *Postgres) URLAt(address string) string {
+	mode := "disable"
+	if p.options.TLS {
+		mode = "verify-full&sslrootcert=" + url.QueryEscape(p.ca)
+	}
+	return postgresURL(address, mode)
+}
+
+func postgresURL(address, mode string) string {
+	u := url.URL{Scheme: "postgres", Host: address, Path: PostgresDatabase, User: url.UserPassword(PostgresUser, PostgresPassword)}
+	return u.String() + "?sslmode=" + mode
+}
+
+// SocketURL is the database's address by the Unix socket.
+func (p *Postgres) SocketURL() string {
+	return fmt.Sprintf("postgres:///%s?host=%s&port=%d&user=%s", PostgresDatabase, url.QueryEscape(p.sockets), p.port, PostgresUser)
+}
+
+// CAFile is the certificate of the authority that signed the server's, in PEM. It is "" without
+// TLS.
+func (p *Postgres) CAFile() string { return p.ca }
+
+// Crash is Kill without a word to the server's processes that serve connections: SIGQUIT, which
+// PostgreSQL calls an immediate stop. The next start recovers from the log.
+func (p *Postgres) Crash() {
+	p.t.Helper()
+	if p.running() {
+		p.Thaw()
+		_ = syscall.Kill(p.cmd.Process.Pid, syscall.SIGQUIT)
+		p.wait("crash")
+	}
+}
+
+// Promote makes a standby a primary. It returns when the standby takes changes.
+func (p *Postgres) Promote() {
+	p.t.Helper()
+	if p.Exec("SELECT pg_promote(true, 60)") != "t" {
+		p.t.Fatal("the standby was not promoted")
+	}
+	until(p.t, "the standby is not a primary", func() error {
+		v, err := p.query("SELECT pg_is_in_recovery()")
+		if err == nil && v != "f" {
+			err = errors.New("it is in recovery")
+		}
+		return err
+	})
+	p.options.StandbyOf = nil
+}
+
+// inStep waits until a standby has what the server had.
+func (p *Postgres) inStep(synchronous bool) {
+	p.t.Helper()
+	at := p.Exec("SELECT pg_current_wal_flush_lsn()")
+	want := "SELECT count(*) > 0 FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn >= '" + at + "'"
+	if synchronous {
+		want += " AND sync_state IN ('sync', 'quorum')"
+	}
+	until(p.t, "the standby is not in step", func() error {
+		v, err := p.query(want)
+		if err == nil && v != "t" {
+			err = errors.New(p.Exec("SELECT state, flush_lsn, sync_state FROM pg_stat_replication"))
+		}
+		return err
+	})
+}
+
+// unprivileged is whom a server runs as that refuses to run as root: nil if the test is not root.
+func unprivileged(t testing.TB) *syscall.Credential {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	t.Fatal("no user postgres or nobody for a server that refuses to run as root")
+	return nil
+}

@@ -1,0 +1,306 @@
+//go:build unix
+
+package servers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// bound is how long a server may take to start, to stop or to reach a state.
+const bound = time.Minute
+
+// A process is one server that can be ended and started again with the same command. Its methods
+// are for one goroutine at a time.
+type process struct {
+	t      testing.TB
+	name   string
+	path   string
+	args   []string
+	env    []string
+	dir    string
+	as     *syscall.Credential
+	stop   syscall.Signal // ends it in order
+	end    syscall.Signal // ends it at once, and lets it clear up what the kernel would keep
+	ready  func() error   // asks the server; nil: it answers as it should
+	log    lockedBuffer
+	cmd    *exec.Cmd
+	gone   chan struct{} // closed when cmd has ended
+	frozen []int
+}
+
+// errTaken says that the port of a server was taken by another process.
+var errTaken = errors.New("the port is taken")
+
+// again starts a process that has run before. Its clients know its port, so it waits for that one.
+func (p *process) again() error {
+	deadline := time.Now().Add(bound)
+	for {
+		err := p.start()
+		if !errors.Is(err, errTaken) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// start starts the process and waits until it answers. It returns errTaken if the port is.
+func (p *process) start() error {
+	mark := p.log.Len()
+	cmd := exec.Command(p.path, p.args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &p.log, &p.log
+	cmd.Env = append(os.Environ(), p.env...)
+	cmd.SysProcAttr = attributes(p.as, p.end)
+	// Linux sends Pdeathsig when the thread ends that started the process (golang/go#27505). So one
+	// thread starts it and stays until it has ended.
+	started := make(chan error, 1)
+	gone := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(gone)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is in its log
+		}
+	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	p.cmd, p.gone = cmd, gone
+	err := await(time.Now().Add(bound), func() error {
+		select {
+		case <-gone:
+			said := p.log.From(mark)
+			if strings.Contains(strings.ToLower(said), "address already in use") {
+				return final{errTaken}
+			}
+			return final{fmt.Errorf("it ended: %s", tail(said))}
+		default:
+			return p.ready()
+		}
+	})
+	if err != nil {
+		said := p.log.From(mark)
+		p.Kill()
+		return fmt.Errorf("%s did not start: %w\n%s", p.name, err, tail(said))
+	}
+	return nil
+}
+
+func (p *process) running() bool {
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// all are the process and what it started, the process first: stopped, it starts nothing more.
+func (p *process) all() []int {
+	pid := p.cmd.Process.Pid
+	return append([]int{pid}, children(pid)...)
+}
+
+// Kill ends the server as a crash of the machine does: at once, with all its processes. It returns
+// when they are gone.
+func (p *process) Kill() {
+	p.t.Helper()
+	if !p.running() {
+		return
+	}
+	p.Freeze() // so that none acts on the end of another
+	for _, pid := range p.frozen {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	p.wait("kill")
+	p.frozen = nil
+}
+
+// Stop ends the server in order and waits for its end.
+func (p *process) Stop() {
+	p.t.Helper()
+	if !p.running() {
+		return
+	}
+	p.Thaw()
+	// Redis does not stop while it writes its first file as a replica, and then forgets the signal.
+	until(p.t, p.name+" does not stop", func() error {
+		_ = syscall.Kill(p.cmd.Process.Pid, p.stop)
+		select {
+		case <-p.gone:
+			return nil
+		case <-time.After(200 * time.Millisecond):
+			return errors.New(tail(p.Log()))
+		}
+	})
+}
+
+// Restart starts the server again, on the same port and with the same data. It stops it first if it
+// runs. Restart returns when the server answers.
+func (p *process) Restart() {
+	p.t.Helper()
+	p.Stop()
+	if err := p.again(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Freeze stops the server's processes without ending them. Its connections stay open and nothing
+// answers.
+func (p *process) Freeze() {
+	p.t.Helper()
+	if !p.running() {
+		return
+	}
+	pid := p.cmd.Process.Pid
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	p.frozen = p.all()
+	for _, child := range p.frozen[1:] {
+		_ = syscall.Kill(child, syscall.SIGSTOP)
+	}
+}
+
+// Thaw lets a frozen server go on.
+func (p *process) Thaw() {
+	for _, pid := range p.frozen {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	p.frozen = nil
+}
+
+// Log is what the server wrote.
+func (p *process) Log() string { return p.log.From(0) }
+
+// cleanUp ends the server with the test.
+func (p *process) cleanUp() {
+	if p.running() {
+		p.Thaw()
+		_ = syscall.Kill(p.cmd.Process.Pid, p.end)
+		select {
+		case <-p.gone:
+		case <-time.After(10 * time.Second):
+			p.Kill()
+		}
+	}
+	if p.t.Failed() {
+		p.t.Logf("%s wrote at last:\n%s", p.name, tail(p.Log()))
+	}
+}
+
+func (p *process) wait(what string) {
+	p.t.Helper()
+	select {
+	case <-p.gone:
+	case <-time.After(bound):
+		p.t.Fatalf("%s: %s took longer than %v\n%s", p.name, what, bound, tail(p.Log()))
+	}
+}
+
+// final is an error after which asking again is of no use.
+type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
+
+// await asks until ask returns nil, or a final error, or the deadline is over.
+func await(deadline time.Time, ask func() error) error {
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		var f final
+		if errors.As(err, &f) {
+			return f.error
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// until asks until ask returns nil. It ends the test if that takes too long.
+func until(t testing.TB, what string, ask func() error) {
+	t.Helper()
+	if err := await(time.Now().Add(bound), ask); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// folder makes a folder that the server's user can write to. The test's own folder cannot be
+// entered by another user, and its name is too long for a Unix socket.
+func folder(t testing.TB, as *syscall.Credential) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	if as != nil {
+		if err := os.Chown(dir, int(as.Uid), int(as.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func write(t testing.TB, path, text string, as *syscall.Credential) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if as != nil {
+		if err := os.Chown(path, int(as.Uid), int(as.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tail is the end of a log.
+func tail(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}
+
+// A lockedBuffer holds what a process writes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Len()
+}
+
+func (b *lockedBuffer) From(n int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.b.Bytes()[n:])
+}

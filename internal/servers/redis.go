@@ -1,0 +1,240 @@
+//go:build unix
+
+package servers
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// RedisOptions say how a Redis server is started. The zero value is a server without a password
+// that writes each change to its disk before it answers.
+type RedisOptions struct {
+	ReplicaOf *Redis // replicates this one
+	// User and Password: the ACL user that clients log in as; the default user is off. Rules are
+	// the user's rights, by default all. Redis.Do logs in as another user, who may do everything.
+	User, Password, Rules string
+	TLS                   bool          // encrypted only, with a certificate of CAFile
+	Ahead                 time.Duration // its clock is that far ahead of the machine's (FakeTime)
+	Conf                  []string      // more lines of its configuration; they count last
+}
+
+// A Redis is a running redis-server.
+type Redis struct {
+	process
+	options RedisOptions
+	port    int
+	admin   string // the password of the user admin, if there are users
+	ca      string
+	only    []string // a sentinel's configuration, instead of a server's
+}
+
+// StartRedis starts a redis-server. It ends with the test. A replica is in step with its primary
+// when StartRedis returns.
+func StartRedis(t testing.TB, o RedisOptions) *Redis {
+	t.Helper()
+	r := startRedis(t, o)
+	if o.ReplicaOf != nil {
+		r.InStep()
+	}
+	return r
+}
+
+func startRedis(t testing.TB, o RedisOptions) *Redis {
+	t.Helper()
+	r := &Redis{options: o}
+	if o.User != "" {
+		r.admin = rand.Text()
+		if o.ReplicaOf != nil {
+			r.admin = o.ReplicaOf.admin
+		}
+	}
+	r.begin(t)
+	return r
+}
+
+// begin starts the server for the first time.
+func (r *Redis) begin(t testing.TB, args ...string) {
+	t.Helper()
+	Need(t, RedisServer)
+	dir := folder(t, nil)
+	conf := filepath.Join(dir, "redis.conf")
+	r.process = process{
+		t: t, name: "redis-server", path: find(RedisServer), args: append([]string{conf}, args...), env: ahead(t, r.options.Ahead), dir: dir,
+		stop: syscall.SIGTERM, end: syscall.SIGKILL, ready: r.answers,
+	}
+	if r.options.TLS {
+		r.ca = makeCertificate(t, dir, nil).ca
+	}
+	t.Cleanup(r.cleanUp)
+	onFreePort(t, func(port int) error {
+		r.port = port
+		write(t, conf, strings.Join(r.conf(), "\n")+"\n", nil)
+		return r.start()
+	})
+}
+
+func (r *Redis) conf() []string {
+	o := r.options
+	if r.only != nil {
+		return append([]string{"bind 127.0.0.1", "dir " + r.dir, fmt.Sprint("port ", r.port)}, r.only...)
+	}
+	lines := []string{
+		"bind 127.0.0.1", "dir " + r.dir, `save ""`, "appendonly yes", "appendfsync always", "repl-diskless-sync-delay 0",
+	}
+	if o.TLS {
+		lines = append(lines, "port 0", fmt.Sprint("tls-port ", r.port), "tls-cert-file "+filepath.Join(r.dir, certificateFile),
+			"tls-key-file "+filepath.Join(r.dir, keyFile), "tls-ca-cert-file "+r.ca, "tls-auth-clients no", "tls-replication yes", "tls-cluster yes")
+	} else {
+		lines = append(lines, fmt.Sprint("port ", r.port))
+	}
+	if o.User != "" {
+		rules := o.Rules
+		if rules == "" {
+			rules = "~* &* +@all"
+		}
+		lines = append(lines, "user default off", fmt.Sprintf("user %s on %q %s", o.User, ">"+o.Password, rules),
+			fmt.Sprintf("user admin on >%s ~* &* +@all", r.admin), "masteruser admin", "masterauth "+r.admin)
+	}
+	if o.ReplicaOf != nil {
+		lines = append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", o.ReplicaOf.port))
+	}
+	return append(lines, o.Conf...)
+}
+
+// answers says whether this very process answers: another one may have taken the port.
+func (r *Redis) answers() error {
+	info, err := r.ask("INFO", "server")
+	if err != nil {
+		return err
+	}
+	text, _ := info.(string)
+	if !strings.Contains(text, fmt.Sprintf("process_id:%d\r\n", r.cmd.Process.Pid)) {
+		return errors.New("another process answers at its port")
+	}
+	_, err = r.ask("PING") // an error while it loads its data
+	return err
+}
+
+// Addr is host and port.
+func (r *Redis) Addr() string { return address(r.port) }
+
+// URL is the server's address for a client, with user and password: redis:// or rediss://.
+func (r *Redis) URL() string { return r.URLAt(r.Addr()) }
+
+// URLAt is URL with another host and port, those of a Proxy.
+func (r *Redis) URLAt(address string) string {
+	u := url.URL{Scheme: "redis", Host: address}
+	if r.options.TLS {
+		u.Scheme = "rediss"
+	}
+	if r.options.User != "" {
+		u.User = url.UserPassword(r.options.User, r.options.Password)
+	}
+	return u.String()
+}
+
+// CAFile is the certificate of the authority that signed the server's, in PEM. It is "" without
+// TLS.
+func (r *Redis) CAFile() string { return r.ca }
+
+// Do sends one command over a connection of its own, as a user who may do everything. The reply is
+// a string, an int64, nil or a []any of these. The test ends on an error.
+func (r *Redis) Do(args ...string) any {
+	r.t.Helper()
+	v, err := r.ask(args...)
+	if err != nil {
+		r.t.Fatalf("redis %s: %v", strings.Join(args, " "), err)
+	}
+	return v
+}
+
+func (r *Redis) ask(args ...string) (any, error) {
+	var login []string
+	if r.admin != "" {
+		login = []string{"admin", r.admin}
+	}
+	return ask(r.Addr(), r.options.TLS, login, args...)
+}
+
+// role is what the server says of itself: master, slave, sentinel.
+func (r *Redis) role() (role string, details []any, err error) {
+	v, err := r.ask("ROLE")
+	if err != nil {
+		return "", nil, err
+	}
+	details, _ = v.([]any)
+	if len(details) == 0 {
+		return "", nil, fmt.Errorf("ROLE is %v", v)
+	}
+	role, _ = details[0].(string)
+	return role, details, nil
+}
+
+// InStep waits until the replica is connected to its primary and has what the primary had, also on
+// its disk.
+func (r *Redis) InStep() {
+	r.t.Helper()
+	primary := r.options.ReplicaOf
+	until(r.t, "the replica is not in step", func() error {
+		role, details, err := r.role()
+		if err != nil {
+			return err
+		}
+		if role != "slave" || len(details) < 5 || details[3] != "connected" {
+			return fmt.Errorf("the replica says %v", details)
+		}
+		_, of, err := primary.role()
+		if err != nil {
+			return err
+		}
+		if offset, _ := details[4].(int64); len(of) < 3 || offset != of[1] {
+			return fmt.Errorf("the replica says %v, its primary %v", details, of)
+		}
+		if list, _ := of[2].([]any); len(list) == 0 {
+			return errors.New("the primary has no replica")
+		}
+		info, err := r.ask("INFO", "persistence")
+		if text, _ := info.(string); err == nil && strings.Contains(text, "aof_rewrite_in_progress:1") {
+			err = errors.New("the replica writes its first file")
+		}
+		return err
+	})
+}
+
+// Promote makes a replica a primary, also for its next start.
+func (r *Redis) Promote() {
+	r.t.Helper()
+	r.Do("REPLICAOF", "NO", "ONE")
+	r.Do("CONFIG", "REWRITE")
+	r.options.ReplicaOf = nil
+}
+
+// Follow makes the server a replica of another, whose data replaces its own.
+func (r *Redis) Follow(primary *Redis) {
+	r.t.Helper()
+	r.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(primary.port))
+	r.Do("CONFIG", "REWRITE")
+	r.options.ReplicaOf = primary
+	r.InStep()
+}
+
+// ahead is the environment in which a program's clock is ahead. Timers are not touched.
+func ahead(t testing.TB, d time.Duration) []string {
+	t.Helper()
+	if d == 0 {
+		return nil
+	}
+	Need(t, FakeTime)
+	// Debian's Redis allocates with jemalloc, which asks for the time before libfaketime can tell it.
+	// With the C library before it in the list, nobody uses jemalloc.
+	return []string{"LD_PRELOAD=" + find(FakeTime) + " libc.so.6", fmt.Sprintf("FAKETIME=%+.3f", d.Seconds()), "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1"}
+}

@@ -1,0 +1,148 @@
+//go:build unix
+
+package servers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Sentinels watch one primary and its replicas, and promote a replica when the primary is gone.
+type Sentinels struct {
+	t     testing.TB
+	Name  string // of the primary, for clients
+	Nodes []*Redis
+}
+
+// StartSentinels starts n sentinels that watch primary. It returns when each knows the others and
+// the replicas of primary.
+func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
+	t.Helper()
+	s := &Sentinels{t: t, Name: "holdpoint"}
+	for range n {
+		conf := []string{
+			"sentinel resolve-hostnames no",
+			fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", s.Name, primary.port, n/2+1),
+			"sentinel down-after-milliseconds " + s.Name + " 1000", "sentinel failover-timeout " + s.Name + " 3000",
+		}
+		if primary.admin != "" {
+			conf = append(conf, "sentinel auth-user "+s.Name+" admin", "sentinel auth-pass "+s.Name+" "+primary.admin)
+		}
+		s.Nodes = append(s.Nodes, startSentinel(t, conf))
+	}
+	for _, node := range s.Nodes {
+		until(t, "the sentinels do not know each other", func() error {
+			v, err := node.ask("INFO", "sentinel")
+			text, _ := v.(string)
+			if want := fmt.Sprintf("slaves=%d,sentinels=%d", replicas, n); err == nil && !strings.Contains(text, want) {
+				err = fmt.Errorf("%q is not in %s", want, text)
+			}
+			return err
+		})
+	}
+	return s
+}
+
+// startSentinel starts one. What a server needs and a sentinel does not know is left out.
+func startSentinel(t testing.TB, conf []string) *Redis {
+	t.Helper()
+	r := &Redis{}
+	r.only = conf
+	r.begin(t, "--sentinel")
+	return r
+}
+
+// Addrs are the addresses of the sentinels.
+func (s *Sentinels) Addrs() []string { return addrs(s.Nodes) }
+
+// Primary is the address of the server that the sentinels send clients to.
+func (s *Sentinels) Primary() string {
+	s.t.Helper()
+	v, _ := s.Nodes[0].Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name).([]any)
+	if len(v) != 2 {
+		s.t.Fatalf("the sentinel names no primary: %v", v)
+	}
+	return fmt.Sprintf("%v:%v", v[0], v[1])
+}
+
+// Promoted waits until all sentinels send clients to the replica and it is a primary.
+func (s *Sentinels) Promoted(replica *Redis) {
+	s.t.Helper()
+	for _, node := range s.Nodes {
+		until(s.t, "the replica is not promoted", func() error {
+			v, err := node.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name)
+			if err != nil {
+				return err
+			}
+			if at, _ := v.([]any); len(at) != 2 || at[1] != strconv.Itoa(replica.port) {
+				return fmt.Errorf("the sentinel names %v", v)
+			}
+			role, _, err := replica.role()
+			if err == nil && role != "master" {
+				err = fmt.Errorf("its role is %s", role)
+			}
+			return err
+		})
+	}
+	replica.options.ReplicaOf = nil
+}
+
+// A RedisCluster is primaries that share the slots.
+type RedisCluster struct {
+	t     testing.TB
+	Nodes []*Redis
+}
+
+const slots = 16384
+
+// StartRedisCluster starts a cluster of n primaries. It returns when all of them know all slots.
+func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
+	t.Helper()
+	c := &RedisCluster{t: t}
+	for range n {
+		with := o
+		// The port of the nodes' own talk would else be the server's and 10000.
+		with.Conf = append([]string{
+			"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000", fmt.Sprint("cluster-port ", freePort(t)),
+		}, o.Conf...)
+		c.Nodes = append(c.Nodes, startRedis(t, with))
+	}
+	for i, node := range c.Nodes {
+		node.Do("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
+		node.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(slots*i/n), strconv.Itoa(slots*(i+1)/n-1))
+		if i > 0 {
+			bus := strings.Fields(node.options.Conf[3])[1]
+			c.Nodes[0].Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.port), bus)
+		}
+	}
+	c.Agrees()
+	return c
+}
+
+// Addrs are the addresses of the nodes.
+func (c *RedisCluster) Addrs() []string { return addrs(c.Nodes) }
+
+// Agrees waits until each node says that the cluster is whole.
+func (c *RedisCluster) Agrees() {
+	c.t.Helper()
+	for _, node := range c.Nodes {
+		until(c.t, "the cluster is not whole", func() error {
+			v, err := node.ask("CLUSTER", "INFO")
+			text, _ := v.(string)
+			if err == nil && !(strings.Contains(text, "cluster_state:ok") && strings.Contains(text, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes)))) {
+				err = fmt.Errorf("it says %s", text)
+			}
+			return err
+		})
+	}
+}
+
+func addrs(nodes []*Redis) []string {
+	var list []string
+	for _, node := range nodes {
+		list = append(list, node.Addr())
+	}
+	return list
+}
