@@ -30,7 +30,7 @@ func open(t *testing.T, path string, o bolt.Options) *engine.Store {
 func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, c *storetest.Clock, o storetest.Options) store.Store {
 		return open(t, filepath.Join(t.TempDir(), "new", "state.db"), bolt.Options{
-			Options: engine.Options{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, Entries: o.Entries},
+			Options: engine.Options{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, Entries: o.Entries},
 			Now:     c.Now,
 		})
 	}, storetest.Unbounded)

@@ -133,7 +133,7 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 	next.Version = rules.Format(rec)
 	if rec.State == store.None {
 		next.gone = rules.Gone(rec, row.Now, s.policy)
-		if !st.body { // what there is to remember is not here
+		if !st.body && was.bodyAt != 0 { // what there is to remember is not here
 			next.Version = max(next.Version, was.Version)
 			if was.gone.After(next.gone) {
 				next.gone = was.gone

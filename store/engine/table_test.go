@@ -29,6 +29,7 @@ func TestContractOnATable(t *testing.T) {
 			s := New(newMapTable(now(c)), Options{
 				ReplayTTL:      o.ReplayTTL,
 				PauseRetention: o.PauseRetention,
+				RecordBytes:    o.RecordBytes,
 				Keys:           ring,
 				Entries:        o.Entries,
 				Sweep:          -1,

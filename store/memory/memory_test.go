@@ -21,6 +21,7 @@ func TestContract(t *testing.T) {
 			Share:          o.Share,
 			ReplayTTL:      o.ReplayTTL,
 			PauseRetention: o.PauseRetention,
+			RecordBytes:    o.RecordBytes,
 			Now:            clock.Now,
 		})
 	})

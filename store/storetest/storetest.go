@@ -21,6 +21,7 @@ type Options struct {
 	ReplayBytes    int // of all results together; 0 is more than a test makes
 	Bytes          int // of all there is; 0 is more than a test makes
 	Share          int // of places and bytes that pauses from one address may have, in hundredths; 0 is all
+	RecordBytes    int // of a record with its snapshots; 0 is store.DefaultRecordBytes
 	ReplayTTL      time.Duration
 	PauseRetention time.Duration
 }
@@ -65,6 +66,9 @@ func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store
 		{"misuse", misuseCases()},
 		{"copies", copyCases()},
 		{"time", timeCases()},
+		{"snapshots", snapshotCases()},
+		{"Occupy", occupyCases()},
+		{"Waiting", waitingCases()},
 		{"bounds", boundCases()},
 		{"races", raceCases()},
 	}
@@ -91,6 +95,7 @@ type testCase struct {
 	bytes   int  // needs this bound of results
 	all     int  // needs this bound of all bytes
 	share   int  // needs this share
+	record  int  // needs this bound of a record
 	elapses bool // needs the replay time or the retention to go by
 	exact   bool // needs the exact moment
 	run     func(x *fixture)
@@ -104,7 +109,7 @@ func (s suite) runCase(t *testing.T, c testCase) {
 		t.Skip("the engine has no bounds")
 	}
 	t.Parallel()
-	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes, Bytes: c.all, Share: c.share}, c.elapses))
+	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes, Bytes: c.all, Share: c.share, RecordBytes: c.record}, c.elapses))
 }
 
 // fixture opens a store. elapses says that the test waits for the replay time and the retention.

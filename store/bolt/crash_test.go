@@ -1,0 +1,163 @@
+package bolt_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/bolt"
+	"holdpoint/store/engine"
+	"holdpoint/store/storetest"
+)
+
+// childFile is set in the process that TestKilled kills.
+const childFile = "HOLDPOINT_TEST_BOLT_FILE"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		os.Exit(child(path))
+	}
+	os.Exit(m.Run())
+}
+
+// child pauses, claims and finishes without end. It says each step before it begins and after it
+// has returned.
+func child(path string) int {
+	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}, LockTimeout: 10 * time.Second})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	ctx := context.Background()
+	round := os.Getenv("HOLDPOINT_TEST_ROUND")
+	for n := 0; ; n++ {
+		key, id := store.Key(fmt.Sprint("k", n%7)), fmt.Sprint(round, ".", n)
+		rec, err := s.Load(ctx, key, "")
+		switch { // of the round before
+		case err != nil || rec.State == store.None:
+		case rec.State == store.Claimed:
+			err = s.Finish(ctx, key, rec.Token, store.Result{How: store.Finished}, nil)
+		default:
+			err = s.Close(ctx, key, rec.Pause.ID, store.Result{How: store.Withdrawn})
+		}
+		step := func(name string, f func() error) {
+			if err != nil {
+				return
+			}
+			fmt.Println("begin", key, name, id)
+			if err = f(); err == nil {
+				fmt.Println("done", key, name, id)
+			}
+		}
+		step("open", func() error { return s.Open(ctx, key, "", bigPause(id)) })
+		step("claim", func() error { return s.Claim(ctx, key, id, "token of "+id, "d", time.Hour) })
+		step("finish", func() error {
+			return s.Finish(ctx, key, "token of "+id, store.Result{How: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}, nil)
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+}
+
+func bigPause(id string) agui.Pause {
+	return agui.Pause{
+		ID: id, Interrupts: []agui.Interrupt{{ID: id + "~1", Object: json.RawMessage(`{"reason":"input"}`)}},
+		Messages: json.RawMessage(`["` + strings.Repeat(id, 2000) + `"]`),
+	}
+}
+
+// Whatever was said to be done is there after a kill -9 at any instruction, whole, and what was under
+// way is done or not done.
+func TestKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	rounds := 12
+	if testing.Short() {
+		rounds = 3
+	}
+	steps := 0
+	for round := range rounds {
+		steps += killedRound(t, path, fmt.Sprint(round))
+	}
+	if steps == 0 {
+		t.Error("no step was done before a kill")
+	}
+	t.Logf("%d steps in %d rounds", steps, rounds)
+}
+
+// killedRound returns how many steps were done before the kill.
+func killedRound(t *testing.T, path, round string) int {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childFile+"="+path, "HOLDPOINT_TEST_ROUND="+round)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	after := 1 + rand.N(60)
+	begun, done := map[string]string{}, map[string]string{} // by key: the last step
+	n := 0
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		what, rest, _ := strings.Cut(lines.Text(), " ")
+		key, step, _ := strings.Cut(rest, " ")
+		if what == "begin" {
+			begun[key] = step
+			continue
+		}
+		done[key] = step
+		if n++; n == after {
+			time.Sleep(rand.N(2 * time.Millisecond)) // into the next step
+			_ = cmd.Process.Kill()
+		}
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); n < after {
+		t.Fatalf("it ended by itself after %d of %d steps: %v", n, after, err)
+	}
+	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}, LockTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	for key, last := range done {
+		rec, err := storetest.Whole(t.Context(), s, store.Key(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stepOf(rec); got != last && got != begun[key] {
+			t.Errorf("round %s: thread %s is at %q, want %q, or %q that was under way", round, key, got, last, begun[key])
+		}
+	}
+	return n
+}
+
+// stepOf says which step the record shows, by what only that has left.
+func stepOf(rec store.Record) string {
+	switch {
+	case rec.State == store.Open && len(rec.Pause.Messages) > 2000:
+		return "open " + rec.Pause.ID
+	case rec.State == store.Claimed && rec.Token == "token of "+rec.Pause.ID && len(rec.Pause.Messages) > 2000:
+		return "claim " + rec.Pause.ID
+	case rec.State == store.None && len(rec.Results) > 0 && string(rec.Results[0].Messages) == `["`+rec.Results[0].PauseID+`"]`:
+		return "finish " + rec.Results[0].PauseID
+	}
+	return fmt.Sprintf("%s, with %d results", rec.State, len(rec.Results))
+}

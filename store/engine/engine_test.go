@@ -1,0 +1,347 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/storetest"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the format that this binary writes")
+
+// start is when the tests' clock begins.
+var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// under is a Store on a table whose clock a test sets.
+type under struct {
+	*Store
+	table *mapTable
+	now   time.Time
+}
+
+func newUnder(t testing.TB, o Options) *under {
+	u := &under{now: start}
+	u.table = newMapTable(func() time.Time { return u.now })
+	o.Sweep = -1
+	u.Store = New(u.table, o)
+	t.Cleanup(func() { _ = u.Stop() })
+	return u
+}
+
+func (u *under) must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func asking(id string) agui.Pause {
+	return agui.Pause{
+		ID: id, Dialect: "langgraph",
+		Interrupts: []agui.Interrupt{{ID: id + "~1", Native: "n", Object: json.RawMessage(`{"id":"` + id + `~1","reason":"tool_call","big":12345678901234567890,"html":"<&>"}`)}},
+		Messages:   json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
+		State:      json.RawMessage(`{"n":1}`),
+		Seen:       []agui.SeenMessage{{ID: "m1", Digest: "dm1"}},
+	}
+}
+
+// A record of every format that was ever written is read without loss. A new format gets files of
+// its own, and the old ones stay as they are.
+func TestRecordsOfEveryFormatAreRead(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{})
+	u.must(t, u.Open(ctx, "k", "hmac of alice", asking("p1")))
+	u.must(t, u.Claim(ctx, "k", "p1", "t1", "d1", time.Minute))
+	next := asking("p2")
+	end := store.Result{How: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: json.RawMessage(`[{"id":"m2"}]`)}
+	u.must(t, u.Finish(ctx, "k", "t1", end, &next))
+	u.must(t, u.Claim(ctx, "k", "p2", "t2", "d2", time.Minute))
+	u.must(t, u.Finish(ctx, "k", "t2", store.Result{How: store.Doubtful, Messages: json.RawMessage(`[{"id":"m3"}]`)}, nil))
+	u.must(t, u.Occupy(ctx, "k", "run", time.Minute))
+	row := u.table.rows["k"]
+	row.Revision = 7 // it began at random
+	head := strings.Replace(string(row.Head), `"body":`, `"body":7,"was":`, 1)
+	head = head[:strings.Index(head, `,"was"`)] + head[strings.Index(head, `,"opened"`):]
+	files := map[string][]byte{"head": []byte(head), "body": row.Body}
+	for name, s := range row.snapshots {
+		files[name] = s
+	}
+	dir := filepath.Join("testdata", "v1")
+	if *update {
+		u.must(t, os.MkdirAll(dir, 0o755))
+		for name, part := range files {
+			u.must(t, os.WriteFile(filepath.Join(dir, name+".json"), append(part, '\n'), 0o644))
+		}
+	}
+	versions, err := filepath.Glob("testdata/v*")
+	if err != nil || len(versions) != store.Version {
+		t.Fatalf("%d golden records of %d formats (%v)", len(versions), store.Version, err)
+	}
+	want, err := storetest.Whole(ctx, u.Store, "k")
+	u.must(t, err)
+	for name, part := range files {
+		golden, err := os.ReadFile(filepath.Join(dir, name+".json"))
+		u.must(t, err)
+		if !bytes.Equal(bytes.TrimSpace(golden), part) {
+			t.Errorf("%s is written as\n%s\nwant\n%s", name, part, golden)
+		}
+		switch name {
+		case "head":
+			row.Head = bytes.TrimSpace(golden)
+		case "body":
+			row.Body = bytes.TrimSpace(golden)
+		default:
+			row.snapshots[name] = bytes.TrimSpace(golden)
+		}
+	}
+	got, err := storetest.Whole(ctx, u.Store, "k")
+	u.must(t, err)
+	if g, w := asJSON(t, got), asJSON(t, want); g != w {
+		t.Errorf("read as\n%s\nwant\n%s", g, w)
+	}
+}
+
+func asJSON(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// What an older binary does not know it does not drop: no step writes such a record back, and none
+// takes it for a thread that waits for nothing.
+func TestNewerRecordIsLeftAlone(t *testing.T) {
+	for name, change := range map[string]func(r *mapRow){
+		"a newer format":                func(r *mapRow) { r.Head = bytes.Replace(r.Head, []byte(`"version":1`), []byte(`"version":2`), 1) },
+		"a key in the head":             func(r *mapRow) { r.Head = bytes.Replace(r.Head, []byte(`{`), []byte(`{"new":1,`), 1) },
+		"a key in the pause":            func(r *mapRow) { r.Body = bytes.Replace(r.Body, []byte(`"dialect"`), []byte(`"new":1,"dialect"`), 1) },
+		"a key in one of the questions": func(r *mapRow) { r.Body = bytes.Replace(r.Body, []byte(`"native"`), []byte(`"new":1,"native"`), 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			u := newUnder(t, Options{})
+			u.must(t, u.Open(ctx, "k", "", asking("p")))
+			row := u.table.rows["k"]
+			change(row)
+			before := *row
+			if _, err := u.Load(ctx, "k", "alice"); !errors.Is(err, ErrNewer) {
+				t.Errorf("Load: %v", err)
+			}
+			if err := u.Claim(ctx, "k", "p", "t", "d", time.Minute); !errors.Is(err, ErrNewer) {
+				t.Errorf("Claim: %v", err)
+			}
+			if err := u.Open(ctx, "k", "", asking("q")); !errors.Is(err, ErrNewer) {
+				t.Errorf("Open: %v", err)
+			}
+			if row.Revision != before.Revision || !bytes.Equal(row.Head, before.Head) || !bytes.Equal(row.Body, before.Body) {
+				t.Error("it was written back")
+			}
+		})
+	}
+}
+
+// A damaged record is an error, and never a thread that waits for nothing.
+func TestDamagedRecordIsAnError(t *testing.T) {
+	for name, change := range map[string]func(r *mapRow){
+		"no JSON":              func(r *mapRow) { r.Head = []byte(`{"version":1`) },
+		"something behind it":  func(r *mapRow) { r.Head = append(bytes.Clone(r.Head), '1') },
+		"no body":              func(r *mapRow) { r.Body = nil },
+		"the body of another":  func(r *mapRow) { r.Body = []byte(`{}`) },
+		"a head from a backup": func(r *mapRow) { r.Head = []byte(`{"version":1,"body":1}`) },
+	} {
+		u := newUnder(t, Options{})
+		u.must(t, u.Open(t.Context(), "k", "", asking("p")))
+		change(u.table.rows["k"])
+		if rec, err := u.Load(t.Context(), "k", ""); err == nil {
+			t.Errorf("%s: read as %s", name, asJSON(t, rec))
+		}
+	}
+}
+
+// A new key is put in front, old records are read with the old one, and are sealed with the new one
+// when they change. Then the old one can go.
+func TestKeysAreRotated(t *testing.T) {
+	ctx := t.Context()
+	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
+	u := newUnder(t, Options{})
+	with := func(keys string) *Store { return New(u.table, Options{Keys: ringOf(t, keys), Sweep: -1}) }
+	u.must(t, with(k1).Open(ctx, "k", "", asking("p")))
+	if err := with(k2).Claim(ctx, "k", "p", "t", "d", time.Minute); err == nil || !strings.Contains(err.Error(), `"k1"`) {
+		t.Fatalf("without its key: %v", err)
+	}
+	both := with(k2 + "," + k1)
+	u.must(t, both.Claim(ctx, "k", "p", "t", "d", time.Minute))
+	u.must(t, both.Finish(ctx, "k", "t", store.Result{How: store.Finished, Messages: json.RawMessage(`[]`)}, nil))
+	rec, err := storetest.Whole(ctx, with(k2), "k")
+	if err != nil || len(rec.Results) != 1 || string(rec.Results[0].Messages) != `[]` {
+		t.Errorf("with the new one alone: %v, %s", err, asJSON(t, rec))
+	}
+}
+
+// A change that the replicas do not have does not count, and is taken back: a question that nobody
+// was told of keeps nobody waiting, and answers that were not sent can be given again.
+func TestUnguardedChangesAreTakenBack(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{})
+	u.table.unguarded = true
+	if err := u.Open(ctx, "k", "", asking("p")); !errors.Is(err, ErrNotGuarded) {
+		t.Fatalf("Open: %v", err)
+	}
+	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.None {
+		t.Errorf("after Open: %v, %s", err, asJSON(t, rec))
+	}
+	u.table.unguarded = false
+	u.must(t, u.Open(ctx, "k", "", asking("q")))
+	u.table.unguarded = true
+	if err := u.Claim(ctx, "k", "q", "t", "d", time.Minute); !errors.Is(err, ErrNotGuarded) {
+		t.Fatalf("Claim: %v", err)
+	}
+	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open {
+		t.Errorf("after Claim: %v, %s", err, asJSON(t, rec))
+	}
+	// The same call again is not taken for done because the first one had written it.
+	u.table.unguarded = false
+	u.must(t, u.Claim(ctx, "k", "q", "t", "d", time.Minute))
+	next := asking("r")
+	end := store.Result{How: store.Finished}
+	u.table.unguarded = true
+	for range 2 {
+		if err := u.Finish(ctx, "k", "t", end, &next); !errors.Is(err, ErrNotGuarded) {
+			t.Errorf("Finish: %v", err)
+		}
+	}
+	u.table.unguarded = false
+	u.must(t, u.Finish(ctx, "k", "t", end, &next))
+	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Pause.ID != "r" {
+		t.Errorf("after Finish: %v, %s", err, asJSON(t, rec))
+	}
+}
+
+// What changes often is small: to renew a lease writes no pause and no snapshots.
+func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{})
+	p := asking("p")
+	p.Messages = json.RawMessage(`["` + strings.Repeat("x", 500<<10) + `"]`)
+	u.must(t, u.Open(ctx, "k", "", p))
+	u.must(t, u.Claim(ctx, "k", "p", "t", "d", time.Minute))
+	row := u.table.rows["k"]
+	bodies, heads, due := row.bodies, row.headWrites, row.due
+	for range 5 {
+		u.now = u.now.Add(10 * time.Second)
+		u.must(t, u.Renew(ctx, "k", "t", time.Minute))
+	}
+	if row.bodies != bodies || row.headWrites != heads+5 || len(row.Head) > 1000 {
+		t.Errorf("%d bodies and %d heads were written, the head has %d bytes", row.bodies-bodies, row.headWrites-heads, len(row.Head))
+	}
+	if !row.due.Equal(due) {
+		t.Error("the place in the list moved with each renewal")
+	}
+	u.now = u.now.Add(20 * time.Second) // the place has passed
+	u.must(t, u.Renew(ctx, "k", "t", time.Minute))
+	if !row.due.Equal(u.now.Add(time.Minute)) {
+		t.Errorf("due %v, want a minute after %v", row.due, u.now)
+	}
+	bodies, heads = row.bodies, row.headWrites
+	if _, err := u.Load(ctx, "k", ""); err != nil || row.headWrites != heads || row.bodies != bodies {
+		t.Errorf("Load wrote something (%v)", err)
+	}
+}
+
+// Threads that nobody asks for any more end by themselves, and are forgotten.
+func TestSweep(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
+	u.must(t, u.Open(ctx, "retired", "", asking("p")))
+	u.must(t, u.Open(ctx, "lapsed", "", asking("p")))
+	u.must(t, u.Claim(ctx, "lapsed", "p", "t", "d", time.Minute))
+	if _, err := u.Load(ctx, "owned", "alice"); err != nil {
+		t.Fatal(err)
+	}
+	count := func(want int) {
+		t.Helper()
+		if n := len(u.table.rows); n != want {
+			t.Errorf("%d rows, want %d", n, want)
+		}
+	}
+	u.now = time.Now().Add(-time.Hour) // what is due is asked for by this machine's clock
+	u.Sweep(ctx)
+	count(2)
+	if _, ok := u.table.rows["owned"]; ok {
+		t.Error("an owner that nobody asked for is still there")
+	}
+	for _, key := range []store.Key{"retired", "lapsed"} {
+		if row := u.table.rows[key]; row == nil || !row.opened.IsZero() {
+			t.Errorf("%s still waits", key)
+		}
+	}
+	u.now = u.now.Add(31 * time.Hour)
+	u.Sweep(ctx)
+	count(0)
+}
+
+// A thread that is in use is not forgotten, although nothing of it changes.
+func TestThreadInUseStays(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
+	for range 10 {
+		if rec, err := u.Load(ctx, "k", "alice"); err != nil || rec.Owner != "alice" {
+			t.Fatalf("%v, %s", err, asJSON(t, rec))
+		}
+		u.now = u.now.Add(20 * time.Hour)
+		if _, err := u.table.Forget(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if rec, err := u.Load(ctx, "k", "bob"); err != nil || rec.Owner != "alice" {
+			t.Fatalf("the owner was forgotten: %v, %s", err, asJSON(t, rec))
+		}
+	}
+}
+
+// Full is full at every replica, give or take what opens in a few seconds.
+func TestFull(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{Entries: 3})
+	other := New(u.table, Options{Entries: 3, Sweep: -1})
+	for _, key := range []store.Key{"a", "b", "c"} {
+		u.must(t, u.Open(ctx, key, "", asking("p")))
+	}
+	for _, s := range []*Store{u.Store, other} {
+		if err := s.Open(ctx, "d", "", asking("p")); !errors.Is(err, store.ErrFull) {
+			t.Errorf("a fourth: %v", err)
+		}
+		u.must(t, s.Open(ctx, "a", "", asking("p"))) // the same again
+	}
+	u.must(t, u.Close(ctx, "b", "p", store.Result{How: store.Withdrawn}))
+	u.must(t, other.Open(ctx, "d", "", asking("p")))
+}
+
+// A table that cannot be asked is no thread without a pause.
+func TestBrokenTable(t *testing.T) {
+	u := newUnder(t, Options{})
+	u.table.broken = errors.New("no route")
+	if _, err := u.Load(t.Context(), "k", ""); err == nil {
+		t.Error("Load: no error")
+	}
+	if err := u.Open(t.Context(), "k", "", asking("p")); err == nil || errors.Is(err, store.ErrFull) {
+		t.Errorf("Open: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	u.table.broken = nil
+	if err := u.Open(ctx, "k", "", asking("p")); err == nil || len(u.table.rows) != 0 {
+		t.Errorf("Open with a context that is done: %v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"holdpoint/store"
+)
+
+func occupyCases() []testCase {
+	occupy := func(x *fixture, k store.Key, token string, lease time.Duration) {
+		x.Helper()
+		x.must(x.Occupy(x.Context(), k, token, lease))
+	}
+	busy := func(x *fixture, k store.Key, want ...string) {
+		x.Helper()
+		var got []string
+		for _, b := range x.load(k).Busy {
+			got = append(got, b.Token)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			x.Errorf("busy with %v, want %v", got, want)
+		}
+	}
+	return []testCase{
+		{name: "a run is noted until it says that it has ended", run: func(x *fixture) {
+			k := x.key("a")
+			occupy(x, k, "t1", x.long)
+			occupy(x, k, "t2", x.long)
+			busy(x, k, "t1", "t2")
+			occupy(x, k, "t1", 0)
+			busy(x, k, "t2")
+			occupy(x, k, "t1", 0)
+			occupy(x, k, "t2", -1)
+			busy(x, k)
+			x.same("the record", x.load(k), store.Record{Now: x.load(k).Now})
+		}},
+		{name: "a run that does not renew is forgotten", run: func(x *fixture) {
+			k := x.key("a")
+			occupy(x, k, "gone", x.lease)
+			occupy(x, k, "there", x.long)
+			x.clock.advance(x.lease)
+			if x.ownClock {
+				x.clock.advance(x.unit)
+			}
+			busy(x, k, "there")
+			occupy(x, k, "gone", x.long) // it was only late
+			busy(x, k, "there", "gone")
+		}},
+		{name: "it stands beside everything else", run: func(x *fixture) {
+			k := x.key("a")
+			occupy(x, k, "t", x.long)
+			x.must(x.Open(x.Context(), k, "alice", pause("p")))
+			x.claim(k, "p", "c", "d")
+			occupy(x, k, "t", x.long)
+			x.must(x.Renew(x.Context(), k, "c", x.long))
+			busy(x, k, "t")
+			next := pause("q")
+			x.finish(k, "c", result("r"), &next)
+			busy(x, k, "t")
+			occupy(x, k, "t", 0)
+			rec := x.state(k, store.Open, "q")
+			if rec.Owner != "alice" || len(rec.Results) != 1 || rec.Results[0].Messages == nil {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+			x.close(k, "q", store.Withdrawn)
+			occupy(x, k, "t", x.long)
+			if rec := x.load(k); len(rec.Results) != 2 || rec.Owner != "alice" {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+		}},
+		{name: "there is a bound", run: func(x *fixture) {
+			k := x.key("a")
+			for i := range store.MaxBusy {
+				occupy(x, k, fmt.Sprint("t", i), x.long)
+			}
+			x.want(store.ErrFull, x.Occupy(x.Context(), k, "one more", x.long))
+			occupy(x, k, "t3", x.long)
+			occupy(x, k, "t3", 0)
+			occupy(x, k, "one more", x.long)
+		}},
+		{name: "a run without a token is no run", run: func(x *fixture) {
+			if err := x.Occupy(x.Context(), x.key("a"), "", x.long); err == nil {
+				x.Error("no error")
+			}
+		}},
+	}
+}
