@@ -80,7 +80,7 @@ func bigPause(id string) agui.Pause {
 	}
 }
 
-// Whatever was said to be done is there after a kill -9 at any instruction, whole, and what was under
+// Whatever was said to be done is there after a kill -9 at any instruction, whole. What was under
 // way is done or not done.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")

@@ -43,8 +43,8 @@ func ringOf(t testing.TB, text string) Ring {
 	return r
 }
 
-// A part is read with the key that sealed it, in its own place, whole; else it is an error that says
-// what to do.
+// A part is read with the key that sealed it, in its own place, whole. Else it is an error that
+// says what to do.
 func TestRingOpens(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	plain, place := []byte(`{"version":1}`), seal("a", "head")
