@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -33,18 +31,20 @@ func (r *run) ruled() (told []agui.Event) {
 // called again behind a pause, for another attempt in mid-run.
 func (r *run) attempts(out *stream.Writer) {
 	for wait := newWaiter(); ; {
+		again := wait.again
 		if err := r.judge(); err != nil {
-			r.notJudged(err)
-			return
-		}
-		if r.verdict.Do == contract.Wait {
-			if err := wait.next(r, out); err != nil {
-				r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
+			if r.notJudged(err); r.verdict.Refusal.Code != agui.StoreUnavailable || !wait.misses() {
 				return
 			}
-			continue
+			again = wait.wait
+		} else if r.verdict.Do != contract.Wait {
+			if r.prepare(); r.verdict.Do != contract.Wait {
+				return
+			}
+			again = wait.quicker
 		}
-		if r.prepare(); r.verdict.Do != contract.Wait { // else somebody else was quicker: judge again
+		if err := again(r, out); err != nil {
+			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
 			return
 		}
 	}
@@ -59,23 +59,4 @@ func (r *run) notJudged(err error) {
 	}
 	r.log.Error("the store cannot be asked", "err", err)
 	r.verdict = storeDown()
-}
-
-// A waiter paces the questions to the store of a request that waits for the same answers' end.
-type waiter struct{ pause time.Duration }
-
-func newWaiter() *waiter { return &waiter{pause: 20 * time.Millisecond} }
-
-// next waits. The stream is begun, so that heartbeats keep the client.
-func (w *waiter) next(r *run, out *stream.Writer) error {
-	r.beginStream(out)
-	timer := time.NewTimer(w.pause)
-	defer timer.Stop()
-	w.pause = min(w.pause*3/2, time.Second)
-	select {
-	case <-timer.C:
-		return nil
-	case <-r.life.ctx.Done():
-		return context.Cause(r.life.ctx)
-	}
 }

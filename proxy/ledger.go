@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -55,10 +56,9 @@ func (l *ledger) twice(do func(ctx context.Context) error, known ...error) error
 }
 
 // load is the record as it stands.
-func (l *ledger) load() (store.Record, error) {
-	ctx, cancel := l.step()
-	defer cancel()
-	return l.store.Load(ctx, l.key, "")
+func (l *ledger) load() (rec store.Record, err error) {
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.key, ""); return err })
+	return rec, err
 }
 
 // snapshots are what is kept of the thread at a moment of a pause.
@@ -101,11 +101,19 @@ func (l *ledger) release(token string) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
 }
 
-// close ends a pause that nobody has claimed, or that is in doubt; see endedAlready.
+// errClosed says that a pause is closed, perhaps by a step whose reply was lost, perhaps by somebody
+// else: the store does not tell a repeated Close.
+var errClosed = fmt.Errorf("closed by a step whose reply was lost, perhaps: %w", store.ErrNotFound)
+
+// close ends a pause that nobody has claimed, or that is in doubt; see endedAlready and errClosed.
 func (l *ledger) close(pauseID string, result store.Result) error {
-	ctx, cancel := l.step()
-	defer cancel()
-	return l.store.Close(ctx, l.key, pauseID, result)
+	tries := 0
+	err := l.twice(func(ctx context.Context) error { tries++; return l.store.Close(ctx, l.key, pauseID, result) },
+		store.ErrNotFound, store.ErrExists)
+	if tries > 1 && errors.Is(err, store.ErrNotFound) {
+		return errClosed
+	}
+	return err
 }
 
 // endedAlready says of an error of close that the pause has ended, or was claimed.

@@ -1,0 +1,74 @@
+package proxy
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// The same answers again, while a run is under way with them, wait for its end. That run may be
+// another replica's, so the record alone tells: it is asked again and again. The claim's lease
+// bounds the wait. When it lapses, the record reads as in doubt, and the request is told so.
+
+const (
+	// firstLook and laterLooks are the times between two looks at the record. Most runs that are
+	// waited for end soon, for it is the second click of one person.
+	firstLook, laterLooks = 20 * time.Millisecond, time.Second
+	// maxMissed is how many looks in a row may fail. A store that fails over takes some seconds, and
+	// the answers are on their way all the same.
+	maxMissed = 10
+	// maxHasty is how often a request may find somebody quicker before it takes its time.
+	maxHasty = 3
+)
+
+// A waiter paces the looks at the record of a request that waits.
+type waiter struct {
+	pause  time.Duration
+	waited bool // the request has seen that its answers are on their way
+	missed int  // looks that have failed since the last that did not
+	hasty  int
+}
+
+func newWaiter() *waiter { return &waiter{pause: firstLook} }
+
+// again waits for the next look. The stream is begun, so that heartbeats keep the client. What the
+// attempt has made is given back: a request that waits holds its body, and no more.
+func (w *waiter) again(r *run, out *stream.Writer) error {
+	w.waited, w.missed = true, 0
+	return w.wait(r, out)
+}
+
+// quicker is again for a request that was about to be sent: somebody else has claimed, or ended,
+// what it was for. It is judged again at once, unless that comes to nothing time after time.
+func (w *waiter) quicker(r *run, out *stream.Writer) error {
+	if w.hasty++; w.hasty <= maxHasty {
+		return nil
+	}
+	return w.wait(r, out)
+}
+
+// misses says of a failed look whether the request waits on: what it waits for was seen before.
+func (w *waiter) misses() bool {
+	w.missed++
+	return w.waited && w.missed < maxMissed
+}
+
+func (w *waiter) wait(r *run, out *stream.Writer) error {
+	r.anew()
+	r.record, r.exchange.Exchange = store.Record{}, translate.Exchange{}
+	r.beginStream(out)
+	// Many clients that wait for one run do not look at the same moment.
+	timer := time.NewTimer(w.pause - rand.N(w.pause/4))
+	defer timer.Stop()
+	w.pause = min(w.pause*3/2, laterLooks)
+	select {
+	case <-timer.C:
+		return nil
+	case <-r.life.ctx.Done():
+		return context.Cause(r.life.ctx)
+	}
+}

@@ -1,0 +1,231 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/transcript"
+	"holdpoint/store"
+)
+
+// twoReplicas are two Handlers on the store of a bubble, whose backend asks at first and then says
+// hello, and ends when end says so.
+func twoReplicas(t *testing.T, end func(ctx context.Context), change ...func(*Options)) (b *bubble, first, second *mortal) {
+	t.Helper()
+	var o Options
+	b = newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
+		io.WriteString(w, streamOf(started, hello))
+		end(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		io.WriteString(w, streamOf(finished))
+		return nil
+	}), append(change, func(made *Options) { o = *made })...)
+	o.Store = b.store
+	for _, m := range []**mortal{&first, &second} {
+		var err error
+		if *m, err = newMortal(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b, first, second
+}
+
+// postTo runs a request at a replica to its end.
+func postTo(ctx context.Context, h http.Handler, body string) string {
+	w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)).WithContext(ctx))
+	return w.text()
+}
+
+// TestTheSameAnswersAtAnotherReplica: they wait while the first run is going on, and are told its
+// end with the ids of their own run. The backend is called once.
+func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) }, func(o *Options) { o.Heartbeat = 15 * time.Second })
+		postTo(t.Context(), first, input("t", "r1", ""))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			wantTypes(t, postTo(t.Context(), first, input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		})
+		time.Sleep(time.Second)
+		wg.Go(func() {
+			got := postTo(t.Context(), second, input("t", "r3", resumeWith(yes("n1~x"))))
+			wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+			if n := strings.Count(got, ": holdpoint\n\n"); n < 18 || n > 20 {
+				t.Errorf("%d heartbeats in five minutes: %s", n, got)
+			}
+			if strings.Contains(got, `"r2"`) || strings.Count(got, `"runId":"r3"`) != 2 {
+				t.Errorf("not told with the ids of its own run: %s", got)
+			}
+		})
+		time.Sleep(time.Minute)
+		wantTypes(t, postTo(t.Context(), second, input("t", "r4", resumeWith(no("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+		wantTypes(t, postTo(t.Context(), second, input("t", "r5", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_PROGRESS")
+		wg.Wait()
+		got := postTo(t.Context(), second, input("t", "r6", resumeWith(yes("n1~x"))))
+		wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+		if strings.Count(got, `"runId":"r6"`) != 2 || b.n != 2 {
+			t.Errorf("after %d calls: %s", b.n, got)
+		}
+	})
+}
+
+// TestWaitEndsWithTheLeaseOfADeadReplica: nobody knows then what the backend did.
+func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := true
+		b, first, second := twoReplicas(t, func(ctx context.Context) {
+			if hangs {
+				<-ctx.Done()
+			}
+		})
+		postTo(t.Context(), first, input("t", "r1", ""))
+		go postTo(t.Context(), first, input("t", "r2", resumeWith(yes("n1~x"))))
+		time.Sleep(time.Second)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				wantTypes(t, postTo(t.Context(), second, input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT")
+			})
+		}
+		time.Sleep(time.Second)
+		first.kill()
+		killed := time.Now()
+		wg.Wait()
+		if took := time.Since(killed); took > leaseTime+2*laterLooks {
+			t.Errorf("told after %v", took)
+		}
+		hangs = false // that was told, and the thread goes on
+		wantTypes(t, postTo(t.Context(), second, input("t", "r4", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if b.n != 3 {
+			t.Errorf("%d calls", b.n)
+		}
+	})
+}
+
+// TestWaitOutlastsABlipOfTheStore, and ends when the store stays away.
+func TestWaitOutlastsABlipOfTheStore(t *testing.T) {
+	for away, want := range map[time.Duration]string{
+		5 * time.Second: "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED",
+		time.Minute:     "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, first, second := twoReplicas(t, func(context.Context) { time.Sleep(2 * time.Minute) })
+			postTo(t.Context(), first, input("t", "r1", ""))
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			wg.Go(func() { postTo(t.Context(), first, input("t", "r2", resumeWith(yes("n1~x")))) })
+			time.Sleep(time.Second)
+			wg.Go(func() {
+				time.Sleep(10 * time.Second)
+				second.dead.Store(true)
+				time.Sleep(away)
+				second.dead.Store(false)
+			})
+			wantTypes(t, postTo(t.Context(), second, input("t", "r3", resumeWith(yes("n1~x")))), want)
+		})
+	}
+}
+
+// TestWaitEndsWithClientAndDrain, and neither touches the run that is waited for.
+func TestWaitEndsWithClientAndDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) })
+		postTo(t.Context(), first, input("t", "r1", ""))
+		go postTo(t.Context(), first, input("t", "r2", resumeWith(yes("n1~x"))))
+		time.Sleep(time.Second)
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
+		defer leave()
+		began := time.Now()
+		postTo(ctx, second, input("t", "r3", resumeWith(yes("n1~x"))))
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("ended after %v", took)
+		}
+		synctest.Wait() // its line in the log
+		if !isClosed(second.lives.allEnded()) {
+			t.Error("the run of a client that has left is in the books")
+		}
+		told := make(chan string, 1)
+		go func() { told <- postTo(t.Context(), second, input("t", "r4", resumeWith(yes("n1~x")))) }()
+		time.Sleep(time.Second)
+		if isClosed(second.lives.allEnded()) {
+			t.Error("a request that waits is not in the books")
+		}
+		second.lives.drain()
+		wantTypes(t, <-told, "RUN_STARTED RUN_FINISHED RUN_ERROR:PROXY_DRAINING")
+		time.Sleep(5 * time.Minute)
+		rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
+		if rec.State != store.None || b.n != 2 {
+			t.Errorf("state %q after %d calls", rec.State, b.n)
+		}
+	})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestWaitingRequestHoldsItsBodyOnly: many clients may wait for long.
+func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
+	b := newBubble(t, endsAtOnce)
+	in, _, err := agui.ParseInput([]byte(input("t", "r", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := loneRun(t.Context(), b.h, "/", &in)
+	r.request.http = httptest.NewRequest(http.MethodPost, "/", nil)
+	r.transcript = transcript.New(1<<20, nil, nil)
+	r.record.State = store.Claimed
+	r.exchange.Out.Body = []byte("{}")
+	r.exchange.Run = &fakeRun{}
+	gone, leave := context.WithCancelCause(t.Context())
+	leave(errDraining)
+	r.life.ctx = gone
+	if err := newWaiter().again(r, stream.NewWriter(httptest.NewRecorder(), 0)); !errors.Is(err, errDraining) {
+		t.Errorf("%v", err)
+	}
+	if r.transcript != nil || r.record.State != store.None || r.exchange.Exchange.Run != nil || r.exchange.Out.Body != nil {
+		t.Errorf("it holds %+v, %+v", r.attempt, r.exchange)
+	}
+}
+
+// TestRequestThatIsAlwaysTooLate takes its time in the end: a store that says yes and no by turns
+// must not keep a processor busy.
+func TestRequestThatIsAlwaysTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claims := 0
+		b := newBubble(t, asksFirst(endsAtOnce), func(o *Options) {
+			o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+				if step != "Claim" {
+					return do()
+				}
+				claims++
+				return store.ErrConflict
+			}}
+		})
+		b.post(input("t", "r1", ""))
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
+		defer leave()
+		postTo(ctx, b.h, input("t", "r2", resumeWith(yes("n1~x"))))
+		if claims < 10 || claims > 200 {
+			t.Errorf("%d claims in a minute", claims)
+		}
+	})
+}
