@@ -57,6 +57,6 @@ func (r *run) notJudged(err error) {
 		}
 		return
 	}
-	r.log.Error("the store cannot be asked", "err", err)
+	r.log.Debug("the store cannot be asked", "err", err) // see outages
 	r.verdict = storeDown()
 }

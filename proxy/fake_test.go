@@ -350,3 +350,13 @@ func wantTypes(t *testing.T, got, want string) {
 		t.Errorf("got  %s\nwant %s\n%s", types(got), want, got)
 	}
 }
+
+// until waits for what happens in another goroutine of a real server.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}

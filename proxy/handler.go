@@ -55,6 +55,7 @@ type Handler struct {
 	allowances *allowances
 
 	lives  lives
+	outage outages
 	runIDs runIDs
 
 	// holds is asked about each pause that is saved: by which answers its run is to go on, nil if

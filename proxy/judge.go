@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -23,6 +24,9 @@ func (r *run) judge() error {
 	}
 	r.noteNamed()
 	r.rule()
+	if r.notAsked != nil && !r.passesNotAsked() {
+		return r.notAsked
+	}
 	answers := len(r.answers.list) > 0 && r.verdict.Do != contract.Pass // else they are of another day
 	r.request.answers = r.request.answers || answers || r.record.Pause != nil || r.answers.unread != nil
 	return nil
@@ -40,6 +44,7 @@ func (r *run) newCase() *contract.Case {
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
 		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Frees: r.frees, Valid: r.valid,
+		InMemory: r.h.opts.StoreInMemory,
 	}
 }
 
@@ -47,8 +52,13 @@ func (r *run) newCase() *contract.Case {
 func (r *run) load() (err error) {
 	// Before the record is read: that run may open a pause and be gone behind it.
 	r.threadWasBusy = r.h.lives.busyAlone(r.ledger.key)
-	if r.record, err = r.ledger.load(); err != nil {
+	r.record, err = r.ledger.load()
+	r.h.outage.note(r.h, err)
+	switch {
+	case err != nil && r.h.opts.StoreOutage != OutagePass:
 		return err
+	case err != nil:
+		r.record, r.notAsked = store.Record{Now: r.h.opts.Now()}, err
 	}
 	if p := r.record.Pause; p != nil {
 		// The record's own is everybody's. It is copied here, where the room for it on the stack is

@@ -101,8 +101,8 @@ func (l *ledger) release(token string) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
 }
 
-// errClosed says that a pause is closed, perhaps by a step whose reply was lost, perhaps by somebody
-// else: the store does not tell a repeated Close.
+// errClosed says that a pause is closed. The reply to a Close was lost, and the store does not tell
+// a repeated one: nobody knows who closed the pause.
 var errClosed = fmt.Errorf("closed by a step whose reply was lost, perhaps: %w", store.ErrNotFound)
 
 // close ends a pause that nobody has claimed, or that is in doubt; see endedAlready and errClosed.

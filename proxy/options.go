@@ -24,6 +24,17 @@ const (
 	ClientNative  Client = "native"
 )
 
+// OnDisconnect says what becomes of a run without a claim whose client leaves,
+// HOLDPOINT_ON_DISCONNECT.
+type OnDisconnect string
+
+// DisconnectCancel: the request to the backend is cancelled. DisconnectFinish: its answer is read
+// to the end, so that a question is not lost that it comes to.
+const (
+	DisconnectCancel OnDisconnect = "cancel"
+	DisconnectFinish OnDisconnect = "finish"
+)
+
 // Options configure a Handler. Upstream, Dialect and Store are required; zero durations and sizes
 // mean "off" where the field says so and the product's default elsewhere.
 type Options struct {
@@ -32,6 +43,10 @@ type Options struct {
 	Store    store.Store
 
 	Client Client // "": auto
+
+	StoreInMemory bool         // the store loses its records with the process; said where one is missed
+	StoreOutage   Outage       // "": refuse
+	OnDisconnect  OnDisconnect // "": cancel
 
 	InterruptTTL time.Duration // expiresAt given to interrupts without one; 0: none
 

@@ -19,7 +19,7 @@ func (r *run) prepare() {
 	switch r.verdict.Do {
 	case contract.Pass:
 		r.readyPass()
-		if r.begin(nil) && r.exchange.Out.ReadOn {
+		if r.begin(nil) && (r.exchange.Out.ReadOn || r.h.opts.OnDisconnect == DisconnectFinish) {
 			r.readyToReadOn()
 		}
 	case contract.Resume:

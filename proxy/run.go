@@ -61,6 +61,7 @@ type report struct {
 // nothing of the attempt before is left then.
 type attempt struct {
 	in            agui.RunInput       // as it goes to the dialect
+	notAsked      error               // why the record could not be read, of a run that may pass all the same
 	threadWasBusy bool                // a run of the thread went on without its client when the record was read
 	answers       requestAnswers      // that it brings
 	replies       replies             // the decisions in its messages

@@ -35,6 +35,7 @@ type config struct {
 	Client  proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 
 	Store            storeAddress  `env:"STORE" envDefault:"memory://" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process"`
+	StoreOutage      proxy.Outage  `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what becomes of runs without answers while the store cannot be asked: they are refused, or go to the backend, also on a thread that waits for an answer. A run with answers is always refused"`
 	StoreEntries     int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first"`
 	StoreBytes       size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
 	StoreRecordBytes size          `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
@@ -51,6 +52,8 @@ type config struct {
 	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"how much of a stream is kept for snapshots. Above it a snapshot is left out"`
 	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may send nothing in a stream, not even a heartbeat; 0 is for ever"`
 	Heartbeat         time.Duration `env:"HEARTBEAT" envDefault:"15s" doc:"how often a client that hears nothing gets a comment, at least 1s; 0 is never"`
+
+	OnDisconnect proxy.OnDisconnect `env:"ON_DISCONNECT" envDefault:"cancel" values:"cancel|finish" doc:"what becomes of a run whose client leaves: its request to the backend is cancelled, or read on for an hour at most, so that a question is kept that it comes to. Until then its thread takes no other run. A run that carries answers is always read on"`
 
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"lowest level that is logged, to standard error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
@@ -151,6 +154,9 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 		Upstream:        c.Upstream.URL,
 		Dialect:         dialect,
 		Store:           kept,
+		StoreInMemory:   c.Store.scheme() == "memory",
+		StoreOutage:     c.StoreOutage,
+		OnDisconnect:    c.OnDisconnect,
 		Client:          c.Client,
 		InterruptTTL:    c.InterruptTTL,
 		MaxRequestBytes: int64(c.MaxRequestBytes),

@@ -36,6 +36,9 @@
 //     by the request. Values: auto, outcome, both, native
 //   - HOLDPOINT_STORE (memory://): where pauses are kept (docs/state.md). memory:// loses them on a
 //     restart. bolt:///var/lib/holdpoint/state.db is a file for one process
+//   - HOLDPOINT_STORE_OUTAGE (refuse): what becomes of runs without answers while the store cannot
+//     be asked: they are refused, or go to the backend, also on a thread that waits for an answer.
+//     A run with answers is always refused. Values: refuse, pass
 //   - HOLDPOINT_STORE_ENTRIES (100000): how many threads may wait for an answer. Above it a new
 //     question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those
 //     up first
@@ -64,6 +67,10 @@
 //     a heartbeat; 0 is for ever
 //   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s;
 //     0 is never
+//   - HOLDPOINT_ON_DISCONNECT (cancel): what becomes of a run whose client leaves: its request to
+//     the backend is cancelled, or read on for an hour at most, so that a question is kept that it
+//     comes to. Until then its thread takes no other run. A run that carries answers is always read
+//     on. Values: cancel, finish
 //   - HOLDPOINT_LOG_LEVEL (info): lowest level that is logged, to standard error. Values: debug,
 //     info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:

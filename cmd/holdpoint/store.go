@@ -174,7 +174,7 @@ func (c *config) openStore(logger *slog.Logger) (openStore, error) {
 		return openStore{}, err
 	}
 	if c.Store.scheme() == "memory" {
-		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message")
+		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message. No other replica knows them")
 	} else {
 		logger.Info("store", "store", c.Store.String(), "sealed", c.ring.Seals())
 	}

@@ -42,6 +42,8 @@ type Case struct {
 	Carry string
 	// Stranger says that the record is another principal's.
 	Stranger bool
+	// InMemory says that the record's store loses it with the process, and shares it with no other.
+	InMemory bool
 	// Frees says whether a cancel of a pause that ended in doubt is to be handed on all the same:
 	// its backend may still wait, and takes a cancel for no yes. A nil Frees says no.
 	Frees func(p *agui.Pause) bool

@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"time"
 
@@ -94,10 +95,26 @@ func reask(code agui.Code, format string, args ...any) Ruling {
 func (c *Case) refuseUnknown(id string) Ruling {
 	r := refuse(agui.UnknownInterruptID, "the request answers no open interrupt of this thread")
 	if id != "" {
-		r = refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread", agui.Cut(id))
+		r = refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread%s", agui.Cut(id), c.whyUnknown(id))
 	}
 	r.Reask = c.Record.Pause != nil
 	return r
+}
+
+// minted is the form of an id that Holdpoint has made: 72 random bits stand behind the backend's
+// own.
+var minted = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
+
+// whyUnknown says why the record may know nothing of an id that Holdpoint has made. It is "" for
+// other ids, and for one that the record knows.
+func (c *Case) whyUnknown(id string) string {
+	switch {
+	case !minted.MatchString(id) || c.Record.ResultOf(id) != nil || c.Record.Pause != nil && c.Record.Pause.Interrupt(id) != nil:
+		return ""
+	case c.InMemory:
+		return ": it may be from before a restart, or of another replica's memory (HOLDPOINT_STORE is memory://)"
+	}
+	return ": it may be of another thread, path or store, or older than what is kept"
 }
 
 // carries says whether the pause that the request is to carry is there to be carried, or is on its

@@ -299,3 +299,36 @@ func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 		})
 	}
 }
+
+// TestWhyAnIDIsUnknown: one that Holdpoint has made, and knows nothing of, says what may be the
+// reason.
+func TestWhyAnIDIsUnknown(t *testing.T) {
+	const lost = "n1~AbCd-_012345"
+	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("n1~AbCd-_012346", ""))}
+	for name, test := range map[string]struct {
+		id       string
+		inMemory bool
+		record   store.Record
+		want     string
+	}{
+		"in memory":                          {lost, true, store.Record{Now: testNow}, "before a restart"},
+		"in memory, beside another question": {lost, true, open, "another replica's memory"},
+		"kept":                               {lost, false, store.Record{Now: testNow}, "another thread, path or store"},
+		"an id of the backend's":             {"n1", true, store.Record{Now: testNow}, ""},
+		"an id that somebody made up":        {"n1~nobody", true, store.Record{Now: testNow}, ""},
+		"one that is known to have ended": {lost, true, store.Record{Now: testNow, Results: []*store.Result{
+			{PauseID: "p", IDs: []string{lost}, How: store.Withdrawn, Tombstone: true},
+		}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Judge(&Case{Record: test.record, InMemory: test.inMemory, Answers: []agui.Answer{resolved(test.id, "true")}})
+			if r.Refusal == nil || r.Refusal.Code != agui.UnknownInterruptID {
+				t.Fatalf("ruled %+v", r)
+			}
+			_, why, _ := strings.Cut(r.Refusal.Message, "no open interrupt of this thread")
+			if test.want == "" && why != "" || !strings.Contains(why, test.want) {
+				t.Errorf("it says %q", r.Refusal.Message)
+			}
+		})
+	}
+}
