@@ -2,7 +2,7 @@ package proxy
 
 import (
 	"context"
-	"math/rand/v2"
+	"hash/crc32"
 	"time"
 
 	"holdpoint/proxy/internal/stream"
@@ -61,8 +61,7 @@ func (w *waiter) wait(r *run, out *stream.Writer) error {
 	r.anew()
 	r.record, r.exchange.Exchange = store.Record{}, translate.Exchange{}
 	r.beginStream(out)
-	// Many clients that wait for one run do not look at the same moment.
-	timer := time.NewTimer(w.pause - rand.N(w.pause/4))
+	timer := time.NewTimer(w.pause - w.pause/4*spread(r.in.RunID)/spreads)
 	defer timer.Stop()
 	w.pause = min(w.pause*3/2, laterLooks)
 	select {
@@ -72,3 +71,11 @@ func (w *waiter) wait(r *run, out *stream.Writer) error {
 		return context.Cause(r.life.ctx)
 	}
 }
+
+// spread keeps apart the looks of the many that may wait for one run. It is of their run's id, so
+// that the same requests do the same.
+func spread(runID string) time.Duration {
+	return time.Duration(crc32.ChecksumIEEE([]byte(runID)) % spreads)
+}
+
+const spreads = 256

@@ -201,7 +201,7 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	if err := newWaiter().again(r, stream.NewWriter(httptest.NewRecorder(), 0)); !errors.Is(err, errDraining) {
 		t.Errorf("%v", err)
 	}
-	if r.transcript != nil || r.record.State != store.None || r.exchange.Exchange.Run != nil || r.exchange.Out.Body != nil {
+	if r.transcript != nil || r.record.State != store.None || r.exchange.Run != nil || r.exchange.Out.Body != nil {
 		t.Errorf("it holds %+v, %+v", r.attempt, r.exchange)
 	}
 }
@@ -228,4 +228,44 @@ func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 			t.Errorf("%d claims in a minute", claims)
 		}
 	})
+}
+
+// TestDoubtIsToldThoughItsCloseHasNoReply: rather twice than never.
+func TestDoubtIsToldThoughItsCloseHasNoReply(t *testing.T) {
+	const inDoubt, goesOn = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT", "RUN_STARTED RUN_FINISHED"
+	for name, test := range map[string]struct {
+		fails int  // how often
+		done  bool // the step is done all the same
+		next  string
+	}{
+		"one reply is lost":   {1, true, goesOn},
+		"both replies":        {2, true, goesOn},
+		"one step is lost":    {1, false, goesOn},
+		"it cannot be closed": {2, false, inDoubt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				left := test.fails
+				b := newBubble(t, asksFirst(endsAtOnce), func(o *Options) {
+					o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+						if left == 0 || step != "Close" {
+							return do()
+						}
+						if left--; test.done {
+							_ = do()
+						}
+						return errDown
+					}}
+				})
+				b.post(input("t", "r1", ""))
+				rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
+				if err := b.store.Claim(t.Context(), recordKey("/", "t"), rec.Pause.ID, "token", "digest", time.Second); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				wantTypes(t, b.post(input("t", "r2", "")), inDoubt)
+				wantTypes(t, b.post(input("t", "r3", "")), test.next)
+			})
+		})
+	}
 }

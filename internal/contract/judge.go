@@ -194,10 +194,17 @@ func (c *Case) noneOpen() Ruling {
 		switch {
 		case bringsNew:
 			r := c.stripped()
-			if failed && r.Do == Pass {
-				if r.NotTaken = c.refuseLate(result).Refusal; result.How == store.Finished {
-					r.NotTaken = agui.Errorf(agui.ResumeConflict, "interrupt %q was answered before, and that run ended in an error: the answer is not handed on again", agui.Cut(c.Answers[0].ID))
-				}
+			if !failed {
+				return r
+			}
+			late := c.refuseLate(result)
+			if result.How == store.Finished {
+				late.Refusal = agui.Errorf(agui.ResumeConflict, "interrupt %q was answered before, and that run ended in an error: the answer is not handed on again", agui.Cut(c.Answers[0].ID))
+			}
+			if r.Do == Pass {
+				r.NotTaken = late.Refusal
+			} else if r.Do == TellAgain {
+				return late // the next question alone would look as if this one was answered well
 			}
 			return r
 		case result.How == store.Finished, result.How == store.Lost:

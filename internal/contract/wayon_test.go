@@ -108,3 +108,28 @@ func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswerToADoubtBesideAnotherQuestion: the next question alone would look as if the answer was
+// taken.
+func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
+	for name, test := range map[string]struct {
+		how    store.How
+		finish string
+		code   agui.Code
+	}{
+		"in doubt": {store.Doubtful, "", agui.ResumeInDoubt},
+		"lost":     {store.Lost, "", agui.BackendLostInterrupt},
+		"failed":   {store.Finished, endedBadly, agui.ResumeConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := endedRecord(test.how, test.finish)
+			record.State, record.Pause = store.Open, testPause(interrupt("z", ""))
+			list := messages(oldUser, newUser)
+			record.Pause.Seen = append(record.Pause.Seen, agui.See(list[1]))
+			r := Judge(&Case{Input: agui.RunInput{Messages: list, HasResume: true}, Answers: []agui.Answer{resolved("x", "true")}, Record: record, Valid: validate})
+			if r.Do != Refuse || r.Refusal.Code != test.code || !r.Reask {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}

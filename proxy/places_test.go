@@ -1,0 +1,191 @@
+package proxy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A journey is what a client goes through that sends a request again if it gets no answer, or one
+// that asks for that.
+type journey struct {
+	*world
+	log []string // what it was told, the types of the events
+}
+
+// journeys pass the steps of the store in several orders.
+var journeys = map[string]struct {
+	expires, sticky, apart bool
+
+	passes func(j *journey)
+}{
+	"pause": {passes: func(j *journey) { j.say("ask") }},
+	"resume": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "finish")
+	}},
+	"two questions": {passes: func(j *journey) {
+		j.say("ask two")
+		j.answer(true, "finish")
+	}},
+	"second exchange": {apart: true, passes: func(j *journey) {
+		j.say("ask")
+		j.answerAndSay(true, "finish")
+	}},
+	"next pause": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "ask")
+		j.answer(true, "finish")
+	}},
+	"not reached": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "unreachable")
+		j.answer(true, "finish")
+	}},
+	"turned down": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "422")
+		j.answer(true, "finish")
+	}},
+	"failed": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "error")
+		j.say("finish")
+	}},
+	"in doubt": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "cut")
+		j.say("finish")
+	}},
+	"denied": {passes: func(j *journey) {
+		j.say("ask")
+		j.answer(false, "finish")
+	}},
+	"given up": {sticky: true, passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "cut")
+		j.say("ask")
+		j.say("ask")
+		j.answerAndSay(false, "finish")
+	}},
+	"expired": {expires: true, passes: func(j *journey) {
+		j.say("ask")
+		time.Sleep(time.Hour)
+		j.say("finish")
+	}},
+}
+
+func (j *journey) say(mode string) { j.persist(func() { j.plain(mode, true) }) }
+
+func (j *journey) answer(approve bool, mode string) { j.settle(approve, false, mode) }
+
+func (j *journey) answerAndSay(approve bool, mode string) { j.settle(approve, true, mode) }
+
+func (j *journey) settle(approve, words bool, mode string) {
+	if len(j.pending) == 0 {
+		j.reload() // it may have missed what is open
+	}
+	if len(j.pending) == 0 {
+		return
+	}
+	how := make([]bool, len(j.pending))
+	for n := range how {
+		how[n] = approve
+	}
+	j.persist(func() { j.decide(j.pending, how, words, mode) })
+}
+
+func (j *journey) reload() { j.persist(func() { j.plain("finish", false) }) }
+
+// persist sends a request, and sends it again while nobody can say what became of it, at one
+// replica and the other.
+func (j *journey) persist(do func()) {
+	do()
+	for range 5 {
+		j.check()
+		j.log = append(j.log, types(j.got))
+		if j.got != "" && !strings.Contains(j.got, "STORE_UNAVAILABLE") && !strings.Contains(j.got, "RESUME_IN_PROGRESS") {
+			break
+		}
+		time.Sleep(leaseTime / 4)
+		j.at = 1 - j.at
+		j.again(j.mode)
+	}
+}
+
+// travel makes a journey with a plan of what goes wrong. It says whether it did, and what the
+// client was told.
+func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		way := journeys[name]
+		w := newWorld(t, way.expires, way.sticky)
+		w.apart = way.apart
+		w.restart(0)
+		w.restart(1)
+		w.plan = &p
+		j := &journey{world: w}
+		way.passes(j)
+		wrong, log = p.hits > 0, j.log
+		j.plan = nil
+		time.Sleep(leaseTime)
+		if j.reload(); len(j.pending) > 0 {
+			open, how := j.pending, make([]bool, len(j.pending))
+			for n := range how {
+				how[n] = !w.expires && (!w.sticky || w.kept == "" || w.kept == "resolved")
+			}
+			j.decide(open, how, false, "finish")
+			for n, id := range open {
+				if how[n] && w.delivered[id] == 0 {
+					t.Errorf("%s was told and approved, and has reached nobody: %s", id, w.got)
+				}
+			}
+		}
+		w.goesOn()
+	})
+	return wrong, log
+}
+
+// TestStoreFailsAtAnyStep walks through the journeys again and again. Each time something else goes
+// wrong at one place: a step of the store is not done, or is done and its reply is lost, once or
+// several times; or the replica dies before a step or behind it, which may be the backend's.
+// Whatever it is, what holds in TestContract holds, and a question that the client was told of can
+// be answered. One reply of the store that is lost, or one step that it does not do, is not even
+// seen by the client.
+func TestStoreFailsAtAnyStep(t *testing.T) {
+	for name := range journeys {
+		t.Run(name, func(t *testing.T) {
+			_, smooth := travel(t, name, plan{})
+			for _, done := range []bool{true, false} {
+				passesAll(t, name, plan{many: 1, done: done}, smooth)
+				for _, many := range []int{2, 3, 8} {
+					passesAll(t, name, plan{many: many, done: done}, nil)
+				}
+				passesAll(t, name, plan{many: 1, dies: true, backend: true, done: done}, nil)
+			}
+		})
+	}
+}
+
+// passesAll makes a journey once for each place at which the plan's steps may be. want is what the
+// client is told; nil if that is not looked at.
+func passesAll(t *testing.T, name string, p plan, want []string) {
+	t.Helper()
+	for p.from = 1; ; p.from++ {
+		wrong, log := travel(t, name, p)
+		if want != nil && !slices.Equal(log, want) {
+			t.Errorf("told %q\nnot  %q", log, want)
+		}
+		if t.Failed() {
+			t.Fatalf("with %+v", p)
+		}
+		if !wrong {
+			break
+		}
+	}
+	if p.from < 3 {
+		t.Errorf("only %d places for %+v", p.from-1, p)
+	}
+}

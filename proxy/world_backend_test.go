@@ -1,0 +1,152 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/store"
+	"holdpoint/translate/kit"
+)
+
+var modes = []string{"finish", "finish", "ask", "ask two", "error", "cut", "500", "422", "unreachable", "json"}
+
+// backend is what a world's backend does with a request.
+func (w *world) backend(req *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(req.Body)
+	w.mu.Lock()
+	mode := w.mode
+	if mode == "unreachable" {
+		w.mu.Unlock()
+		return nil, &net.OpError{Op: "dial", Err: errUnreachable}
+	}
+	w.called++
+	rec := w.record()
+	answers := gjson.GetBytes(body, "answers")
+	if len(approvalsIn(kit.Loose(body))) > 0 {
+		w.violates("an approval in the history reached the backend")
+	}
+	second := gjson.GetBytes(body, "second")
+	if second.Exists() {
+		w.plainRuns += int(second.Int())
+		if rec.State != store.Claimed {
+			w.violates("a second request of a resume reached the backend while the thread is %q", rec.State)
+		}
+	} else if !answers.Exists() {
+		w.plainRuns++
+		if rec.State != store.None {
+			w.violates("an ordinary run reached the backend while the thread is %s", rec.State)
+		}
+	}
+	if answers.Exists() {
+		w.took(answers.Array(), rec)
+		w.plainRuns += int(gjson.GetBytes(body, "new").Int()) // the message has reached the backend
+	}
+	alone := answers.Exists() && !w.inside
+	w.mu.Unlock()
+	if alone {
+		w.whileClaimed()
+	}
+	return w.says(req, mode), nil
+}
+
+// says is the backend's answer.
+func (w *world) says(req *http.Request, mode string) *http.Response {
+	header, status, out := http.Header{"Content-Type": {"text/event-stream"}}, 200, ""
+	expiry := ""
+	if w.expires {
+		expiry = `,"expiresAt":"` + time.Now().Add(30*time.Minute).Format(time.RFC3339) + `"`
+	}
+	ask := func(id string) string { return `{"id":"` + id + `","reason":"confirmation"` + expiry + `}` }
+	finish := `{"type":"RUN_FINISHED","threadId":"t","runId":"x"`
+	switch mode {
+	case "finish":
+		out = streamOf(started, finish+"}")
+	case "ask":
+		out = streamOf(started, finish+`,"outcome":{"type":"interrupt","interrupts":[`+ask("n1")+`]}}`)
+	case "ask two":
+		out = streamOf(started, finish+`,"outcome":{"type":"interrupt","interrupts":[`+ask("n1")+`,`+ask("n1")+`]}}`)
+	case "error":
+		out = streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`)
+	case "cut":
+		out = streamOf(started)
+	case "json":
+		header, out = http.Header{"Content-Type": {"application/json"}}, "{}"
+	default:
+		fmt.Sscan(mode, &status)
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(out)), Request: req, ProtoMajor: 1, ProtoMinor: 1}
+}
+
+// took checks answers that reached the backend.
+func (w *world) took(answers []gjson.Result, rec store.Record) {
+	if rec.State != store.Claimed || rec.Pause == nil || len(answers) != len(rec.Pause.Interrupts) {
+		w.violates("answers reached the backend that are not a whole claimed pause")
+		return
+	}
+	for _, a := range answers {
+		id := a.Get("id").Str
+		if rec.Pause.Interrupt(id) == nil {
+			w.violates("an answer reached a question that it was not for: %s", id)
+		}
+		if a.Get("status").Str == "resolved" && !w.approved[id] {
+			w.violates("approved what nobody approved: %s", id)
+		}
+		if w.mode != "422" { // the backend says that it did nothing
+			w.delivered[id]++
+		}
+		if w.delivered[id] > 1 {
+			w.violates("answers were delivered twice: %s", id)
+		}
+	}
+	if w.sticky && w.mode != "422" {
+		w.carryOut(answers[0].Get("status").Str)
+	}
+}
+
+// carryOut is a backend that keeps the first answer to its one question until it has come to an end
+// with it.
+func (w *world) carryOut(answer string) {
+	if w.kept != "" && w.kept != answer {
+		w.violates("the backend carried out %s, and the answer was %s", w.kept, answer)
+	}
+	w.kept = answer
+	if w.mode == "finish" || w.mode == "ask" {
+		w.kept = ""
+	}
+}
+
+// whileClaimed sends requests while a resume is at the backend: none of them may get there. The
+// same answers again, at the other replica, wait for its end.
+func (w *world) whileClaimed() {
+	mode, last, pending, called, at, plan := w.mode, w.last, w.pending, w.called, w.at, w.plan
+	w.inside, w.plan = true, nil
+	other := w.replicas[1-at]
+	w.second.Go(func() {
+		got, status := w.post(other, last)
+		if status != http.StatusOK {
+			w.violates("the same answers again got status %d: %s", status, got)
+			return
+		}
+		w.checkStream(got)
+		w.checkSuccess(last, got)
+		if !strings.Contains(got, `"type":"RUN_FINISHED"`) {
+			w.violates("the client of the same answers again keeps its list: %s", got)
+		}
+	})
+	synctest.Wait() // it waits: nothing else goes on until this run has ended
+	for n, body := range []string{w.body("", false), w.body("", true), w.body(resumeWith(no("n1~nobody")), false)} {
+		w.at = (at + n) % 2
+		w.send(body, "finish")
+	}
+	if w.called != called {
+		w.violates("a request reached the backend while a resume was there")
+	}
+	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
+}

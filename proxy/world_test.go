@@ -1,0 +1,417 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
+	"holdpoint/translate"
+)
+
+// A world is a client, two replicas on one store and a backend, in a bubble of testing/synctest.
+// The client does one thing at a time; only the same answers again are sent at the other replica
+// while the first are at the backend.
+type world struct {
+	t        worldTest
+	store    store.Store
+	replicas [2]*mortal
+	at       int // the replica that gets the next request
+	ids      int
+	runs     int
+	expires  bool
+	sticky   bool // the backend keeps the first answer to a question
+	apart    bool // it takes a message beside an answer in a request of its own
+
+	// The client's view.
+	pending []string // its list: emptied by a RUN_FINISHED without interrupts only
+	lists   [][]string
+	history []string
+	last    string // what it sent
+	got     string // what it got for that, "" if nothing
+
+	mu sync.Mutex // held by the backend, and by who reads the fields below while it is at work
+
+	second sync.WaitGroup // the same answers again, at the other replica
+
+	plan *plan // what goes wrong; nil for nothing
+
+	// The backend's view.
+	mode      string
+	called    int
+	kept      string // what it keeps, "" if nothing
+	inside    bool   // a request is under way while another is at the backend
+	plainRuns int
+
+	// The truth.
+	approved  map[string]bool // ids that the client has ever approved
+	cancelled map[string]bool // ids that it has ever cancelled
+	told      map[string]bool // ids that it was ever told
+	delivered map[string]int  // ids whose answers have reached the backend
+	violation string
+}
+
+// worldTest is what a world needs of a test. It is no *testing.T where rapid has a test of its own.
+type worldTest interface {
+	storetest.TB
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func newWorld(t worldTest, expires, sticky bool) *world {
+	w := &world{
+		t: t, expires: expires, sticky: sticky,
+		approved: map[string]bool{}, cancelled: map[string]bool{}, told: map[string]bool{}, delivered: map[string]int{},
+		history: []string{`{"id":"u0","role":"user","content":"hi"}`},
+	}
+	w.store = storetest.Sealed(t, memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour}))
+	w.restart(0)
+	w.restart(1)
+	return w
+}
+
+// restart puts a new process in a replica's place.
+func (w *world) restart(at int) {
+	up, _ := url.Parse("http://backend/agent")
+	m := &mortal{}
+	o := Options{
+		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome,
+		NewID: func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("id", w.ids) },
+		Store: &faults{Store: w.store, at: func(_ string, do func() error) error { return w.step(m, false, do) }},
+		Transport: roundTripper(func(req *http.Request) (res *http.Response, err error) {
+			err = w.step(m, true, func() error { res, err = w.backend(req); return err })
+			return res, err
+		}),
+	}
+	var err error
+	if m.Handler, err = New(o); err != nil {
+		w.t.Fatal(err)
+	}
+	w.replicas[at] = m
+}
+
+// A plan is what goes wrong on the way of a client's next request: the step that is the from-th
+// fails, and those behind it, as many as there are.
+type plan struct {
+	from, many int
+	done       bool // the steps are done nevertheless
+	dies       bool // the replica dies at that step
+	backend    bool // the backend's answers are steps, too
+
+	seen int
+	hits int
+}
+
+// hit is how many steps have failed by it.
+func (p *plan) hit() int {
+	if p == nil {
+		return 0
+	}
+	return p.hits
+}
+
+// step does a step of a replica, or not.
+func (w *world) step(m *mortal, backend bool, do func() error) error {
+	w.mu.Lock()
+	dead, p := m.dead.Load(), w.plan
+	fails := false
+	if p != nil && m == w.replicas[w.at] && (p.backend || !backend) && !dead {
+		p.seen++
+		fails = p.from <= p.seen && p.seen < p.from+p.many
+		if fails {
+			p.hits++
+		}
+	}
+	if fails && p.dies && !p.done {
+		m.dead.Store(true)
+	}
+	w.mu.Unlock()
+	switch {
+	case dead || fails && !p.done:
+		return errDead
+	case !fails:
+		return do()
+	}
+	_ = do()
+	if p.dies {
+		m.dead.Store(true)
+	}
+	return errDead
+}
+
+func (w *world) dialect() *fakeDialect {
+	switch {
+	case w.sticky:
+		return &fakeDialect{begin: takesNew, end: sticky}
+	case w.apart:
+		return sendsNewApart()
+	}
+	return &fakeDialect{begin: takesNew}
+}
+
+// takesNew makes the fake a dialect whose resume carries new messages along, as an outcome
+// backend's does.
+func takesNew(r *translate.Request) (translate.Out, error) {
+	out := translate.Out{TakesNew: true}
+	if r.Pause.ID != "" {
+		out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers, "new": len(r.New), "messages": agui.MessageList(r.Input.Messages)})
+	}
+	return out, nil
+}
+
+// sendsNewApart makes the fake a dialect that sends a message beside the answers behind them.
+func sendsNewApart() *fakeDialect {
+	brought := 0
+	return &fakeDialect{
+		begin: func(r *translate.Request) (out translate.Out, err error) {
+			brought = len(r.New)
+			if r.Pause.ID != "" {
+				out.Body = agui.MustMarshal(map[string]any{"answers": r.Answers})
+			} else {
+				out.TakesNew = true
+			}
+			return out, nil
+		},
+		end: func(n int, e translate.End) (translate.Result, error) {
+			if n > 1 || brought == 0 || e.Event.Type != agui.RunFinished || e.Event.Get("outcome").Exists() {
+				return translate.Result{}, nil
+			}
+			out := translate.Out{Body: agui.MustMarshal(map[string]any{"second": brought}), TakesNew: true}
+			return translate.Result{Next: &translate.Exchange{Out: out}}, nil
+		},
+	}
+}
+
+func (w *world) record() store.Record {
+	rec, err := w.store.Load(context.Background(), recordKey("/", "t"), "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rec
+}
+
+func (w *world) violates(format string, args ...any) {
+	if w.violation == "" {
+		w.violation = fmt.Sprintf(format, args...)
+	}
+}
+
+func (w *world) body(more string, fresh bool) string {
+	if fresh {
+		w.history = append(w.history, fmt.Sprintf(`{"id":"u%d","role":"user","content":"more %d"}`, len(w.history), len(w.history)))
+	}
+	w.runs++
+	return fmt.Sprintf(`{"threadId":"t","runId":"r%d","messages":[%s]%s}`, w.runs, strings.Join(w.history, ","), more)
+}
+
+func (w *world) plain(mode string, fresh bool) { w.send(w.body("", fresh), mode) }
+
+func (w *world) again(mode string) {
+	if w.last != "" {
+		w.send(w.last, mode)
+	}
+}
+
+// decide answers questions; approve says how.
+func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
+	var entries []string
+	for n, id := range ids {
+		if approve[n] {
+			w.approved[id] = true
+			entries = append(entries, yes(id))
+		} else {
+			w.cancelled[id] = true
+			entries = append(entries, no(id))
+		}
+	}
+	w.send(w.body(resumeWith(entries...), fresh), mode)
+}
+
+// beside has the client do something with messages in its history that it does not keep.
+func (w *world) beside(messages []string, do func()) {
+	honest := w.history
+	w.history = append(slices.Clone(honest), messages...)
+	do()
+	w.history = honest
+}
+
+// send is a request of the client, and what it makes of the answer. It returns "" if there was
+// none, or no stream.
+func (w *world) send(body, mode string) string {
+	w.last, w.mode = body, mode
+	m, before := w.replicas[w.at], w.plan.hit()
+	got, status := w.post(m, body)
+	if !w.inside {
+		w.got = got
+		defer w.awaitSecond()
+	}
+	if m.dead.Load() {
+		w.got = ""
+		m.kill()
+		w.restart(w.at)
+		return "" // the client has seen nothing
+	}
+	if status != http.StatusOK {
+		if mode != "500" && mode != "422" || answering(body) {
+			w.t.Fatalf("status %d: %s", status, got)
+		}
+		return ""
+	}
+	if answering(body) && !strings.Contains(got, `"type":"RUN_FINISHED"`) {
+		w.violates("the client keeps its list: %s", got)
+	}
+	for _, ev := range dataIn(got) {
+		if ev.Get("type").Str == string(agui.RunFinished) {
+			w.takeList(ev)
+		}
+	}
+	w.checkStream(got)
+	if !w.inside && w.plan.hit() == before {
+		w.checkTold(body, got)
+	}
+	w.checkSuccess(body, got)
+	return got
+}
+
+// awaitSecond waits for the same answers at the other replica, whatever became of the first. They
+// may be sent after all, if those were given back.
+func (w *world) awaitSecond() {
+	plan := w.plan
+	w.inside, w.plan = true, nil
+	w.second.Wait()
+	w.inside, w.plan = false, plan
+}
+
+// post runs a request at a replica to its end.
+func (w *world) post(m *mortal, body string) (got string, status int) {
+	rec := httptest.NewRecorder()
+	m.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	return rec.Body.String(), rec.Code
+}
+
+// takeList is what a client makes of a RUN_FINISHED.
+func (w *world) takeList(finish gjson.Result) {
+	w.pending = nil
+	for _, i := range finish.Get("outcome.interrupts").Array() {
+		w.pending = append(w.pending, i.Get("id").Str)
+		w.told[i.Get("id").Str] = true
+	}
+	if len(w.pending) > 0 {
+		w.lists = append(w.lists, slices.Clone(w.pending))
+	}
+}
+
+func dataIn(stream string) (list []gjson.Result) {
+	for frame := range strings.SplitSeq(stream, "\n\n") {
+		if data, ok := strings.CutPrefix(frame, "data: "); ok {
+			list = append(list, gjson.Parse(data))
+		}
+	}
+	return list
+}
+
+// answering says whether a request answers something.
+func answering(body string) bool { return len(gjson.Get(body, "resume").Array()) > 0 }
+
+// checkStream: one RUN_STARTED, at the beginning, and a terminal event at the end.
+func (w *world) checkStream(got string) {
+	if strings.Count(got, `"type":"RUN_STARTED"`) != 1 {
+		w.violates("not one RUN_STARTED: %s", got)
+	}
+	list := dataIn(got)
+	if len(list) == 0 || !json.Valid([]byte(lastData(got))) || !agui.Type(list[len(list)-1].Get("type").Str).Terminal() {
+		w.violates("no valid end: %s", got)
+	}
+}
+
+// checkTold: whoever answers something is told what is open, no more and no less.
+func (w *world) checkTold(body, got string) {
+	if !answering(body) {
+		return
+	}
+	var open []string
+	if rec := w.record(); rec.State == store.Open {
+		for _, i := range rec.Pause.Interrupts {
+			open = append(open, i.ID)
+		}
+	}
+	if !slices.Equal(open, w.pending) {
+		w.violates("open is %v, and the client is told %v: %s", open, w.pending, got)
+	}
+}
+
+// checkSuccess: whoever approves something, and is told of no error, has had it reach the backend.
+func (w *world) checkSuccess(body, got string) {
+	if strings.Contains(got, "RUN_ERROR") || strings.Contains(got, `"refusal"`) {
+		return
+	}
+	for _, e := range gjson.Get(body, "resume").Array() {
+		if id := e.Get("interruptId").Str; e.Get("status").Str == string(agui.Resolved) && w.delivered[id] == 0 {
+			w.violates("the approval of %s went well, and has reached nobody: %s", id, got)
+		}
+	}
+}
+
+func lastData(s string) string {
+	frames := strings.Split(strings.TrimSpace(s), "\n\n")
+	return strings.TrimPrefix(frames[len(frames)-1], "data: ")
+}
+
+// check looks at the record, and ends the test if anything was violated.
+func (w *world) check() {
+	rec := w.record()
+	for _, result := range rec.Results {
+		for _, id := range result.IDs {
+			switch {
+			case result.How == store.Finished && w.delivered[id] == 0:
+				w.violates("%s has ended by an answer, and none has reached the backend", id)
+			case result.How == store.Withdrawn && w.told[id] && !w.cancelled[id] && !w.expires:
+				w.violates("%s was told, and is withdrawn", id)
+			}
+		}
+	}
+	if w.violation != "" {
+		w.t.Fatal(w.violation)
+	}
+}
+
+// goesOn: the client cancels what is in its list beside a new message, as often as it must. A claim
+// that a dead replica or an outage has left behind has lapsed by then.
+func (w *world) goesOn() {
+	w.plan = nil
+	time.Sleep(leaseTime)
+	before := w.plainRuns
+	for n := range 2 {
+		w.at = (w.at + n) % 2
+		more := ""
+		var entries []string
+		for _, id := range w.pending {
+			w.cancelled[id] = true
+			entries = append(entries, no(id))
+		}
+		if len(entries) > 0 {
+			more = resumeWith(entries...)
+		}
+		w.send(w.body(more, true), "finish")
+		w.check()
+		if w.plainRuns > before {
+			return
+		}
+	}
+	w.t.Fatalf("the thread cannot go on: state %q, list %v", w.record().State, w.pending)
+}
+
+var errUnreachable = errors.New("refused")
