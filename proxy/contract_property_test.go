@@ -13,7 +13,8 @@ import (
 // interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost it, and one that answers out
 // of an old list. Any request may go to either replica. Either may die in the middle of a request,
 // at any step of the store or at the backend, so that nothing more of it is written; and the store
-// may lose the reply to a step, or not do it. It holds at every step that
+// may lose the reply to a step, or not do it. The client may leave a request at the backend. It
+// holds at every step that
 //
 //   - the backend is never called while a question is open, but by answers that cover it exactly;
 //   - what reaches the backend as approved was approved by the client, for that very question;
@@ -31,11 +32,14 @@ import (
 func TestContract(t *testing.T) {
 	checkInBubbles(t, func(t *rapid.T) {
 		w := newWorld(t, rapid.Bool().Draw(t, "expires"), rapid.Bool().Draw(t, "sticky"))
+		w.finish = rapid.Bool().Draw(t, "finish")
+		w.restart(0)
+		w.restart(1)
 		at := func(do func(*rapid.T)) func(*rapid.T) {
 			return func(t *rapid.T) {
 				w.at = rapid.IntRange(0, 1).Draw(t, "replica")
 				do(t)
-				w.plan = nil
+				w.plan, w.leaves, w.leave = nil, false, nil
 			}
 		}
 		plain := func(t *rapid.T) { w.plain(w.drawMode(t), true) }
@@ -61,6 +65,7 @@ func TestContract(t *testing.T) {
 			},
 			"restart":                 at(func(*rapid.T) { w.restart(w.at) }),
 			"killed in the middle":    at(func(t *rapid.T) { w.plan = drawDeath(t); either(t) }),
+			"client leaves":           at(func(t *rapid.T) { w.leaves = true; either(t) }),
 			"the store stumbles":      at(func(t *rapid.T) { w.plan = drawStumble(t); either(t) }),
 			"list is lost":            func(*rapid.T) { w.pending = nil },
 			"approval in the history": at(func(t *rapid.T) { w.forge(t) }),

@@ -57,6 +57,15 @@ func (f *faults) Close(ctx context.Context, key store.Key, pauseID string, r sto
 	return f.step("Close", func() error { return f.Store.Close(ctx, key, pauseID, r) })
 }
 
+func (f *faults) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return f.step("Occupy", func() error { return f.Store.Occupy(ctx, key, token, lease) })
+}
+
+func (f *faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
+	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
+	return kept, err
+}
+
 var errDead = errors.New("the process is dead")
 
 // A mortal is a replica that can die as by kill -9: nothing of it reaches the store any more.

@@ -53,6 +53,11 @@ func (r *run) load() (err error) {
 	// Before the record is read: that run may open a pause and be gone behind it.
 	r.threadWasBusy = r.h.lives.busyAlone(r.ledger.key)
 	r.record, err = r.ledger.load()
+	if errors.Is(err, store.ErrUnread) {
+		r.log.Error("the record of the thread cannot be read", "err", err)
+		r.h.outage.note(r.h, nil)
+		return err // it may hold an open question, whatever becomes of runs in an outage
+	}
 	r.h.outage.note(r.h, err)
 	switch {
 	case err != nil && r.h.opts.StoreOutage != OutagePass:

@@ -57,15 +57,18 @@ func (l *ledger) twice(do func(ctx context.Context) error, known ...error) error
 
 // load is the record as it stands.
 func (l *ledger) load() (rec store.Record, err error) {
-	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.key, ""); return err })
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.key, ""); return err },
+		store.ErrUnread)
 	return rec, err
 }
 
 // snapshots are what is kept of the thread at a moment of a pause.
-func (l *ledger) snapshots(pauseID string, at store.Moment) (store.Snapshots, error) {
-	ctx, cancel := l.step()
-	defer cancel()
-	return l.store.Snapshots(ctx, l.key, pauseID, at)
+func (l *ledger) snapshots(pauseID string, at store.Moment) (kept store.Snapshots, err error) {
+	err = l.twice(func(ctx context.Context) (err error) {
+		kept, err = l.store.Snapshots(ctx, l.key, pauseID, at)
+		return err
+	}, store.ErrUnread)
+	return kept, err
 }
 
 // open keeps a pause of a run without a claim. store.ErrExists: another question is open.

@@ -45,6 +45,7 @@ type life struct {
 	unfollow func() bool // lets the run outlive its client
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // bounds how long it goes on alone
+	occupies occupancy   // tells other replicas that it does
 }
 
 // enter begins the life of a run for a client's request. It fails when the proxy drains; leave
@@ -85,6 +86,7 @@ func (l *life) goOnAlone() {
 		l.cancel(errIdle)
 		return false
 	})
+	l.occupies.begin()
 }
 
 // detach has a run go on behind its handler's back, after its client has left. goOn calls leave.
@@ -102,6 +104,7 @@ func (l *life) leave(line []slog.Attr, out *stream.Writer) {
 	}
 	l.alone.stop()
 	l.cancel(context.Canceled)
+	l.occupies.end()
 	if l.books.remove(l, line) {
 		return
 	}

@@ -2,10 +2,13 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"holdpoint/store"
 )
 
 // newOutageRig is a rig whose store can be taken away, and which lets runs pass then. Its backend
@@ -158,5 +161,24 @@ func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 			t.Errorf("what the client has missed is not told: %s", got)
 		}
 		wantTypes(t, g.do(input("t", "r5", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")
+	}
+}
+
+// TestRecordThatCannotBeReadIsNoOutage: its run is refused all the same, because a question may be
+// open.
+func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
+	g := newRig(t, asksOnce, func(o *Options) {
+		o.StoreOutage = OutagePass
+		o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+			if step == "Load" {
+				return fmt.Errorf("%w: sealed with another key", store.ErrUnread)
+			}
+			return do()
+		}}
+	})
+	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+	log := warnings(g.logs.String())
+	if g.called() != 0 || strings.Count(log, "\n") != 1 || !strings.Contains(log, "sealed with another key") {
+		t.Errorf("%d calls; the log says %s", g.called(), log)
 	}
 }

@@ -18,6 +18,12 @@ func (r *run) prepare() {
 	}
 	switch r.verdict.Do {
 	case contract.Pass:
+		if len(r.record.Busy) > 0 {
+			if r.verdict = threadBusy(); r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.key) {
+				r.verdict = contract.Ruling{Do: contract.Wait} // it was ours, and has ended since
+			}
+			return
+		}
 		r.readyPass()
 		if r.begin(nil) && (r.exchange.Out.ReadOn || r.h.opts.OnDisconnect == DisconnectFinish) {
 			r.readyToReadOn()
@@ -55,13 +61,21 @@ func (r *run) readyPass() {
 func (r *run) readyToReadOn() {
 	switch {
 	case r.h.lives.busyAlone(r.ledger.key):
-		// The backend would refuse a second run, or begin one beside the first.
-		r.verdict = refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
+		r.verdict = threadBusy()
 	case r.threadWasBusy:
 		r.verdict = contract.Ruling{Do: contract.Wait} // it has ended since
-	case !r.life.outlive():
-		r.verdict = givenUp()
+	default:
+		r.life.occupies.ledger, r.life.occupies.log = &r.ledger, r.log
+		if !r.life.outlive() {
+			r.verdict = givenUp()
+		}
 	}
+}
+
+// threadBusy refuses a run beside one that goes on without its client. The backend would refuse it
+// too, or begin a second one beside the first.
+func threadBusy() contract.Ruling {
+	return refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
 }
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate/kit"
 )
@@ -52,6 +54,17 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	w.mu.Unlock()
 	if alone {
 		w.whileClaimed()
+	}
+	if leave := w.leave; leave != nil && !w.inside {
+		w.leave = nil
+		leave()
+		synctest.Wait() // what follows the request has seen it
+		if err := req.Context().Err(); err != nil {
+			return nil, err
+		}
+		if !answers.Exists() && !second.Exists() {
+			w.whileAlone()
+		}
 	}
 	return w.says(req, mode), nil
 }
@@ -122,6 +135,22 @@ func (w *world) carryOut(answer string) {
 	}
 }
 
+// whileAlone sends a request at the other replica while a run goes on without its client: it may
+// not get to the backend.
+func (w *world) whileAlone() {
+	mode, called, at := w.mode, w.called, w.at
+	w.inside, w.at = true, 1-at
+	last, pending, plan := w.last, w.pending, w.plan
+	w.plan = nil
+	if got := w.send(w.body("", true), "finish"); plan == nil && !strings.Contains(got, string(agui.ThreadBusy)) {
+		w.violates("a run beside one that goes on without its client got %s", got)
+	}
+	if plan == nil && w.called != called {
+		w.violates("a run reached the backend beside one that goes on without its client")
+	}
+	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
+}
+
 // whileClaimed sends requests while a resume is at the backend: none of them may get there. The
 // same answers again, at the other replica, wait for its end.
 func (w *world) whileClaimed() {
@@ -129,7 +158,7 @@ func (w *world) whileClaimed() {
 	w.inside, w.plan = true, nil
 	other := w.replicas[1-at]
 	w.second.Go(func() {
-		got, status := w.post(other, last)
+		got, status := w.post(context.Background(), other, last)
 		if status != http.StatusOK {
 			w.violates("the same answers again got status %d: %s", status, got)
 			return

@@ -34,6 +34,7 @@ type world struct {
 	runs     int
 	expires  bool
 	sticky   bool // the backend keeps the first answer to a question
+	finish   bool // runs are read on whose client has left
 	apart    bool // it takes a message beside an answer in a request of its own
 
 	// The client's view.
@@ -45,9 +46,11 @@ type world struct {
 
 	mu sync.Mutex // held by the backend, and by who reads the fields below while it is at work
 
+	leave  func()         // has the client leave its request at the backend's first answer; nil: it stays
 	second sync.WaitGroup // the same answers again, at the other replica
 
-	plan *plan // what goes wrong; nil for nothing
+	leaves bool  // the client leaves its next requests
+	plan   *plan // what goes wrong; nil for nothing
 
 	// The backend's view.
 	mode      string
@@ -86,9 +89,12 @@ func newWorld(t worldTest, expires, sticky bool) *world {
 // restart puts a new process in a replica's place.
 func (w *world) restart(at int) {
 	up, _ := url.Parse("http://backend/agent")
-	m := &mortal{}
+	m, disconnect := &mortal{}, DisconnectCancel
+	if w.finish {
+		disconnect = DisconnectFinish
+	}
 	o := Options{
-		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome,
+		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome, OnDisconnect: disconnect,
 		NewID: func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("id", w.ids) },
 		Store: &faults{Store: w.store, at: func(_ string, do func() error) error { return w.step(m, false, do) }},
 		Transport: roundTripper(func(req *http.Request) (res *http.Response, err error) {
@@ -253,10 +259,19 @@ func (w *world) beside(messages []string, do func()) {
 func (w *world) send(body, mode string) string {
 	w.last, w.mode = body, mode
 	m, before := w.replicas[w.at], w.plan.hit()
-	got, status := w.post(m, body)
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	if w.leaves && !w.inside {
+		w.leave = leave
+	}
+	got, status := w.post(ctx, m, body)
 	if !w.inside {
 		w.got = got
 		defer w.awaitSecond()
+	}
+	if ctx.Err() != nil {
+		w.got = ""
+		return ""
 	}
 	if m.dead.Load() {
 		w.got = ""
@@ -296,9 +311,9 @@ func (w *world) awaitSecond() {
 }
 
 // post runs a request at a replica to its end.
-func (w *world) post(m *mortal, body string) (got string, status int) {
+func (w *world) post(ctx context.Context, m *mortal, body string) (got string, status int) {
 	rec := httptest.NewRecorder()
-	m.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	m.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)).WithContext(ctx))
 	return rec.Body.String(), rec.Code
 }
 

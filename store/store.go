@@ -31,6 +31,10 @@ var (
 	ErrOwner    = errors.New("store: the thread belongs to another owner")
 	ErrFull     = errors.New("store: full of open pauses")
 	ErrShare    = errors.New("store: the open pauses from one address have their share of the store")
+
+	// ErrUnread: there is a record, and it cannot be read. It is damaged, or sealed with a key that
+	// is not known, or a newer version has written it. The store itself is well.
+	ErrUnread = errors.New("store: the record cannot be read")
 )
 
 // What an engine goes by if it is not told otherwise.

@@ -49,8 +49,16 @@ type body struct {
 // back would drop that.
 var ErrNewer = errors.New("store: the record was written by a newer version of Holdpoint")
 
-// open reads a row.
+// open reads a row. An error is a store.ErrUnread.
 func (s *Store) open(key store.Key, row Row, withBody bool) (opened, error) {
+	o, err := s.read(key, row, withBody)
+	if err != nil {
+		return opened{}, fmt.Errorf("%w: %w", store.ErrUnread, err)
+	}
+	return o, nil
+}
+
+func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 	if row.Revision == 0 {
 		return opened{}, nil
 	}
