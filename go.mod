@@ -3,6 +3,7 @@ module holdpoint
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/caarlos0/env/v11 v11.4.2
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/hashicorp/golang-lru/v2 v2.0.7

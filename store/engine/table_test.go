@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -67,6 +68,10 @@ type mapTable struct {
 	rows      map[store.Key]*mapRow
 	unguarded bool  // guarded changes do not count
 	broken    error // what every call returns
+	blind     bool  // Write does not look at the revision
+	// breaks, if not nil, says of each Write whether its connection breaks: before it, behind it or
+	// not at all.
+	breaks func() (before, behind bool)
 }
 
 type mapRow struct {
@@ -75,6 +80,8 @@ type mapRow struct {
 	opened, due, until time.Time
 	headWrites, bodies int
 }
+
+var errCut = errors.New("the connection broke")
 
 func newMapTable(now func() time.Time) *mapTable {
 	return &mapTable{now: now, rows: map[store.Key]*mapRow{}}
@@ -104,11 +111,17 @@ func (m *mapTable) Write(_ context.Context, key store.Key, c Change) (bool, erro
 	if m.broken != nil {
 		return false, m.broken
 	}
+	before, behind := false, false
+	if m.breaks != nil {
+		if before, behind = m.breaks(); before {
+			return false, errCut
+		}
+	}
 	r, ok := m.rows[key]
 	if !ok {
 		r = &mapRow{snapshots: map[string][]byte{}}
 	}
-	if r.Revision != c.From {
+	if r.Revision != c.From && !m.blind {
 		return false, nil
 	}
 	r.Revision, r.Head, r.opened, r.due, r.until = c.To, c.Head, c.Opened, c.Due, c.Gone
@@ -122,7 +135,10 @@ func (m *mapTable) Write(_ context.Context, key store.Key, c Change) (bool, erro
 	}
 	maps.Copy(r.snapshots, c.Put)
 	m.rows[key] = r
-	if c.Guard && m.unguarded {
+	switch {
+	case behind:
+		return false, errCut
+	case c.Guard && m.unguarded:
 		return true, ErrNotGuarded
 	}
 	return true, nil

@@ -21,6 +21,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
+	"holdpoint/store/internal/used"
 )
 
 // Defaults for what Options leaves zero.
@@ -273,6 +274,7 @@ func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record,
 	defer s.mu.Unlock()
 	defer s.shrink()
 	now := s.now()
+	used.Tell(ctx, now)
 	e := s.use(key)
 	rec := e.rec
 	if rules.Settle(&rec, now, s.policy) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -23,7 +24,10 @@ type call struct {
 
 // do makes the call on a store.
 func (c call) do(x *fixture, key store.Key, start time.Time) error {
-	ctx := x.Context()
+	return c.on(x.Context(), x.Store, key, start)
+}
+
+func (c call) on(ctx context.Context, x store.Store, key store.Key, start time.Time) error {
 	open := pause(c.pause)
 	if c.expires != 0 {
 		open = expiring(c.pause, start.Add(c.expires))

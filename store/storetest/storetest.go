@@ -80,6 +80,7 @@ func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store
 		})
 	}
 	t.Run("model", s.runModel)
+	t.Run("history", s.runHistory)
 	t.Run("full", s.runFull)
 }
 

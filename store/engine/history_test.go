@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"holdpoint/store"
+	"holdpoint/store/storetest"
+)
+
+// complaints counts what a History would fail a test for.
+type complaints struct {
+	*testing.T
+	n int
+}
+
+func (c *complaints) Errorf(string, ...any) { c.n++ }
+func (c *complaints) Logf(string, ...any)   {}
+
+func historyKeys(n int) []store.Key {
+	var keys []store.Key
+	for i := range n {
+		keys = append(keys, store.Key(fmt.Sprint("thread", i)))
+	}
+	return keys
+}
+
+// A table that writes over what others have written is found out.
+func TestHistoryFindsALostUpdate(t *testing.T) {
+	table := newMapTable(time.Now)
+	table.blind = true
+	found := &complaints{T: t}
+	storetest.History(found, New(table, Options{Sweep: -1}), historyKeys(20), 1, 5, 20, nil)
+	if found.n == 0 {
+		t.Error("no history was found to be wrong")
+	}
+}
+
+// Replies that are lost, and steps that were never done, leave a history that is right.
+func TestHistoryWithABreakingConnection(t *testing.T) {
+	table := newMapTable(time.Now)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 1)) // under the table's lock
+	table.breaks = func() (bool, bool) { n := random.IntN(12); return n == 0, n == 1 }
+	storetest.History(t, New(table, Options{Sweep: -1}), historyKeys(12), seed, 4, 20, nil)
+}

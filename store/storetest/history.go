@@ -1,0 +1,231 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"holdpoint/store"
+	"holdpoint/store/internal/rules"
+	"holdpoint/store/internal/used"
+)
+
+// A history is what several callers did to one thread, and what they were told. It is judged as
+// linearizable: there must be one order of the steps, in which none goes before one that had ended
+// when it began, in which the rules of a record give each caller the answer that it got. Each step
+// tells by which time of the store's clock it was done, so the model is the rules themselves.
+
+// asked is a call of a history with what came of it.
+type asked struct {
+	call
+	used   time.Time // by the store's clock; zero: the store was never asked
+	err    error     // one of the store's, or nil
+	lost   bool      // nobody knows whether it was done
+	loaded string    // the record that Load returned
+}
+
+// T is what History needs of a test.
+type T interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// History makes calls on the threads of a store from several callers at once, and judges what they
+// were told. during, if it is not nil, is called meanwhile: it may break what it likes. seed makes
+// the calls; what they meet is chance.
+func History(t T, s store.Store, keys []store.Key, seed uint64, callers, calls int, during func()) {
+	t.Helper()
+	for n, key := range keys {
+		h := &history{store: s, key: key, start: time.Now()}
+		var done sync.WaitGroup
+		for c := range callers {
+			done.Go(func() { h.play(t.Context(), c, calls, rand.New(rand.NewPCG(seed+uint64(n), uint64(c)))) })
+		}
+		if during != nil {
+			done.Go(during)
+		}
+		done.Wait()
+		h.judge(t, fmt.Sprintf("seed %d, thread %d", seed, n))
+	}
+}
+
+type history struct {
+	store store.Store
+	key   store.Key
+	start time.Time
+
+	mu  sync.Mutex
+	ops []porcupine.Operation
+}
+
+// play makes the calls of one caller.
+func (h *history) play(ctx context.Context, caller, calls int, random *rand.Rand) {
+	for n := range calls {
+		a := asked{call: drawn(random, caller, n)}
+		began := time.Since(h.start)
+		stepped := used.Time(ctx, &a.used)
+		err := h.do(stepped, &a)
+		ended := int64(time.Since(h.start))
+		if a.err = err; err != nil && !known(err) {
+			a.err, a.lost = nil, true
+			ended = math.MaxInt64 // it may still be done
+		}
+		if a.lost && a.used.IsZero() {
+			continue // it cannot have been done
+		}
+		h.mu.Lock()
+		h.ops = append(h.ops, porcupine.Operation{ClientId: caller, Input: a, Call: int64(began), Return: ended})
+		h.mu.Unlock()
+		if a.lost {
+			caller += 1000 // to the checker one that still waits begins nothing new
+		}
+	}
+}
+
+func (h *history) do(ctx context.Context, a *asked) error {
+	switch a.op {
+	case "Load":
+		rec, err := h.store.Load(ctx, h.key, a.owner)
+		a.loaded = asJSON(rec)
+		return err
+	case "Occupy":
+		return h.store.Occupy(ctx, h.key, a.token, a.lease)
+	}
+	return a.on(ctx, h.store, h.key, h.start)
+}
+
+func known(err error) bool {
+	for _, k := range knownErrors() {
+		if is(err, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// alike says whether two errors are the same one of the store's, or both nil.
+func alike(a, b error) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	for _, k := range knownErrors() {
+		if errors.Is(a, k) != errors.Is(b, k) {
+			return false
+		}
+	}
+	return true
+}
+
+// drawn makes up a call. The callers meet at few pauses and tokens.
+func drawn(random *rand.Rand, caller, n int) call {
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	pauseID := pick("p1", "p2", "p3", fmt.Sprint("p", caller, ".", n/4))
+	return call{
+		op:     pick("Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close", "Occupy"),
+		pause:  pauseID,
+		token:  pick("t1", "t2", fmt.Sprint("t", caller)),
+		digest: pick("d1", "d2"),
+		lease:  []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour}[random.IntN(3)],
+		how:    []store.How{store.Finished, store.Finished, store.Lost, store.Doubtful}[random.IntN(4)],
+		mark:   pick("r1", "r2"),
+		next:   pick("", "", fmt.Sprint("n", caller, ".", n)),
+	}
+}
+
+// judge fails the test unless there is an order in which all of it is right.
+func (h *history) judge(t T, what string) {
+	t.Helper()
+	model := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{asJSON(store.Record{})} },
+		Step: func(state, input, _ any) []any {
+			a := input.(asked)
+			next, err, loaded := applied(state.(string), a)
+			switch {
+			case a.lost && err == nil:
+				return []any{state, next}
+			case a.lost:
+				return []any{state}
+			case !alike(err, a.err) || a.op == "Load" && loaded != a.loaded:
+				return nil
+			}
+			return []any{next}
+		},
+		Equal:             func(a, b any) bool { return a == b },
+		DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
+	}
+	const patience = 30 * time.Second // the search can take for ever, and then nothing is known
+	switch porcupine.CheckOperationsTimeout(model.ToModel(), h.ops, patience) {
+	case porcupine.Illegal:
+		t.Errorf("%s: no order of these steps gives what their callers were told:", what)
+		for _, op := range h.ops {
+			a := op.Input.(asked)
+			t.Logf("caller %d, %d to %d: %s pause %s token %s digest %s lease %v how %s next %q mark %s: %v, lost %v, by %v %s",
+				op.ClientId, op.Call, op.Return, a.op, a.pause, a.token, a.digest, a.lease, a.how, a.next, a.mark, a.err, a.lost, a.used, a.loaded)
+		}
+	case porcupine.Unknown:
+		t.Logf("%s: not judged, the search takes too long", what)
+	}
+}
+
+// applied is what the rules make of a record.
+func applied(state string, a asked) (next string, err error, loaded string) { //nolint:revive,staticcheck // the error is what is compared
+	var rec store.Record
+	if err := json.Unmarshal([]byte(state), &rec); err != nil {
+		panic(err)
+	}
+	now := a.used
+	rules.Settle(&rec, now, rules.Policy{ReplayTTL: time.Hour, PauseRetention: time.Hour})
+	r := result(a.mark)
+	r.How = a.how
+	switch a.op {
+	case "Load":
+		rules.Own(&rec, a.owner)
+	case "Open":
+		err = rules.Open(&rec, now, a.owner, pause(a.pause))
+	case "Claim":
+		err = rules.Claim(&rec, now, a.pause, a.token, a.digest, a.lease)
+	case "Renew":
+		err = rules.Renew(&rec, now, a.token, a.lease)
+	case "Finish":
+		if a.next == "" {
+			err = rules.Finish(&rec, now, a.token, rules.Receipt(a.token, r, nil), r, nil)
+			break
+		}
+		p := pause(a.next)
+		err = rules.Finish(&rec, now, a.token, rules.Receipt(a.token, r, &p), r, &p)
+	case "Release":
+		err = rules.Release(&rec, a.token)
+	case "Close":
+		err = rules.Close(&rec, now, a.pause, r)
+	case "Occupy":
+		err = rules.Occupy(&rec, now, a.token, a.lease)
+	}
+	if err != nil {
+		return state, err, ""
+	}
+	rec.Version = max(rec.Version, rules.Format(&rec))
+	view := rules.View(rec, now)
+	return asJSON(rec), nil, asJSON(view)
+}
+
+// runHistory tries it on the engine as it is.
+func (s suite) runHistory(t *testing.T) {
+	t.Parallel()
+	x := s.fixture(t, Options{}, false)
+	seed := rand.Uint64()
+	var keys []store.Key
+	for n := range 6 {
+		keys = append(keys, x.key(fmt.Sprint("history", n)))
+	}
+	History(t, x.Store, keys, seed, 5, 30, nil)
+}
