@@ -149,7 +149,7 @@ func (h *history) judge(t T, what string) {
 		Init: func() []any { return []any{asJSON(store.Record{})} },
 		Step: func(state, input, _ any) []any {
 			a := input.(asked)
-			next, err, loaded := applied(state.(string), a)
+			next, loaded, err := applied(state.(string), a)
 			switch {
 			case a.lost && err == nil:
 				return []any{state, next}
@@ -178,7 +178,7 @@ func (h *history) judge(t T, what string) {
 }
 
 // applied is what the rules make of a record.
-func applied(state string, a asked) (next string, err error, loaded string) { //nolint:revive,staticcheck // the error is what is compared
+func applied(state string, a asked) (next, loaded string, err error) {
 	var rec store.Record
 	if err := json.Unmarshal([]byte(state), &rec); err != nil {
 		panic(err)
@@ -211,11 +211,11 @@ func applied(state string, a asked) (next string, err error, loaded string) { //
 		err = rules.Occupy(&rec, now, a.token, a.lease)
 	}
 	if err != nil {
-		return state, err, ""
+		return state, "", err
 	}
 	rec.Version = max(rec.Version, rules.Format(&rec))
 	view := rules.View(rec, now)
-	return asJSON(rec), nil, asJSON(view)
+	return asJSON(rec), asJSON(view), nil
 }
 
 // runHistory tries it on the engine as it is.
