@@ -13,8 +13,8 @@ import (
 // interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost it, and one that answers out
 // of an old list. Any request may go to either replica. Either may die in the middle of a request,
 // at any step of the store or at the backend, so that nothing more of it is written; and the store
-// may lose the reply to a step, or not do it. The client may leave a request at the backend. It
-// holds at every step that
+// may lose the reply to a step, or not do it. The client may leave a request at the backend, and a
+// replica may be cut off until its claim has lapsed. It holds at every step that
 //
 //   - the backend is never called while a question is open, but by answers that cover it exactly;
 //   - what reaches the backend as approved was approved by the client, for that very question;
@@ -39,7 +39,7 @@ func TestContract(t *testing.T) {
 			return func(t *rapid.T) {
 				w.at = rapid.IntRange(0, 1).Draw(t, "replica")
 				do(t)
-				w.plan, w.leaves, w.leave = nil, false, nil
+				w.plan, w.leaves, w.leave, w.slow = nil, false, nil, false
 			}
 		}
 		plain := func(t *rapid.T) { w.plain(w.drawMode(t), true) }
@@ -66,6 +66,7 @@ func TestContract(t *testing.T) {
 			"restart":                 at(func(*rapid.T) { w.restart(w.at) }),
 			"killed in the middle":    at(func(t *rapid.T) { w.plan = drawDeath(t); either(t) }),
 			"client leaves":           at(func(t *rapid.T) { w.leaves = true; either(t) }),
+			"slow, and cut off":       at(func(t *rapid.T) { w.slow, w.plan = true, drawCut(t); either(t) }),
 			"the store stumbles":      at(func(t *rapid.T) { w.plan = drawStumble(t); either(t) }),
 			"list is lost":            func(*rapid.T) { w.pending = nil },
 			"approval in the history": at(func(t *rapid.T) { w.forge(t) }),
@@ -104,6 +105,11 @@ func drawStumble(t *rapid.T) *plan {
 		from: rapid.IntRange(1, 8).Draw(t, "fails at step"), many: rapid.IntRange(1, 4).Draw(t, "failures"),
 		done: rapid.Bool().Draw(t, "the steps are done"),
 	}
+}
+
+// drawCut is a plan in which a claim is not renewed, once it is taken.
+func drawCut(t *rapid.T) *plan {
+	return &plan{from: 3, many: rapid.IntRange(0, 9).Draw(t, "cut off for")}
 }
 
 func (w *world) drawMode(t *rapid.T) string {

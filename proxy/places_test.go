@@ -17,7 +17,7 @@ type journey struct {
 
 // journeys pass the steps of the store in several orders.
 var journeys = map[string]struct {
-	expires, sticky, apart bool
+	expires, sticky, apart, slow bool
 
 	passes func(j *journey)
 }{
@@ -38,6 +38,20 @@ var journeys = map[string]struct {
 		j.say("ask")
 		j.answer(true, "ask")
 		j.answer(true, "finish")
+	}},
+	"slow": {slow: true, passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "finish")
+	}},
+	"slow, next pause": {slow: true, passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "ask")
+		j.answer(true, "finish")
+	}},
+	"slow, failed": {slow: true, passes: func(j *journey) {
+		j.say("ask")
+		j.answer(true, "error")
+		j.say("finish")
 	}},
 	"not reached": {passes: func(j *journey) {
 		j.say("ask")
@@ -122,7 +136,7 @@ func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	synctest.Test(t, func(t *testing.T) {
 		way := journeys[name]
 		w := newWorld(t, way.expires, way.sticky)
-		w.apart = way.apart
+		w.apart, w.slow = way.apart, way.slow
 		w.restart(0)
 		w.restart(1)
 		w.plan = &p

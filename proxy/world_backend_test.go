@@ -55,6 +55,9 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	if alone {
 		w.whileClaimed()
 	}
+	if alone && w.slow {
+		w.takesLong()
+	}
 	if leave := w.leave; leave != nil && !w.inside {
 		w.leave = nil
 		leave()
@@ -133,6 +136,19 @@ func (w *world) carryOut(answer string) {
 	if w.mode == "finish" || w.mode == "ask" {
 		w.kept = ""
 	}
+}
+
+// takesLong is longer than a lease holds that nobody renews. In the middle of it the thread gets an
+// ordinary run at the other replica, twice: it is told that the answers are in doubt if they are.
+func (w *world) takesLong() {
+	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
+	time.Sleep(leaseTime + time.Second)
+	w.inside, w.at, w.plan = true, 1-at, nil
+	for range 2 {
+		w.send(w.body("", true), "finish")
+	}
+	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
+	time.Sleep(leaseTime)
 }
 
 // whileAlone sends a request at the other replica while a run goes on without its client: it may

@@ -50,6 +50,7 @@ type world struct {
 	second sync.WaitGroup // the same answers again, at the other replica
 
 	leaves bool  // the client leaves its next requests
+	slow   bool  // the backend takes its time with answers, and a request comes in meanwhile
 	plan   *plan // what goes wrong; nil for nothing
 
 	// The backend's view.
