@@ -61,7 +61,9 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	if leave := w.leave; leave != nil && !w.inside {
 		w.leave = nil
 		leave()
+		w.handOver()
 		synctest.Wait() // what follows the request has seen it
+		w.handOver()
 		if err := req.Context().Err(); err != nil {
 			return nil, err
 		}
@@ -142,13 +144,13 @@ func (w *world) carryOut(answer string) {
 // ordinary run at the other replica, twice: it is told that the answers are in doubt if they are.
 func (w *world) takesLong() {
 	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
-	time.Sleep(leaseTime + time.Second)
+	w.sleep(leaseTime + time.Second)
 	w.inside, w.at, w.plan = true, 1-at, nil
 	for range 2 {
 		w.send(w.body("", true), "finish")
 	}
 	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
-	time.Sleep(leaseTime)
+	w.sleep(leaseTime)
 }
 
 // whileAlone sends a request at the other replica while a run goes on without its client: it may
@@ -185,7 +187,9 @@ func (w *world) whileClaimed() {
 			w.violates("the client of the same answers again keeps its list: %s", got)
 		}
 	})
+	w.handOver()
 	synctest.Wait() // it waits: nothing else goes on until this run has ended
+	w.handOver()
 	for n, body := range []string{w.body("", false), w.body("", true), w.body(resumeWith(no("n1~nobody")), false)} {
 		w.at = (at + n) % 2
 		w.send(body, "finish")
