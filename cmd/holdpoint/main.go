@@ -35,10 +35,13 @@
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
 //   - HOLDPOINT_STORE (memory://): where pauses are kept (docs/state.md). memory:// loses them on a
-//     restart. bolt:///var/lib/holdpoint/state.db is a file for one process
+//     restart. bolt:///var/lib/holdpoint/state.db is a file for one process. redis://host:6379 is
+//     for several, also rediss://, redis+sentinel:// and redis+cluster://
 //   - HOLDPOINT_STORE_OUTAGE (refuse): what becomes of runs without answers while the store cannot
 //     be asked: they are refused, or go to the backend, also on a thread that waits for an answer.
 //     A run with answers is always refused. Values: refuse, pass
+//   - HOLDPOINT_STORE_REPLICAS (none): how many replicas of Redis must have a question, or the
+//     claim of an answer, before it counts. Without them it fails
 //   - HOLDPOINT_STORE_ENTRIES (100000): how many threads may wait for an answer. Above it a new
 //     question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those
 //     up first

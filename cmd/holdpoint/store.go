@@ -1,18 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"holdpoint/store"
 	"holdpoint/store/bolt"
 	"holdpoint/store/engine"
 	"holdpoint/store/memory"
+	"holdpoint/store/redis"
 )
 
 // A storeAddress is HOLDPOINT_STORE. It may hold a password.
@@ -95,6 +98,7 @@ func engines() []engineOf {
 	return []engineOf{
 		{schemes: []string{"memory"}, example: memoryStore, check: checkMemory, open: openMemory},
 		{schemes: []string{"bolt"}, example: "bolt:///var/lib/holdpoint/state.db", check: checkBolt, open: openBolt},
+		{schemes: redis.Schemes, example: "redis://redis.internal:6379", check: checkRedis, open: openRedis, remote: true},
 	}
 }
 
@@ -130,6 +134,9 @@ func (c *config) checkStore(wrong func(name string, err error)) {
 	if err != nil {
 		wrong("STORE_KEYS_FILE", err)
 		return
+	}
+	if c.StoreReplicas > 0 && !slices.Contains(redis.Schemes, c.Store.scheme()) {
+		wrong("STORE_REPLICAS", errors.New("want the number of replicas of a Redis, and none for another HOLDPOINT_STORE"))
 	}
 	if c.ring, err = engine.ParseRing(text); err != nil {
 		wrong("STORE_KEYS", err)
@@ -212,6 +219,23 @@ func checkBolt(_ *config, address *url.URL) error {
 
 func openBolt(c *config, address *url.URL, logger *slog.Logger) (openStore, error) {
 	s, err := bolt.Open(filepath.FromSlash(address.Path), bolt.Options{Options: c.engineOptions(logger)})
+	if err != nil {
+		return openStore{}, err
+	}
+	return openStore{s, s.Stop}, nil
+}
+
+func checkRedis(_ *config, address *url.URL) error {
+	_, err := redis.Parse(address)
+	return err
+}
+
+func openRedis(c *config, address *url.URL, logger *slog.Logger) (openStore, error) {
+	a, err := redis.Parse(address)
+	if err != nil {
+		return openStore{}, err
+	}
+	s, err := redis.Open(context.Background(), a, redis.Options{Options: c.engineOptions(logger), Replicas: c.StoreReplicas})
 	if err != nil {
 		return openStore{}, err
 	}

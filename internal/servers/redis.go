@@ -25,6 +25,8 @@ type RedisOptions struct {
 	TLS                   bool          // encrypted only, with a certificate of CAFile
 	Ahead                 time.Duration // its clock is that far ahead of the machine's (FakeTime)
 	Conf                  []string      // more lines of its configuration; they count last
+
+	like *Redis // another node of the cluster
 }
 
 // A Redis is a running redis-server.
@@ -33,7 +35,7 @@ type Redis struct {
 	options RedisOptions
 	port    int
 	admin   string // the password of the user admin, if there are users
-	ca      string
+	cert    certificate
 	only    []string // a sentinel's configuration, instead of a server's
 }
 
@@ -53,8 +55,8 @@ func startRedis(t testing.TB, o RedisOptions) *Redis {
 	r := &Redis{options: o}
 	if o.User != "" {
 		r.admin = rand.Text()
-		if o.ReplicaOf != nil {
-			r.admin = o.ReplicaOf.admin
+		if peer := r.peer(); peer != nil {
+			r.admin = peer.admin
 		}
 	}
 	r.begin(t)
@@ -72,7 +74,11 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 		stop: syscall.SIGTERM, end: syscall.SIGKILL, ready: r.answers,
 	}
 	if r.options.TLS {
-		r.ca = makeCertificate(t, dir, nil).ca
+		if peer := r.peer(); peer != nil {
+			r.cert = peer.cert // they trust each other
+		} else {
+			r.cert = makeCertificate(t, dir, nil)
+		}
 	}
 	t.Cleanup(r.cleanUp)
 	onFreePort(t, func(port int) error {
@@ -80,6 +86,14 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 		write(t, conf, strings.Join(r.conf(), "\n")+"\n", nil)
 		return r.start()
 	})
+}
+
+// peer is a server that this one belongs to from the start.
+func (r *Redis) peer() *Redis {
+	if r.options.ReplicaOf != nil {
+		return r.options.ReplicaOf
+	}
+	return r.options.like
 }
 
 func (r *Redis) conf() []string {
@@ -91,8 +105,8 @@ func (r *Redis) conf() []string {
 		"bind 127.0.0.1", "dir " + r.dir, `save ""`, "appendonly yes", "appendfsync always", "repl-diskless-sync-delay 0",
 	}
 	if o.TLS {
-		lines = append(lines, "port 0", fmt.Sprint("tls-port ", r.port), "tls-cert-file "+filepath.Join(r.dir, certificateFile),
-			"tls-key-file "+filepath.Join(r.dir, keyFile), "tls-ca-cert-file "+r.ca, "tls-auth-clients no", "tls-replication yes", "tls-cluster yes")
+		lines = append(lines, "port 0", fmt.Sprint("tls-port ", r.port), "tls-cert-file "+r.cert.cert,
+			"tls-key-file "+r.cert.key, "tls-ca-cert-file "+r.cert.ca, "tls-auth-clients no", "tls-replication yes", "tls-cluster yes")
 	} else {
 		lines = append(lines, fmt.Sprint("port ", r.port))
 	}
@@ -144,7 +158,7 @@ func (r *Redis) URLAt(address string) string {
 
 // CAFile is the certificate of the authority that signed the server's, in PEM. It is "" without
 // TLS.
-func (r *Redis) CAFile() string { return r.ca }
+func (r *Redis) CAFile() string { return r.cert.ca }
 
 // Do sends one command over a connection of its own, as a user who may do everything. The reply is
 // a string, an int64, nil or a []any of these. The test ends on an error.

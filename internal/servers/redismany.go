@@ -103,6 +103,9 @@ func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 	c := &RedisCluster{t: t}
 	for range n {
 		with := o
+		if len(c.Nodes) > 0 {
+			with.like = c.Nodes[0]
+		}
 		// The port of the nodes' own talk would else be the server's and 10000.
 		with.Conf = append([]string{
 			"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000", fmt.Sprint("cluster-port ", freePort(t)),

@@ -1,0 +1,162 @@
+package redis
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Schemes are those of the addresses that Parse takes.
+var Schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
+
+// An Address says where Redis is, and how to log in. It may hold passwords.
+type Address struct {
+	servers           []string
+	sentinel, cluster bool
+	primary           string // the name that the sentinels have for it
+	user, password    string
+	sentinelUser      string
+	sentinelPassword  string
+	database          int
+	prefix            string
+	tls               *tls.Config
+}
+
+// DefaultPrefix is what keys begin with.
+const DefaultPrefix = "holdpoint:"
+
+// Parse reads an address:
+//
+//   - redis://user:password@host:6379/0 for one server,
+//   - redis+sentinel://host:26379/0?addr=host2:26379&primary=name for sentinels,
+//   - redis+cluster://host:6379?addr=host2:6379 for a cluster.
+//
+// With rediss for redis, connections are encrypted. The parameters:
+//
+//   - addr: another sentinel, or another node of the cluster, as often as there are;
+//   - primary: the name that the sentinels have for the primary;
+//   - prefix: what keys begin with, DefaultPrefix without it;
+//   - password_file, sentinel_password_file: a file with the password;
+//   - sentinel_user, sentinel_password: how to log in to the sentinels;
+//   - ca_file: certificates, in PEM, of who may sign the server's. Without it: the machine's.
+//
+// An error holds no password. Files are read here.
+func Parse(u *url.URL) (Address, error) {
+	scheme, kind, _ := strings.Cut(u.Scheme, "+")
+	if !slices.Contains(Schemes, u.Scheme) {
+		return Address{}, fmt.Errorf("want one of %s", strings.Join(Schemes, ", "))
+	}
+	a := Address{sentinel: kind == "sentinel", cluster: kind == "cluster", prefix: DefaultPrefix}
+	if u.User != nil {
+		a.user = u.User.Username()
+		a.password, _ = u.User.Password()
+	}
+	port := "6379"
+	if a.sentinel {
+		port = "26379"
+	}
+	if u.Host == "" || u.Opaque != "" || u.Fragment != "" {
+		return Address{}, errors.New("want a host behind the two slashes, such as redis://redis.internal:6379")
+	}
+	a.servers = []string{withPort(u.Host, port)}
+	if path := strings.Trim(u.Path, "/"); path != "" {
+		n, err := strconv.Atoi(path)
+		if err != nil || n < 0 || a.cluster {
+			return Address{}, fmt.Errorf("%q is no database: want a number, and none for a cluster", path)
+		}
+		a.database = n
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Address{}, errors.New("its parameters cannot be read")
+	}
+	var ca string
+	for name, values := range query {
+		if len(values) > 1 && name != "addr" {
+			return Address{}, fmt.Errorf("the parameter %s is there twice", name)
+		}
+		value := values[0]
+		switch name {
+		case "addr":
+			for _, host := range values {
+				a.servers = append(a.servers, withPort(host, port))
+			}
+		case "primary":
+			a.primary = value
+		case "prefix":
+			a.prefix = value
+		case "password_file":
+			if a.password != "" {
+				return Address{}, errors.New("there is a password beside password_file, want one of them")
+			}
+			a.password, err = readPassword(value)
+		case "sentinel_user":
+			a.sentinelUser = value
+		case "sentinel_password":
+			a.sentinelPassword = value
+		case "sentinel_password_file":
+			if query.Has("sentinel_password") {
+				return Address{}, errors.New("there is a sentinel_password beside sentinel_password_file, want one of them")
+			}
+			a.sentinelPassword, err = readPassword(value)
+		case "ca_file":
+			ca = value
+		default:
+			return Address{}, fmt.Errorf("there is no parameter %s", name)
+		}
+		if err != nil {
+			return Address{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	switch {
+	case a.sentinel != (a.primary != ""):
+		return Address{}, errors.New("the parameter primary belongs to redis+sentinel://, and has the name that the sentinels have for the primary")
+	case !a.sentinel && (a.sentinelUser != "" || a.sentinelPassword != ""):
+		return Address{}, errors.New("the parameters sentinel_… belong to redis+sentinel://")
+	case !a.sentinel && !a.cluster && len(a.servers) > 1:
+		return Address{}, errors.New("the parameter addr belongs to redis+sentinel:// and redis+cluster://")
+	case strings.ContainsAny(a.prefix, "{}"):
+		return Address{}, errors.New("a prefix with { or } would put all keys into one slot of a cluster")
+	case scheme == "redis" && ca != "":
+		return Address{}, errors.New("the parameter ca_file belongs to rediss://")
+	}
+	if scheme == "rediss" {
+		a.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+		if ca != "" {
+			pem, err := os.ReadFile(ca)
+			if err != nil {
+				return Address{}, fmt.Errorf("ca_file: %w", err)
+			}
+			a.tls.RootCAs = x509.NewCertPool()
+			if !a.tls.RootCAs.AppendCertsFromPEM(pem) {
+				return Address{}, fmt.Errorf("ca_file: %s has no certificate in PEM", ca)
+			}
+		}
+	}
+	return a, nil
+}
+
+func withPort(host, port string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), port)
+}
+
+func readPassword(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if text := strings.TrimSpace(string(b)); text != "" {
+		return text, nil
+	}
+	return "", errors.New("the file is empty")
+}

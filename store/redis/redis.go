@@ -1,0 +1,260 @@
+// Package redis keeps records in Redis, for several replicas of Holdpoint: one server, a server
+// with sentinels, or a cluster. It is a Table of package engine on github.com/redis/rueidis.
+//
+// A row is a hash. A change of a row is one script, which compares the row's revision and moves the
+// row in the two lists of what waits. Keys are spread over a fixed number of parts, and each part
+// has its own lists: so the script has the keys of one slot only, also in a cluster. The clock is
+// the server's. Nothing is read from a cache, and nothing is written twice: a lost reply is an
+// error, and who called knows what to do.
+//
+// Redis answers before its replicas have a change. What is lost by that, and what Options.Replicas
+// does against it, is in docs/state.md.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdpoint/store"
+	"holdpoint/store/engine"
+)
+
+// Options of a Store.
+type Options struct {
+	engine.Options
+	// Replicas is how many replicas must have a guarded change before it counts. 0: none.
+	Replicas int
+	// ReplicaTimeout is how long they may take. 0: a second.
+	ReplicaTimeout time.Duration
+	// Timeout of one request to the server. 0: five seconds.
+	Timeout time.Duration
+}
+
+// Open connects to Redis. A server that cannot keep what waits is an error.
+func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
+	if o.ReplicaTimeout <= 0 {
+		o.ReplicaTimeout = time.Second
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 5 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: a.servers, Username: a.user, Password: a.password, SelectDB: a.database, TLSConfig: a.tls, ClientName: "holdpoint",
+		// A read must see what was written last, and a write must not be sent again unseen.
+		DisableCache: true, DisableRetry: true,
+		ForceSingleClient: !a.cluster && !a.sentinel,
+		Sentinel: rueidis.SentinelOption{
+			MasterSet: a.primary, Username: a.sentinelUser, Password: a.sentinelPassword, TLSConfig: a.tls,
+			TopologyRefreshInterval: refresh,
+		},
+		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: refresh},
+		Dialer:           net.Dialer{Timeout: o.Timeout, KeepAlive: time.Second},
+		ConnWriteTimeout: o.Timeout,
+		// The default is half a megabyte each, for every connection.
+		ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
+		// One connection for all that need not wait: after a break, a read finds out and the write
+		// behind it has a new one. The pool is for guarded writes.
+		PipelineMultiplex: -1, BlockingPoolSize: guardedConnections, BlockingPoolCleanup: time.Minute,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: cannot connect to Redis: %w", explain(err))
+	}
+	t := &table{client: client, options: o, prefix: a.prefix}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if err := t.examine(ctx, a.cluster); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return engine.New(t, o.Options), nil
+}
+
+const (
+	bufferSize = 64 << 10
+	// guardedConnections bounds those at which a guarded change waits for replicas.
+	guardedConnections = 64
+	// refresh is how often the client asks who is the primary, beside when something fails.
+	refresh = 5 * time.Second
+	// parts is how many there are. It is a part of the format: with another number no key would be
+	// found.
+	parts = 64
+)
+
+type table struct {
+	client  rueidis.Client
+	options Options
+	prefix  string
+}
+
+var _ engine.Table = (*table)(nil)
+
+// part is the beginning of all keys of a part. What is in braces decides the slot in a cluster.
+func (t *table) part(n int) string { return fmt.Sprintf("%s{%02d}:", t.prefix, n) }
+
+func partOf(key store.Key) int {
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	return int(h.Sum32() % parts)
+}
+
+func (t *table) row(key store.Key) string { return t.part(partOf(key)) + "r:" + string(key) }
+func (t *table) opened(part int) string   { return t.part(part) + "opened" }
+func (t *table) due(part int) string      { return t.part(part) + "due" }
+
+// bounded gives a request its time.
+func (t *table) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, t.options.Timeout)
+}
+
+// Read is engine.Table's.
+func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	with := "0"
+	if body {
+		with = "1"
+	}
+	fields, err := t.read(ctx, call{readScript, []string{t.row(key)}, []string{with}})[0].ToArray()
+	if err != nil {
+		return engine.Row{}, fmt.Errorf("store: %w", explain(err))
+	}
+	if len(fields) < 2 {
+		return engine.Row{}, errDamaged
+	}
+	seconds, err1 := fields[0].AsInt64()
+	micros, err2 := fields[1].AsInt64()
+	if err := errors.Join(err1, err2); err != nil {
+		return engine.Row{}, errDamaged
+	}
+	row := engine.Row{Now: time.Unix(seconds, micros*1000).UTC()}
+	if len(fields) < 4 || fields[2].IsNil() {
+		return row, nil
+	}
+	revision, err := fields[2].AsInt64()
+	head, err2 := fields[3].AsBytes()
+	if err := errors.Join(err, err2); err != nil {
+		return engine.Row{}, errDamaged
+	}
+	row.Revision, row.Head = revision, head
+	if len(fields) > 4 && !fields[4].IsNil() {
+		if row.Body, err = fields[4].AsBytes(); err != nil {
+			return engine.Row{}, errDamaged
+		}
+	}
+	return row, nil
+}
+
+var errDamaged = errors.New("store: Redis holds something else at the record's key")
+
+// Write is engine.Table's.
+func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	part := partOf(key)
+	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part)}, args: arguments(key, c)}
+	var done int64
+	var err error
+	if c.Guard && t.options.Replicas > 0 {
+		done, err = t.guarded(ctx, w)
+	} else {
+		done, err = run(ctx, t.client, w)[0].AsInt64()
+	}
+	if err != nil && !errors.Is(err, engine.ErrNotGuarded) {
+		return false, explain(err)
+	}
+	return done == 1, err
+}
+
+// guarded runs a script, and asks over the same connection how many replicas have what it wrote:
+// over another one, Redis would answer for what that one wrote.
+func (t *table) guarded(ctx context.Context, w call) (done int64, err error) {
+	client, release := t.client.Dedicate()
+	defer release()
+	wait := t.options.ReplicaTimeout
+	if until, ok := ctx.Deadline(); ok {
+		wait = max(time.Millisecond, min(wait, time.Until(until)/2))
+	}
+	ask := func() rueidis.Completed {
+		return client.B().Wait().Numreplicas(int64(t.options.Replicas)).Timeout(wait.Milliseconds()).Build()
+	}
+	results := client.DoMulti(ctx, w.bySHA(client.B()), ask())
+	if unknown(results[0].Error()) {
+		results = client.DoMulti(ctx, w.byText(client.B()), ask())
+	}
+	if done, err = results[0].AsInt64(); err != nil || done == 0 {
+		return 0, err
+	}
+	have, err := results[1].AsInt64()
+	if err != nil {
+		return 0, err
+	}
+	if have < int64(t.options.Replicas) {
+		return done, fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_REPLICAS)", engine.ErrNotGuarded, have, t.options.Replicas)
+	}
+	return done, nil
+}
+
+// arguments are those of writeScript.
+func arguments(key store.Key, c engine.Change) []string {
+	gone := "0"
+	if !c.Gone.IsZero() {
+		gone = strconv.FormatInt(c.Gone.UnixMilli()+1, 10) // not before
+	}
+	args := []string{
+		strconv.FormatInt(c.From, 10), strconv.FormatInt(c.To, 10), string(c.Head), micros(c.Opened), micros(c.Due), gone, string(key),
+		strconv.Itoa(len(c.Drop)),
+	}
+	for _, name := range c.Drop {
+		args = append(args, snapshotField+name)
+	}
+	if c.Body != nil {
+		args = append(args, "body", string(c.Body))
+	}
+	for name, b := range c.Put {
+		args = append(args, snapshotField+name, string(b))
+	}
+	return args
+}
+
+// micros is a score in the lists: exact, for a float64 has more bits than this century's
+// microseconds.
+func micros(at time.Time) string {
+	if at.IsZero() {
+		return "0"
+	}
+	return strconv.FormatInt(at.UnixMicro(), 10)
+}
+
+// Snapshot is engine.Table's.
+func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error) {
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	b, err := t.read(ctx, call{snapshotScript, []string{t.row(key)}, []string{snapshotField + name}})[0].AsBytes()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("store: %w", explain(err))
+	}
+	return b, nil
+}
+
+// Forget is engine.Table's. Redis forgets rows by itself.
+func (t *table) Forget(context.Context) (int, error) { return 0, nil }
+
+// Stop is engine.Table's.
+func (t *table) Stop() error {
+	t.client.Close()
+	return nil
+}

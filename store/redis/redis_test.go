@@ -1,0 +1,250 @@
+package redis_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/servers"
+	"holdpoint/store"
+	"holdpoint/store/engine"
+	"holdpoint/store/redis"
+	"holdpoint/store/storetest"
+)
+
+// open opens a store, which ends with the test.
+func open(t *testing.T, address string, o redis.Options) *engine.Store {
+	t.Helper()
+	s, err := try(t, address, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func try(t *testing.T, address string, o redis.Options) (*engine.Store, error) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := redis.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Sweep = -1
+	s, err := redis.Open(t.Context(), a, o)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := s.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return s, err
+}
+
+var prefixes atomic.Int64
+
+// prefixed gives each store of a shared server keys of its own.
+func prefixed(address string) string {
+	sign := "?"
+	if strings.Contains(address, "?") {
+		sign = "&"
+	}
+	return fmt.Sprintf("%s%sprefix=test%d:", address, sign, prefixes.Add(1))
+}
+
+// slow leaves a test to make test.
+func slow(t *testing.T) {
+	t.Helper()
+	if !servers.Required() {
+		t.Skip("the same contract on more servers takes a minute: make test runs it (TEST_SERVERS=required)")
+	}
+}
+
+// contract gives every request much time: some tests have thousands of callers at once.
+func contract(t *testing.T, address string, o redis.Options) {
+	storetest.Run(t, func(t *testing.T, _ *storetest.Clock, with storetest.Options) store.Store {
+		o := o
+		o.Options = engine.Options{ReplayTTL: with.ReplayTTL, PauseRetention: with.PauseRetention, RecordBytes: with.RecordBytes, Entries: with.Entries}
+		return open(t, prefixed(address), o)
+	}, storetest.Unbounded, storetest.OwnClock)
+}
+
+func TestContract(t *testing.T) {
+	t.Run("a server", func(t *testing.T) {
+		t.Parallel()
+		contract(t, servers.StartRedis(t, servers.RedisOptions{}).URL(), redis.Options{Timeout: time.Minute})
+	})
+	t.Run("encrypted, with an ACL user, and a replica that must have it", func(t *testing.T) {
+		slow(t)
+		t.Parallel()
+		user := servers.RedisOptions{User: "holdpoint", Password: "p w/@", TLS: true, Rules: "~* &* -@all " + rights}
+		primary := servers.StartRedis(t, user)
+		user.ReplicaOf = primary
+		servers.StartRedis(t, user)
+		contract(t, primary.URL()+"?ca_file="+primary.CAFile(), redis.Options{Replicas: 1, ReplicaTimeout: 30 * time.Second, Timeout: time.Minute})
+	})
+	t.Run("a cluster", func(t *testing.T) {
+		slow(t)
+		t.Parallel()
+		c := servers.StartRedisCluster(t, 3, servers.RedisOptions{})
+		contract(t, "redis+cluster://"+c.Addrs()[0]+"?addr="+c.Addrs()[1], redis.Options{Timeout: time.Minute})
+	})
+	t.Run("sentinels", func(t *testing.T) {
+		slow(t)
+		t.Parallel()
+		primary := servers.StartRedis(t, servers.RedisOptions{})
+		servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
+		s := servers.StartSentinels(t, primary, 3, 1)
+		contract(t, sentinelURL(s), redis.Options{Replicas: 1, ReplicaTimeout: 30 * time.Second, Timeout: time.Minute})
+	})
+}
+
+// rights are what docs/state.md says that the user must be allowed.
+const rights = "+@connection +info +evalsha +eval +hget +hmget +hset +hdel +zadd +zrem +zrangebyscore +zscore +zcard +persist +pexpireat +time +wait"
+
+func sentinelURL(s *servers.Sentinels) string {
+	return "redis+sentinel://" + s.Addrs()[0] + "?primary=" + s.Name + "&addr=" + strings.Join(s.Addrs()[1:], "&addr=")
+}
+
+func pause(id string) agui.Pause {
+	return agui.Pause{
+		ID: id, Dialect: "ask", Interrupts: []agui.Interrupt{{ID: id + "~1", Native: "n", Object: []byte(`{"id":"` + id + `~1"}`)}},
+		Messages: []byte(`[{"id":"m1"}]`), State: []byte(`{"n":1}`),
+	}
+}
+
+func ended() store.Result {
+	return store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`), Messages: []byte(`[{"id":"m2"}]`)}
+}
+
+// TestBrokenConnection breaks the connection at each moment of each request of each step. The step
+// either says that it did not work, and works when it is made again, or it works.
+func TestBrokenConnection(t *testing.T) {
+	for _, kind := range []string{"alone", "with a replica"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := servers.StartRedis(t, servers.RedisOptions{})
+			o := redis.Options{ReplicaTimeout: 5 * time.Second}
+			if kind != "alone" {
+				servers.StartRedis(t, servers.RedisOptions{ReplicaOf: r})
+				o.Replicas = 1
+			}
+			p := servers.StartProxy(t, r.Addr())
+			direct, through := open(t, r.URL(), o), open(t, r.URLAt(p.Addr()), o)
+			for name, s := range steps() {
+				for _, at := range servers.Moments {
+					struck, told := 0, 0
+					for skip := 0; ; skip++ {
+						key := store.Key(fmt.Sprint(name, " ", at, " ", skip))
+						if s.before != nil {
+							must(t, s.before(t, direct, key))
+						}
+						p.Arm(servers.Fault{At: at, Skip: skip})
+						err := s.do(t, through, key)
+						if !p.Disarm() {
+							must(t, err)
+							break
+						}
+						struck++
+						if err != nil {
+							told++
+						}
+						for again := 0; err != nil && again < 20; again++ { // connections in the pool may be broken too
+							err = s.do(t, through, key)
+						}
+						if err != nil && s.again != nil {
+							err = s.again(err)
+						}
+						if err != nil {
+							t.Errorf("%s: made again: %v", key, err)
+						}
+						rec, err := direct.Load(t.Context(), key, "")
+						must(t, err)
+						if rec.State != s.state {
+							t.Errorf("%s: the state is %q, want %q", key, rec.State, s.state)
+						}
+					}
+					if struck == 0 {
+						t.Errorf("%s: no request was broken %v", name, at)
+					}
+					if told == 0 && name != "Snapshots" { // what changes something is sent once
+						t.Errorf("%s: the connection broke %v, and that was never an error", name, at)
+					}
+				}
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A step is a method of a store, what is before it, and the state after it.
+type step struct {
+	before, do func(*testing.T, *engine.Store, store.Key) error
+	again      func(error) error // what an error means when the step was done already
+	state      store.State
+}
+
+func steps() map[string]step {
+	opens := func(t *testing.T, s *engine.Store, k store.Key) error {
+		return s.Open(t.Context(), k, "owner", pause("p"))
+	}
+	claims := func(t *testing.T, s *engine.Store, k store.Key) error {
+		return s.Claim(t.Context(), k, "p", "token", "digest", time.Hour)
+	}
+	claimed := func(t *testing.T, s *engine.Store, k store.Key) error {
+		must(t, opens(t, s, k))
+		return claims(t, s, k)
+	}
+	return map[string]step{
+		"Load": {do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			rec, err := s.Load(t.Context(), k, "owner")
+			if err == nil && rec.Owner != "owner" {
+				err = fmt.Errorf("the owner is %q", rec.Owner)
+			}
+			return err
+		}},
+		"Open":  {do: opens, state: store.Open},
+		"Claim": {before: opens, do: claims, state: store.Claimed},
+		"Renew": {before: claimed, state: store.Claimed, do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			return s.Renew(t.Context(), k, "token", time.Hour)
+		}},
+		"Finish": {before: claimed, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			next := pause("next")
+			return s.Finish(t.Context(), k, "token", ended(), &next)
+		}},
+		"Release": {before: claimed, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			return s.Release(t.Context(), k, "token")
+		}},
+		"Close": {before: opens, do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			return s.Close(t.Context(), k, "p", store.Result{How: store.Withdrawn})
+		}, again: func(err error) error {
+			if strings.Contains(err.Error(), store.ErrNotFound.Error()) {
+				return nil
+			}
+			return err
+		}},
+		"Occupy": {do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			return s.Occupy(t.Context(), k, "token", time.Hour)
+		}},
+		"Snapshots": {before: opens, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
+			got, err := s.Snapshots(t.Context(), k, "p", store.Asked)
+			if err == nil && string(got.State) != `{"n":1}` {
+				err = fmt.Errorf("the state is %s", got.State)
+			}
+			return err
+		}},
+	}
+}

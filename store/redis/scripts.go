@@ -1,0 +1,136 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+
+	"github.com/redis/rueidis"
+)
+
+// A script is one atomic step of the server. All its keys are in one part.
+type script struct{ text, sha string }
+
+func newScript(text string) script {
+	sum := sha1.Sum([]byte(text)) // Redis names scripts by it; nothing depends on its strength
+	return script{text, hex.EncodeToString(sum[:])}
+}
+
+// What a hash has: rev, head, body, and a field for each pair of snapshots. A revision is a string
+// to the scripts: numbers of Lua are not exact above 2^53.
+const snapshotField = "s:"
+
+var (
+	// KEYS: the row. ARGV: 1 with the body.
+	readScript = newScript(`
+local t = redis.call('TIME')
+local r
+if ARGV[1] == '1' then
+  r = redis.call('HMGET', KEYS[1], 'rev', 'head', 'body')
+else
+  r = redis.call('HMGET', KEYS[1], 'rev', 'head')
+end
+return {t[1], t[2], r[1], r[2], r[3]}`)
+
+	// KEYS: the row, the list by opened, the list by due. ARGV: the revision it must have, the next
+	// one, head, opened and due in microseconds (or 0), when it is gone in milliseconds (or 0), the
+	// row's name in the lists, how many fields there are to drop, these, and pairs of fields to set.
+	//
+	// The first command that writes is the one that is refused when there is no memory. After it,
+	// Redis refuses no more of the script's.
+	writeScript = newScript(`
+if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'rev', ARGV[2], 'head', ARGV[3])
+local n = 8 + tonumber(ARGV[8])
+for i = 9, n do redis.call('HDEL', KEYS[1], ARGV[i]) end
+for i = n + 1, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+if ARGV[4] == '0' then
+  redis.call('ZREM', KEYS[2], ARGV[7])
+  redis.call('ZREM', KEYS[3], ARGV[7])
+else
+  redis.call('ZADD', KEYS[2], ARGV[4], ARGV[7])
+  redis.call('ZADD', KEYS[3], ARGV[5], ARGV[7])
+end
+if ARGV[6] == '0' then
+  redis.call('PERSIST', KEYS[1])
+else
+  redis.call('PEXPIREAT', KEYS[1], ARGV[6])
+end
+return 1`)
+
+	// KEYS: the row. ARGV: the field.
+	snapshotScript = newScript(`return redis.call('HGET', KEYS[1], ARGV[1])`)
+
+	// KEYS: the list. ARGV: none.
+	countScript = newScript(`return redis.call('ZCARD', KEYS[1])`)
+
+	// KEYS: the list, the other list. ARGV: the first and the last score, how many rows.
+	pageScript = newScript(`
+local rows = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[3])
+local out = {}
+for i = 1, #rows, 2 do
+  out[#out + 1] = rows[i]
+  out[#out + 1] = rows[i + 1]
+  out[#out + 1] = redis.call('ZSCORE', KEYS[2], rows[i]) or '0'
+end
+return out`)
+)
+
+// A call is a script with its keys and arguments.
+type call struct {
+	script
+	keys, args []string
+}
+
+func (c call) bySHA(b rueidis.Builder) rueidis.Completed {
+	return b.Evalsha().Sha1(c.sha).Numkeys(int64(len(c.keys))).Key(c.keys...).Arg(c.args...).Build()
+}
+
+func (c call) byText(b rueidis.Builder) rueidis.Completed {
+	return b.Eval().Script(c.text).Numkeys(int64(len(c.keys))).Key(c.keys...).Arg(c.args...).Build()
+}
+
+// unknown says that the server does not have the script, and did nothing.
+func unknown(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	return ok && e.IsNoScript()
+}
+
+// readTries is how often something is read when the connection breaks. To read again changes
+// nothing.
+const readTries = 3
+
+// read runs calls that change nothing.
+func (t *table) read(ctx context.Context, calls ...call) []rueidis.RedisResult {
+	for try := 1; ; try++ {
+		results := run(ctx, t.client, calls...)
+		broken := slices.ContainsFunc(results, func(r rueidis.RedisResult) bool { return r.NonRedisError() != nil })
+		if !broken || try == readTries || ctx.Err() != nil {
+			return results
+		}
+	}
+}
+
+// run runs calls at once, each once, and returns their results in order.
+func run(ctx context.Context, c rueidis.Client, calls ...call) []rueidis.RedisResult {
+	send := make([]rueidis.Completed, len(calls))
+	for i, call := range calls {
+		send[i] = call.bySHA(c.B())
+	}
+	results := c.DoMulti(ctx, send...)
+	var again []int
+	send = send[:0]
+	for i, r := range results {
+		if unknown(r.Error()) {
+			again = append(again, i)
+			send = append(send, calls[i].byText(c.B()))
+		}
+	}
+	if len(again) > 0 {
+		for n, r := range c.DoMulti(ctx, send...) {
+			results[again[n]] = r
+		}
+	}
+	return results
+}

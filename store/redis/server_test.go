@@ -1,0 +1,326 @@
+package redis_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/internal/servers"
+	"holdpoint/store"
+	"holdpoint/store/engine"
+	"holdpoint/store/redis"
+)
+
+// TestReplicaIsStopped: what must be on a replica and is not fails, and leaves nothing behind that
+// another request could act on.
+func TestReplicaIsStopped(t *testing.T) {
+	t.Parallel()
+	primary := servers.StartRedis(t, servers.RedisOptions{})
+	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
+	s := open(t, primary.URL(), redis.Options{Replicas: 1, ReplicaTimeout: 30 * time.Second, Timeout: time.Minute})
+	quick := open(t, primary.URL(), redis.Options{Replicas: 1, ReplicaTimeout: 100 * time.Millisecond})
+	must(t, s.Open(t.Context(), "asked", "", pause("p")))
+	must(t, s.Open(t.Context(), "claimed", "", pause("p")))
+	must(t, s.Claim(t.Context(), "claimed", "p", "token", "digest", time.Hour))
+	for _, end := range []struct {
+		name     string
+		how, end func()
+	}{{"frozen", replica.Freeze, replica.Thaw}, {"stopped", replica.Stop, replica.Restart}} {
+		end.how()
+		key := store.Key("new, " + end.name)
+		if err := quick.Open(t.Context(), key, "", pause("p")); !errors.Is(err, engine.ErrNotGuarded) {
+			t.Errorf("%s: Open: %v", end.name, err)
+		}
+		if err := quick.Claim(t.Context(), "asked", "p", "token "+end.name, "digest", time.Hour); !errors.Is(err, engine.ErrNotGuarded) {
+			t.Errorf("%s: Claim: %v", end.name, err)
+		}
+		next := pause("next")
+		if err := quick.Finish(t.Context(), "claimed", "token", ended(), &next); !errors.Is(err, engine.ErrNotGuarded) {
+			t.Errorf("%s: Finish with a next pause: %v", end.name, err)
+		}
+		must(t, s.Occupy(t.Context(), key, "token", time.Hour)) // counts without a replica
+		for key, want := range map[store.Key]store.State{key: store.None, "asked": store.Open} {
+			rec, err := s.Load(t.Context(), key, "")
+			must(t, err)
+			if rec.State != want {
+				t.Errorf("%s: %s: the state is %q, want %q", end.name, key, rec.State, want)
+			}
+		}
+		end.end()
+		replica.InStep()
+		must(t, s.Finish(t.Context(), "claimed", "token", ended(), &next))
+	}
+	must(t, s.Claim(t.Context(), "asked", "p", "token", "digest", time.Hour))
+	must(t, s.Open(t.Context(), "new, frozen", "", pause("p2")))
+}
+
+// TestSentinelFailover: when the primary is gone the store goes on at the replica, with all that it
+// was told was safe.
+func TestSentinelFailover(t *testing.T) {
+	t.Parallel()
+	primary := servers.StartRedis(t, servers.RedisOptions{})
+	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
+	sentinels := servers.StartSentinels(t, primary, 3, 1)
+	before := open(t, sentinelURL(sentinels), redis.Options{Replicas: 1, ReplicaTimeout: 5 * time.Second})
+	after := open(t, sentinelURL(sentinels), redis.Options{})
+	must(t, before.Open(t.Context(), "k", "", pause("p")))
+	primary.Kill()
+	if _, err := before.Load(t.Context(), "k", ""); err == nil {
+		t.Error("the store that is gone answers")
+	}
+	sentinels.Promoted(replica)
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if err = after.Claim(t.Context(), "k", "p", "token", "digest", time.Hour); err == nil {
+			break
+		}
+	}
+	must(t, err)
+}
+
+// TestRestartedServer: the store finds a server again that was away, with what was open.
+func TestRestartedServer(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{})
+	s := open(t, r.URL(), redis.Options{Timeout: time.Second})
+	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	r.Freeze()
+	if _, err := s.Load(t.Context(), "k", ""); err == nil {
+		t.Error("a frozen server answers")
+	}
+	r.Kill()
+	if _, err := s.Load(t.Context(), "k", ""); err == nil {
+		t.Error("a killed server answers")
+	}
+	r.Restart()
+	must(t, s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour))
+}
+
+func TestServersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	lru := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"maxmemory-policy allkeys-lru"}})
+	plain := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret"})
+	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: lru})
+	cluster := servers.StartRedisCluster(t, 3, servers.RedisOptions{})
+	for address, want := range map[string]string{
+		lru.URL():     "allkeys-lru, which drops open questions",
+		replica.URL(): "allkeys-lru", // by its own policy or its role
+		"redis+cluster://holdpoint:secret@" + plain.Addr(): "is no cluster",
+		"redis://" + cluster.Addrs()[0]:                    "want redis+cluster://",
+		"redis://" + plain.Addr():                          "Redis wants a password",
+		"redis://who:secret@" + plain.Addr():               "Redis does not take the user or the password",
+		"rediss://" + lru.Addr():                           "cannot connect",
+		"redis://127.0.0.1:1":                              "cannot connect",
+	} {
+		_, err := try(t, address, redis.Options{})
+		switch {
+		case err == nil:
+			t.Errorf("%s is taken", address)
+		case strings.Contains(err.Error(), "secret"):
+			t.Errorf("%s: the error holds the password: %v", address, err)
+		case !strings.Contains(err.Error(), want) && address != replica.URL():
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+	lru.Do("CONFIG", "SET", "maxmemory-policy", "volatile-lru")
+	open(t, lru.URL(), redis.Options{})
+}
+
+// TestWarnings: what cannot be judged, or may lose something, is said at start.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]servers.RedisOptions{
+		"may not be asked for INFO":     {User: "holdpoint", Password: "secret", Rules: "~* &* +@all -info"},
+		"no append-only file":           {Conf: []string{"appendonly no"}},
+		"fewer replicas than HOLDPOINT": {},
+	} {
+		var log bytes.Buffer
+		with := redis.Options{Replicas: 1}
+		with.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		open(t, servers.StartRedis(t, o).URL(), with)
+		if !strings.Contains(log.String(), want) || strings.Contains(log.String(), "secret") {
+			t.Errorf("want %q in the log: %s", want, log.String())
+		}
+	}
+}
+
+// TestErrorsSayWhatToDo: a step that Redis refuses fails, changes nothing, and says why.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{})
+	s := open(t, r.URL(), redis.Options{})
+	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	for _, c := range []struct{ name, value, back, want string }{
+		{"maxmemory", "1", "0", "Redis has no memory left"},
+		{"min-replicas-to-write", "1", "0", "Redis has fewer replicas than"},
+	} {
+		r.Do("CONFIG", "SET", c.name, c.value)
+		for name, do := range map[string]func() error{
+			"Open":  func() error { return s.Open(t.Context(), store.Key("new "+c.name), "", pause("p")) },
+			"Claim": func() error { return s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour) },
+		} {
+			if err := do(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %s: %v, want %q", c.name, name, err, c.want)
+			}
+		}
+		r.Do("CONFIG", "SET", c.name, c.back)
+		rec, err := s.Load(t.Context(), "k", "")
+		must(t, err)
+		if rec.State != store.Open {
+			t.Errorf("%s: the state is %q", c.name, rec.State)
+		}
+		page, err := s.Waiting(t.Context(), store.Query{})
+		must(t, err)
+		if len(page.Rows) != 1 {
+			t.Errorf("%s: %d rows wait, want 1", c.name, len(page.Rows))
+		}
+	}
+}
+
+// TestRowsThatWaitStay: a thread that waits has no time to live, and one that does not has.
+func TestRowsThatWaitStay(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{})
+	s := open(t, r.URL()+"?prefix=mine:", redis.Options{})
+	live := func() (rows, lists int64) {
+		keys, _ := r.Do("KEYS", "*").([]any)
+		for _, key := range keys {
+			name := key.(string)
+			if !strings.HasPrefix(name, "mine:{") {
+				t.Errorf("the key %q has another prefix", name)
+			}
+			ttl, _ := r.Do("PTTL", name).(int64)
+			if strings.Contains(name, ":r:") {
+				rows = ttl
+			} else {
+				lists++
+			}
+		}
+		return rows, lists
+	}
+	for round := range 2 {
+		id := fmt.Sprint("p", round)
+		must(t, s.Open(t.Context(), "k", "", pause(id)))
+		if ttl, lists := live(); ttl != -1 || lists != 2 {
+			t.Errorf("open: it lives for %d ms and is in %d lists", ttl, lists)
+		}
+		must(t, s.Claim(t.Context(), "k", id, "token of "+id, "digest", time.Hour))
+		if ttl, lists := live(); ttl != -1 || lists != 2 {
+			t.Errorf("claimed: it lives for %d ms and is in %d lists", ttl, lists)
+		}
+		must(t, s.Finish(t.Context(), "k", "token of "+id, ended(), nil))
+		if ttl, lists := live(); ttl <= 0 || lists != 0 {
+			t.Errorf("ended: it lives for %d ms and is in %d lists", ttl, lists)
+		}
+	}
+}
+
+// TestPagesOfWhatWaits: all threads that wait come once, in order, also when many of them were
+// opened in the same microsecond.
+func TestPagesOfWhatWaits(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{})
+	s := open(t, r.URL(), redis.Options{})
+	const n = 500
+	for i := range n {
+		must(t, s.Open(t.Context(), store.Key(fmt.Sprintf("k%03d", i)), "", pause("p")))
+	}
+	for part := range 64 { // the lists know no better than what they are told
+		for _, list := range []string{"opened", "due"} {
+			key := fmt.Sprintf("holdpoint:{%02d}:%s", part, list)
+			names, _ := r.Do("ZRANGE", key, "0", "-1").([]any)
+			for _, name := range names {
+				if name.(string) > "k100" {
+					r.Do("ZADD", key, "1700000000000001", name.(string))
+				}
+			}
+		}
+	}
+	for _, due := range []time.Time{{}, time.Now().Add(10_000 * time.Hour)} {
+		for _, limit := range []int{1, 7, 100, 1000} {
+			seen := map[store.Key]bool{}
+			var last store.Row
+			for q := (store.Query{Limit: limit, Due: due}); ; {
+				page, err := s.Waiting(t.Context(), q)
+				must(t, err)
+				for _, row := range page.Rows {
+					at, before := row.Opened, last.Opened
+					if !due.IsZero() {
+						at, before = row.Due, last.Due
+					}
+					if seen[row.Key] || at.Before(before) || at.Equal(before) && row.Key < last.Key {
+						t.Fatalf("limit %d: %v after %v", limit, row, last)
+					}
+					seen[row.Key], last = true, row
+				}
+				if q.After = page.Next; q.After == "" {
+					break
+				}
+			}
+			if len(seen) != n {
+				t.Errorf("limit %d: %d rows, want %d", limit, len(seen), n)
+			}
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "password")
+	must(t, os.WriteFile(file, []byte("secret\n"), 0o600))
+	for _, good := range []string{
+		"redis://localhost", "redis://[::1]:6380/3", "rediss://who:p%40@redis.internal", "redis://who@h?password_file=" + file,
+		"redis+sentinel://s1?addr=s2&addr=s3:26380&primary=main&sentinel_user=u&sentinel_password=p", "rediss+cluster://n1:7000?addr=n2:7000&prefix=a:",
+	} {
+		u, err := url.Parse(good)
+		must(t, err)
+		if _, err := redis.Parse(u); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for bad, want := range map[string]string{
+		"redis://":                            "want a host",
+		"redis:localhost":                     "want a host",
+		"redis://h/x":                         "is no database",
+		"redis+cluster://h/1":                 "is no database",
+		"redis://h?primary=x":                 "belongs to redis+sentinel://",
+		"redis+sentinel://h":                  "primary",
+		"redis://h?addr=x":                    "addr belongs to",
+		"redis://h?prefix={x}":                "slot",
+		"redis://h?prefix=a&prefix=b":         "twice",
+		"redis://h?db=1":                      "no parameter db",
+		"redis://h?ca_file=x":                 "belongs to rediss://",
+		"rediss://h?ca_file=" + file:          "no certificate",
+		"redis://a:b@h?password_file=" + file: "want one of them",
+		"redis://h?password_file=/none/such":  "password_file",
+		"http://h":                            "want one of",
+	} {
+		u, err := url.Parse(bad)
+		must(t, err)
+		if _, err := redis.Parse(u); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", bad, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"redis://localhost", "rediss://a:b@h:1/2?prefix=x", "redis+sentinel://s?primary=m&addr=x", "redis+cluster://[::1]?addr="} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		u, err := url.Parse(text)
+		if err != nil || strings.Contains(u.RawQuery, "file") {
+			return // a fuzzer need not read files
+		}
+		_, err = redis.Parse(u)
+		if p, ok := u.User.Password(); ok && len(p) > 8 && err != nil && strings.Contains(err.Error(), p) && !strings.Contains(strings.Replace(text, p, "", 1), p) {
+			t.Errorf("the error holds the password: %v", err)
+		}
+	})
+}

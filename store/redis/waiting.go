@@ -1,0 +1,151 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdpoint/store"
+	"holdpoint/store/internal/cursor"
+)
+
+// A reader is the rows of one part's list, a few at a time.
+type reader struct {
+	part  int
+	at    cursor.Cursor // the last row that was read
+	count int           // how many rows to ask for
+	rows  []store.Row
+	ended bool
+}
+
+// Waiting is engine.Table's. It merges the lists of all parts.
+func (t *table) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	readers := make([]*reader, parts)
+	for n := range readers {
+		// The first rows are spread over all parts; some have more of them than others.
+		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8}
+	}
+	var rows []store.Row
+	for len(rows) <= q.Size() {
+		if err := t.fill(ctx, q, readers); err != nil {
+			return store.Page{}, err
+		}
+		first := (*reader)(nil)
+		for _, r := range readers {
+			if len(r.rows) > 0 && (first == nil || compare(q, r.rows[0], first.rows[0]) < 0) {
+				first = r
+			}
+		}
+		if first == nil {
+			break
+		}
+		rows = append(rows, first.rows[0])
+		first.rows = first.rows[1:]
+	}
+	return cursor.Page(q, rows), nil
+}
+
+func compare(q store.Query, a, b store.Row) int {
+	return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
+}
+
+// fill asks for more rows where there are none left.
+func (t *table) fill(ctx context.Context, q store.Query, readers []*reader) error {
+	for {
+		var empty []*reader
+		var calls []call
+		for _, r := range readers {
+			if len(r.rows) == 0 && !r.ended {
+				empty = append(empty, r)
+				calls = append(calls, t.page(q, r))
+			}
+		}
+		if len(calls) == 0 {
+			return nil
+		}
+		for n, result := range t.read(ctx, calls...) {
+			if err := empty[n].take(q, result); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// page asks for the rows from the last one on.
+func (t *table) page(q store.Query, r *reader) call {
+	keys, last := []string{t.opened(r.part), t.due(r.part)}, "+inf"
+	if !q.Due.IsZero() {
+		keys[0], keys[1] = keys[1], keys[0]
+		last = micros(q.Due)
+	}
+	first := "-inf"
+	if !r.at.Time.IsZero() {
+		first = micros(r.at.Time)
+	}
+	return call{pageScript, keys, []string{first, last, strconv.Itoa(r.count)}}
+}
+
+// take reads what page asked for. Rows of the same time come sorted by key, from the first on.
+func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
+	fields, err := result.AsStrSlice()
+	if err != nil {
+		return fmt.Errorf("store: %w", explain(err))
+	}
+	if len(fields)%3 != 0 {
+		return errDamaged
+	}
+	for n := 0; n < len(fields); n += 3 {
+		when, err1 := scoreOf(fields[n+1])
+		other, err2 := scoreOf(fields[n+2])
+		if err := cmp.Or(err1, err2); err != nil {
+			return errDamaged
+		}
+		row := store.Row{Key: store.Key(fields[n]), Opened: when, Due: other}
+		if !q.Due.IsZero() {
+			row.Opened, row.Due = row.Due, row.Opened
+		}
+		if at := cursor.Of(q, row); r.at.Before(at) {
+			r.rows = append(r.rows, row)
+			r.at = at
+		}
+	}
+	r.ended = len(fields)/3 < r.count
+	if len(r.rows) == 0 {
+		r.count *= 2 // many of one time: the next ones are behind those that were read
+	}
+	return nil
+}
+
+func scoreOf(text string) (time.Time, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	return time.UnixMicro(int64(f)).UTC(), err
+}
+
+// Open is engine.Table's.
+func (t *table) Open(ctx context.Context) (int, error) {
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	calls := make([]call, parts)
+	for n := range calls {
+		calls[n] = call{countScript, []string{t.opened(n)}, nil}
+	}
+	open := 0
+	for _, r := range t.read(ctx, calls...) {
+		n, err := r.AsInt64()
+		if err != nil {
+			return 0, explain(err)
+		}
+		open += int(n)
+	}
+	return open, nil
+}
