@@ -34,17 +34,18 @@ type config struct {
 	Dialect string       `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
 	Client  proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 
-	Store            storeAddress  `env:"STORE" envDefault:"memory://" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. redis://host:6379 is for several, also rediss://, redis+sentinel:// and redis+cluster://"`
-	StoreOutage      proxy.Outage  `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what becomes of runs without answers while the store cannot be asked: they are refused, or go to the backend, also on a thread that waits for an answer. A run with answers is always refused"`
-	StoreReplicas    int           `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
-	StoreEntries     int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first"`
-	StoreBytes       size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
-	StoreRecordBytes size          `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
-	StoreKeys        secret        `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed"`
-	StoreKeysFile    string        `env:"STORE_KEYS_FILE" doc:"file with the value of STORE_KEYS. It is read at start"`
-	InterruptTTL     time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
-	PauseRetention   time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
-	ReplayTTL        time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
+	Store             storeAddress  `env:"STORE" envDefault:"memory://" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. postgres://user@host/database and redis://host:6379 are for several, also rediss://, redis+sentinel:// and redis+cluster://"`
+	StorePasswordFile string        `env:"STORE_PASSWORD_FILE" doc:"file with the password of HOLDPOINT_STORE, so that its address need not hold one. It is read at start"`
+	StoreOutage       proxy.Outage  `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what becomes of runs without answers while the store cannot be asked: they are refused, or go to the backend, also on a thread that waits for an answer. A run with answers is always refused"`
+	StoreReplicas     int           `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
+	StoreEntries      int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first"`
+	StoreBytes        size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
+	StoreRecordBytes  size          `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
+	StoreKeys         secret        `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed"`
+	StoreKeysFile     string        `env:"STORE_KEYS_FILE" doc:"file with the value of STORE_KEYS. It is read at start"`
+	InterruptTTL      time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
+	PauseRetention    time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
+	ReplayTTL         time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
 
 	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run. A larger one gets 413"`
 	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for all request bodies that are being read, a quarter of it for small ones. Above it the answer is 503"`

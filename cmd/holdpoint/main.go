@@ -12,6 +12,8 @@
 //	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
 //	                    keep that backend and Holdpoint running, for curl or another client
+//	holdpoint store schema
+//	                    print the SQL that makes the tables of a PostgreSQL store, for a DBA
 //	holdpoint version   print the version
 //
 // # Environment
@@ -35,8 +37,11 @@
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
 //   - HOLDPOINT_STORE (memory://): where pauses are kept (docs/state.md). memory:// loses them on a
-//     restart. bolt:///var/lib/holdpoint/state.db is a file for one process. redis://host:6379 is
-//     for several, also rediss://, redis+sentinel:// and redis+cluster://
+//     restart. bolt:///var/lib/holdpoint/state.db is a file for one process.
+//     postgres://user@host/database and redis://host:6379 are for several, also rediss://,
+//     redis+sentinel:// and redis+cluster://
+//   - HOLDPOINT_STORE_PASSWORD_FILE (none): file with the password of HOLDPOINT_STORE, so that its
+//     address need not hold one. It is read at start
 //   - HOLDPOINT_STORE_OUTAGE (refuse): what becomes of runs without answers while the store cannot
 //     be asked: they are refused, or go to the backend, also on a thread that waits for an answer.
 //     A run with answers is always refused. Values: refuse, pass
@@ -160,6 +165,10 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			return exitOK
 		case err != nil:
 			return misuse(t.err, err.Error())
+		case name == "store" && flags.NArg() == 1 && flags.Arg(0) == "schema":
+			return printSchema(environ, list, t.out, t.err)
+		case name == "store":
+			return misuse(t.err, fmt.Sprintf("store takes one argument, schema, got %q", flags.Args()))
 		case flags.NArg() > 0:
 			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
 		}
@@ -184,10 +193,13 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 		printUsage(t.out, newConfig(list).variables())
 		return exitOK
 	}
+	if name == "store" {
+		return misuse(t.err, "store takes one argument, schema")
+	}
 	return misuse(t.err, fmt.Sprintf("no command %q", name))
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

@@ -73,6 +73,8 @@ usage: holdpoint [command]
   check    validate the configuration and print it, without secrets
   demo     show a pause and its answer in this terminal; needs no configuration
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client
+  store schema
+           print the SQL that makes the tables of a PostgreSQL store, for a DBA
   version  print the version
   help     print this text (also -h)
 

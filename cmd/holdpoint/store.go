@@ -99,6 +99,7 @@ func engines() []engineOf {
 		{schemes: []string{"memory"}, example: memoryStore, check: checkMemory, open: openMemory},
 		{schemes: []string{"bolt"}, example: "bolt:///var/lib/holdpoint/state.db", check: checkBolt, open: openBolt},
 		{schemes: redis.Schemes, example: "redis://redis.internal:6379", check: checkRedis, open: openRedis, remote: true},
+		{schemes: []string{"postgres", "postgresql"}, example: "postgres://user@host/database", check: checkPostgres, open: openPostgres, remote: true},
 	}
 }
 
@@ -129,6 +130,12 @@ func (c *config) checkStore(wrong func(name string, err error)) {
 	}
 	if err != nil {
 		wrong("STORE", err)
+	}
+	if c.StorePasswordFile != "" && !e.remote {
+		wrong("STORE_PASSWORD_FILE", fmt.Errorf("%s takes no password, want it unset, or another HOLDPOINT_STORE", c.Store.scheme()))
+	}
+	if c.StorePasswordFile != "" && err == nil && !e.remote {
+		wrong("STORE_PASSWORD_FILE", fmt.Errorf("%s has no password, want it unset, or another HOLDPOINT_STORE", c.Store))
 	}
 	text, err := c.secretOf(c.StoreKeys, c.StoreKeysFile)
 	if err != nil {
@@ -225,13 +232,30 @@ func openBolt(c *config, address *url.URL, logger *slog.Logger) (openStore, erro
 	return openStore{s, s.Stop}, nil
 }
 
-func checkRedis(_ *config, address *url.URL) error {
-	_, err := redis.Parse(address)
+// redisAddress reads the address with the password, wherever that stands.
+func (c *config) redisAddress(address *url.URL) (redis.Address, error) {
+	password, err := c.secretOf(secret{}, c.StorePasswordFile)
+	if err != nil {
+		return redis.Address{}, fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", err)
+	}
+	if password == "" {
+		return redis.Parse(address)
+	}
+	if _, has := address.User.Password(); has {
+		return redis.Address{}, errors.New("there is a password in it, and one in HOLDPOINT_STORE_PASSWORD_FILE, want one of them")
+	}
+	with := *address
+	with.User = url.UserPassword(address.User.Username(), password)
+	return redis.Parse(&with)
+}
+
+func checkRedis(c *config, address *url.URL) error {
+	_, err := c.redisAddress(address)
 	return err
 }
 
 func openRedis(c *config, address *url.URL, logger *slog.Logger) (openStore, error) {
-	a, err := redis.Parse(address)
+	a, err := c.redisAddress(address)
 	if err != nil {
 		return openStore{}, err
 	}

@@ -74,6 +74,7 @@ var confined = []struct {
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},
 	{"github.com/redis/rueidis/", []string{"store/redis"}, false, "what an engine is made of stays in its folder"},
+	{"github.com/jackc/pgx/", []string{"store/postgres"}, false, "what an engine is made of stays in its folder"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},

@@ -43,7 +43,7 @@ const DefaultPrefix = "holdpoint:"
 //   - addr: another sentinel, or another node of the cluster, as often as there are;
 //   - primary: the name that the sentinels have for the primary;
 //   - prefix: what keys begin with, DefaultPrefix without it;
-//   - password_file, sentinel_password_file: a file with the password;
+//   - sentinel_password_file: a file with their password;
 //   - sentinel_user, sentinel_password: how to log in to the sentinels;
 //   - ca_file: certificates, in PEM, of who may sign the server's. Without it: the machine's.
 //
@@ -92,11 +92,6 @@ func Parse(u *url.URL) (Address, error) {
 			a.primary = value
 		case "prefix":
 			a.prefix = value
-		case "password_file":
-			if a.password != "" {
-				return Address{}, errors.New("there is a password beside password_file, want one of them")
-			}
-			a.password, err = readPassword(value)
 		case "sentinel_user":
 			a.sentinelUser = value
 		case "sentinel_password":

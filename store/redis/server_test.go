@@ -275,7 +275,7 @@ func TestAddresses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
 	must(t, os.WriteFile(file, []byte("secret\n"), 0o600))
 	for _, good := range []string{
-		"redis://localhost", "redis://[::1]:6380/3", "rediss://who:p%40@redis.internal", "redis://who@h?password_file=" + file,
+		"redis://localhost", "redis://[::1]:6380/3", "rediss://who:p%40@redis.internal",
 		"redis+sentinel://s1?addr=s2&addr=s3:26380&primary=main&sentinel_user=u&sentinel_password=p", "rediss+cluster://n1:7000?addr=n2:7000&prefix=a:",
 	} {
 		u, err := url.Parse(good)
@@ -297,8 +297,7 @@ func TestAddresses(t *testing.T) {
 		"redis://h?db=1":                      "no parameter db",
 		"redis://h?ca_file=x":                 "belongs to rediss://",
 		"rediss://h?ca_file=" + file:          "no certificate",
-		"redis://a:b@h?password_file=" + file: "want one of them",
-		"redis://h?password_file=/none/such":  "password_file",
+		"redis://h?password_file=/none/such":  "there is no parameter password_file",
 		"http://h":                            "want one of",
 	} {
 		u, err := url.Parse(bad)

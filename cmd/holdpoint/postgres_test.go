@@ -1,0 +1,147 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"holdpoint/internal/servers"
+	"holdpoint/translate/dialects"
+)
+
+// An asker is an AG-UI backend that asks on a run without answers, and counts the answers.
+type asker struct{ answers atomic.Int64 }
+
+func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n")
+	end := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"}]}}`
+	if strings.Contains(string(body), `"resume"`) {
+		a.answers.Add(1)
+		end = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`
+	}
+	io.WriteString(w, "data: "+end+"\n\n")
+}
+
+// ask makes a run and returns its stream.
+func ask(t *testing.T, addr, run, rest string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m1","role":"user","content":"hi"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, rest)
+	res, err := http.Post("http://"+addr, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var askedID = regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
+
+// The process that asks is killed. The next one takes the answer, and one after it knows how that
+// ended: the backend gets the answer once. The database is not there when the first one starts.
+func TestAPauseInPostgresSurvives(t *testing.T) {
+	server := servers.StartPostgres(t, servers.PostgresOptions{})
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte(servers.PostgresPassword+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	backend := &asker{}
+	upstream := httptest.NewServer(backend)
+	defer upstream.Close()
+	environ := []string{
+		"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE_PASSWORD_FILE=" + password,
+		fmt.Sprintf("HOLDPOINT_STORE=postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase),
+	}
+	server.Stop()
+	p, addr := start(t, environ...)
+	if got := ask(t, addr, "r0", ""); !strings.Contains(got, "STORE_UNAVAILABLE") || strings.Contains(got, "postgres") {
+		t.Errorf("without its database: %s", got)
+	}
+	server.Restart()
+	p.wait(t, "the store is there")
+	question := ask(t, addr, "r1", "")
+	id := askedID.FindStringSubmatch(question)
+	if id == nil {
+		t.Fatalf("no question in %s", question)
+	}
+	resume := fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1])
+	for range 2 {
+		if err := p.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		p.exit()
+		p, addr = start(t, environ...)
+		if got := ask(t, addr, "r2", resume); !strings.Contains(got, `"type":"success"`) || strings.Contains(got, "RUN_ERROR") {
+			t.Errorf("the answer: %s", got)
+		}
+	}
+	if n := backend.answers.Load(); n != 1 {
+		t.Errorf("the backend got %d answers, want 1", n)
+	}
+}
+
+func TestPostgresConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("hush"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ store, file, want string }{
+		{"postgres://me:hush@db/x", "", ""},
+		{"postgresql://me@db/x?sslmode=require", file, ""},
+		{"postgres://me:hush@h1,h2/x?schema=a", "", ""},
+		{"postgres://me:hush@db/x", file, "there is a password in it, and one in HOLDPOINT_STORE_PASSWORD_FILE, want one of them"},
+		{"postgres://me@db/x?password=hush", file, "there is a password in it"},
+		{"postgres://me@db/x", "/nowhere/p", "HOLDPOINT_STORE_PASSWORD_FILE: open /nowhere/p: "},
+		{"postgres://me:hush@db/x?sslmode=hush", "", "sslmode"},
+		{"postgres://me:hu#sh@db/x", "", "not an address, want one such as postgres://user@host/database"},
+		{"memory://", file, "memory takes no password, want it unset, or another HOLDPOINT_STORE"},
+	} {
+		environ := []string{upstream, "HOLDPOINT_STORE=" + tt.store}
+		if tt.file != "" {
+			environ = append(environ, "HOLDPOINT_STORE_PASSWORD_FILE="+tt.file)
+		}
+		c, err := load(environ, dialects.All())
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got error %v, want %q", tt.store, err, tt.want)
+		}
+		shown := fmt.Sprint(err)
+		for _, s := range c.settings() {
+			shown += s.String()
+		}
+		if strings.Contains(strings.ReplaceAll(shown, "sslmode=hush", ""), "hush") {
+			t.Errorf("%s: a password in %s", tt.store, shown)
+		}
+	}
+}
+
+func TestStoreSchema(t *testing.T) {
+	for _, tt := range []struct {
+		args, store, out, err string
+		code                  int
+	}{
+		{"store schema", "", "CREATE TABLE IF NOT EXISTS holdpoint_threads", "", 0},
+		{"store schema", "postgres://me:hush@db/x?schema=agents", `CREATE TABLE IF NOT EXISTS "agents".holdpoint_threads`, "", 0},
+		{"store schema", "bolt:///state.db", "", `HOLDPOINT_STORE "bolt:///state.db": not an address of PostgreSQL`, 2},
+		{"store", "", "", "holdpoint: store takes one argument, schema", 2},
+		{"store data", "", "", `holdpoint: store takes one argument, schema, got ["data"]`, 2},
+	} {
+		stdout, stderr, code := holdpoint(t, []string{"HOLDPOINT_STORE=" + tt.store}, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(stdout, tt.out) || !strings.Contains(stderr, tt.err) || (stderr == "") != (tt.err == "") {
+			t.Errorf("%s with %q: exit %d, want %d\nstdout %s\nstderr %s", tt.args, tt.store, code, tt.code, stdout, stderr)
+		}
+	}
+}

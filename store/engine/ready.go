@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// A Ready brings up a table whose server may not be there yet: processes that belong together
+// start in any order. Until it is there, steps fail and no run is let through. It tries for as long
+// as it takes, also where waiting alone does not help, because a person may mend it meanwhile.
+type Ready struct {
+	prepare func(context.Context) error
+	lasting func(error) bool
+	log     *slog.Logger
+	first   chan struct{} // closed when the first try is over
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // nil: it is there
+}
+
+const (
+	prepareTimeout           = 10 * time.Second
+	firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
+)
+
+var errNotTried = errors.New("the server was not asked yet")
+
+// Await begins to try. prepare makes the table usable, and may be called again after it failed.
+// lasting says of its error that waiting alone does not help. The log has the first error, each
+// other one that lasts, and the end.
+func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *Ready {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &Ready{prepare: prepare, lasting: lasting, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
+	r.done.Go(func() { r.run(ctx) })
+	return r
+}
+
+func (r *Ready) run(ctx context.Context) {
+	told := "" // the last error that was logged
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := r.try(ctx)
+		if ctx.Err() == nil {
+			told = r.tell(err, told)
+		}
+		r.mu.Lock()
+		first := r.err == errNotTried //nolint:errorlint // it is this one or none
+		r.err = err
+		r.mu.Unlock()
+		if first {
+			close(r.first)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// tell logs the outcome of a try. It takes and returns the last error that was logged.
+func (r *Ready) tell(err error, told string) string {
+	switch {
+	case err == nil && told != "":
+		r.log.Info("the store is there")
+	case err == nil:
+	case r.lasting(err) && err.Error() != told:
+		r.log.Error("the store cannot be used, and waiting alone will not help: all runs are refused meanwhile", "err", err)
+		return err.Error()
+	case told == "":
+		r.log.Warn("the store is not there yet: all runs are refused meanwhile", "err", err)
+		return err.Error()
+	}
+	return told
+}
+
+func (r *Ready) try(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	return r.prepare(ctx)
+}
+
+// Err is nil if the table is there. It waits for the end of the first try, and for no other one.
+func (r *Ready) Err(ctx context.Context) error {
+	select {
+	case <-r.first:
+	case <-ctx.Done():
+		return notAsked(ctx.Err())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return fmt.Errorf("the store is not there yet: %w", r.err)
+	}
+	return nil
+}
+
+// Stop ends the trying.
+func (r *Ready) Stop() {
+	r.cancel()
+	r.done.Wait()
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A server that is not there yet is asked again until it is. The log says so once, what lasts each
+// time that it is something else, and the end.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away, wrong, other := errors.New("away"), errors.New("wrong password"), errors.New("no right")
+		answers := []error{away, away, wrong, wrong, away, other, nil}
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		asked := 0
+		r := Await(func(context.Context) error {
+			asked++
+			return answers[asked-1]
+		}, func(err error) bool { return err != away }, logger)
+		if err := r.Err(t.Context()); !errors.Is(err, away) {
+			t.Errorf("after the first try: %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if err := r.Err(t.Context()); err != nil || asked != len(answers) {
+			t.Errorf("asked %d times, error %v", asked, err)
+		}
+		r.Stop()
+		want := `level=WARN msg="the store is not there yet: all runs are refused meanwhile" err=away
+level=ERROR msg="the store cannot be used, and waiting alone will not help: all runs are refused meanwhile" err="wrong password"
+level=ERROR msg="the store cannot be used, and waiting alone will not help: all runs are refused meanwhile" err="no right"
+level=INFO msg="the store is there"
+`
+		if log.String() != want {
+			t.Errorf("the log is\n%swant\n%s", log.String(), want)
+		}
+	})
+}
+
+// A first try that hangs keeps a step no longer than the step's own time, and Stop ends it.
+func TestReadyHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := Await(func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, func(error) bool { return false }, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Err(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while it hangs: %v", err)
+		}
+		r.Stop()
+	})
+}

@@ -1,0 +1,160 @@
+// Package postgres keeps records in a PostgreSQL database, for many processes at once. It is a
+// Table of package engine on github.com/jackc/pgx/v5.
+//
+// A thread is one row of holdpoint_threads. Its snapshots are rows of holdpoint_snapshots: a row of
+// a table is written anew as a whole as far as it is not stored out of line, and a value that is
+// stored out of line cannot be changed in part. So an array of snapshots in the thread's row would
+// be written again with each pause, and read as a whole for one of them. With a table of their own
+// a step is still one statement.
+//
+// Each step reads with one statement and writes with another one, and each is one round trip. A
+// write happens if the row has the revision that was read. There is no prepared statement, no
+// setting of a session, no LISTEN and no lock of a session, so every statement may go to another
+// connection: PgBouncer in transaction mode does that. The clock is the server's.
+//
+// The package deliberately repeats no write. A reply that was lost is the caller's to ask about,
+// and the steps recognise a repeated call.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"holdpoint/store/engine"
+)
+
+// What an address leaves open.
+const (
+	// defaultConns is how many connections a process has at most. A step needs one for two round
+	// trips, and a server has a hundred for all.
+	defaultConns          = 10
+	defaultConnectTimeout = 5 * time.Second
+	keepAlive             = 15 * time.Second
+)
+
+// A Config is an address that was understood.
+type Config struct {
+	pool   *pgxpool.Config
+	schema string // "": the first one of the role's search path
+}
+
+// Parse reads an address in the form postgres://user:password@host:port/database?sslmode=require.
+// Its parameters are those of libpq that pgx knows, such as sslrootcert and connect_timeout,
+// pool_max_conns, and schema: the schema of the tables. password, if it is not "", is used instead
+// of one in the address. Parse asks nobody. No error holds a password.
+func Parse(address, password string) (*Config, error) {
+	u, err := url.Parse(address)
+	if err != nil { // its text would hold the address
+		return nil, errors.New("not an address")
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	schema := values.Get("schema")
+	switch {
+	case err != nil: // it would be left out without a word
+		return nil, errors.New("what stands behind the ? cannot be read")
+	case u.Scheme != "postgres" && u.Scheme != "postgresql":
+		return nil, fmt.Errorf("not an address of PostgreSQL: the scheme is %q", u.Scheme)
+	case u.Fragment != "":
+		return nil, errors.New("there is a # in it, want %23 for one in a password")
+	case values.Has("schema") && !plainName.MatchString(schema):
+		return nil, fmt.Errorf("schema %q: want a name of small letters, digits and _", schema)
+	}
+	maxConns := values.Has("pool_max_conns")
+	values.Del("schema")
+	u.RawQuery = values.Encode()
+	c, err := pgxpool.ParseConfig(u.String())
+	if err != nil {
+		return nil, errors.New(withoutSecrets(err, u))
+	}
+	if password != "" {
+		c.ConnConfig.Password = password
+	}
+	if !maxConns {
+		c.MaxConns = defaultConns
+	}
+	if c.ConnConfig.ConnectTimeout == 0 || !values.Has("connect_timeout") {
+		c.ConnConfig.ConnectTimeout = defaultConnectTimeout
+	}
+	c.ConnConfig.DialFunc = (&net.Dialer{KeepAlive: keepAlive}).DialContext
+	if c.ConnConfig.RuntimeParams["application_name"] == "" {
+		c.ConnConfig.RuntimeParams["application_name"] = "holdpoint"
+	}
+	if c.ConnConfig.ValidateConnect == nil && severalHosts(c.ConnConfig) {
+		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	// Statements go by pgconn, which prepares none. This is for whatever does not.
+	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	c.ConnConfig.StatementCacheCapacity, c.ConnConfig.DescriptionCacheCapacity = 0, 0
+	// A connection that died while it was idle shows when it is asked: a read is asked again.
+	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	c.MaxConnLifetimeJitter = c.MaxConnLifetime / 10
+	return &Config{pool: c, schema: schema}, nil
+}
+
+// plainName is a name that means the same with quotes and without.
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+// severalHosts says that the address names more than one server: one of them is the primary.
+func severalHosts(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+}
+
+// withoutSecrets is what pgx says of an address, without the address.
+func withoutSecrets(err error, u *url.URL) string {
+	text := err.Error()
+	if at := strings.LastIndex(text, "`: "); at >= 0 {
+		text = text[at+len("`: "):]
+	}
+	var secrets []string
+	if password, ok := u.User.Password(); ok {
+		_, encoded, _ := strings.Cut(u.User.String(), ":")
+		secrets = append(secrets, password, encoded)
+	}
+	for name, list := range u.Query() {
+		if strings.Contains(strings.ToLower(name), "password") {
+			for _, v := range list {
+				secrets = append(secrets, v, url.QueryEscape(v))
+			}
+		}
+	}
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, "xxxxx")
+		}
+	}
+	return text
+}
+
+// HasPassword says whether an address has a password in it.
+func HasPassword(address *url.URL) bool {
+	_, ok := address.User.Password()
+	return ok || address.Query().Has("password")
+}
+
+// Open returns a store on the database. The server need not be there yet: until it is, and has the
+// tables, each step fails. The log says once why, and when that is over. Without tables Open makes
+// them, if the role may.
+func Open(c *Config, o engine.Options) (*engine.Store, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), c.pool)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	t := &table{pool: pool, names: namesIn(c.schema), log: o.Logger}
+	t.ready = engine.Await(t.prepare, lasting, o.Logger)
+	return engine.New(t, o), nil
+}

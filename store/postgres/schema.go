@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	_ "embed" // the tables
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+)
+
+// schemaVersion is of the tables; that of the records is the engine's.
+const schemaVersion = 1
+
+//go:embed schema.sql
+var schemaSQL string
+
+// names are the tables, as a statement writes them.
+type names struct{ schema, threads, snapshots, version string }
+
+// namesIn are the tables in a schema. "" is the first schema of the role's search path.
+func namesIn(schema string) names {
+	prefix := ""
+	if schema != "" {
+		prefix = `"` + schema + `".` // it may be a word of SQL
+	}
+	return names{schema, prefix + "holdpoint_threads", prefix + "holdpoint_snapshots", prefix + "holdpoint_schema"}
+}
+
+// sql makes the tables.
+func (n names) sql() string {
+	schema := ""
+	if n.schema != "" {
+		// With IF NOT EXISTS alone the role would need the right to make one.
+		schema = "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '" + n.schema + "') THEN CREATE SCHEMA \"" + n.schema + "\"; END IF; END $$;\n"
+	}
+	return strings.NewReplacer("{{schema}}\n", schema, "{{threads}}", n.threads, "{{snapshots}}", n.snapshots, "{{version}}", n.version).Replace(schemaSQL)
+}
+
+// Schema is the SQL that makes the tables in the schema of the address, for a DBA to run. A nil
+// Config is one that names no schema.
+func Schema(c *Config) string {
+	if c == nil {
+		return namesIn("").sql()
+	}
+	return namesIn(c.schema).sql()
+}
+
+var errTables = errors.New("the tables cannot be used")
+
+// prepare looks at the database and makes the tables if they are not there. It does so in one
+// transaction under a lock, because several processes start at once.
+func (t *table) prepare(ctx context.Context) error {
+	c, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return told(err)
+	}
+	defer c.Release() // in a transaction that failed, it is closed
+	conn := c.Conn().PgConn()
+	ask := func(sql string) ([]string, error) {
+		r := conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+		if r.Err != nil || len(r.Rows) == 0 {
+			return nil, told(r.Err)
+		}
+		var row []string
+		for _, field := range r.Rows[0] {
+			row = append(row, string(field))
+		}
+		return row, nil
+	}
+	row, err := ask("SELECT to_regclass('" + t.names.version + "') IS NOT NULL, pg_is_in_recovery()")
+	switch {
+	case err != nil:
+		return err
+	case row[1] == "t":
+		return fmt.Errorf("postgres: %w: %s", errTables, remedies[codeReadOnly])
+	case row[0] == "f":
+		if _, err := conn.Exec(ctx, t.names.sql()).ReadAll(); err != nil {
+			return fmt.Errorf("the tables cannot be made: %w", told(err))
+		}
+		t.log.Info("the tables of the store were made", "schema", t.names.schema, "version", schemaVersion)
+	}
+	row, err = ask("SELECT max(version) FROM " + t.names.version)
+	if err != nil {
+		return err
+	}
+	switch version, err := strconv.Atoi(row[0]); {
+	case err != nil:
+		return fmt.Errorf("postgres: %w: %s has no version in it", errTables, t.names.version)
+	case version > schemaVersion:
+		return fmt.Errorf("postgres: %w: they have version %d, and this binary knows %d: they were made by a newer version of Holdpoint", errTables, version, schemaVersion)
+	}
+	const may = "has_table_privilege('%[1]s', 'SELECT') AND has_table_privilege('%[1]s', 'INSERT') AND has_table_privilege('%[1]s', 'UPDATE') AND has_table_privilege('%[1]s', 'DELETE')"
+	row, err = ask("SELECT " + fmt.Sprintf(may, t.names.threads) + " AND " + fmt.Sprintf(may, t.names.snapshots))
+	switch {
+	case err != nil:
+		return err
+	case row[0] != "t":
+		return fmt.Errorf("postgres: %w: %s", errTables, remedies["42501"])
+	}
+	row, err = ask("SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')," +
+		" current_setting('synchronous_standby_names'), current_setting('server_version')")
+	if err != nil {
+		return err
+	}
+	tellDurability(t.log, row[0], row[1], row[2], row[3], row[4])
+	return nil
+}
+
+// tellDurability logs what the server says of what it may lose.
+func tellDurability(log *slog.Logger, fsync, fullPages, commit, standbys, version string) {
+	log.Info("the store is PostgreSQL", "version", version, "fsync", fsync, "full_page_writes", fullPages,
+		"synchronous_commit", commit, "synchronous_standby_names", standbys)
+	if fsync == "off" || fullPages == "off" {
+		log.Warn("a crash of the database's machine may lose or damage records: fsync and full_page_writes must be on", "fsync", fsync, "full_page_writes", fullPages)
+	}
+	switch {
+	case commit == "off":
+		log.Warn("a crash of the database may lose the last changes: an approval that was given could be asked for again. synchronous_commit must not be off", "synchronous_commit", commit)
+	case standbys == "":
+		log.Info("a failover of the database to another server may lose the last changes, because no standby is synchronous (docs/state.md)")
+	case commit == "local":
+		log.Warn("a failover of the database may lose the last changes: changes do not wait for the synchronous standby", "synchronous_commit", commit, "synchronous_standby_names", standbys)
+	}
+}

@@ -1,0 +1,259 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/servers"
+	"holdpoint/store"
+	"holdpoint/store/engine"
+	"holdpoint/store/postgres"
+)
+
+func sqlOf(t *testing.T, address string) string {
+	t.Helper()
+	c, err := postgres.Parse(address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return postgres.Schema(c)
+}
+
+// usable says whether a pause can be opened.
+func usable(s store.Store, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return s.Open(ctx, store.Key("usable "+id), "", ask(id))
+}
+
+// refused ends the test unless a step fails with the text.
+func refused(t *testing.T, s store.Store, text string) {
+	t.Helper()
+	if err := usable(s, "p"); err == nil || !strings.Contains(err.Error(), text) {
+		t.Fatalf("got error %v, want %q", err, text)
+	}
+}
+
+// refusedFor is refused, and the log must say that waiting alone does not help.
+func refusedFor(t *testing.T, s store.Store, log *testLog, text string) {
+	t.Helper()
+	refused(t, s, text)
+	if said := log.String(); !strings.Contains(said, text) || !strings.Contains(said, "waiting alone will not help") {
+		t.Fatalf("the log has no %q:\n%s", text, said)
+	}
+}
+
+// eventually waits until the store can be used.
+func eventually(t *testing.T, s store.Store) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		err := usable(s, "p")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// as is the server's address for another role, whose password is its name.
+func as(server *servers.Postgres, role, parameters string) string {
+	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable%s", role, role, server.Addr(), servers.PostgresDatabase, parameters)
+}
+
+func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
+	sql := func(s string) { server.ExecIn(servers.PostgresDatabase, s) }
+
+	t.Run("many that start at once make it once", func(t *testing.T) {
+		for _, address := range []string{with(server.URL(), "schema=order"), with(server.URL(), "schema=agents")} {
+			var all sync.WaitGroup
+			for i := range 8 {
+				s := open(t, address, engine.Options{})
+				all.Go(func() {
+					if err := usable(s, fmt.Sprint(i)); err != nil && !strings.Contains(err.Error(), store.ErrExists.Error()) {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		if n := server.ExecIn(servers.PostgresDatabase, "SELECT count(*) FROM agents.holdpoint_schema"); n != "1" {
+			t.Errorf("%s versions", n)
+		}
+		if n := server.ExecIn(servers.PostgresDatabase, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"); n != "0" {
+			t.Errorf("%s locks stay behind", n)
+		}
+	})
+	t.Run("a role that may not make tables", func(t *testing.T) {
+		sql("CREATE ROLE app LOGIN PASSWORD 'app'")
+		sql("CREATE SCHEMA given")
+		var log testLog
+		address := as(server, "app", "&schema=given")
+		s := open(t, address, engine.Options{Logger: log.logger()})
+		refusedFor(t, s, &log, "holdpoint store schema")
+	})
+	t.Run("what a DBA has made is enough for it", func(t *testing.T) {
+		address := as(server, "app", "&schema=given")
+		sql(sqlOf(t, address))
+		sql(sqlOf(t, address)) // it does no harm
+		sql("GRANT USAGE ON SCHEMA given TO app; GRANT SELECT ON given.holdpoint_schema, given.holdpoint_threads, given.holdpoint_snapshots TO app")
+		var log testLog
+		s := open(t, address, engine.Options{Logger: log.logger(), Entries: 10})
+		refusedFor(t, s, &log, "SELECT, INSERT, UPDATE and DELETE")
+		sql("GRANT INSERT, UPDATE, DELETE ON given.holdpoint_threads, given.holdpoint_snapshots TO app")
+		eventually(t, s)
+		if !strings.Contains(log.String(), "the store is there") {
+			t.Errorf("the log does not say so:\n%s", &log)
+		}
+		for _, st := range steps() {
+			k := store.Key("given " + st.name)
+			if st.before != nil {
+				if err := st.before(t.Context(), s, k); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := st.do(t.Context(), s, k); err != nil {
+				t.Errorf("%s: %v", st.name, err)
+			}
+		}
+		s.Sweep(t.Context())
+	})
+	t.Run("a newer one", func(t *testing.T) {
+		sql("SET ROLE holdpoint; CREATE SCHEMA newer; CREATE TABLE newer.holdpoint_schema AS SELECT 2 AS version")
+		var log testLog
+		s := open(t, with(server.URL(), "schema=newer"), engine.Options{Logger: log.logger()})
+		refusedFor(t, s, &log, "they have version 2, and this binary knows 1: they were made by a newer version of Holdpoint")
+	})
+	t.Run("a role with another password", func(t *testing.T) {
+		sql("CREATE ROLE late LOGIN PASSWORD 'early'")
+		sql("CREATE SCHEMA late AUTHORIZATION late")
+		var log testLog
+		s := open(t, as(server, "late", "&schema=late"), engine.Options{Logger: log.logger()})
+		refusedFor(t, s, &log, "refuses the role or its password")
+		sql("ALTER ROLE late PASSWORD 'late'")
+		eventually(t, s)
+		if n := strings.Count(log.String(), "waiting alone"); n != 1 {
+			t.Errorf("the log says it %d times", n)
+		}
+	})
+	t.Run("through PgBouncer", func(t *testing.T) {
+		wrong := strings.Replace(bouncer.URL(), "p%20w%2F%40", "wrong-password", 1)
+		var log testLog
+		refusedFor(t, open(t, wrong, engine.Options{Logger: log.logger()}), &log, "refuses the role or its password")
+		if strings.Contains(log.String(), "wrong-password") {
+			t.Errorf("a password in the log:\n%s", &log)
+		}
+		if err := usable(open(t, with(bouncer.URL(), "schema=bounced"), engine.Options{}), "p"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a server that takes no changes", func(t *testing.T) {
+		sql("CREATE ROLE reader LOGIN PASSWORD 'reader' IN ROLE holdpoint")
+		sql("ALTER ROLE reader SET default_transaction_read_only = on")
+		refused(t, open(t, as(server, "reader", "&schema=agents"), engine.Options{}), "takes no changes")
+	})
+	t.Run("no connection left", func(t *testing.T) {
+		sql("CREATE ROLE crowd LOGIN PASSWORD 'crowd' CONNECTION LIMIT 0")
+		refused(t, open(t, as(server, "crowd", ""), engine.Options{}), "no connection left")
+	})
+}
+
+// A process may start before its server. It says so once, and goes on when the server is there.
+func notThereYet(t *testing.T, server *servers.Postgres) {
+	server.Stop()
+	var log testLog
+	s := open(t, server.URL(), engine.Options{Logger: log.logger()})
+	for range 3 {
+		refused(t, s, "not there yet")
+	}
+	server.Restart()
+	eventually(t, s)
+	if n := strings.Count(log.String(), "not there yet"); n != 1 || !strings.Contains(log.String(), "the store is there") {
+		t.Errorf("the log:\n%s", &log)
+	}
+	if strings.Contains(log.String(), servers.PostgresPassword) || strings.Contains(log.String(), "p%20w") {
+		t.Errorf("a password in the log:\n%s", &log)
+	}
+}
+
+// The log at start says what the server may lose.
+func durabilityIsTold(t *testing.T, server *servers.Postgres) {
+	for name, tt := range map[string]struct {
+		conf []string
+		want string
+	}{
+		"safe":  {nil, "level=INFO msg=\"a failover"},
+		"fsync": {[]string{"fsync = off"}, "level=WARN msg=\"a crash of the database's machine"},
+		"lazy":  {[]string{"synchronous_commit = off"}, "level=WARN msg=\"a crash of the database may lose"},
+		"local": {[]string{"synchronous_commit = local", "synchronous_standby_names = 'other'"}, "level=WARN msg=\"a failover of the database may lose"},
+	} {
+		for _, c := range tt.conf {
+			server.Exec("ALTER SYSTEM SET " + c)
+		}
+		server.Restart()
+		var log testLog
+		s := open(t, server.URL(), engine.Options{Logger: log.logger()})
+		if _, err := s.Load(t.Context(), "k", ""); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(log.String(), tt.want) || name == "safe" && strings.Contains(log.String(), "WARN") {
+			t.Errorf("%s: want %s, and the log is\n%s", name, tt.want, &log)
+		}
+		server.Exec("ALTER SYSTEM RESET ALL")
+	}
+}
+
+// A synchronous standby has everything that was told, and the store goes on there by itself if the
+// address names both.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	primary := servers.StartPostgres(t, servers.PostgresOptions{})
+	standby := servers.StartPostgres(t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true})
+	_, first, _ := strings.Cut(primary.Addr(), ":")
+	_, second, _ := strings.Cut(standby.Addr(), ":")
+	u, err := url.Parse(primary.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := fmt.Sprintf("postgres://%s@/%s?sslmode=disable&host=127.0.0.1,127.0.0.1&port=%s,%s", u.User, servers.PostgresDatabase, second, first)
+	s := open(t, both, engine.Options{})
+	if err := usable(s, "p"); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, open(t, standby.URL(), engine.Options{}), "a standby")
+	primary.Kill()
+	standby.Promote()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := untilDone(ctx, func() error { return s.Claim(ctx, "usable p", "p", "t", "d", long) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TLS is as the address says. A server with another certificate is refused.
+func encrypted(t *testing.T, server *servers.Postgres) {
+	if err := usable(open(t, server.URL(), engine.Options{}), "p"); err != nil {
+		t.Error(err)
+	}
+	other := filepath.Join(t.TempDir(), "empty.crt")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("postgres://%s@%s/holdpoint?sslmode=verify-full", url.UserPassword(servers.PostgresUser, servers.PostgresPassword), server.Addr())
+	refused(t, open(t, address, engine.Options{}), "certificate")
+	if _, err := postgres.Parse(with(address, "sslrootcert="+other), ""); err == nil {
+		t.Error("an authority without a certificate is taken")
+	}
+}

@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"holdpoint/store"
+	"holdpoint/store/engine"
+	"holdpoint/store/internal/cursor"
+)
+
+type table struct {
+	pool  *pgxpool.Pool
+	names names
+	ready *engine.Ready
+	log   *slog.Logger
+}
+
+var _ engine.Table = (*table)(nil)
+
+// Read is engine.Table's. Without a row the server still tells its time.
+func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
+	columns := "t.revision, t.head"
+	if body {
+		columns += ", t.body"
+	}
+	var q statement
+	q.sql = fmt.Sprintf("SELECT c.now, %s FROM (SELECT clock_timestamp() AS now) c LEFT JOIN %s t ON t.key = %s",
+		columns, t.names.threads, q.text(string(key)))
+	rows, err := t.read(ctx, &q)
+	if err != nil {
+		return engine.Row{}, err
+	}
+	if len(rows) != 1 {
+		return engine.Row{}, fmt.Errorf("postgres: %d rows for one key", len(rows))
+	}
+	var r engine.Row
+	f := fields{row: rows[0]}
+	r.Now = f.time()
+	r.Revision = f.int()
+	r.Head = f.bytes()
+	if body {
+		r.Body = f.bytes()
+	}
+	return r, f.err
+}
+
+// Write is engine.Table's. It is one statement, so it happens as a whole or not at all.
+func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
+	var q statement
+	k := q.text(string(key))
+	// The head and the body are the last columns, and what does not change is at the ends of a row:
+	// the server's log holds only what is between.
+	set := []struct{ column, value string }{
+		{"revision", q.int(c.To)}, {"opened", q.time(c.Opened)}, {"due", q.time(c.Due)}, {"gone", q.time(c.Gone)}, {"head", q.bytes(c.Head)},
+	}
+	if c.Body != nil {
+		set = append(set, struct{ column, value string }{"body", q.bytes(c.Body)})
+	}
+	var b strings.Builder
+	if c.From == 0 {
+		columns, values := []string{"key"}, []string{k}
+		for _, s := range set {
+			columns, values = append(columns, s.column), append(values, s.value)
+		}
+		fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES (%s) ON CONFLICT (key) DO NOTHING RETURNING key",
+			t.names.threads, strings.Join(columns, ", "), strings.Join(values, ", "))
+	} else {
+		var list []string
+		for _, s := range set {
+			list = append(list, s.column+" = "+s.value)
+		}
+		fmt.Fprintf(&b, "UPDATE %s SET %s WHERE key = %s AND revision = %s RETURNING key", t.names.threads, strings.Join(list, ", "), k, q.int(c.From))
+	}
+	q.sql = b.String()
+	if len(c.Drop)+len(c.Put) > 0 {
+		q.sql = t.withSnapshots(&q, q.sql, c)
+	}
+	rows, err := t.write(ctx, &q)
+	if overtaken(err) {
+		return false, nil
+	}
+	return len(rows) == 1, err
+}
+
+// withSnapshots makes the change of the snapshots a part of the statement: they change if the row
+// does.
+func (t *table) withSnapshots(q *statement, row string, c engine.Change) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "WITH changed AS (%s)", row)
+	if len(c.Drop) > 0 {
+		var list []string
+		for _, name := range c.Drop {
+			list = append(list, q.text(name))
+		}
+		fmt.Fprintf(&b, ", dropped AS (DELETE FROM %s s USING changed WHERE s.key = changed.key AND s.name IN (%s))",
+			t.names.snapshots, strings.Join(list, ", "))
+	}
+	if len(c.Put) > 0 {
+		var list []string
+		for name, put := range c.Put {
+			list = append(list, "("+q.text(name)+", "+q.bytes(put)+")")
+		}
+		fmt.Fprintf(&b, ", put AS (INSERT INTO %s (key, name, bytes) SELECT changed.key, v.name, v.bytes FROM changed, (VALUES %s) AS v (name, bytes)"+
+			" ON CONFLICT (key, name) DO UPDATE SET bytes = EXCLUDED.bytes)", t.names.snapshots, strings.Join(list, ", "))
+	}
+	b.WriteString(" SELECT key FROM changed")
+	return b.String()
+}
+
+// Snapshot is engine.Table's.
+func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error) {
+	var q statement
+	q.sql = fmt.Sprintf("SELECT bytes FROM %s WHERE key = %s AND name = %s", t.names.snapshots, q.text(string(key)), q.text(name))
+	rows, err := t.read(ctx, &q)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	f := fields{row: rows[0]}
+	return f.bytes(), f.err
+}
+
+// Waiting is engine.Table's.
+func (t *table) Waiting(ctx context.Context, query store.Query) (store.Page, error) {
+	after, err := cursor.Parse(query.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var q statement
+	by, until := "opened", ""
+	if !query.Due.IsZero() {
+		by, until = "due", " AND due <= "+q.time(query.Due)
+	}
+	from := ""
+	if query.After != "" {
+		from = fmt.Sprintf(" AND (%s, key) > (%s, %s)", by, q.time(after.Time), q.text(string(after.Key)))
+	}
+	q.sql = fmt.Sprintf("SELECT key, opened, due FROM %s WHERE %s IS NOT NULL%s%s ORDER BY %s, key LIMIT %s",
+		t.names.threads, by, until, from, by, q.int(int64(query.Size()+1)))
+	found, err := t.read(ctx, &q)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var rows []store.Row
+	for _, row := range found {
+		f := fields{row: row}
+		rows = append(rows, store.Row{Key: store.Key(f.bytes()), Opened: f.time(), Due: f.time()})
+		if f.err != nil {
+			return store.Page{}, f.err
+		}
+	}
+	return cursor.Page(query, rows), nil
+}
+
+// Open is engine.Table's. It reads the index of what waits, and no row.
+func (t *table) Open(ctx context.Context) (int, error) {
+	var q statement
+	q.sql = fmt.Sprintf("SELECT count(*) FROM %s WHERE opened IS NOT NULL", t.names.threads)
+	rows, err := t.read(ctx, &q)
+	if err != nil || len(rows) != 1 {
+		return 0, err
+	}
+	f := fields{row: rows[0]}
+	return int(f.int()), f.err
+}
+
+// forgetBatch bounds what one statement forgets, so that it holds no lock for long.
+const forgetBatch = 200
+
+// Forget is engine.Table's. Several processes forget at once: each takes rows that no other one
+// has. A row that is being written is not forgotten.
+func (t *table) Forget(ctx context.Context) (int, error) {
+	var q statement
+	q.sql = fmt.Sprintf("WITH gone AS (SELECT key FROM %[1]s WHERE gone <= statement_timestamp() ORDER BY gone LIMIT %[3]s FOR UPDATE SKIP LOCKED),"+
+		" dropped AS (DELETE FROM %[2]s s USING gone WHERE s.key = gone.key)"+
+		" DELETE FROM %[1]s t USING gone WHERE t.key = gone.key RETURNING t.key", t.names.threads, t.names.snapshots, q.int(forgetBatch))
+	rows, err := t.write(ctx, &q)
+	if overtaken(err) {
+		return 0, nil
+	}
+	return len(rows), err
+}
+
+// Stop is engine.Table's.
+func (t *table) Stop() error {
+	t.ready.Stop()
+	t.pool.Close()
+	return nil
+}
+
+// maxReads bounds how often a read is asked again because another transaction was first. With the
+// default isolation that does not happen.
+const maxReads = 20
+
+// read asks a statement that changes nothing. It asks again if the connection broke, which an idle
+// one may have done long ago.
+func (t *table) read(ctx context.Context, q *statement) (rows [][][]byte, err error) {
+	for range maxReads {
+		if rows, err = t.ask(ctx, q, func(error) bool { return true }); !overtaken(err) {
+			break
+		}
+	}
+	return rows, err
+}
+
+// write asks a statement that changes something. It asks again only if nothing was sent.
+func (t *table) write(ctx context.Context, q *statement) ([][][]byte, error) {
+	return t.ask(ctx, q, unsent)
+}
+
+func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) ([][][]byte, error) {
+	if err := t.ready.Err(ctx); err != nil {
+		return nil, err
+	}
+	rows, broke, err := t.once(ctx, q)
+	if broke && ctx.Err() == nil && again(err) {
+		rows, _, err = t.once(ctx, q)
+	}
+	if err != nil {
+		return nil, told(err)
+	}
+	return rows, nil
+}
+
+// once asks a statement on one connection. broke: it is of no use any more, and neither are those
+// that were opened before, if it was the server that ended.
+func (t *table) once(ctx context.Context, q *statement) (rows [][][]byte, broke bool, err error) {
+	c, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return nil, false, noConnection(ctx, err)
+	}
+	defer c.Release()
+	r := c.Conn().PgConn().ExecParams(ctx, q.sql, q.values, q.types, inBinary, inBinary).Read()
+	if r.Err == nil {
+		return r.Rows, false, nil
+	}
+	closed := c.Conn().IsClosed()
+	// A server that does not answer in time may be gone without a word. A standby may have been the
+	// primary before.
+	if closed && !errors.Is(ctx.Err(), context.Canceled) || readOnly(r.Err) {
+		t.pool.Reset()
+	}
+	return nil, closed && ctx.Err() == nil, r.Err
+}
