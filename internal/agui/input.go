@@ -524,3 +524,9 @@ func appendList(dst []byte, list []Message) []byte {
 	}
 	return append(dst, ']')
 }
+
+// WithThread is the input of another thread. Every other key stays byte for byte.
+func (in RunInput) WithThread(id string) RunInput {
+	in.ThreadID, in.Raw = id, SetKeys(in.Raw, Edit{Key: "threadId", Text: id})
+	return in
+}

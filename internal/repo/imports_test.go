@@ -30,6 +30,7 @@ var places = []place{
 	{"internal/without", nil, "it is constants, for builds that are only measured"},
 	{"internal/variables", nil, "it reads whatever struct it is given, the binary's and the dialects' by the same rules"},
 	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
+	{"internal/principal", nil, "who asks has nothing to do with what is asked; a desk will ask it too"},
 	{"internal/hostile", nil, "it makes and measures, whatever is tested with it"},
 	{"internal/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
@@ -68,13 +69,14 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"proxy", "proxy/internal/stream", "proxy/internal/backend", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, and who asks stands in a request's header: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract"}, false, "payloads are judged in one place, with remote references off"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},
 	{"github.com/redis/rueidis/", []string{"store/redis"}, false, "what an engine is made of stays in its folder"},
 	{"github.com/jackc/pgx/", []string{"store/postgres"}, false, "what an engine is made of stays in its folder"},
+	{"github.com/go-jose/go-jose/", []string{"internal/principal"}, true, "tokens are verified in one place"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},

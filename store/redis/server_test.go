@@ -285,20 +285,20 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for bad, want := range map[string]string{
-		"redis://":                            "want a host",
-		"redis:localhost":                     "want a host",
-		"redis://h/x":                         "is no database",
-		"redis+cluster://h/1":                 "is no database",
-		"redis://h?primary=x":                 "belongs to redis+sentinel://",
-		"redis+sentinel://h":                  "primary",
-		"redis://h?addr=x":                    "addr belongs to",
-		"redis://h?prefix={x}":                "slot",
-		"redis://h?prefix=a&prefix=b":         "twice",
-		"redis://h?db=1":                      "no parameter db",
-		"redis://h?ca_file=x":                 "belongs to rediss://",
-		"rediss://h?ca_file=" + file:          "no certificate",
-		"redis://h?password_file=/none/such":  "there is no parameter password_file",
-		"http://h":                            "want one of",
+		"redis://":                           "want a host",
+		"redis:localhost":                    "want a host",
+		"redis://h/x":                        "is no database",
+		"redis+cluster://h/1":                "is no database",
+		"redis://h?primary=x":                "belongs to redis+sentinel://",
+		"redis+sentinel://h":                 "primary",
+		"redis://h?addr=x":                   "addr belongs to",
+		"redis://h?prefix={x}":               "slot",
+		"redis://h?prefix=a&prefix=b":        "twice",
+		"redis://h?db=1":                     "no parameter db",
+		"redis://h?ca_file=x":                "belongs to rediss://",
+		"rediss://h?ca_file=" + file:         "no certificate",
+		"redis://h?password_file=/none/such": "there is no parameter password_file",
+		"http://h":                           "want one of",
 	} {
 		u, err := url.Parse(bad)
 		must(t, err)

@@ -1,0 +1,223 @@
+package principal
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// refreshEvery is how old the keys become, so that one which the issuer has taken back goes.
+	refreshEvery = 10 * time.Minute
+	// refreshGap is how soon after the start of a fetch another one may start. Whoever sends tokens
+	// with made-up key ids must not make Holdpoint flood the issuer.
+	refreshGap = 10 * time.Second
+	// fetchTime bounds one fetch.
+	fetchTime = 5 * time.Second
+	// maxSet and maxKeys bound a set of keys, in bytes and in number.
+	maxSet, maxKeys = 1 << 20, 100
+	// minRSA is how many bits an RSA key must have (RFC 7518, section 3.3).
+	minRSA = 2048
+)
+
+// A keySet are the keys of an issuer. They are fetched at start, from time to time, and for a key
+// id that is not known. Those that are known stay until others have come.
+type keySet struct {
+	url    string
+	client http.Client
+	now    func() time.Time
+	told   func(error) // of each fetch
+
+	mu      sync.Mutex
+	keys    []jose.JSONWebKey
+	failed  bool          // the last fetch did
+	started time.Time     // when the last fetch did
+	flight  chan struct{} // closed at the end of the fetch that is under way; nil if none is
+}
+
+func newKeySet(o TokenOptions) keySet {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true // one fetch in minutes
+	return keySet{url: o.KeysURL.String(), now: o.Now, told: o.Fetched, client: http.Client{
+		Transport: transport,
+		// Nobody but the operator says whose keys count.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// run fetches until ctx is done.
+func (s *keySet) run(ctx context.Context) {
+	for {
+		wait := refreshEvery
+		if !s.fetchNow(ctx) {
+			wait = refreshGap
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// fetchNow fetches, or waits for the fetch that is under way. It says whether that was good.
+func (s *keySet) fetchNow(ctx context.Context) bool {
+	s.mu.Lock()
+	ended := s.begin()
+	s.mu.Unlock()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.failed
+}
+
+// begin begins a fetch, unless one is under way. The channel is closed at its end. s.mu is held.
+//
+// The fetch has a context of its own: the request that began it may end before those that wait for
+// it too.
+func (s *keySet) begin() <-chan struct{} {
+	if s.flight != nil {
+		return s.flight
+	}
+	ended := make(chan struct{})
+	s.flight, s.started = ended, s.now()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+		defer cancel()
+		keys, err := s.fetch(ctx)
+		if s.told != nil {
+			s.told(err)
+		}
+		s.mu.Lock()
+		if s.failed = err != nil; !s.failed {
+			s.keys = keys
+		}
+		s.flight = nil
+		s.mu.Unlock()
+		close(ended)
+	}()
+	return ended
+}
+
+// of are the keys that a token with this key id and algorithm may be signed with. For an id that is
+// not known the keys are fetched once more, but not often. Without any key the error is ErrNoKeys.
+func (s *keySet) of(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
+	s.mu.Lock()
+	if s.keys == nil {
+		s.mu.Unlock()
+		return nil, ErrNoKeys
+	}
+	found := s.find(id, algorithm)
+	if len(found) > 0 || s.flight == nil && s.now().Sub(s.started) < refreshGap {
+		s.mu.Unlock()
+		return someOf(found)
+	}
+	ended := s.begin()
+	s.mu.Unlock()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		return nil, errKey
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return someOf(s.find(id, algorithm))
+}
+
+func someOf(keys []jose.JSONWebKey) ([]jose.JSONWebKey, error) {
+	if len(keys) == 0 {
+		return nil, errKey
+	}
+	return keys, nil
+}
+
+// find are the keys of that id. A token without an id may be signed with any. s.mu is held.
+func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
+	var list []jose.JSONWebKey
+	for _, k := range s.keys {
+		if (id == "" || k.KeyID == id) && (k.Algorithm == "" || k.Algorithm == algorithm) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// fetch gets the set.
+func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, errors.New("the address of the keys is none")
+	}
+	req.Header.Set("Accept", "application/jwk-set+json, application/json")
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d", res.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxSet+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > maxSet:
+		return nil, fmt.Errorf("the set has more than %d bytes", maxSet)
+	}
+	return parseSet(body)
+}
+
+// parseSet reads a JWK set. A key that is not for signatures, or that is of a kind that is not
+// known, is left out: sets hold keys for other readers too (RFC 7517, section 5).
+func parseSet(body []byte) ([]jose.JSONWebKey, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil {
+		return nil, errors.New("the answer is no set of keys")
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("the set has more than %d keys", maxKeys)
+	}
+	var list []jose.JSONWebKey
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(raw) == nil && verifies(&key) {
+			list = append(list, key)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the set has no public key for signatures")
+	}
+	return list, nil
+}
+
+// verifies says whether a key is a public one for signatures. A symmetric key in a set that
+// everybody can read is no secret.
+func verifies(key *jose.JSONWebKey) bool {
+	if key.Use != "" && key.Use != "sig" || !key.Valid() {
+		return false
+	}
+	switch public := key.Key.(type) {
+	case *rsa.PublicKey:
+		return public.N.BitLen() >= minRSA
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package principal
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Peers are networks.
+type Peers []netip.Prefix
+
+// ParsePeers reads network;network, such as 10.0.0.0/8;fd00::/8;192.0.2.1. Commas do too.
+func ParsePeers(text string) (Peers, error) {
+	var list Peers
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ';' || c == ',' }) {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		p, err := parsePeer(part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	if list == nil {
+		return nil, errors.New("no network, want one such as 10.0.0.0/8")
+	}
+	return list, nil
+}
+
+func parsePeer(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return p, fmt.Errorf("%q is no network, want one such as 10.0.0.0/8, fd00::/8 or 192.0.2.1", text)
+	}
+	if addr := p.Addr(); addr.Is4In6() {
+		if p.Bits() < 96 {
+			return p, fmt.Errorf("%q holds all IPv4 and other addresses, want the IPv4 network itself", text)
+		}
+		p = netip.PrefixFrom(addr.Unmap(), p.Bits()-96)
+	}
+	if p != p.Masked() {
+		return p, fmt.Errorf("%q has bits behind its network, want %s", text, p.Masked())
+	}
+	return p, nil
+}
+
+// String is the form that is read.
+func (p Peers) String() string {
+	list := make([]string, len(p))
+	for n, one := range p {
+		list[n] = one.String()
+	}
+	return strings.Join(list, ";")
+}
+
+// Everybody says whether a whole address family is among the peers.
+func (p Peers) Everybody() bool {
+	for _, one := range p {
+		if one.Bits() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Loopback says whether a peer on this machine is among them.
+func (p Peers) Loopback() bool {
+	for _, one := range p {
+		if one.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || one.Contains(netip.IPv6Loopback()) {
+			return true
+		}
+	}
+	return false
+}
+
+// trust says whether a connection's address, as net/http gives it, is one of them. A listener on
+// [::] shows IPv4 addresses as IPv6 ones. What is no address is nobody's.
+func (p Peers) trust(remote string) bool {
+	peer, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return false
+	}
+	addr := peer.Addr().Unmap().WithZone("")
+	for _, one := range p {
+		if one.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}

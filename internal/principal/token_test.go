@@ -1,0 +1,420 @@
+package principal
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// An issuer is a server of keys that tokens are signed with.
+type issuer struct {
+	t      *testing.T
+	server *httptest.Server
+	tokens *Tokens
+
+	mu      sync.Mutex
+	set     jose.JSONWebKeySet
+	status  int // 0: the set
+	fetches int
+	now     time.Time
+}
+
+var (
+	rsaKey    = sync.OnceValue(func() *rsa.PrivateKey { k, _ := rsa.GenerateKey(rand.Reader, 2048); return k })
+	otherKey  = sync.OnceValue(func() *rsa.PrivateKey { k, _ := rsa.GenerateKey(rand.Reader, 2048); return k })
+	smallKey  = sync.OnceValue(func() *rsa.PrivateKey { k, _ := rsa.GenerateKey(rand.Reader, 1024); return k })
+	curveKey  = sync.OnceValue(func() *ecdsa.PrivateKey { k, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader); return k })
+	edwardKey = sync.OnceValue(func() ed25519.PrivateKey { _, k, _ := ed25519.GenerateKey(rand.Reader); return k })
+)
+
+func newIssuer(t *testing.T, keys ...jose.JSONWebKey) *issuer {
+	t.Helper()
+	i := &issuer{t: t, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC), set: jose.JSONWebKeySet{Keys: keys}}
+	i.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.fetches++
+		if i.status != 0 {
+			w.WriteHeader(i.status)
+			return
+		}
+		json.NewEncoder(w).Encode(i.set)
+	}))
+	t.Cleanup(i.server.Close)
+	u, _ := url.Parse(i.server.URL + "/jwks.json")
+	i.tokens = NewTokens(TokenOptions{Issuer: "https://id", Audience: "holdpoint", Claim: "sub", KeysURL: u, Now: i.clock})
+	return i
+}
+
+func (i *issuer) clock() time.Time { i.mu.Lock(); defer i.mu.Unlock(); return i.now }
+
+func (i *issuer) change(do func()) { i.mu.Lock(); defer i.mu.Unlock(); do() }
+
+func (i *issuer) fetched() int { i.mu.Lock(); defer i.mu.Unlock(); return i.fetches }
+
+// begun has the keys.
+func (i *issuer) begun() *issuer {
+	i.t.Helper()
+	if !i.tokens.keys.fetchNow(i.t.Context()) {
+		i.t.Fatal("the keys were not fetched")
+	}
+	return i
+}
+
+func public(id, alg string, key any) jose.JSONWebKey {
+	return jose.JSONWebKey{Key: key, KeyID: id, Algorithm: alg, Use: "sig"}
+}
+
+// token is what the issuer signs for alice, with some claims changed; nil takes a claim away.
+func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change map[string]any) string {
+	i.t.Helper()
+	now := i.clock()
+	claims := map[string]any{
+		"iss": "https://id", "aud": []string{"other", "holdpoint"}, "sub": "alice",
+		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+	}
+	for name, value := range change {
+		if claims[name] = value; value == nil {
+			delete(claims, name)
+		}
+	}
+	body, _ := json.Marshal(claims)
+	options := &jose.SignerOptions{}
+	if id != "" {
+		options.WithHeader("kid", id)
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, options)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	signed, err := signer.Sign(body)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	text, err := signed.CompactSerialize()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return text
+}
+
+// ask is what becomes of a request with these Authorization headers: the principal, or the status.
+func (i *issuer) ask(headers ...string) (string, *Refusal) {
+	i.t.Helper()
+	g := New(Options{Tokens: i.tokens, Keys: mustRing(i.t, key1)})
+	req, _ := http.NewRequestWithContext(i.t.Context(), http.MethodPost, "/", nil)
+	if headers != nil {
+		req.Header["Authorization"] = headers
+	}
+	who, refused := g.Ask(req, false)
+	return who.principal, refused
+}
+
+func TestTokens(t *testing.T) {
+	i := newIssuer(t,
+		public("r", "", rsaKey().Public()), public("e", "ES256", curveKey().Public()), public("d", "", edwardKey().Public()),
+		public("small", "", smallKey().Public()), public("secret", "", []byte(strings.Repeat("s", 32))),
+		jose.JSONWebKey{Key: otherKey().Public(), KeyID: "enc", Use: "enc"},
+	).begun()
+	hour := func(h int) int64 { return i.clock().Add(time.Duration(h) * time.Hour).Unix() }
+	seconds := func(s int) int64 { return i.clock().Add(time.Duration(s) * time.Second).Unix() }
+	asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: func() []byte { b, _ := x509.MarshalPKIXPublicKey(rsaKey().Public()); return b }()})
+	forged := func(head string) string {
+		parts := strings.Split(i.token(jose.RS256, rsaKey(), "r", nil), ".")
+		return base64.RawURLEncoding.EncodeToString([]byte(head)) + "." + parts[1] + "."
+	}
+	swapped := func() string {
+		one, two := strings.Split(i.token(jose.RS256, rsaKey(), "r", nil), "."), strings.Split(i.token(jose.RS256, rsaKey(), "r", map[string]any{"sub": "bob"}), ".")
+		return one[0] + "." + two[1] + "." + one[2]
+	}
+	good := func(change map[string]any) string { return i.token(jose.RS256, rsaKey(), "r", change) }
+	for _, tt := range []struct {
+		name, token string
+		want        error // nil: alice
+	}{
+		{"RS256", good(nil), nil},
+		{"PS384", i.token(jose.PS384, rsaKey(), "r", nil), nil},
+		{"ES256", i.token(jose.ES256, curveKey(), "e", nil), nil},
+		{"EdDSA", i.token(jose.EdDSA, edwardKey(), "d", nil), nil},
+		{"no key id", i.token(jose.ES256, curveKey(), "", nil), nil},
+		{"one audience", good(map[string]any{"aud": "holdpoint"}), nil},
+		{"clocks differ: expired", good(map[string]any{"exp": seconds(-30)}), nil},
+		{"clocks differ: not valid yet", good(map[string]any{"nbf": seconds(30), "iat": seconds(30)}), nil},
+
+		{"expired", good(map[string]any{"exp": hour(-1)}), errOver},
+		{"no end", good(map[string]any{"exp": nil}), errEnd},
+		{"not valid yet", good(map[string]any{"nbf": hour(1)}), errEarly},
+		{"issued in the future", good(map[string]any{"iat": hour(1)}), errEarly},
+		{"another audience", good(map[string]any{"aud": "billing"}), errForWhom},
+		{"no audience", good(map[string]any{"aud": nil}), errForWhom},
+		{"another issuer", good(map[string]any{"iss": "https://evil"}), errIssuer},
+		{"an issuer that begins so", good(map[string]any{"iss": "https://id/"}), errIssuer},
+		{"no issuer", good(map[string]any{"iss": nil}), errIssuer},
+		{"nobody", good(map[string]any{"sub": nil}), errClaim},
+		{"nobody, by an empty name", good(map[string]any{"sub": ""}), errClaim},
+		{"a number", good(map[string]any{"sub": 7}), errClaim},
+		{"a list", good(map[string]any{"sub": []string{"alice"}}), errClaim},
+		{"alg none", forged(`{"alg":"none"}`), errForm},
+		{"alg none with a key id", forged(`{"alg":"none","kid":"r"}`), errForm},
+		{"alg NONE", forged(`{"alg":"NONE","kid":"r"}`), errForm},
+		{"RS256 without a signature", forged(`{"alg":"RS256","kid":"r"}`), errSigned},
+		{"HS256 with the public key as its secret", i.token(jose.HS256, asPEM, "r", nil), errForm},
+		{"HS256 with the key's modulus", i.token(jose.HS256, rsaKey().N.Bytes(), "r", nil), errForm},
+		{"HS256 with a symmetric key of the set", i.token(jose.HS256, []byte(strings.Repeat("s", 32)), "secret", nil), errForm},
+		{"the key of somebody else", i.token(jose.RS256, otherKey(), "r", nil), errSigned},
+		{"a key for encryption", i.token(jose.RS256, otherKey(), "enc", nil), errKey},
+		{"a small key", i.token(jose.RS256, smallKey(), "small", nil), errKey},
+		{"an unknown key id", i.token(jose.RS256, rsaKey(), "nowhere", nil), errKey},
+		{"an algorithm that the key is not for", i.token(jose.ES256, curveKey(), "r", nil), errSigned},
+		{"another one's claims", swapped(), errSigned},
+		{"an end that is no time", good(map[string]any{"exp": "tomorrow"}), errForm},
+		{"an issuer that is a list", good(map[string]any{"iss": []string{"https://id"}}), errForm},
+		{"no token", "alice", errForm},
+		{"a long token", strings.Repeat("a", maxToken+1), errForm},
+		{"an unknown critical header", forged(`{"alg":"RS256","kid":"r","crit":["x"],"x":1}`), errSigned},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			name, refused := i.ask("Bearer " + tt.token)
+			switch {
+			case tt.want == nil && (refused != nil || name != "alice"):
+				t.Errorf("%q, %+v", name, refused)
+			case tt.want != nil && (refused == nil || refused.Status != http.StatusUnauthorized || refused.Reason != tt.want.Error() || name != ""):
+				t.Errorf("%q, %+v, want %v", name, refused, tt.want)
+			case tt.want != nil && refused.Challenge != `Bearer error="invalid_token"`:
+				t.Errorf("challenge %q", refused.Challenge)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		headers []string
+		status  int
+	}{
+		"no header":              {nil, 401},
+		"another scheme":         {[]string{"Basic YWxpY2U6eA=="}, 401},
+		"two headers":            {[]string{"Bearer " + good(nil), "Bearer " + good(nil)}, 400},
+		"the scheme in capitals": {[]string{"BEARER " + good(nil)}, 0},
+	} {
+		_, refused := i.ask(tt.headers...)
+		if status := statusOf(refused); status != tt.status {
+			t.Errorf("%s: %d", name, status)
+		}
+		if tt.status == 401 && refused.Challenge != "Bearer" {
+			t.Errorf("%s: challenge %q", name, refused.Challenge)
+		}
+	}
+}
+
+func statusOf(r *Refusal) int {
+	if r == nil {
+		return 0
+	}
+	return r.Status
+}
+
+func TestMailAddressThatNobodyHasChecked(t *testing.T) {
+	i := newIssuer(t, public("r", "", rsaKey().Public())).begun()
+	i.tokens.opts.Claim = "email"
+	for name, tt := range map[string]struct {
+		verified any
+		status   int
+	}{
+		"checked":         {true, 0},
+		"checked, a text": {"true", 0},
+		"nothing is said": {nil, 0},
+		"not checked":     {false, 401},
+		"who knows":       {"maybe", 401},
+	} {
+		_, refused := i.ask("Bearer " + i.token(jose.RS256, rsaKey(), "r", map[string]any{"email": "a@example.com", "email_verified": tt.verified}))
+		if got := statusOf(refused); got != tt.status {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// TestRotatedKeys: an unknown key id has the keys fetched again, and not more often than now and
+// then.
+func TestRotatedKeys(t *testing.T) {
+	i := newIssuer(t, public("old", "", rsaKey().Public())).begun()
+	rotated := "Bearer " + i.token(jose.RS256, otherKey(), "new", nil)
+	i.change(func() { i.set.Keys = append(i.set.Keys, public("new", "", otherKey().Public())) })
+	if _, refused := i.ask(rotated); statusOf(refused) != 401 || i.fetched() != 1 {
+		t.Fatalf("%+v after %d fetches: the first was just now", refused, i.fetched())
+	}
+	i.change(func() { i.now = i.now.Add(refreshGap) })
+	if name, refused := i.ask(rotated); name != "alice" || i.fetched() != 2 {
+		t.Fatalf("%+v after %d fetches: the new key is not found", refused, i.fetched())
+	}
+	// The keys that the issuer has taken back are gone.
+	i.change(func() { i.set.Keys, i.now = i.set.Keys[1:], i.now.Add(refreshGap) })
+	i.begun()
+	if _, refused := i.ask("Bearer " + i.token(jose.RS256, rsaKey(), "old", nil)); statusOf(refused) != 401 {
+		t.Errorf("%+v", refused)
+	}
+	// A flood of made-up key ids is one fetch in each interval.
+	for range 3 {
+		i.change(func() { i.now = i.now.Add(refreshGap) })
+		before := i.fetched()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if _, refused := i.ask("Bearer " + i.token(jose.RS256, rsaKey(), rand.Text(), nil)); statusOf(refused) != 401 {
+					t.Errorf("%+v", refused)
+				}
+			})
+		}
+		all.Wait()
+		if n := i.fetched() - before; n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+	}
+}
+
+// TestIssuerDown: the keys that are known stay, and no token passes by those that are not.
+func TestIssuerDown(t *testing.T) {
+	i := newIssuer(t, public("r", "", rsaKey().Public()))
+	good := "Bearer " + i.token(jose.RS256, rsaKey(), "r", nil)
+	i.change(func() { i.status = http.StatusBadGateway })
+	if i.tokens.keys.fetchNow(t.Context()) {
+		t.Fatal("a fetch from a server that is down was good")
+	}
+	for range 2 {
+		name, refused := i.ask(good)
+		if statusOf(refused) != http.StatusServiceUnavailable || name != "" || !errors.Is(refused.Err, ErrNoKeys) {
+			t.Fatalf("%q, %+v: there are no keys", name, refused)
+		}
+	}
+	i.change(func() { i.status = 0 })
+	i.begun()
+	i.change(func() { i.status = http.StatusBadGateway })
+	i.tokens.keys.fetchNow(t.Context())
+	if name, refused := i.ask(good); name != "alice" {
+		t.Errorf("%+v: the keys that were known are gone", refused)
+	}
+	i.change(func() { i.now = i.now.Add(refreshGap) })
+	if _, refused := i.ask("Bearer " + i.token(jose.RS256, otherKey(), "new", nil)); statusOf(refused) != 401 {
+		t.Errorf("%+v", refused)
+	}
+	i.server.Close()
+	i.change(func() { i.now = i.now.Add(refreshGap) })
+	if _, refused := i.ask("Bearer " + i.token(jose.RS256, otherKey(), "new", nil)); statusOf(refused) != 401 {
+		t.Errorf("%+v", refused)
+	}
+	if name, _ := i.ask(good); name != "alice" {
+		t.Error("the keys that were known are gone with the server")
+	}
+}
+
+// TestRunFetches: the keys come in the background. Until they are there requests are refused at
+// once, also by an issuer that accepts and never answers.
+func TestRunFetches(t *testing.T) {
+	i := newIssuer(t, public("r", "", rsaKey().Public()))
+	answer := make(chan struct{})
+	asked := make(chan struct{}, 1)
+	inner := i.server.Config.Handler
+	i.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-answer
+		inner.ServeHTTP(w, r)
+	})
+	done := make(chan error, 1)
+	i.tokens.keys.told = func(err error) { done <- err }
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); New(Options{Tokens: i.tokens}).Run(ctx) }()
+	<-asked
+	good := "Bearer " + i.token(jose.RS256, rsaKey(), "r", nil)
+	if _, refused := i.ask(good); statusOf(refused) != http.StatusServiceUnavailable {
+		t.Errorf("%+v", refused)
+	}
+	close(answer)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !i.tokens.keys.fetchNow(t.Context()) { // it is over
+		t.Fatal("no keys")
+	}
+	if name, refused := i.ask(good); name != "alice" {
+		t.Errorf("%+v", refused)
+	}
+	cancel()
+	<-ended
+}
+
+func TestSetsThatAreNotTaken(t *testing.T) {
+	for name, set := range map[string]string{
+		"no JSON":               "<html>",
+		"no set":                `[]`,
+		"no keys":               `{"keys":[]}`,
+		"a symmetric key":       `{"keys":[{"kty":"oct","kid":"a","k":"c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"}]}`,
+		"an unknown kind":       `{"keys":[{"kty":"QQ","kid":"a"}]}`,
+		"a point off the curve": `{"keys":[{"kty":"EC","crv":"P-256","kid":"a","x":"AQ","y":"AQ"}]}`,
+	} {
+		if keys, err := parseSet([]byte(set)); err == nil {
+			t.Errorf("%s: %v", name, keys)
+		}
+	}
+	// A private key that somebody publishes by mistake does not count: anybody may have it.
+	private, _ := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKey(), KeyID: "r"}}})
+	if keys, err := parseSet(private); err == nil {
+		t.Errorf("a private key: %v", keys)
+	}
+}
+
+// TestNoRedirectOfTheKeys: only the operator says whose keys count.
+func TestNoRedirectOfTheKeys(t *testing.T) {
+	i := newIssuer(t, public("r", "", rsaKey().Public()))
+	elsewhere := httptest.NewServer(http.RedirectHandler(i.server.URL, http.StatusFound))
+	defer elsewhere.Close()
+	i.tokens.keys.url = elsewhere.URL
+	if i.tokens.keys.fetchNow(t.Context()) || i.fetched() != 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+func FuzzSet(f *testing.F) {
+	good, _ := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{public("r", "", rsaKey().Public()), public("e", "", curveKey().Public())}})
+	f.Add(good)
+	f.Add([]byte(`{"keys":[{"kty":"RSA","n":"AQ","e":"AQAB"}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		keys, err := parseSet(body)
+		if (err == nil) != (len(keys) > 0) {
+			t.Errorf("%d keys, %v", len(keys), err)
+		}
+		for _, k := range keys {
+			if !k.IsPublic() {
+				t.Error("a key that is not public")
+			}
+		}
+	})
+}
+
+func FuzzToken(f *testing.F) {
+	u, _ := url.Parse("http://127.0.0.1:1")
+	tokens := NewTokens(TokenOptions{Issuer: "i", Audience: "a", Claim: "sub", KeysURL: u})
+	tokens.keys.keys = []jose.JSONWebKey{public("r", "", rsaKey().Public()), public("e", "", curveKey().Public())}
+	tokens.keys.started = time.Now().Add(time.Hour) // no fetch
+	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.")
+	f.Add("eyJhbGciOiJFUzI1NiIsImtpZCI6ImUifQ.eyJzdWIiOiJhIn0.AAAA")
+	f.Fuzz(func(t *testing.T, token string) {
+		if claims, err := tokens.Verify(t.Context(), token); err == nil {
+			t.Errorf("a token that nobody signed is good: %v", claims)
+		}
+	})
+}
