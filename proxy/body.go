@@ -77,7 +77,7 @@ func (b *body) start() {
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
 		b.started = b.started || ev.Type == agui.RunStarted
-		b.out.Event(ev)
+		b.out.Event(b.r.inClientThread(ev))
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}

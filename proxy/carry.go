@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/principal"
 )
 
 // carry makes a request of Holdpoint's own that carries a pause: in, on a path as a client has it.
@@ -16,7 +17,7 @@ func (h *Handler) carry(ctx context.Context, path *url.URL, in agui.RunInput, pa
 	if !ok {
 		return
 	}
-	r := h.newRun(req, route, &in)
+	r := h.newRun(req, route, &in, principal.Who{})
 	r.readFor.carry(pauseID)
 	r.request.ours = true
 	r.serve(nobody{headerOnly{}})

@@ -236,6 +236,9 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	return g
 }
 
+// recordKey names the record of a thread where there are no tenants and the agent has no name.
+func recordKey(path, thread string) store.Key { return threadKey("", "", path, thread) }
+
 // loneRun is a run as ServeHTTP makes it, without a client: for tests that drive one part by hand.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	r := &run{h: h, log: h.log, request: request{path: path, input: in}}

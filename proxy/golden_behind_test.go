@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -84,7 +85,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // the thread. The request brings no messages, so that nothing but the stream can be the source of a
 // snapshot.
 func feedOuter(t *testing.T, s scenario) {
-	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" {
+	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" || strings.HasPrefix(s.name, "contract/resume-without-messages-") {
 		return // the backend's own is shown, not Holdpoint's; a snapshot was left out that this request would allow
 	}
 	for turn := 1; turn <= s.turns; turn++ {

@@ -51,6 +51,18 @@ func newStage(t *testing.T, s scenario, d delivery) *stage {
 // start makes the Holdpoint, or a new one before the same store.
 func (st *stage) start() {
 	st.t.Helper()
+	st.handler = st.options(func(*proxy.Options) {})
+	if st.d.hops {
+		if st.front != nil {
+			st.front.Close()
+		}
+		st.front = httptest.NewServer(st.handler)
+	}
+}
+
+// options makes a Handler of the scenario's options, changed.
+func (st *stage) options(change func(*proxy.Options)) http.Handler {
+	st.t.Helper()
 	up := &url.URL{Scheme: "http", Host: "backend", Path: "/agent"}
 	o := proxy.Options{Store: st.kept, Now: st.clock.Now, NewID: st.newID}
 	if st.d.hops {
@@ -64,17 +76,12 @@ func (st *stage) start() {
 	if st.foreign {
 		o.Upstream.Path = ""
 	}
+	change(&o)
 	h, err := proxy.New(o)
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	st.handler = h
-	if st.d.hops {
-		if st.front != nil {
-			st.front.Close()
-		}
-		st.front = httptest.NewServer(h)
-	}
+	return h
 }
 
 func (st *stage) close() {

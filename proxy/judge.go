@@ -43,7 +43,7 @@ func (r *run) newCase() *contract.Case {
 	settled, mixed := r.replies.carriers()
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
-		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Frees: r.frees, Valid: r.valid,
+		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Valid: r.valid,
 		InMemory: r.h.opts.StoreInMemory,
 	}
 }
@@ -60,10 +60,12 @@ func (r *run) load() (err error) {
 	}
 	r.h.outage.note(r.h, err)
 	switch {
-	case err != nil && r.h.opts.StoreOutage != OutagePass:
+	case err != nil && (r.h.opts.StoreOutage != OutagePass || r.mayBeAnothers()):
 		return err
 	case err != nil:
 		r.record, r.notAsked = store.Record{Now: r.h.opts.Now()}, err
+	default:
+		r.readOwner()
 	}
 	if p := r.record.Pause; p != nil {
 		// The record's own is everybody's. It is copied here, where the room for it on the stack is

@@ -14,12 +14,12 @@ import (
 	"holdpoint/store"
 )
 
-// recordKey names the record of a thread. The parts are hashed: what a client chose is in no key,
-// and the lengths between them keep ("a","bc") and ("ab","c") apart.
-func recordKey(path, thread string) store.Key {
-	const tenant, route = "", "" // one of each until there is configuration for more
+// threadKey names the record of a thread. agent is the name that the operator gave the agent, and
+// thread the thread as the backend knows it. The parts are hashed: what a client chose is in no
+// key, and the lengths between them keep ("a","bc") and ("ab","c") apart.
+func threadKey(tenant, agent, path, thread string) store.Key {
 	parts := make([]byte, 0, 256)
-	for _, part := range [...]string{tenant, route, path, thread} {
+	for _, part := range [...]string{tenant, agent, path, thread} {
 		parts = binary.AppendUvarint(parts, uint64(len(part)))
 		parts = append(parts, part...)
 	}

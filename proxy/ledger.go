@@ -28,6 +28,7 @@ const (
 type ledger struct {
 	store store.Store
 	key   store.Key
+	owner string          // who the thread is of, as its record has it; "" without principals
 	ctx   context.Context // its values go to the store
 	out   *stream.Writer  // gets heartbeats while the store is asked; nil if nobody waits there
 }
@@ -57,7 +58,7 @@ func (l *ledger) twice(do func(ctx context.Context) error, known ...error) error
 
 // load is the record as it stands.
 func (l *ledger) load() (rec store.Record, err error) {
-	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.key, ""); return err },
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.key, l.owner); return err },
 		store.ErrUnread)
 	return rec, err
 }
@@ -73,7 +74,7 @@ func (l *ledger) snapshots(pauseID string, at store.Moment) (kept store.Snapshot
 
 // open keeps a pause of a run without a claim. store.ErrExists: another question is open.
 func (l *ledger) open(p *agui.Pause) error {
-	return l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, "", *p) },
+	return l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, l.owner, *p) },
 		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
 }
 

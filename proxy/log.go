@@ -14,7 +14,7 @@ import (
 type runLog struct{ *run }
 
 func (l runLog) attrs() []slog.Attr {
-	return []slog.Attr{slog.String("thread_id", agui.Cut(l.request.input.ThreadID)), slog.String("run_id", agui.Cut(l.request.input.RunID))}
+	return []slog.Attr{slog.String("thread_id", agui.Cut(l.request.clientThread())), slog.String("run_id", agui.Cut(l.request.input.RunID))}
 }
 
 // Enabled implements slog.Handler.

@@ -26,7 +26,7 @@ const (
 // noteNamed remembers the interrupts that a request answers and that the record does not know. If
 // the backend then refuses a run because it waits, they may be what it waits for.
 func (r *run) noteNamed() {
-	if r.record.Pause != nil {
+	if r.record.Pause != nil || r.stranger {
 		return
 	}
 	var ids []string

@@ -11,6 +11,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
@@ -83,7 +84,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	switch r, passes := h.recognise(w, req); {
+	who, ok := h.ask(w, req)
+	if !ok {
+		return
+	}
+	switch r, passes := h.recognise(w, req, who); {
 	case r != nil:
 		r.serve(w)
 	case passes:
@@ -94,7 +99,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // recognise makes a run of a request that is one. passes says that it goes on untouched; one that
 // does neither was refused.
-func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, passes bool) {
+func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who principal.Who) (r *run, passes bool) {
 	if req.Method == http.MethodConnect {
 		h.badRequest(w, req, http.StatusNotImplemented, "CONNECT is not taken: behind it a client would talk to the backend itself")
 		return nil, false
@@ -134,7 +139,7 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request) (r *run, p
 	case !isRun:
 		return nil, true
 	default:
-		return h.newRun(req, route, &in), false
+		return h.newRun(req, route, &in, who), false
 	}
 	return nil, false
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"holdpoint/internal/principal"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -41,6 +42,9 @@ type Options struct {
 	Upstream *url.URL // scheme, host, escaped path and query; requests are appended to its path
 	Dialect  translate.Dialect
 	Store    store.Store
+
+	Agent string          // the agent's name, which tells agents apart that share a store
+	Gate  *principal.Gate // says who asks; nil: nobody in particular
 
 	Client Client // "": auto
 

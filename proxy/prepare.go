@@ -89,7 +89,7 @@ func (r *run) readyResume() *agui.RunError {
 		r.in = r.in.WithMessages(list)
 	}
 	r.logUnclear(p, answers)
-	r.transcript = r.resumeTranscript(p)
+	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
 	r.knownCalls = newKnownCalls(r.show, r.transcript, p)
 	r.beside = besideAnswers(r.in.Messages, r.verdict.New)
 	return nil

@@ -12,7 +12,9 @@ import (
 type request struct {
 	http  *http.Request
 	path  string         // as records are kept for it
-	input *agui.RunInput // the body
+	input *agui.RunInput // the body, with the thread as the backend knows it
+	// thread is the client's own id of the thread, if the backend gets another one; else "".
+	thread string
 	// answers says that it answers something, or that its thread waits for answers, see lastWords.
 	answers bool
 	ours    bool // nobody reads what it is told, see carry

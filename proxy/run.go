@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/principal"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/stream"
@@ -25,6 +26,7 @@ type run struct {
 	h   *Handler
 	log *slog.Logger // names the run
 
+	who     principal.Who
 	request request
 	readFor readFor
 	show    translate.Show
@@ -62,6 +64,7 @@ type report struct {
 type attempt struct {
 	in            agui.RunInput       // as it goes to the dialect
 	notAsked      error               // why the record could not be read, of a run that may pass all the same
+	stranger      bool                // the record is another principal's
 	threadWasBusy bool                // a run of the thread went on without its client when the record was read
 	answers       requestAnswers      // that it brings
 	replies       replies             // the decisions in its messages
@@ -71,6 +74,7 @@ type attempt struct {
 	notTaken      *agui.RunError // why the answers beside the message do not count, nil if they do
 	transcript    *transcript.Transcript
 	knownCalls    knownCalls
+	untold        withheldStory
 }
 
 // anew begins another attempt.

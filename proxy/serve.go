@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -56,10 +57,13 @@ func (r *run) returned(out *stream.Writer) {
 }
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
-func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput) *run {
-	r := &run{h: h, request: request{http: req, path: route, input: in}, report: report{started: h.opts.Now()}}
+func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
+	r := &run{h: h, who: who, request: request{http: req, path: route, input: in}, report: report{started: h.opts.Now()}}
+	r.request.toBackendThread(who)
 	r.anew()
-	r.ledger = ledger{store: h.opts.Store, key: recordKey(route, in.ThreadID)}
+	r.ledger = ledger{
+		store: h.opts.Store, key: threadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(),
+	}
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log
 	r.life.key, r.life.log = r.ledger.key, r.log

@@ -62,12 +62,16 @@ func (r *run) seen() []agui.SeenMessage {
 // appendSnapshots appends the snapshots that a client needs before an outcome. The backend's own
 // are enough where it sent them whole after its last change. What is not known whole is left out.
 func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
-	if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
+	if r.untold.state {
+		r.log.Debug("STATE_SNAPSHOT left out: the answer came without a message of the thread")
+	} else if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
 		events = append(events, stateEvent(s.state))
 	} else if !s.stateful {
 		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
 	}
 	switch {
+	case r.untold.messages:
+		r.log.Debug("MESSAGES_SNAPSHOT left out: the answer came without a message of the thread")
 	case !s.whole:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
 	case s.messagesSent || len(s.list) == 0:
@@ -91,9 +95,9 @@ func stateEvent(state json.RawMessage) agui.Event {
 	}{agui.StateSnapshot, state}))
 }
 
-// storedSnapshots are snapshots out of the record. A request shows no more than the thread's id,
-// for there are no principals. So they go only to a request that holds a message of that run. They
-// must hold every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
+// storedSnapshots are snapshots out of the record. Without principals a request shows no more than
+// the thread's id. So they go only to a request that holds a message of that run. They must hold
+// every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
 func (r *run) storedSnapshots(kept keptSnapshots, seen []agui.SeenMessage) []agui.Event {
 	if r.show == translate.ShowNative {
 		return nil // nothing is made for such a client

@@ -63,12 +63,15 @@ func (r *run) forClient(finish agui.Event) agui.Event {
 
 // appendIDs appends what withRunIDs has to change.
 func (r *run) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
-	if r.body != nil && r.body.laterRuns > 0 || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
+	if ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return edits
 	}
+	if edits = r.appendEcho(edits, ev); r.body != nil && r.body.laterRuns > 0 {
+		return r.appendThread(edits, ev)
+	}
 	object := agui.View(ev.JSON)
-	if object.Get("threadId").Str != r.in.ThreadID {
-		edits = append(edits, agui.Edit{Key: "threadId", Text: r.in.ThreadID})
+	if thread := r.request.clientThread(); object.Get("threadId").Str != thread {
+		edits = append(edits, agui.Edit{Key: "threadId", Text: thread})
 	}
 	if object.Get("runId").Str != r.in.RunID {
 		edits = append(edits, agui.Edit{Key: "runId", Text: r.in.RunID})
@@ -84,10 +87,12 @@ func (r *run) startEvent() agui.Event {
 	if r.in.ProtocolVersion != "" {
 		version = protocolVersion
 	}
-	return agui.StartedEvent(r.in.ThreadID, r.in.RunID, version)
+	return agui.StartedEvent(r.request.clientThread(), r.in.RunID, version)
 }
 
-func (r *run) finishEvent() agui.Event { return agui.FinishedEvent(r.in.ThreadID, r.in.RunID) }
+func (r *run) finishEvent() agui.Event {
+	return agui.FinishedEvent(r.request.clientThread(), r.in.RunID)
+}
 
 // tellPause tells an open pause in the form that the client is shown: the backend's announcement
 // (announce), what else there is to tell, the end.

@@ -87,6 +87,8 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
 	}
+	h.opts.Gate.Clean(out.Header, in.Header)
+	h.opts.Gate.Clean(out.Trailer, nil)
 	for name, values := range h.opts.UpstreamHeaders {
 		out.Header[name] = values
 	}

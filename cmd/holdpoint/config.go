@@ -11,6 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"holdpoint/internal/principal"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/store"
@@ -60,10 +61,26 @@ type config struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"lowest level that is logged, to standard error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
 
+	Name             string  `env:"NAME" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
+	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
+	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
+	TrustedPeers     peers   `env:"TRUSTED_PEERS" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. From everybody else they are refused"`
+	JWTIssuer        string  `env:"JWT_ISSUER" doc:"issuer (iss) of the bearer tokens that name the user, in place of a header. A request without a valid token is refused"`
+	JWTAudience      string  `env:"JWT_AUDIENCE" doc:"audience (aud) that a token must be for"`
+	JWKSURL          keysURL `env:"JWT_JWKS_URL" doc:"address of the issuer's keys, a JWK set"`
+	JWTClaim         string  `env:"JWT_CLAIM" envDefault:"sub" doc:"claim of the token whose text is the user"`
+	PrincipalKey     secret  `env:"PRINCIPAL_KEY" doc:"secret keys of at least 32 characters, newest first: key,key. Records name their owner by a hash under them. Required with a user"`
+	PrincipalKeyFile string  `env:"PRINCIPAL_KEY_FILE" doc:"file with these keys instead, a line each. It is read at start"`
+	ThreadNamespace  string  `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread as thread id, so that a thread of another user is another thread (docs/principals.md)"`
+
+	principalKeys principal.Ring
+
 	dialects dialects.List // with the options that were read
 	headers  http.Header   // of UpstreamHeadersFile
 	ring     engine.Ring   // of StoreKeys
 	ignored  []string      // variables that Kubernetes injects
+
+	gate *principal.Gate // made with the handler
 }
 
 // memoryStore is the default of HOLDPOINT_STORE.
@@ -124,6 +141,7 @@ func (c *config) check() []error {
 	if c.ReplayTTL == 0 {
 		wrong("REPLAY_TTL", errors.New("want more than 0, such as 24h"))
 	}
+	errs = append(errs, c.checkWho()...)
 	errs = append(errs, c.dialects.Check(c.Dialect)...)
 	if c.UpstreamHeadersFile != "" {
 		headers, err := readHeaders(c.UpstreamHeadersFile)
@@ -152,7 +170,10 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 	if err != nil {
 		return nil, err
 	}
+	c.gate = c.newGate(logger)
 	return proxy.New(proxy.Options{
+		Agent:           c.Name,
+		Gate:            c.gate,
 		Upstream:        c.Upstream.URL,
 		Dialect:         dialect,
 		Store:           kept,

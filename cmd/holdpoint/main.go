@@ -83,6 +83,27 @@
 //     info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
 //     auto, json, text
+//   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
+//     of one id at one path would be one thread
+//   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
+//     threads, whatever their ids (docs/principals.md)
+//   - HOLDPOINT_PRINCIPAL_HEADER (none): header that names the user, set by a proxy in front. A
+//     thread belongs to the user of its first run, and nobody else gets through
+//     (docs/principals.md)
+//   - HOLDPOINT_TRUSTED_PEERS (none): networks of the proxy that sets these headers:
+//     network;network, such as 10.0.0.0/8. From everybody else they are refused
+//   - HOLDPOINT_JWT_ISSUER (none): issuer (iss) of the bearer tokens that name the user, in place
+//     of a header. A request without a valid token is refused
+//   - HOLDPOINT_JWT_AUDIENCE (none): audience (aud) that a token must be for
+//   - HOLDPOINT_JWT_JWKS_URL (none): address of the issuer's keys, a JWK set
+//   - HOLDPOINT_JWT_CLAIM (sub): claim of the token whose text is the user
+//   - HOLDPOINT_PRINCIPAL_KEY (none): secret keys of at least 32 characters, newest first: key,key.
+//     Records name their owner by a hash under them. Required with a user
+//   - HOLDPOINT_PRINCIPAL_KEY_FILE (none): file with these keys instead, a line each. It is read at
+//     start
+//   - HOLDPOINT_THREAD_NAMESPACE (none): principal: the backend gets a hash of tenant, user and
+//     thread as thread id, so that a thread of another user is another thread (docs/principals.md).
+//     Values: none, principal
 //   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
 //     a tool review. It must be nothing that a graph could take for a yes
 //   - HOLDPOINT_AWS_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name what

@@ -51,6 +51,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	stop := make(chan struct{})
 	defer close(stop)
 	go newCalm().run(stop)
+	go runGate(c.gate, stop)
 	return newServer(handler, handler.Drain, logger).serve(listener, signals)
 }
 
@@ -81,7 +82,7 @@ func logStart(c *config, logger *slog.Logger) {
 	if c.CORSOrigins.everybody() {
 		logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", "HOLDPOINT_CORS_ORIGINS")
 	}
-	logger.Warn("Holdpoint knows no users: whoever knows a thread id can see and answer its open questions")
+	logWho(c, logger)
 }
 
 // A server is the HTTP server around the proxy. It knows how to end.

@@ -23,9 +23,12 @@ func Judge(c *Case) Ruling {
 	}
 	answering := len(c.Answers) > 0 || c.Unread != nil
 	if c.Stranger {
-		// A stranger is told nothing, not even that the thread waits for something.
+		// A stranger is told nothing, not even that the thread waits for something. His answer is
+		// told what any answer is told that names nothing.
 		if answering || c.Input.HasResume {
-			return refuse(agui.UnknownInterruptID, "resume names no open interrupt of this thread")
+			nobodys := *c
+			nobodys.Record = store.Record{Now: c.Record.Now}
+			return nobodys.refuseUnknown(c.firstNamed())
 		}
 		return refuse(agui.ThreadForbidden, "the thread belongs to somebody else")
 	}
@@ -115,6 +118,14 @@ func (c *Case) whyUnknown(id string) string {
 		return ": it may be from before a restart, or of another replica's memory (HOLDPOINT_STORE is memory://)"
 	}
 	return ": it may be of another thread, path or store, or older than what is kept"
+}
+
+// firstNamed is the id that the first answer names, "" if none does.
+func (c *Case) firstNamed() string {
+	if len(c.Answers) == 0 {
+		return ""
+	}
+	return c.Answers[0].ID
 }
 
 // carries says whether the pause that the request is to carry is there to be carried, or is on its

@@ -18,11 +18,11 @@ type Ring [][]byte
 // comes out.
 const minKey = 32
 
-// ParseRing reads key;key. A key is a text without white space and semicolons. It is used as it
-// stands there. An error never has a part of it.
+// ParseRing reads key,key, or a key in each line. A key is a text without white space, commas and
+// semicolons. It is used as it stands there. An error never has a part of it.
 func ParseRing(text string) (Ring, error) {
 	var ring Ring
-	for key := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ';' || c == '\n' || c == '\r' }) {
+	for key := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == ';' || c == '\n' || c == '\r' }) {
 		switch key = strings.TrimSpace(key); {
 		case key == "":
 			continue

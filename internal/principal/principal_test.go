@@ -82,6 +82,7 @@ func TestRing(t *testing.T) {
 	for text, want := range map[string]string{
 		key1:                        "",
 		key1 + ";" + key2:           "",
+		key1 + ", " + key2 + ",":    "",
 		key1 + "\n" + key2 + "\r\n": "",
 		"":                          "no key",
 		" ; ":                       "no key",

@@ -1,0 +1,124 @@
+package proxy
+
+import (
+	"log/slog"
+	"net/http"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/principal"
+	"holdpoint/store"
+)
+
+// ask says who sends a request, or turns it away. Every request is asked, also one that is no run:
+// the backend would believe its headers.
+func (h *Handler) ask(w http.ResponseWriter, req *http.Request) (principal.Who, bool) {
+	who, refused := h.opts.Gate.Ask(req, isPreflight(req) && !hasBody(req)) // a browser puts no identity into those
+	if refused == nil {
+		return who, true
+	}
+	level := slog.LevelInfo
+	if refused.Forged || refused.Err != nil {
+		level = slog.LevelWarn
+	}
+	h.log.Log(req.Context(), level, "request refused", "status", refused.Status, "reason", refused.Reason, "peer", req.RemoteAddr)
+	if refused.Challenge != "" {
+		w.Header().Set("WWW-Authenticate", refused.Challenge)
+	}
+	if refused.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	h.badRequest(w, req, refused.Status, refused.Reason)
+	return principal.Who{}, false
+}
+
+// readOwner sees whether the record is the principal's. Of another's record nothing is left but
+// that it is one, so that nothing of it can be told, by whatever way. A pause that Holdpoint itself
+// carries on is its owner's.
+func (r *run) readOwner() {
+	switch owner := r.record.Owner; {
+	case r.request.ours || r.who.Owner().Is(owner):
+		r.ledger.owner = owner // it may be by an older key
+	default:
+		r.stranger = true
+		r.record = store.Record{Version: r.record.Version, Owner: owner, Now: r.record.Now}
+	}
+}
+
+// mayBeAnothers says whether the thread may be another principal's for all that the request shows.
+// Only its record tells.
+func (r *run) mayBeAnothers() bool { return r.who.Known() && r.request.thread == "" }
+
+// With threads of his own, a principal's thread has another id at the backend. It stands in the
+// input from the beginning, so that dialects need not know of it. In what the client gets back, its
+// own id stands at the places where AG-UI has one.
+
+// toBackendThread puts the backend's id of the thread into the input.
+func (r *request) toBackendThread(who principal.Who) {
+	if id := who.Thread(r.input.ThreadID); id != r.input.ThreadID {
+		r.thread = r.input.ThreadID
+		*r.input = r.input.WithThread(id)
+	}
+}
+
+// clientThread is the client's id of the thread.
+func (r *request) clientThread() string {
+	if r.thread == "" {
+		return r.input.ThreadID
+	}
+	return r.thread
+}
+
+// appendThread appends what has to change in an event that names the backend's thread where the
+// client's belongs.
+func (r *run) appendThread(edits []agui.Edit, ev agui.Event) []agui.Edit {
+	if r.request.thread != "" && agui.View(ev.JSON).Get("threadId").Str == r.in.ThreadID {
+		edits = append(edits, agui.Edit{Key: "threadId", Text: r.request.thread})
+	}
+	return edits
+}
+
+// inClientThread is an event that a dialect has made, as the client is to have it.
+func (r *run) inClientThread(ev agui.Event) agui.Event {
+	if r.request.thread == "" || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
+		return ev
+	}
+	var few [2]agui.Edit
+	if edits := r.appendThread(r.appendEcho(few[:0], ev), ev); len(edits) > 0 {
+		return ev.With(agui.SetKeys(ev.JSON, edits...))
+	}
+	return ev
+}
+
+// appendEcho appends what has to change in a RUN_STARTED that repeats the input.
+func (r *run) appendEcho(edits []agui.Edit, ev agui.Event) []agui.Edit {
+	if r.request.thread == "" || ev.Type != agui.RunStarted {
+		return edits
+	}
+	echo := agui.View(ev.JSON).Get("input")
+	if !echo.IsObject() || echo.Get("threadId").Str != r.in.ThreadID {
+		return edits
+	}
+	return append(edits, agui.Edit{Key: "input", JSON: agui.SetString([]byte(echo.Raw), "threadId", r.request.thread)})
+}
+
+// withholds says what of a thread must not be told to the resume that goes on with it. Without
+// principals an answer shows no more than that its sender knows the thread's id: by that he was
+// told the question. What the stream itself brings is the backend's to tell.
+func (r *run) withholds(p *agui.Pause) (w withheldStory) {
+	if r.who.Known() || r.request.ours {
+		return w
+	}
+	known := make(map[string]bool, len(p.Seen))
+	for _, s := range p.Seen {
+		known[s.ID] = s.ID != ""
+	}
+	for _, m := range r.request.input.Messages {
+		if known[m.ID] {
+			return w
+		}
+	}
+	return withheldStory{state: !agui.HasMembers(r.in.State), messages: len(p.Seen) > 0}
+}
+
+// A withheldStory says which snapshots of a thread are not told.
+type withheldStory struct{ state, messages bool }

@@ -1,0 +1,430 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/principal"
+	"holdpoint/store"
+)
+
+const (
+	ringOld = "11111111111111111111111111111111"
+	ringNew = "22222222222222222222222222222222"
+)
+
+// A gated is what a gate by headers has of its own.
+type gated struct {
+	peers, ring, tenant string
+	ownThreads          bool
+}
+
+// by has a Handler take the principal from the header X-User.
+func (g gated) by(t *testing.T) func(*Options) {
+	t.Helper()
+	if g.peers == "" {
+		g.peers = "127.0.0.0/8;::1"
+	}
+	if g.ring == "" {
+		g.ring = ringOld
+	}
+	peers, err := principal.ParsePeers(g.peers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := principal.ParseRing(g.ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(o *Options) {
+		o.Gate = principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", TenantHeader: g.tenant, Keys: ring, OwnThreads: g.ownThreads})
+	}
+}
+
+// as posts a run as a user. The user "" sends no header.
+func (g *rig) as(user, body string, more ...string) string {
+	g.t.Helper()
+	status, got := g.ask(user, body, more...)
+	if status != http.StatusOK {
+		g.t.Fatalf("%s: status %d: %s", user, status, got)
+	}
+	return got
+}
+
+// ask is as for whatever status. more are headers, name and value in turn.
+func (g *rig) ask(user, body string, more ...string) (int, string) {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.front.URL+"/", strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if user != "" {
+		req.Header.Set("X-User", user)
+	}
+	for n := 0; n+1 < len(more); n += 2 {
+		req.Header[more[n]] = append(req.Header[more[n]], more[n+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil {
+		g.t.Fatalf("the stream did not end cleanly: %v\n%s", err, got)
+	}
+	return res.StatusCode, string(got)
+}
+
+// interruptID is the id of the first question of a stream.
+func interruptID(t *testing.T, s string) string {
+	t.Helper()
+	for block := range strings.SplitSeq(s, "\n\n") {
+		data, _ := strings.CutPrefix(block, "data: ")
+		if id := gjson.Get(data, "outcome.interrupts.0.id").Str; id != "" {
+			return id
+		}
+	}
+	t.Fatalf("nothing is asked:\n%s", s)
+	return ""
+}
+
+// asksInTheFirst asks in the first call, and ends every other run.
+func asksInTheFirst(w http.ResponseWriter, _ *http.Request, n int) {
+	if n == 1 {
+		sendStream(w, streamOf(started, hello, asks))
+		return
+	}
+	sendStream(w, streamOf(started, finished))
+}
+
+// TestAnothersThread: nothing that a stranger sends reaches the backend, whatever state the thread
+// is in, and he learns nothing of it. Its owner is not kept from it.
+func TestAnothersThread(t *testing.T) {
+	const reload = `{"threadId":"t","runId":"b","messages":[]}`
+	bobs := func(id string) []string {
+		return []string{
+			input("t", "b", ""), reload, fmt.Sprintf(`{"threadId":"t","runId":"b","messages":[%s]}`, newUser),
+			input("t", "b", resumeWith(yes(id))), input("t", "b", resumeWith(no(id))), input("t", "b", `,"resume":[]`),
+			input("t", "b", resumeWith(yes("n1~nobody"))), input("t", "b", resumeWith(yes(id), yes("n1~nobody"))),
+		}
+	}
+	for state, bring := range map[string]func(g *rig, id string){
+		"open":  func(*rig, string) {},
+		"ended": func(g *rig, id string) { g.as("alice", input("t", "r2", resumeWith(yes(id)))) },
+		"in doubt": func(g *rig, id string) {
+			key := recordKey("/", "t")
+			rec, _ := g.store.Load(g.t.Context(), key, "")
+			if err := g.store.Claim(g.t.Context(), key, rec.Pause.ID, "token", "digest", 0); err != nil {
+				g.t.Fatal(err)
+			}
+		},
+		"claimed": func(g *rig, id string) {
+			key := recordKey("/", "t")
+			rec, _ := g.store.Load(g.t.Context(), key, "")
+			if err := g.store.Claim(g.t.Context(), key, rec.Pause.ID, "token", "digest", leaseTime); err != nil {
+				g.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(state, func(t *testing.T) {
+			g := newRig(t, asksInTheFirst, gated{}.by(t))
+			first := g.as("alice", input("t", "r1", ""))
+			id := interruptID(t, first)
+			bring(g, id)
+			before, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			called := g.called()
+			for _, body := range bobs(id) {
+				got := g.as("bob", body)
+				answers := strings.Contains(body, `"resume":`)
+				if want := "THREAD_FORBIDDEN"; !answers && types(got) != "RUN_STARTED RUN_ERROR:"+want {
+					t.Errorf("%s\n%s", body, got)
+				}
+				if answers && !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") {
+					t.Errorf("%s\n%s", body, got)
+				}
+				if strings.Contains(got, "hello") || strings.Contains(got, `"interrupts"`) || strings.Contains(got, "confirmation") {
+					t.Errorf("a stranger is told of the thread\n%s", got)
+				}
+				// No oracle: he is told the same of a thread that nobody has. (A cancel of what is
+				// not known is an empty run there, so that no chat locks.)
+				if answers && !strings.Contains(body, "cancelled") && !strings.Contains(body, `"resume":[]`) {
+					other := g.as("bob", strings.Replace(body, `"t"`, `"fresh"`, 1))
+					if strings.ReplaceAll(other, `"fresh"`, `"t"`) != got {
+						t.Errorf("another's thread and nobody's are told apart\n%s\n%s", got, other)
+					}
+				}
+			}
+			if g.called() != called {
+				t.Errorf("the backend was called %d times by a stranger", g.called()-called)
+			}
+			after, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if after.State != before.State || after.Owner != before.Owner || len(after.Results) != len(before.Results) {
+				t.Errorf("a stranger changed the record: %s to %s", before.State, after.State)
+			}
+			if state == "open" {
+				wantTypes(t, g.as("alice", input("t", "r2", resumeWith(yes(id)))), "RUN_STARTED RUN_FINISHED")
+			}
+			if strings.Contains(fmt.Sprint(before.Owner), "alice") || before.Owner == "" {
+				t.Errorf("owner %q", before.Owner)
+			}
+		})
+	}
+}
+
+// TestOwnersOutliveTheConfiguration: what was held shut stays shut, whoever is asked or not asked
+// by another Holdpoint on the same store.
+func TestOwnersOutliveTheConfiguration(t *testing.T) {
+	first := newRig(t, asksInTheFirst, gated{}.by(t))
+	id := interruptID(t, first.as("alice", input("t", "r1", "")))
+	again := func(change func(*Options)) *rig {
+		return newRig(t, asksInTheFirst, func(o *Options) { o.Store = first.store }, change)
+	}
+	none := again(func(*Options) {})
+	wantTypes(t, none.do(input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
+	if got := none.do(input("t", "r2", resumeWith(yes(id)))); !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") || none.called() != 0 {
+		t.Errorf("without principals an owned thread is open\n%s", got)
+	}
+	// A new key alone makes everybody a stranger. Beside the old one it does not.
+	alone := again(gated{ring: ringNew}.by(t))
+	wantTypes(t, alone.as("alice", input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
+	rotated := again(gated{ring: ringNew + ";" + ringOld}.by(t))
+	wantTypes(t, rotated.as("bob", input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
+	wantTypes(t, rotated.as("alice", input("t", "r2", resumeWith(yes(id)))), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	rec, _ := first.store.Load(t.Context(), recordKey("/", "t"), "")
+	if old := rec.Owner; old == "" {
+		t.Error("the thread has lost its owner")
+	}
+	// A thread of the new key's time is known by it alone.
+	rotated.as("alice", input("t2", "r1", ""))
+	wantTypes(t, alone.as("alice", input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+}
+
+func TestWhoIsNotKnownIsRefused(t *testing.T) {
+	quiet := func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }
+	g := newRig(t, quiet, gated{tenant: "X-Tenant"}.by(t))
+	far := newRig(t, quiet, gated{peers: "203.0.113.0/24", tenant: "X-Tenant"}.by(t))
+	for name, tt := range map[string]struct {
+		g      *rig
+		user   string
+		more   []string
+		status int
+	}{
+		"both":                        {g, "alice", []string{"X-Tenant", "t"}, 200},
+		"both, named in Connection":   {g, "alice", []string{"X-Tenant", "t", "Connection", "X-User", "Connection", "X-Tenant"}, 200},
+		"no user":                     {g, "", []string{"X-Tenant", "t"}, 401},
+		"no tenant":                   {g, "alice", nil, 401},
+		"two users":                   {g, "alice", []string{"X-Tenant", "t", "X-User", "bob"}, 400},
+		"two tenants":                 {g, "alice", []string{"X-Tenant", "t", "X-Tenant", "u"}, 400},
+		"another spelling":            {g, "", []string{"X-Tenant", "t", "X_User", "alice"}, 401},
+		"from an untrusted peer":      {far, "alice", []string{"X-Tenant", "t"}, 403},
+		"a tenant from such a peer":   {far, "", []string{"X-Tenant", "t"}, 403},
+		"nothing, from such a peer":   {far, "", nil, 401},
+		"X-Forwarded-For proves none": {far, "alice", []string{"X-Tenant", "t", "X-Forwarded-For", "203.0.113.1"}, 403},
+	} {
+		before := tt.g.called()
+		status, got := tt.g.ask(tt.user, input("t-"+strings.ReplaceAll(name, " ", "-"), "r", ""), tt.more...)
+		if status != tt.status || status != 200 && tt.g.called() != before {
+			t.Errorf("%s: %d %s", name, status, got)
+		}
+	}
+	if logs := far.logs.String(); !strings.Contains(logs, "level=WARN msg=\"request refused\" status=403") || strings.Contains(logs, "alice") {
+		t.Errorf("what the log says of a forged header:\n%s", logs)
+	}
+	// What is no run is asked too, but for a browser's preflight: it cannot say who sends it.
+	for _, tt := range []struct {
+		method, header, value string
+		status                int
+	}{
+		{http.MethodGet, "Accept", "*/*", 401},
+		{http.MethodOptions, "Access-Control-Request-Method", "POST", 200},
+		{http.MethodOptions, "X-User", "alice", 401}, // no tenant, and no preflight
+	} {
+		req, _ := http.NewRequestWithContext(t.Context(), tt.method, g.front.URL+"/info", nil)
+		req.Header.Set(tt.header, tt.value)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != tt.status {
+			t.Errorf("%s %s: %d", tt.method, tt.header, res.StatusCode)
+		}
+	}
+}
+
+// TestTheBackendIsToldWho: the header reaches it as it came in, and no other spelling of it does.
+func TestTheBackendIsToldWho(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, gated{}.by(t))
+	g.as("alice", input("t", "r", ""), "Connection", "X-User", "X_User", "bob", "X.User", "bob", "x_USER", "bob")
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, g.front.URL+"/info", nil)
+	req.Header = http.Header{"X-User": {"alice"}, "Connection": {"X-User"}, "X_User": {"bob"}}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if len(g.heads) != 2 {
+		t.Fatalf("%d calls", len(g.heads))
+	}
+	for n, head := range g.heads {
+		if !slices.Equal(head["X-User"], []string{"alice"}) {
+			t.Errorf("call %d: X-User is %q", n, head["X-User"])
+		}
+		for name, values := range head {
+			if slices.Contains(values, "bob") {
+				t.Errorf("call %d: %s is %q", n, name, values)
+			}
+		}
+	}
+}
+
+// TestTenantsAndAgentsAreApart: the same thread of two tenants is two, and so it is at two agents
+// on one store that have names.
+func TestTenantsAndAgentsAreApart(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, gated{tenant: "X-Tenant"}.by(t))
+	one := interruptID(t, g.as("alice", input("t", "r1", ""), "X-Tenant", "one"))
+	two := g.as("bob", input("t", "r1", ""), "X-Tenant", "two")
+	if interruptID(t, two) == one || g.called() != 2 {
+		t.Errorf("a tenant is told the question of another\n%s", two)
+	}
+	if got := g.as("bob", input("t", "r2", resumeWith(yes(one))), "X-Tenant", "two"); !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") {
+		t.Errorf("a tenant answers another's question\n%s", got)
+	}
+	if got := g.as("alice", input("t", "r2", ""), "X-Tenant", "two"); !strings.Contains(types(got), "THREAD_FORBIDDEN") {
+		t.Errorf("a user of another tenant is the same one\n%s", got)
+	}
+
+	named := func(name string, s store.Store) *rig {
+		return newRig(t, asksInTheFirst, func(o *Options) {
+			o.Agent = name
+			if s != nil {
+				o.Store = s
+			}
+		})
+	}
+	mail := named("mail", nil)
+	id := interruptID(t, mail.do(input("t", "r1", "")))
+	files := named("files", mail.store)
+	if got := files.do(input("t", "r1", resumeWith(yes(id)))); !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") {
+		t.Errorf("an agent takes the answer to another's question\n%s", got)
+	}
+	if again := named("mail", mail.store).do(input("t", "r2", "")); interruptID(t, again) != id {
+		t.Errorf("the same agent does not know its question\n%s", again)
+	}
+}
+
+// TestThreadsOfAPrincipal: with threads of his own each principal has another thread at the
+// backend, and nobody learns its id there.
+func TestThreadsOfAPrincipal(t *testing.T) {
+	var ids []string
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		body, _ := io.ReadAll(r.Body)
+		id := gjson.GetBytes(body, "threadId").Str
+		ids = append(ids, id)
+		echo := bytes.ReplaceAll(body, []byte("\n"), nil)
+		begin := fmt.Sprintf(`{"type":"RUN_STARTED","threadId":%q,"runId":"x","input":%s}`, id, echo)
+		end := fmt.Sprintf(`{"type":"RUN_FINISHED","threadId":%q,"runId":"x"`, id)
+		if gjson.GetBytes(body, "answers").Exists() {
+			sendStream(w, streamOf(begin, end+`}`))
+			return
+		}
+		// A second run in the same stream asks.
+		sendStream(w, streamOf(begin, hello, end+`}`, begin, end+`,"outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]}}`))
+	}, gated{ownThreads: true}.by(t))
+	alice := g.as("alice", input("t", "r1", ""))
+	bob := g.as("bob", input("t", "r1", ""))
+	wantTypes(t, bob, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	if len(ids) != 2 || ids[0] == ids[1] || slices.Contains(ids, "t") {
+		t.Fatalf("the backend has the threads %q", ids)
+	}
+	wantTypes(t, g.as("bob", input("t", "r2", resumeWith(yes(interruptID(t, alice))))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	resumed := g.as("alice", input("t", "r2", resumeWith(yes(interruptID(t, alice)))))
+	wantTypes(t, resumed, "RUN_STARTED RUN_FINISHED")
+	if len(ids) != 3 || ids[2] != ids[0] {
+		t.Errorf("the resume went to the thread %q", ids[2:])
+	}
+	for _, got := range []string{alice, bob, resumed} {
+		if strings.Contains(got, ids[0]) || strings.Contains(got, ids[1]) {
+			t.Errorf("a client sees the backend's id of a thread\n%s", got)
+		}
+		if n := strings.Count(got, `"threadId":"t"`); n < 2 {
+			t.Errorf("the client's own id stands there %d times\n%s", n, got)
+		}
+	}
+	if logs := g.logs.String(); strings.Contains(logs, "thread_id="+ids[0]) || !strings.Contains(logs, "thread_id=t ") {
+		t.Error("the log names the thread otherwise than the client")
+	}
+}
+
+// TestAGuessedThreadID: without principals a thread's id is the key to its open question, and to
+// nothing else.
+func TestAGuessedThreadID(t *testing.T) {
+	const guess = `{"threadId":"t","runId":"g","messages":[]%s}`
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, streamOf(started, `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"the secret"}`,
+				`{"type":"STATE_SNAPSHOT","snapshot":{"pin":"the secret"}}`, asks))
+			return
+		}
+		sendStream(w, streamOf(started, `{"type":"STATE_DELTA","delta":[{"op":"add","path":"/more","value":1}]}`, asks))
+	})
+	first := g.do(input("t", "r1", ""))
+	told := func(name, body, want string) string {
+		t.Helper()
+		got := g.do(body)
+		if strings.Contains(got, "secret") || types(got) != want {
+			t.Errorf("%s: %s\n%s", name, types(got), got)
+		}
+		return got
+	}
+	told("a reload", fmt.Sprintf(guess, ""), "RUN_STARTED RUN_FINISHED+interrupt")
+	told("a message of another thread", fmt.Sprintf(strings.Replace(guess, "[]", "[%s]", 1), newUser, ""), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
+	told("a wrong answer", fmt.Sprintf(guess, resumeWith(yes("n1~nobody"))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	id := interruptID(t, first)
+	next := told("an answer", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED STATE_DELTA RUN_FINISHED+interrupt")
+	told("the same answer again", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED RUN_FINISHED+interrupt")
+	// Whoever holds a message of the thread is shown the others, and so is a later resume.
+	reloaded := g.do(input("t", "r3", ""))
+	if !strings.Contains(reloaded, `"pin":"the secret"`) || !strings.Contains(reloaded, `"more":1`) {
+		t.Errorf("the state was lost with the guess\n%s", reloaded)
+	}
+	last := g.do(input("t", "r4", resumeWith(yes(interruptID(t, next)))))
+	if !strings.Contains(last, "STATE_SNAPSHOT") || !strings.Contains(last, "MESSAGES_SNAPSHOT") || !strings.Contains(last, "the secret") {
+		t.Errorf("who holds a message is not shown the thread\n%s", last)
+	}
+}
+
+// TestAnOwnerNeedsNoMessage: with principals it is known whose the messages are.
+func TestAnOwnerNeedsNoMessage(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(started, hello, asks)) }, gated{}.by(t))
+	id := interruptID(t, g.as("alice", input("t", "r1", "")))
+	wantTypes(t, g.as("alice", `{"threadId":"t","runId":"r2","messages":[]`+resumeWith(yes(id))+"}"), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+}
+
+// TestOutageWithPrincipals: while nobody can say whose a thread is, nobody runs it, unless the id
+// that the backend gets is the principal's own.
+func TestOutageWithPrincipals(t *testing.T) {
+	for name, tt := range map[string]struct {
+		gate gated
+		want string
+	}{
+		"threads of everybody": {gated{}, "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE"},
+		"threads of one's own": {gated{ownThreads: true}, "RUN_STARTED RUN_FINISHED"},
+	} {
+		down := &downStore{load: true}
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) },
+			func(o *Options) { down.Store, o.Store, o.StoreOutage = o.Store, down, OutagePass }, tt.gate.by(t))
+		if got := g.as("alice", input("t", "r", "")); types(got) != tt.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
