@@ -1,3 +1,5 @@
+//go:build linux
+
 package bolt_test
 
 import (
@@ -28,6 +30,13 @@ const childFile = "HOLDPOINT_TEST_BOLT_FILE"
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childFile); path != "" {
 		os.Exit(child(path))
+	}
+	if path := os.Getenv(diskFile); path != "" {
+		if err := withoutRoom(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

@@ -3,9 +3,11 @@
 package bolt_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -14,32 +16,41 @@ import (
 
 	"holdpoint/store"
 	"holdpoint/store/bolt"
+	"holdpoint/store/engine"
 )
 
+// diskFile is set in the process of TestDiskWithoutRoom.
+const diskFile = "HOLDPOINT_TEST_BOLT_DISK"
+
 // On a disk without room a pause is not saved, which is an error; what was saved stays, and is
-// answered; and with room everything goes on.
+// answered; and with room everything goes on. A limit on the size of files stands for the disk: the
+// kernel refuses the same writes. It holds for a whole process, so the test has one of its own.
 func TestDiskWithoutRoom(t *testing.T) {
-	// A limit on the size of files stands for the disk: it holds for this process, and the kernel
-	// refuses the same writes.
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), diskFile+"="+filepath.Join(t.TempDir(), "state.db"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func withoutRoom(path string) error {
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	limit := func(bytes uint64) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: was.Max}); err != nil {
-			t.Fatal(err)
-		}
+	limit := func(bytes uint64) error {
+		return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: was.Max})
 	}
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := open(t, path, bolt.Options{})
-	ctx := t.Context()
-	if err := s.Open(ctx, "first", "", bigPause("p")); err != nil {
-		t.Fatal(err)
+	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}})
+	if err != nil {
+		return err
 	}
-	limit(256 << 10)
-	defer limit(was.Cur)
+	defer s.Stop()
+	ctx := context.Background()
+	if err := errors.Join(s.Open(ctx, "first", "", bigPause("p")), limit(256<<10)); err != nil {
+		return err
+	}
 	var full error
 	told := 0
 	for ; full == nil && told < 10_000; told++ {
@@ -47,21 +58,24 @@ func TestDiskWithoutRoom(t *testing.T) {
 	}
 	told-- // the last one was not saved
 	if full == nil || errors.Is(full, store.ErrFull) {
-		t.Fatalf("the disk did not get full: %v", full)
+		return fmt.Errorf("the disk did not get full: %w", full)
 	}
 	for n := range told {
 		rec, err := s.Load(ctx, store.Key(fmt.Sprint("k", n)), "")
 		if err != nil || rec.State != store.Open {
-			t.Fatalf("of %d pauses that were saved, %d is %q (%v)", told, n, rec.State, err)
+			return fmt.Errorf("of %d pauses that were saved, %d is %q (%w)", told, n, rec.State, err)
 		}
 	}
 	if rec, err := s.Load(ctx, store.Key(fmt.Sprint("k", told)), ""); err != nil || rec.State != store.None {
-		t.Errorf("the pause that was not saved is %q (%v)", rec.State, err)
+		return fmt.Errorf("the pause that was not saved is %q (%w)", rec.State, err)
 	}
-	limit(was.Cur)
+	if err := limit(was.Cur); err != nil {
+		return err
+	}
 	if err := s.Open(ctx, store.Key(fmt.Sprint("k", told)), "", bigPause("p")); err != nil {
-		t.Errorf("with room again: %v", err)
+		return fmt.Errorf("with room again: %w", err)
 	}
+	return nil
 }
 
 func TestFileThatCannotBe(t *testing.T) {
