@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"holdpoint/internal/servers"
 )
 
 // A durableStore outlives the processes that use it.
@@ -27,6 +29,14 @@ func durableStores() []durableStore {
 	return []durableStore{
 		{name: "bolt", begin: func(t *testing.T) map[string]string {
 			return map[string]string{"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))}
+		}},
+		{name: "postgres", shared: true, begin: func(t *testing.T) map[string]string {
+			server := servers.StartPostgres(t, servers.PostgresOptions{})
+			return map[string]string{"HOLDPOINT_STORE": server.URL(), "HOLDPOINT_NAME": "e2e"}
+		}},
+		{name: "redis", shared: true, begin: func(t *testing.T) map[string]string {
+			server := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"appendonly yes", "appendfsync always"}})
+			return map[string]string{"HOLDPOINT_STORE": server.URL(), "HOLDPOINT_NAME": "e2e"}
 		}},
 	}
 }
@@ -60,6 +70,7 @@ func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 			if sealed {
 				env["HOLDPOINT_STORE_KEYS"] = "k1:" + strings.Repeat("A", 43) + "="
 				env["HOLDPOINT_STORE"] = strings.Replace(env["HOLDPOINT_STORE"], "state.db", "sealed.db", 1)
+				env["HOLDPOINT_NAME"] = "sealed"
 			}
 			h := ownHoldpoint(t, b.url(), env)
 			w := world{b: b, h: h, version: newest}

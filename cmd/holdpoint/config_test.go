@@ -97,6 +97,7 @@ func TestBadValues(t *testing.T) {
 		{"LISTEN=localhost", `HOLDPOINT_LISTEN "localhost": want host:port, such as :7080 or 127.0.0.1:7080`},
 		{"DIALECT=langraph", `HOLDPOINT_DIALECT "langraph": want one of `},
 		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
+		{"STORE_REPLICAS=1", `HOLDPOINT_STORE_REPLICAS "1": it is for Redis. PostgreSQL waits for what its synchronous_standby_names says, and the other stores have no replicas`},
 		{"STORE=etcd://:hush@cache:6379", `HOLDPOINT_STORE "etcd://xxxxx@cache:6379": no such store, want one such as memory://, bolt:///var/lib/holdpoint/state.db, redis://redis.internal:6379`},
 		{"STORE=redis://:hush@cache:6379?db=1", `HOLDPOINT_STORE "redis://xxxxx@cache:6379?xxxxx": there is no parameter db`},
 		{"STORE_REPLICAS=1", `HOLDPOINT_STORE_REPLICAS "1": want the number of replicas of a Redis, and none for another HOLDPOINT_STORE`},
