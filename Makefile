@@ -68,8 +68,8 @@ unit: ## Go only, quick
 
 race: ## the same tests under the race detector, and without it the one that says nothing under it
 	@mkdir -p .cache
-	$(GO) test $(RACE) -count=1 ./... 2>&1 | tee .cache/race.log || \
-	{ ! grep -q 'DATA RACE' .cache/race.log && echo "make race: once more; a test that fails only above is one to mend" && $(GO) test $(RACE) -count=1 ./...; }
+	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || \
+	{ ! grep -q 'DATA RACE' .cache/race.log && echo "make race: once more; a test that fails only above is one to mend" && $(GO) test $(RACE) -count=1 -timeout 30m ./...; }
 ifneq ($(RACE),)
 	$(GO) test -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract
 endif

@@ -137,16 +137,13 @@ func (c *config) checkStore(wrong func(name string, err error)) {
 	if c.StorePasswordFile != "" && err == nil && !e.remote {
 		wrong("STORE_PASSWORD_FILE", fmt.Errorf("%s has no password, want it unset, or another HOLDPOINT_STORE", c.Store))
 	}
-	if c.StoreReplicas != 0 && err == nil && !slices.Contains(redis.Schemes, c.Store.scheme()) {
-		wrong("STORE_REPLICAS", errors.New("it is for Redis. PostgreSQL waits for what its synchronous_standby_names says, and the other stores have no replicas"))
-	}
 	text, err := c.secretOf(c.StoreKeys, c.StoreKeysFile)
 	if err != nil {
 		wrong("STORE_KEYS_FILE", err)
 		return
 	}
 	if c.StoreReplicas > 0 && !slices.Contains(redis.Schemes, c.Store.scheme()) {
-		wrong("STORE_REPLICAS", errors.New("want the number of replicas of a Redis, and none for another HOLDPOINT_STORE"))
+		wrong("STORE_REPLICAS", errors.New("it is for Redis. PostgreSQL waits for what its synchronous_standby_names says, and the other stores have no replicas"))
 	}
 	if c.ring, err = engine.ParseRing(text); err != nil {
 		wrong("STORE_KEYS", err)

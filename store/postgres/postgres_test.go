@@ -76,6 +76,7 @@ func TestOneServer(t *testing.T) {
 	bouncer := servers.StartPgBouncer(t, server)
 	for name, test := range map[string]func(*testing.T, *servers.Postgres, *servers.Bouncer){
 		"a connection breaks in a step":     connectionBreaks,
+		"an order explains what is told":    linearizable,
 		"each step is two round trips":      twoRoundTrips,
 		"a server is silent":                serverIsSilent,
 		"transactions are serializable":     serializable,

@@ -48,6 +48,7 @@ type thread struct {
 	pause    agui.Pause
 	ended    []translate.Ended
 	answered int
+	came     map[string]bool // the events of the turn: what is held may go out in a later exchange
 }
 
 type side struct {
@@ -59,6 +60,7 @@ type side struct {
 
 // turn is one run of the client.
 func (th *thread) turn(turn Turn) {
+	th.came = map[string]bool{}
 	in := th.input(turn.Request)
 	th.read(in)
 	r := th.request(in)
@@ -321,12 +323,11 @@ func (th *thread) checkOut(out translate.Out, run translate.Run) {
 // checkPlayed checks what the client is shown.
 func (th *thread) checkPlayed(p Played) {
 	th.refuses(p.Err)
-	came := map[string]bool{}
 	for _, s := range p.came {
-		came[s] = true
+		th.came[s] = true
 	}
 	for _, ev := range p.All() {
-		if !came[string(ev.JSON)] && !ev.Valid() || ev.Type.Terminal() {
+		if !th.came[string(ev.JSON)] && !ev.Valid() || ev.Type.Terminal() {
 			th.t.Fatalf("emitted: %s", ev.JSON)
 		}
 	}
