@@ -47,6 +47,16 @@ func occupyCases() []testCase {
 			occupy(x, k, "gone", x.long) // it was only late
 			busy(x, k, "there", "gone")
 		}},
+		{name: "a record whose last run did not renew reads as none, forgotten or not", run: func(x *fixture) {
+			k := x.key("a")
+			occupy(x, k, "gone", x.lease)
+			x.clock.advance(x.lease)
+			if x.ownClock {
+				x.clock.advance(x.unit)
+			}
+			rec := x.load(k)
+			x.same("the record", rec, store.Record{Now: rec.Now})
+		}},
 		{name: "it stands beside everything else", run: func(x *fixture) {
 			k := x.key("a")
 			occupy(x, k, "t", x.long)

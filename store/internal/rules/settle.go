@@ -67,7 +67,8 @@ func latestExpiry(p *agui.Pause) time.Time {
 }
 
 // View is the record as Load returns it: with Now, with a lapsed lease read as InDoubt, and without
-// the runs whose lease has lapsed.
+// the runs whose lease has lapsed. A record with nothing left in it reads as none, because an engine
+// may have forgotten it by itself.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt
@@ -75,6 +76,9 @@ func View(rec store.Record, now time.Time) store.Record {
 	lapsed := func(b store.Busy) bool { return !now.Before(b.Lease) }
 	if slices.ContainsFunc(rec.Busy, lapsed) {
 		rec.Busy = slices.DeleteFunc(slices.Clone(rec.Busy), lapsed)
+	}
+	if Format(&rec) == 0 {
+		rec.Version = 0
 	}
 	rec.Now = now
 	return rec
