@@ -67,8 +67,8 @@ func latestExpiry(p *agui.Pause) time.Time {
 }
 
 // View is the record as Load returns it: with Now, with a lapsed lease read as InDoubt, and without
-// the runs whose lease has lapsed. A record with nothing left in it reads as none, because an engine
-// may have forgotten it by itself.
+// the runs whose lease has lapsed. A record with nothing left in it reads as none, because an
+// engine may have forgotten it by itself.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt
