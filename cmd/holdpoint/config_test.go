@@ -99,6 +99,7 @@ func TestBadValues(t *testing.T) {
 		{"CLIENT=all", `HOLDPOINT_CLIENT "all": want one of auto, outcome, both, native`},
 		{"STORE=etcd://:hush@cache:6379", `HOLDPOINT_STORE "etcd://xxxxx@cache:6379": no such store, want one such as memory://, bolt:///var/lib/holdpoint/state.db, redis://redis.internal:6379`},
 		{"STORE=redis://:hush@cache:6379?db=1", `HOLDPOINT_STORE "redis://xxxxx@cache:6379?xxxxx": there is no parameter db`},
+		{"STORE_PASSWORD_FILE=/none", `HOLDPOINT_STORE_PASSWORD_FILE "/none": memory takes no password, want it unset, or another HOLDPOINT_STORE`},
 		{"STORE_REPLICAS=1", `HOLDPOINT_STORE_REPLICAS "1": it is for Redis. PostgreSQL waits for what its synchronous_standby_names says, and the other stores have no replicas`},
 		{"STORE_REPLICAS=-1", `HOLDPOINT_STORE_REPLICAS "-1": want a whole number from 1 to 2147483647`},
 		{"BODY_BYTES=16MiB", `HOLDPOINT_BODY_BYTES "16MiB": want at least twice HOLDPOINT_MAX_REQUEST_BYTES, 32MiB`},

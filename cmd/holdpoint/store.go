@@ -131,11 +131,8 @@ func (c *config) checkStore(wrong func(name string, err error)) {
 	if err != nil {
 		wrong("STORE", err)
 	}
-	if c.StorePasswordFile != "" && !e.remote {
-		wrong("STORE_PASSWORD_FILE", fmt.Errorf("%s takes no password, want it unset, or another HOLDPOINT_STORE", c.Store.scheme()))
-	}
 	if c.StorePasswordFile != "" && err == nil && !e.remote {
-		wrong("STORE_PASSWORD_FILE", fmt.Errorf("%s has no password, want it unset, or another HOLDPOINT_STORE", c.Store))
+		wrong("STORE_PASSWORD_FILE", fmt.Errorf("%s takes no password, want it unset, or another HOLDPOINT_STORE", c.Store.scheme()))
 	}
 	text, err := c.secretOf(c.StoreKeys, c.StoreKeysFile)
 	if err != nil {
