@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -290,6 +291,36 @@ func TestSweep(t *testing.T) {
 	u.now = u.now.Add(31 * time.Hour)
 	u.Sweep(ctx)
 	count(0)
+}
+
+// A record that cannot be read is left where it is, and keeps no other one from its end: neither
+// those behind it in the list, nor those that are to be forgotten.
+func TestSweepPassesWhatCannotBeRead(t *testing.T) {
+	ctx := t.Context()
+	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
+	for n := range store.MaxPage + 1 { // more than a sweep looks at, and due before the others
+		key := store.Key(fmt.Sprintf("newer-%d", n))
+		u.must(t, u.Open(ctx, key, "", asking("p")))
+		row := u.table.rows[key]
+		row.Head = bytes.Replace(row.Head, []byte(`"version":1`), []byte(`"version":99`), 1)
+	}
+	u.now = u.now.Add(time.Minute)
+	u.must(t, u.Open(ctx, "retired", "", asking("p")))
+	if _, err := u.Load(ctx, "owned", "alice"); err != nil {
+		t.Fatal(err)
+	}
+	u.now = time.Now().Add(-time.Hour) // what is due is asked for by this machine's clock
+	u.Sweep(ctx)
+	u.Sweep(ctx)
+	if row := u.table.rows["retired"]; row == nil || !row.opened.IsZero() {
+		t.Error("a question behind those that cannot be read still waits")
+	}
+	if _, ok := u.table.rows["owned"]; ok {
+		t.Error("nothing is forgotten any more")
+	}
+	if n := len(u.table.rows); n != store.MaxPage+2 {
+		t.Errorf("%d rows, want those that cannot be read and the retired one", n)
+	}
 }
 
 // A thread that is in use is not forgotten, although nothing of it changes.

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"holdpoint/store"
+	"holdpoint/store/internal/cursor"
 )
 
 // A sweep writes down what time has done to threads that nobody asks for, and forgets what is gone.
@@ -15,6 +17,7 @@ import (
 type sweep struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+	after  string // where the next one goes on in the list of what is due; "" is its begin
 }
 
 const (
@@ -55,16 +58,15 @@ func (w *sweep) end() {
 	w.done.Wait()
 }
 
-// Sweep does what is due, a bounded part of it.
+// Sweep does what is due, a bounded part of it. The next one goes on behind it. Two at once are one
+// too many.
+//
+// A record that cannot be read is left alone. It stays due for ever, so a sweep that ended there, or
+// began with it each time, would come to nothing else.
 func (s *Store) Sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
-	// The table's clock says what is due, and the rows say what its clock was.
-	page, err := s.table.Waiting(ctx, store.Query{Due: time.Now(), Limit: sweepBatch})
-	for n := 0; err == nil && n < len(page.Rows); n++ {
-		// To load a record is to settle it. A claim whose lease has lapsed stays as it is.
-		_, err = s.Load(ctx, page.Rows[n].Key, "")
-	}
+	unread, err := s.settleDue(ctx)
 	for n := 0; err == nil && n < sweepBatch; {
 		forgotten := 0
 		if forgotten, err = s.table.Forget(ctx); forgotten == 0 {
@@ -72,7 +74,34 @@ func (s *Store) Sweep(ctx context.Context) {
 		}
 		n += forgotten
 	}
+	if unread > 0 {
+		s.log.Debug("records that are due cannot be read", "records", unread)
+	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Debug("the store's sweep ended early", "err", err)
 	}
+}
+
+// settleDue loads what is due: to load a record is to settle it. A claim whose lease has lapsed
+// stays as it is. unread are those that cannot be read.
+func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
+	// The table's clock says what is due, and the rows say what its clock was.
+	q := store.Query{Due: time.Now(), Limit: sweepBatch, After: s.sweep.after}
+	page, err := s.table.Waiting(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range page.Rows {
+		switch _, err := s.Load(ctx, row.Key, ""); {
+		case errors.Is(err, store.ErrUnread):
+			unread++
+		case err != nil:
+			return unread, err
+		}
+		s.sweep.after = cursor.Of(q, row).String()
+	}
+	if page.Next == "" {
+		s.sweep.after = ""
+	}
+	return unread, nil
 }
