@@ -40,6 +40,7 @@ type keySet struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
+	set     int           // counts the sets that were fetched
 	failed  bool          // the last fetch did
 	started time.Time     // when the last fetch did
 	flight  chan struct{} // closed at the end of the fetch that is under way; nil if none is
@@ -105,7 +106,7 @@ func (s *keySet) begin() <-chan struct{} {
 		}
 		s.mu.Lock()
 		if s.failed = err != nil; !s.failed {
-			s.keys = keys
+			s.keys, s.set = keys, s.set+1
 		}
 		s.flight = nil
 		s.mu.Unlock()
@@ -114,36 +115,52 @@ func (s *keySet) begin() <-chan struct{} {
 	return ended
 }
 
-// of are the keys that a token with this key id and algorithm may be signed with. For an id that is
-// not known the keys are fetched once more, but not often. Without any key the error is ErrNoKeys.
-func (s *keySet) of(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
+// of are the keys that a token with this key id and algorithm may be signed with, and the set that
+// they are of. For an id that is not known the keys are fetched once more, but not often. Without
+// any key the error is ErrNoKeys.
+func (s *keySet) of(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.keys == nil {
-		s.mu.Unlock()
-		return nil, ErrNoKeys
+		return nil, 0, ErrNoKeys
 	}
 	found := s.find(id, algorithm)
-	if len(found) > 0 || s.flight == nil && s.now().Sub(s.started) < refreshGap {
-		s.mu.Unlock()
-		return someOf(found)
+	if len(found) == 0 && s.waitForFetch(ctx) {
+		found = s.find(id, algorithm)
+	}
+	if len(found) == 0 {
+		return nil, 0, errKey
+	}
+	return found, s.set, nil
+}
+
+// after are the keys for a token that none of a set has signed. A key may have changed under its
+// id, and a token need not name one. They are of a newer set; nil if there is none.
+func (s *keySet) after(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.set == set && !s.waitForFetch(ctx) || s.set == set {
+		return nil
+	}
+	return s.find(id, algorithm)
+}
+
+// waitForFetch waits for the end of a fetch, of the one that is under way or of a new one. false:
+// there is none, because the last one was just now, or ctx is done. s.mu is held, but not while it
+// waits.
+func (s *keySet) waitForFetch(ctx context.Context) bool {
+	if s.flight == nil && s.now().Sub(s.started) < refreshGap {
+		return false
 	}
 	ended := s.begin()
 	s.mu.Unlock()
+	defer s.mu.Lock()
 	select {
 	case <-ended:
+		return true
 	case <-ctx.Done():
-		return nil, errKey
+		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return someOf(s.find(id, algorithm))
-}
-
-func someOf(keys []jose.JSONWebKey) ([]jose.JSONWebKey, error) {
-	if len(keys) == 0 {
-		return nil, errKey
-	}
-	return keys, nil
 }
 
 // find are the keys of that id. A token without an id may be signed with any. s.mu is held.

@@ -126,12 +126,13 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 		return nil, errForm
 	}
 	head := parsed.Headers[0]
-	keys, err := t.keys.of(ctx, head.KeyID, head.Algorithm)
+	keys, set, err := t.keys.of(ctx, head.KeyID, head.Algorithm)
 	if err != nil {
 		return nil, err
 	}
 	claims := Claims{}
-	if !slices.ContainsFunc(keys, func(k jose.JSONWebKey) bool { return parsed.Claims(k, &claims) == nil }) {
+	signed := func(k jose.JSONWebKey) bool { return parsed.Claims(k, &claims) == nil }
+	if !slices.ContainsFunc(keys, signed) && !slices.ContainsFunc(t.keys.after(ctx, set, head.KeyID, head.Algorithm), signed) {
 		return nil, errSigned
 	}
 	var said struct { // of jwt.Claims, what is judged: sub may be anything where another claim counts

@@ -286,6 +286,51 @@ func TestRotatedKeys(t *testing.T) {
 	}
 }
 
+// TestRotatedKeyWithoutAnID: tokens and keys need no key id, and an issuer may give a new key the
+// id of the old one. What no known key has signed has the keys fetched again, as an unknown id has.
+func TestRotatedKeyWithoutAnID(t *testing.T) {
+	for name, kid := range map[string]struct{ token, before, after string }{
+		"no ids":                    {},
+		"ids in the set only":       {before: "old", after: "new"},
+		"one id for both keys":      {token: "k", before: "k", after: "k"},
+		"no id in the set any more": {token: "k", before: "k"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newIssuer(t, public(kid.before, "", rsaKey().Public())).begun()
+			rotated := "Bearer " + i.token(jose.RS256, otherKey(), kid.token, nil)
+			i.change(func() { i.set.Keys = []jose.JSONWebKey{public(kid.after, "", otherKey().Public())} })
+			if _, refused := i.ask(rotated); statusOf(refused) != 401 || i.fetched() != 1 {
+				t.Fatalf("%+v after %d fetches: the first was just now", refused, i.fetched())
+			}
+			i.change(func() { i.now = i.now.Add(refreshGap) })
+			name, refused := i.ask(rotated)
+			if kid.token != "" && kid.after == "" {
+				if statusOf(refused) != 401 { // a token that names a key is not tried with others
+					t.Errorf("%q, %+v", name, refused)
+				}
+			} else if name != "alice" || i.fetched() != 2 {
+				t.Fatalf("%+v after %d fetches: the new key is not found", refused, i.fetched())
+			}
+			// What is signed with a key that the issuer has taken back is refused from then on, and so is
+			// a forgery. A flood of them is one fetch in each interval.
+			i.change(func() { i.now = i.now.Add(refreshGap) })
+			before := i.fetched()
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					if _, refused := i.ask("Bearer " + i.token(jose.RS256, rsaKey(), kid.token, nil)); statusOf(refused) != 401 {
+						t.Errorf("%+v", refused)
+					}
+				})
+			}
+			all.Wait()
+			if n := i.fetched() - before; n != 1 {
+				t.Errorf("%d fetches", n)
+			}
+		})
+	}
+}
+
 // TestIssuerDown: the keys that are known stay, and no token passes by those that are not.
 func TestIssuerDown(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))

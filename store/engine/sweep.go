@@ -61,8 +61,8 @@ func (w *sweep) end() {
 // Sweep does what is due, a bounded part of it. The next one goes on behind it. Two at once are one
 // too many.
 //
-// A record that cannot be read is left alone. It stays due for ever, so a sweep that ended there, or
-// began with it each time, would come to nothing else.
+// A record that cannot be read is left alone. It stays due for ever, so a sweep that ended there,
+// or began with it each time, would come to nothing else.
 func (s *Store) Sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
