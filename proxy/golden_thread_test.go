@@ -2,8 +2,12 @@ package proxy_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -60,6 +64,103 @@ func TestGoldenInAnotherThread(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session of its own
+// for the principal's thread, in the body or in a header, and nothing else of the request changes.
+// The client's events are of its own thread.
+func TestForeignBackendsGetAnotherThread(t *testing.T) {
+	seen := map[string]bool{} // whose backend was told of a thread
+	for _, s := range scenarios(t) {
+		st := newStage(t, s, delivery{name: "another thread"})
+		if st.close(); !st.foreign {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			st := newStage(t, s, delivery{name: "another thread"})
+			defer st.close()
+			gate := st.gate()
+			ids := map[string]string{} // those that the scenario's client was given, and those of this one
+			for turn := 1; turn <= s.turns; turn++ {
+				st.begin(turn)
+				if turn == s.restart {
+					st.gate()
+				}
+				request := ofThread.ReplaceAllFunc(s.request(turn), func(was []byte) []byte {
+					if is, ok := ids[string(was)]; ok {
+						return []byte(is)
+					}
+					return was
+				})
+				thread := gjson.GetBytes(request, "threadId").Str
+				if thread == "" {
+					t.Skip("it brings no thread")
+				}
+				who, _ := gate.Ask(alices(), false)
+				id := who.Thread(thread)
+				st.backend.says = func(_, _ int, file []byte) []byte { return renamed(file, thread, id, sessionKeys...) }
+				got := st.post(request)
+				for n, body := range st.backend.sent {
+					asSent := append(bytes.Clone(body), st.backend.head[n]...)
+					ours := bytes.Contains(asSent, []byte(id)) || bytes.Contains(asSent, []byte(strandsSession(id)))
+					seen[strings.Split(s.name, "/")[0]] = seen[strings.Split(s.name, "/")[0]] || ours
+					if !ours || bytes.Contains(asSent, []byte(strandsSession(thread))) || bytes.Contains(asSent, []byte(`"session_id":"`+thread+`"`)) {
+						t.Errorf("turn %d: the backend is sent another session than that of %s:\n%s", turn, id, asSent)
+					}
+					pretty, err := indent(renamed(body, id, thread, sessionKeys...))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := s.differs(turn, numbered("upstream", n+1, "json"), pretty); diff != "" {
+						t.Errorf("turn %d: %s", turn, diff)
+					}
+					head := bytes.ReplaceAll(st.backend.head[n], []byte(strandsSession(id)), []byte(strandsSession(thread)))
+					head = bytes.ReplaceAll(head, []byte("X-User: alice\n"), nil)
+					if diff := s.differs(turn, numbered("upstream", n+1, "head"), head); diff != "" {
+						t.Errorf("turn %d: %s", turn, diff)
+					}
+				}
+				want, err := os.ReadFile(s.file(turn, "want.sse"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				was, is := ofThread.FindAll(want, -1), ofThread.FindAll(got, -1)
+				for n := range min(len(was), len(is)) {
+					ids[string(was[n])] = string(is[n])
+				}
+				if got, want := threadsIn(got), threadsIn(want); got != want {
+					t.Errorf("turn %d: the client gets\n%s\nwant\n%s", turn, got, want)
+				}
+			}
+		})
+	}
+	for _, dialect := range []string{"strands", "superagent"} {
+		if !seen[dialect] {
+			t.Errorf("no backend of %s was told of a thread", dialect)
+		}
+	}
+}
+
+// sessionKeys stand before the session in what superagent sends and gets.
+var sessionKeys = []string{`"session_id":"`, `"session_id": "`, `\"session_id\":\"`, `"checkpoint_id":"approver_`}
+
+// ofThread is what the dialects make of a thread's id in ids of messages and of questions.
+var ofThread = regexp.MustCompile(`\b[0-9a-f]{16}\b|approver_[^_"\\]+_`)
+
+// strandsSession is what the strands dialect makes of a thread's id.
+func strandsSession(thread string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte("holdpoint strands session\x00"+thread)))
+}
+
+// threadsIn are the types of the events of a stream, with the threads that they name.
+func threadsIn(stream []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(stream)) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			fmt.Fprintf(&b, "%s %s\n", gjson.Get(data, "type").Str, gjson.Get(data, "threadId").Str)
+		}
+	}
+	return b.String()
 }
 
 // renamed has another thread id behind these keys.
