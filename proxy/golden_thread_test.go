@@ -66,9 +66,9 @@ func TestGoldenInAnotherThread(t *testing.T) {
 	}
 }
 
-// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session of its own
-// for the principal's thread, in the body or in a header, and nothing else of the request changes.
-// The client's events are of its own thread.
+// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session of its
+// own for the principal's thread, in the body or in a header, and nothing else of the request
+// changes. The client's events are of its own thread.
 func TestForeignBackendsGetAnotherThread(t *testing.T) {
 	seen := map[string]bool{} // whose backend was told of a thread
 	for _, s := range scenarios(t) {

@@ -9,7 +9,7 @@ import (
 
 // Version is the newest format of records that this binary knows. It reads every older one. A
 // record is written in the lowest version that can say what is in it.
-const Version = 1
+const Version = 1 + upcoming
 
 // State of a record's pause.
 type State string

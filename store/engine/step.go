@@ -131,13 +131,14 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 	}
 	next := opened{Record: *rec, bodyAt: was.bodyAt}
 	next.Version = rules.Format(rec)
+	unseen := !st.body && was.bodyAt != 0 // there is more of the record than the step has looked at
+	if unseen {
+		next.Version = max(next.Version, was.Version)
+	}
 	if rec.State == store.None {
 		next.gone = rules.Gone(rec, row.Now, s.policy)
-		if !st.body && was.bodyAt != 0 { // what there is to remember is not here
-			next.Version = max(next.Version, was.Version)
-			if was.gone.After(next.gone) {
-				next.gone = was.gone
-			}
+		if unseen && was.gone.After(next.gone) {
+			next.gone = was.gone
 		}
 		c.Gone = next.gone
 	} else {

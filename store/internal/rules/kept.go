@@ -148,5 +148,8 @@ func Format(rec *store.Record) int {
 	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy) == 0 {
 		return 0
 	}
+	if saysMore(rec) {
+		return store.Version
+	}
 	return 1
 }

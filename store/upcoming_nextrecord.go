@@ -1,0 +1,5 @@
+//go:build nextrecord
+
+package store
+
+const upcoming = 1
