@@ -70,7 +70,7 @@ func TestRollingUpgrade(t *testing.T) {
 					w.WriteHeader(http.StatusForbidden)
 					return
 				}
-				u.Asker.ServeHTTP(w, r)
+				u.ServeHTTP(w, r)
 			}))
 			t.Cleanup(backend.Close)
 			var env map[string]string
