@@ -72,7 +72,7 @@ type Table interface {
 }
 
 // ErrNotGuarded says that a change was done, but is not as safe as it must be to count.
-var ErrNotGuarded = errors.New("store: not enough replicas have the change")
+var ErrNotGuarded = errors.New("not enough replicas have the change")
 
 // Options of a Store. Zero values: the defaults.
 type Options struct {

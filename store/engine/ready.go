@@ -20,8 +20,10 @@ type Ready struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
-	mu  sync.Mutex
-	err error // nil: it is there
+	mu      sync.Mutex
+	err     error            // nil: it is there
+	refused func(error) bool // nil: the first try ends nothing
+	final   error            // what ended the trying
 }
 
 const (
@@ -35,11 +37,30 @@ var errNotTried = errors.New("the server was not asked yet")
 // lasting says of its error that waiting alone does not help. The log has the first error, each
 // other one that lasts, and the end.
 func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *Ready {
+	return begin(prepare, lasting, nil, log)
+}
+
+// AwaitUnless is Await for a server that may answer that it is the wrong one. It waits for the end
+// of the first try until ctx is over. An error of that try that is refused ends the trying: it is
+// returned and not logged. A later one is as any other.
+func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*Ready, error) {
+	r := begin(prepare, lasting, refused, log)
+	select {
+	case <-r.first:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused = nil
+	return r, r.final
+}
+
+func begin(prepare func(context.Context) error, lasting, refused func(error) bool, log *slog.Logger) *Ready {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Ready{prepare: prepare, lasting: lasting, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
+	r := &Ready{prepare: prepare, lasting: lasting, refused: refused, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
 	r.done.Go(func() { r.run(ctx) })
 	return r
 }
@@ -48,17 +69,14 @@ func (r *Ready) run(ctx context.Context) {
 	told := "" // the last error that was logged
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := r.try(ctx)
-		if ctx.Err() == nil {
+		first, final := r.tried(err)
+		if !final && ctx.Err() == nil {
 			told = r.tell(err, told)
 		}
-		r.mu.Lock()
-		first := r.err == errNotTried //nolint:errorlint // it is this one or none
-		r.err = err
-		r.mu.Unlock()
 		if first {
 			close(r.first)
 		}
-		if err == nil || ctx.Err() != nil {
+		if err == nil || final || ctx.Err() != nil {
 			return
 		}
 		t := time.NewTimer(pause)
@@ -69,6 +87,19 @@ func (r *Ready) run(ctx context.Context) {
 		case <-t.C:
 		}
 	}
+}
+
+// tried notes the outcome of a try. It says whether that was the first one, and whether it ends the
+// trying.
+func (r *Ready) tried(err error) (first, final bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first = r.err == errNotTried //nolint:errorlint // it is this one or none
+	r.err = err
+	if err != nil && first && r.refused != nil && r.refused(err) {
+		r.final = err
+	}
+	return first, r.final != nil
 }
 
 // tell logs the outcome of a try. It takes and returns the last error that was logged.

@@ -63,3 +63,45 @@ func TestReadyHangs(t *testing.T) {
 		r.Stop()
 	})
 }
+
+// What is refused ends the trying at the first try only. Later it is an error as any other, and so
+// it is when nobody waited for the first try.
+func TestReadyUnless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away, wrong := errors.New("away"), errors.New("the wrong one")
+		is := func(err error) bool { return err == wrong } //nolint:errorlint // it is this very one
+		for name, c := range map[string]struct {
+			answers []error
+			slow    time.Duration
+			refused bool
+			log     string
+		}{
+			"refused at once": {[]error{wrong, nil}, 0, true, ""},
+			"away at first":   {[]error{away, wrong, nil}, 0, false, "waiting alone will not help"},
+			"too slow":        {[]error{wrong, nil}, time.Minute, false, "waiting alone will not help"},
+			"there":           {[]error{nil}, 0, false, ""},
+		} {
+			var log strings.Builder
+			asked := 0
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			r, err := AwaitUnless(ctx, is, func(context.Context) error {
+				time.Sleep(c.slow)
+				asked++
+				return c.answers[asked-1]
+			}, is, slog.New(slog.NewTextHandler(&log, nil)))
+			cancel()
+			if c.refused != (err == wrong) || !c.refused && err != nil { //nolint:errorlint // it is this very one
+				t.Errorf("%s: %v", name, err)
+			}
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if there := r.Err(t.Context()) == nil; there == c.refused || !c.refused && asked != len(c.answers) {
+				t.Errorf("%s: there %v, asked %d times", name, there, asked)
+			}
+			if !strings.Contains(log.String(), c.log) || c.log == "" && log.Len() > 0 {
+				t.Errorf("%s: the log is %s", name, log.String())
+			}
+			r.Stop()
+		}
+	})
+}
