@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,12 +14,9 @@ import (
 
 // postgresConfig reads the address with the password, wherever that stands.
 func (c *config) postgresConfig(address *url.URL) (*postgres.Config, error) {
-	password, err := c.secretOf(secret{}, c.StorePasswordFile)
+	password, err := c.storePassword(postgres.HasPassword(address))
 	if err != nil {
-		return nil, fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", err)
-	}
-	if password != "" && postgres.HasPassword(address) {
-		return nil, errors.New("there is a password in it, and one in HOLDPOINT_STORE_PASSWORD_FILE, want one of them")
+		return nil, err
 	}
 	return postgres.Parse(c.Store.text, password)
 }

@@ -51,12 +51,22 @@ func ask(t *testing.T, addr, run, rest string) string {
 
 var askedID = regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
 
-// The process that asks is killed. The next one takes the answer, and one after it knows how that
-// ended: the backend gets the answer once. The database is not there when the first one starts.
 func TestAPauseInPostgresSurvives(t *testing.T) {
 	server := servers.StartPostgres(t, servers.PostgresOptions{})
+	survives(t, server, servers.PostgresPassword, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase))
+}
+
+// survives has a process ask, and kills it. The next one takes the answer, and one after it knows
+// how that ended: the backend gets the answer once. The store's server is not there when the first
+// one starts.
+func survives(t *testing.T, server interface {
+	Addr() string
+	Stop()
+	Restart()
+}, secret, store string) {
+	t.Helper()
 	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte(servers.PostgresPassword+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(password, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	backend := &asker{}
@@ -64,11 +74,11 @@ func TestAPauseInPostgresSurvives(t *testing.T) {
 	defer upstream.Close()
 	environ := []string{
 		"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE_PASSWORD_FILE=" + password,
-		fmt.Sprintf("HOLDPOINT_STORE=postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase),
+		"HOLDPOINT_STORE=" + store,
 	}
 	server.Stop()
 	p, addr := start(t, environ...)
-	if got := ask(t, addr, "r0", ""); !strings.Contains(got, "STORE_UNAVAILABLE") || strings.Contains(got, "postgres") {
+	if got := ask(t, addr, "r0", ""); !strings.Contains(got, "STORE_UNAVAILABLE") || strings.Contains(got, "postgres") || strings.Contains(got, server.Addr()) {
 		t.Errorf("without its database: %s", got)
 	}
 	server.Restart()

@@ -229,20 +229,30 @@ func openBolt(c *config, address *url.URL, logger *slog.Logger) (openStore, erro
 	return openStore{s, s.Stop}, nil
 }
 
+// storePassword is the one of HOLDPOINT_STORE_PASSWORD_FILE, "" without that. inAddress says that
+// HOLDPOINT_STORE has a password.
+func (c *config) storePassword(inAddress bool) (string, error) {
+	password, err := c.secretOf(secret{}, c.StorePasswordFile)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", err)
+	case password != "" && inAddress:
+		return "", errors.New("there is a password in it, and one in HOLDPOINT_STORE_PASSWORD_FILE, want one of them")
+	}
+	return password, nil
+}
+
 // redisAddress reads the address with the password, wherever that stands.
 func (c *config) redisAddress(address *url.URL) (redis.Address, error) {
-	password, err := c.secretOf(secret{}, c.StorePasswordFile)
+	_, has := address.User.Password()
+	password, err := c.storePassword(has)
 	if err != nil {
-		return redis.Address{}, fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", err)
-	}
-	if password == "" {
-		return redis.Parse(address)
-	}
-	if _, has := address.User.Password(); has {
-		return redis.Address{}, errors.New("there is a password in it, and one in HOLDPOINT_STORE_PASSWORD_FILE, want one of them")
+		return redis.Address{}, err
 	}
 	with := *address
-	with.User = url.UserPassword(address.User.Username(), password)
+	if password != "" {
+		with.User = url.UserPassword(address.User.Username(), password)
+	}
 	return redis.Parse(&with)
 }
 

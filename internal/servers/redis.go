@@ -88,6 +88,13 @@ func (r *Redis) begin(t testing.TB, args ...string) {
 	})
 }
 
+// Configure adds lines to the configuration, which count from the next start on.
+func (r *Redis) Configure(lines ...string) {
+	r.t.Helper()
+	r.options.Conf = append(r.options.Conf, lines...)
+	write(r.t, filepath.Join(r.dir, "redis.conf"), strings.Join(r.conf(), "\n")+"\n", nil)
+}
+
 // peer is a server that this one belongs to from the start.
 func (r *Redis) peer() *Redis {
 	if r.options.ReplicaOf != nil {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,10 +19,19 @@ var explanations = []struct{ begin, means string }{
 	{"NOREPLICAS", "Redis has fewer replicas than its min-replicas-to-write"},
 	{"MISCONF", "Redis cannot write to its disk"},
 	{"MASTERDOWN", "this Redis is a replica without its primary"},
+	{"TRYAGAIN", "the Redis cluster moves the slot of the thread, and did not end in time"},
 	{"CLUSTERDOWN", "the Redis cluster has slots that no server has"},
 	{"NOAUTH", "Redis wants a password"},
 	{"WRONGPASS", "Redis does not take the user or the password"},
 	{"NOPERM", "the Redis user may not do this (docs/state.md has what it must be allowed)"},
+}
+
+// says whether an error is one of Redis with that first word. Before version 7, Redis puts words of
+// its own before an error in a script.
+func says(err error, word string) bool {
+	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis cuts it off most of the time
+	inScript := strings.HasPrefix(text, "Error running script") || strings.HasPrefix(text, "@user_script")
+	return strings.HasPrefix(text, word+" ") || inScript && strings.Contains(text, "-"+word+" ")
 }
 
 // explain says what an error of Redis means to who runs Holdpoint.
@@ -30,27 +40,66 @@ func explain(err error) error {
 		return nil
 	}
 	for _, e := range explanations {
-		if strings.HasPrefix(err.Error(), e.begin+" ") {
+		if says(err, e.begin) {
 			return fmt.Errorf("%s: %w", e.means, err)
 		}
 	}
 	return err
 }
 
+// misplaced says that the server did nothing, because it is not, or not yet, a primary with its
+// data. The address may lead to another one by now. In a cluster the client knows itself.
+func (t *table) misplaced(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	return ok && !t.cluster && (says(e, "READONLY") || says(e, "LOADING") || says(e, "MASTERDOWN"))
+}
+
+// errRefused is a server that answers, and is none that Holdpoint may use.
+var errRefused = errors.New("the server is refused")
+
+func refused(err error) bool {
+	var e *rueidis.RedisError
+	return errors.Is(err, errRefused) || errors.As(err, &e) && strings.Contains(e.Error(), "cluster support disabled")
+}
+
+// lasting says that waiting alone will not help.
+func lasting(err error) bool {
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	if refused(err) || errors.Is(err, errReplica) || errors.As(err, &untrusted) || errors.As(err, &plain) {
+		return true
+	}
+	var e *rueidis.RedisError
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, word := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "AUTH", "invalid password", "DB index", "invalid DB index"} {
+		if says(e, word) {
+			return true
+		}
+	}
+	return false
+}
+
 // examine refuses servers that would lose what waits, and warns of what cannot be asked.
-func (t *table) examine(ctx context.Context, cluster bool) error {
-	for address, node := range t.client.Nodes() {
+func examine(ctx context.Context, client rueidis.Client, cluster bool, o Options) error {
+	var told []func()
+	warn := func(text string, attrs ...any) { told = append(told, func() { o.Logger.Warn(text, attrs...) }) }
+	for address, node := range client.Nodes() {
 		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
-		if e, ok := rueidis.IsRedisErr(err); ok && (strings.HasPrefix(e.Error(), "NOPERM") || strings.HasPrefix(e.Error(), "ERR unknown command")) {
-			t.options.Logger.Warn("Redis may not be asked for INFO: its maxmemory-policy must not be one of allkeys-*, which drop open questions", "server", address)
+		if e, ok := rueidis.IsRedisErr(err); ok && (says(e, "NOPERM") || says(e, "unknown command")) {
+			warn("Redis may not be asked for INFO: its maxmemory-policy must not be one of allkeys-*, which drop open questions", "server", address)
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("store: %w", explain(err))
-		}
-		if err := t.judge(address, info(text), cluster); err != nil {
 			return err
 		}
+		if err := judge(address, info(text), cluster, o, warn); err != nil {
+			return err
+		}
+	}
+	for _, tell := range told { // not of a server that is not used
+		tell()
 	}
 	return nil
 }
@@ -66,31 +115,38 @@ func info(text string) map[string]string {
 	return all
 }
 
-func (t *table) judge(address string, has map[string]string, cluster bool) error {
-	log := t.options.Logger
+var (
+	errReplica = errors.New("a replica takes no changes: want its primary, or redis+sentinel://")
+	errLoading = errors.New("it still loads its data")
+)
+
+func judge(address string, has map[string]string, cluster bool, o Options, warn func(string, ...any)) error {
 	major, _, _ := strings.Cut(has["redis_version"], ".")
 	if n, err := strconv.Atoi(major); err == nil && n < 6 {
-		return fmt.Errorf("store: Redis %s at %s is too old, want 6.0 or later", has["redis_version"], address)
+		return fmt.Errorf("%w: Redis %s at %s is too old, want 6.0 or later", errRefused, has["redis_version"], address)
 	}
 	switch policy, known := has["maxmemory_policy"]; {
 	case strings.HasPrefix(policy, "allkeys-"):
-		return fmt.Errorf("store: Redis at %s has the maxmemory-policy %s, which drops open questions without a word: want noeviction, or one of volatile-*", address, policy)
+		return fmt.Errorf("%w: Redis at %s has the maxmemory-policy %s, which drops open questions without a word: want noeviction, or one of volatile-*",
+			errRefused, address, policy)
 	case !known:
-		log.Warn("Redis does not say its maxmemory-policy: it must not be one of allkeys-*, which drop open questions", "server", address)
+		warn("Redis does not say its maxmemory-policy: it must not be one of allkeys-*, which drop open questions", "server", address)
 	}
 	switch {
 	case has["cluster_enabled"] == "1" && !cluster:
-		return fmt.Errorf("store: Redis at %s is part of a cluster: want redis+cluster://", address)
+		return fmt.Errorf("%w: Redis at %s is part of a cluster: want redis+cluster://", errRefused, address)
 	case has["cluster_enabled"] == "0" && cluster:
-		return fmt.Errorf("store: Redis at %s is no cluster: want redis://", address)
+		return fmt.Errorf("%w: Redis at %s is no cluster: want redis://", errRefused, address)
 	case has["role"] == "slave" && !cluster:
-		return errors.New("store: Redis at " + address + " is a replica, which takes no changes: want its primary, or redis+sentinel://")
+		return fmt.Errorf("Redis at %s: %w", address, errReplica)
+	case has["loading"] == "1" && !cluster:
+		return fmt.Errorf("Redis at %s: %w", address, errLoading)
 	}
 	if has["aof_enabled"] == "0" {
-		log.Warn("Redis writes no append-only file: if it restarts, it may lose open questions and answers (docs/state.md)", "server", address)
+		warn("Redis writes no append-only file: if it restarts, it may lose open questions and answers (docs/state.md)", "server", address)
 	}
-	if n, err := strconv.Atoi(has["connected_slaves"]); err == nil && has["role"] == "master" && n < t.options.Replicas {
-		log.Warn("Redis has fewer replicas than HOLDPOINT_STORE_REPLICAS: no question can be opened or answered", "server", address, "replicas", n, "want", t.options.Replicas)
+	if n, err := strconv.Atoi(has["connected_slaves"]); err == nil && has["role"] == "master" && n < o.Replicas {
+		warn("Redis has fewer replicas than HOLDPOINT_STORE_REPLICAS: no question can be opened or answered", "server", address, "replicas", n, "want", o.Replicas)
 	}
 	return nil
 }

@@ -38,7 +38,9 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Open connects to Redis. A server that cannot keep what waits is an error.
+// Open returns a store on Redis. The server need not be there yet: until it is, each step fails.
+// The log says once why, and when that is over. A server that answers at once, and cannot keep what
+// waits, is an error; if it answers so later, each step fails, and the log says so.
 func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
 	if o.ReplicaTimeout <= 0 {
 		o.ReplicaTimeout = time.Second
@@ -49,6 +51,20 @@ func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	t := &table{options: o, prefix: a.prefix, cluster: a.cluster}
+	t.clients = &clients{log: o.Logger, connect: func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, a, o) }}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	var err error
+	if t.ready, err = engine.AwaitUnless(ctx, refused, t.clients.begin, lasting, o.Logger); err != nil {
+		t.ready.Stop()
+		return nil, err
+	}
+	return engine.New(t, o.Options), nil
+}
+
+// connect makes a client and looks at the servers that it leads to.
+func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: a.servers, Username: a.user, Password: a.password, SelectDB: a.database, TLSConfig: a.tls, ClientName: "holdpoint",
 		// A read must see what was written last, and a write must not be sent again unseen.
@@ -56,10 +72,12 @@ func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
 		ForceSingleClient: !a.cluster && !a.sentinel,
 		Sentinel: rueidis.SentinelOption{
 			MasterSet: a.primary, Username: a.sentinelUser, Password: a.sentinelPassword, TLSConfig: a.tls,
+			Dialer:                  net.Dialer{Timeout: o.Timeout},
 			TopologyRefreshInterval: refresh,
 		},
 		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: refresh},
 		Dialer:           net.Dialer{Timeout: o.Timeout, KeepAlive: time.Second},
+		DialCtxFn:        dial,
 		ConnWriteTimeout: o.Timeout,
 		// The default is half a megabyte each, for every connection.
 		ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
@@ -67,17 +85,16 @@ func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
 		// behind it has a new one. The pool is for guarded writes.
 		PipelineMultiplex: -1, BlockingPoolSize: guardedConnections, BlockingPoolCleanup: time.Minute,
 	})
+	if err == nil {
+		err = examine(ctx, client, a.cluster, o)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("store: cannot connect to Redis: %w", explain(err))
+		if client != nil {
+			client.Close()
+		}
+		return nil, fmt.Errorf("cannot use Redis: %w", explain(err))
 	}
-	t := &table{client: client, options: o, prefix: a.prefix}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
-	if err := t.examine(ctx, a.cluster); err != nil {
-		client.Close()
-		return nil, err
-	}
-	return engine.New(t, o.Options), nil
+	return client, nil
 }
 
 const (
@@ -92,9 +109,11 @@ const (
 )
 
 type table struct {
-	client  rueidis.Client
+	clients *clients
+	ready   *engine.Ready
 	options Options
 	prefix  string
+	cluster bool
 }
 
 var _ engine.Table = (*table)(nil)
@@ -125,7 +144,11 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 	if body {
 		with = "1"
 	}
-	fields, err := t.read(ctx, call{readScript, []string{t.row(key)}, []string{with}})[0].ToArray()
+	results, err := t.read(ctx, call{readScript, []string{t.row(key)}, []string{with}})
+	if err != nil {
+		return engine.Row{}, err
+	}
+	fields, err := results[0].ToArray()
 	if err != nil {
 		return engine.Row{}, fmt.Errorf("store: %w", explain(err))
 	}
@@ -156,54 +179,6 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 }
 
 var errDamaged = errors.New("store: Redis holds something else at the record's key")
-
-// Write is engine.Table's.
-func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
-	ctx, cancel := t.bounded(ctx)
-	defer cancel()
-	part := partOf(key)
-	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part)}, args: arguments(key, c)}
-	var done int64
-	var err error
-	if c.Guard && t.options.Replicas > 0 {
-		done, err = t.guarded(ctx, w)
-	} else {
-		done, err = run(ctx, t.client, w)[0].AsInt64()
-	}
-	if err != nil && !errors.Is(err, engine.ErrNotGuarded) {
-		return false, explain(err)
-	}
-	return done == 1, err
-}
-
-// guarded runs a script, and asks over the same connection how many replicas have what it wrote:
-// over another one, Redis would answer for what that one wrote.
-func (t *table) guarded(ctx context.Context, w call) (done int64, err error) {
-	client, release := t.client.Dedicate()
-	defer release()
-	wait := t.options.ReplicaTimeout
-	if until, ok := ctx.Deadline(); ok {
-		wait = max(time.Millisecond, min(wait, time.Until(until)/2))
-	}
-	ask := func() rueidis.Completed {
-		return client.B().Wait().Numreplicas(int64(t.options.Replicas)).Timeout(wait.Milliseconds()).Build()
-	}
-	results := client.DoMulti(ctx, w.bySHA(client.B()), ask())
-	if unknown(results[0].Error()) {
-		results = client.DoMulti(ctx, w.byText(client.B()), ask())
-	}
-	if done, err = results[0].AsInt64(); err != nil || done == 0 {
-		return 0, err
-	}
-	have, err := results[1].AsInt64()
-	if err != nil {
-		return 0, err
-	}
-	if have < int64(t.options.Replicas) {
-		return done, fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_REPLICAS)", engine.ErrNotGuarded, have, t.options.Replicas)
-	}
-	return done, nil
-}
 
 // arguments are those of writeScript.
 func arguments(key store.Key, c engine.Change) []string {
@@ -240,7 +215,11 @@ func micros(at time.Time) string {
 func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error) {
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
-	b, err := t.read(ctx, call{snapshotScript, []string{t.row(key)}, []string{snapshotField + name}})[0].AsBytes()
+	results, err := t.read(ctx, call{snapshotScript, []string{t.row(key)}, []string{snapshotField + name}})
+	if err != nil {
+		return nil, err
+	}
+	b, err := results[0].AsBytes()
 	switch {
 	case rueidis.IsRedisNil(err):
 		return nil, nil
@@ -255,6 +234,7 @@ func (t *table) Forget(context.Context) (int, error) { return 0, nil }
 
 // Stop is engine.Table's.
 func (t *table) Stop() error {
-	t.client.Close()
+	t.ready.Stop()
+	t.clients.end()
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
-	"slices"
 
 	"github.com/redis/rueidis"
 )
@@ -23,7 +22,13 @@ const snapshotField = "s:"
 
 var (
 	// KEYS: the row. ARGV: 1 with the body.
+	//
+	// A primary that became a replica would answer what it had. It says what it is when it is to
+	// write, so it is asked to delete a field that no row has, and that is all that the command is
+	// for: nothing changes, and what else Redis says to it does not matter.
 	readScript = newScript(`
+local w = redis.pcall('HDEL', KEYS[1], '')
+if type(w) == 'table' and w.err and string.find(w.err, 'READONLY') then return w end
 local t = redis.call('TIME')
 local r
 if ARGV[1] == '1' then
@@ -101,15 +106,36 @@ func unknown(err error) bool {
 // nothing.
 const readTries = 3
 
-// read runs calls that change nothing.
-func (t *table) read(ctx context.Context, calls ...call) []rueidis.RedisResult {
+// read runs calls that change nothing. The error says that none was sent.
+func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult, error) {
+	if err := t.ready.Err(ctx); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
-		results := run(ctx, t.client, calls...)
-		broken := slices.ContainsFunc(results, func(r rueidis.RedisResult) bool { return r.NonRedisError() != nil })
-		if !broken || try == readTries || ctx.Err() != nil {
-			return results
+		results, again, err := t.readOnce(ctx, calls...)
+		if err != nil || !again || try == readTries || ctx.Err() != nil {
+			return results, err
 		}
 	}
+}
+
+// readOnce is a try of read. again: it is worth another one.
+func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.RedisResult, again bool, err error) {
+	at, done, err := t.clients.use()
+	if err != nil {
+		return nil, false, err
+	}
+	defer done()
+	results = run(ctx, at, calls...)
+	for _, r := range results {
+		switch err := r.Error(); {
+		case r.NonRedisError() != nil:
+			return results, true, nil
+		case t.misplaced(err):
+			return results, t.clients.replace(ctx, at), nil
+		}
+	}
+	return results, false, nil
 }
 
 // run runs calls at once, each once, and returns their results in order.

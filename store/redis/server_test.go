@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,30 +108,119 @@ func TestServersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	lru := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"maxmemory-policy allkeys-lru"}})
 	plain := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret"})
-	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: lru})
 	cluster := servers.StartRedisCluster(t, 3, servers.RedisOptions{})
 	for address, want := range map[string]string{
-		lru.URL():     "allkeys-lru, which drops open questions",
-		replica.URL(): "allkeys-lru", // by its own policy or its role
-		"redis+cluster://holdpoint:secret@" + plain.Addr(): "is no cluster",
-		"redis://" + cluster.Addrs()[0]:                    "want redis+cluster://",
-		"redis://" + plain.Addr():                          "Redis wants a password",
-		"redis://who:secret@" + plain.Addr():               "Redis does not take the user or the password",
-		"rediss://" + lru.Addr():                           "cannot connect",
-		"redis://127.0.0.1:1":                              "cannot connect",
+		lru.URL(): "allkeys-lru, which drops open questions",
+		"redis+cluster://holdpoint:secret@" + plain.Addr():                                 "is no cluster",
+		"redis+cluster://holdpoint:secret@" + plain.Addr() + "?addr=" + cluster.Addrs()[0]: "",
+		"redis+cluster://holdpoint:secret@" + plain.Addr() + "?addr=" + plain.Addr():       "cluster support disabled",
+		"redis://" + cluster.Addrs()[0]:                                                    "want redis+cluster://",
 	} {
 		_, err := try(t, address, redis.Options{})
 		switch {
+		case want == "":
 		case err == nil:
 			t.Errorf("%s is taken", address)
 		case strings.Contains(err.Error(), "secret"):
 			t.Errorf("%s: the error holds the password: %v", address, err)
-		case !strings.Contains(err.Error(), want) && address != replica.URL():
+		case !strings.Contains(err.Error(), want):
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
 	}
 	lru.Do("CONFIG", "SET", "maxmemory-policy", "volatile-lru")
 	open(t, lru.URL(), redis.Options{})
+}
+
+// TestServersThatAreAwaited: a server that cannot be asked does not keep Holdpoint from starting.
+// Each step fails, and the log says once why. It is an error there if waiting alone does not help.
+func TestServersThatAreAwaited(t *testing.T) {
+	t.Parallel()
+	primary := servers.StartRedis(t, servers.RedisOptions{})
+	plain := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret"})
+	secure := servers.StartRedis(t, servers.RedisOptions{TLS: true})
+	for address, want := range map[string]string{
+		servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary}).URL(): "level=ERROR, a replica takes no changes",
+		"redis://" + plain.Addr():                          "level=ERROR, Redis wants a password",
+		"redis://who:secret@" + plain.Addr():               "level=ERROR, Redis does not take the user or the password",
+		"redis://holdpoint:secret@" + plain.Addr() + "/99": "level=ERROR, DB index",
+		"rediss://" + primary.Addr():                       "level=WARN, deadline exceeded",
+		secure.URL():                                       "level=ERROR, certificate",
+		"redis://127.0.0.1:1":                              "level=WARN, refused",
+		"redis+cluster://127.0.0.1:1":                      "level=WARN, refused",
+		"redis+sentinel://127.0.0.1:1?primary=p":           "level=WARN, refused",
+	} {
+		var log logged
+		o := redis.Options{Timeout: 2 * time.Second}
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		s, err := try(t, address, o)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		_, err = s.Load(t.Context(), "k", "")
+		level, text, _ := strings.Cut(want, ", ")
+		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: Load: %v, want %q", address, err, text)
+		}
+		if said := log.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, level) || !strings.Contains(said, text) || strings.Contains(said, "secret") {
+			t.Errorf("%s: the log is %s, want %q", address, said, want)
+		}
+	}
+}
+
+// logged is a log that may be read while it is written.
+type logged struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestStartWithoutServer: the store works as soon as the server is there. One that comes with a
+// setting that is refused is refused then.
+func TestStartWithoutServer(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{})
+	r.Stop()
+	var log logged
+	var o redis.Options
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s := open(t, r.URL(), o)
+	if _, err := s.Load(t.Context(), "k", ""); err == nil || !strings.Contains(err.Error(), "the store is not there yet") {
+		t.Errorf("without a server: %v", err)
+	}
+	r.Configure("maxmemory-policy allkeys-lfu")
+	r.Restart()
+	eventually(t, "the log does not say why", func() bool { return strings.Contains(log.String(), "level=ERROR") })
+	if err := s.Open(t.Context(), "k", "", pause("p")); err == nil || !strings.Contains(err.Error(), "allkeys-lfu, which drops open questions") {
+		t.Errorf("with a refused setting: %v", err)
+	}
+	r.Do("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	eventually(t, "the store is not there", func() bool { return strings.Contains(log.String(), "the store is there") })
+	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	if n := strings.Count(log.String(), "\n"); n != 3 {
+		t.Errorf("%d lines in the log: %s", n, log.String())
+	}
+}
+
+// eventually waits for what a goroutine of the store, or a server, does by itself.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
 }
 
 // TestWarnings: what cannot be judged, or may lose something, is said at start.

@@ -73,7 +73,11 @@ func (t *table) fill(ctx context.Context, q store.Query, readers []*reader) erro
 		if len(calls) == 0 {
 			return nil
 		}
-		for n, result := range t.read(ctx, calls...) {
+		results, err := t.read(ctx, calls...)
+		if err != nil {
+			return err
+		}
+		for n, result := range results {
 			if err := empty[n].take(q, result); err != nil {
 				return err
 			}
@@ -139,8 +143,12 @@ func (t *table) Open(ctx context.Context) (int, error) {
 	for n := range calls {
 		calls[n] = call{countScript, []string{t.opened(n)}, nil}
 	}
+	results, err := t.read(ctx, calls...)
+	if err != nil {
+		return 0, err
+	}
 	open := 0
-	for _, r := range t.read(ctx, calls...) {
+	for _, r := range results {
 		n, err := r.AsInt64()
 		if err != nil {
 			return 0, explain(err)

@@ -1,0 +1,24 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/internal/servers"
+)
+
+func TestAPauseInRedisSurvives(t *testing.T) {
+	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret"})
+	survives(t, server, "secret", "redis://holdpoint@"+server.Addr())
+}
+
+// A server that answers, and would lose questions, ends the start.
+func TestRefusedRedisEndsTheStart(t *testing.T) {
+	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret", Conf: []string{"maxmemory-policy allkeys-random"}})
+	_, stderr, code := holdpoint(t, []string{upstream, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_STORE=" + server.URL()}, "run")
+	if code != 1 || !strings.Contains(stderr, "allkeys-random, which drops open questions") || strings.Contains(stderr, "secret") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+}

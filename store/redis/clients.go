@@ -1,0 +1,148 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// replaceEvery bounds how often a client is replaced. A name that still leads to the old primary
+// gets a new connection that often, and no storm of them.
+const replaceEvery = time.Second
+
+// Clients hold the client at hand and replace it when it is at the wrong server. Requests that go
+// on keep the one that they have, which is closed after the last of them.
+type clients struct {
+	connect func(context.Context) (rueidis.Client, error)
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	now     *client
+	flight  chan struct{} // closed when the replacement at hand is over
+	last    time.Time     // when the last one began
+	told    string        // the last error of one that was logged
+	closing sync.WaitGroup
+}
+
+// A client is one of rueidis, with all its connections. clients.mu guards the rest.
+type client struct {
+	rueidis.Client
+	users   int
+	retired bool
+}
+
+var errNoClient = errors.New("the store has ended")
+
+// begin makes the first client, unless there is one.
+func (c *clients) begin(ctx context.Context) error {
+	c.mu.Lock()
+	there := c.now != nil
+	c.mu.Unlock()
+	if there {
+		return nil
+	}
+	made, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = &client{Client: made}
+	return nil
+}
+
+// use returns the client at hand. Who has it calls done once.
+func (c *clients) use() (at *client, done func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now == nil {
+		return nil, nil, errNoClient
+	}
+	at = c.now
+	at.users++
+	return at, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		at.users--
+		c.drop(at)
+	}, nil
+}
+
+// drop closes a client that nobody uses or will use. The caller holds the lock.
+func (c *clients) drop(at *client) {
+	if at.retired && at.users == 0 {
+		c.closing.Go(at.Close)
+	}
+}
+
+// replace takes old out of use, unless that was done already. It returns whether there is another
+// client now. Of several callers one replaces it, and the others wait for that.
+func (c *clients) replace(ctx context.Context, old *client) bool {
+	c.mu.Lock()
+	if c.now != old {
+		defer c.mu.Unlock()
+		return c.now != nil
+	}
+	if flight := c.flight; flight != nil {
+		c.mu.Unlock()
+		select {
+		case <-flight:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.now != old && c.now != nil
+	}
+	if time.Since(c.last) < replaceEvery {
+		c.mu.Unlock()
+		return false
+	}
+	flight := make(chan struct{})
+	c.flight, c.last = flight, time.Now()
+	c.mu.Unlock()
+
+	made, err := c.connect(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer close(flight)
+	c.flight = nil
+	c.tell(err)
+	switch {
+	case err != nil:
+		return false
+	case c.now != old: // it has ended meanwhile
+		c.closing.Go(made.Close)
+		return false
+	}
+	c.now = &client{Client: made}
+	old.retired = true
+	c.drop(old)
+	return true
+}
+
+// tell logs how a replacement ended, an error once.
+func (c *clients) tell(err error) {
+	switch {
+	case err == nil:
+		c.log.Info("the server took no changes any more: connected anew")
+		c.told = ""
+	case err.Error() != c.told:
+		c.log.Error("the server takes no changes any more, and there is no other one yet: all runs are refused meanwhile", "err", err)
+		c.told = err.Error()
+	}
+}
+
+// end closes the client at hand and waits for all that were closed.
+func (c *clients) end() {
+	c.mu.Lock()
+	if at := c.now; at != nil {
+		c.now, at.retired = nil, true
+		c.drop(at)
+	}
+	c.mu.Unlock()
+	c.closing.Wait()
+}

@@ -1,0 +1,70 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+	"syscall"
+)
+
+// errUnsent says that the server had ended the connection before anything of a request was sent.
+var errUnsent = errors.New("the connection had ended before the request was sent")
+
+// dial is rueidis' own, with a look at each connection before a request goes over it.
+func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tls.Config) (net.Conn, error) {
+	if dialer.Timeout > 0 { // of the handshake, too
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, dialer.Timeout)
+		defer cancel()
+	}
+	raw, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	var conn net.Conn = raw
+	if s, ok := raw.(syscall.Conn); ok {
+		if fd, err := s.SyscallConn(); err == nil {
+			conn = &watched{Conn: raw, fd: fd}
+		}
+	}
+	if encrypted == nil {
+		return conn, nil
+	}
+	if encrypted.ServerName == "" {
+		encrypted = encrypted.Clone()
+		if encrypted.ServerName, _, err = net.SplitHostPort(address); err != nil {
+			encrypted.ServerName = address
+		}
+	}
+	secure := tls.Client(conn, encrypted)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// A watched connection does not begin a request when the server has ended it. rueidis keeps idle
+// connections, and learns of their end only from the next request, when nobody can tell any more
+// whether that was done.
+type watched struct {
+	net.Conn
+	fd     syscall.RawConn
+	asking atomic.Bool // something was written since the last read
+}
+
+// Write fails with errUnsent if it would begin a request on a connection that has ended.
+func (w *watched) Write(b []byte) (int, error) {
+	if !w.asking.Swap(true) && ended(w.fd) {
+		return 0, errUnsent
+	}
+	return w.Conn.Write(b)
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	w.asking.Store(false)
+	return n, err
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package redis
+
+import (
+	"errors"
+	"syscall"
+)
+
+// ended says whether the other side has ended the connection. It reads nothing away, and does not
+// wait: sockets of Go do not block.
+func ended(c syscall.RawConn) bool {
+	var n int
+	var err error
+	var b [1]byte
+	if c.Control(func(fd uintptr) { n, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK) }) != nil {
+		return true // it was closed on this side
+	}
+	quiet := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
+	return err != nil && !quiet || err == nil && n == 0
+}

@@ -1,0 +1,159 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdpoint/store"
+	"holdpoint/store/engine"
+)
+
+// Write is engine.Table's. It sends a change again only if it surely was not done.
+func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
+	if err := t.ready.Err(ctx); err != nil {
+		return false, err
+	}
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	at, release, err := t.clients.use()
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	part := partOf(key)
+	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part)}, args: arguments(key, c)}
+	write := func() (int64, error) { return run(ctx, at, w)[0].AsInt64() }
+	if c.Guard && t.options.Replicas > 0 {
+		write = func() (int64, error) { return t.guarded(ctx, at, w) }
+	}
+	done, err := write()
+	for pause := firstPause; err != nil && moving(err) && rest(ctx, pause); pause = min(2*pause, longestPause) {
+		done, err = write()
+	}
+	switch {
+	case err == nil || errors.Is(err, engine.ErrNotGuarded):
+		return done == 1, err
+	case t.misplaced(err) && t.clients.replace(ctx, at):
+		return false, nil // nothing was changed; the step begins again, with what the other one has
+	}
+	return false, explain(err)
+}
+
+// The pauses between two tries while a slot moves.
+const firstPause, longestPause = 5 * time.Millisecond, 100 * time.Millisecond
+
+// moving says that a cluster did nothing, because it moves the slot and has a part of the keys only.
+func moving(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	return ok && e.IsTryAgain()
+}
+
+// rest waits. It returns false if ctx is over before.
+func rest(ctx context.Context, pause time.Duration) bool {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// maxRedirects bounds how often one write follows a cluster's servers.
+const maxRedirects = 8
+
+// guarded runs a script, and asks over the same connection how many replicas have what it wrote:
+// over another one, Redis would answer for what that one wrote.
+//
+// It goes to another server of a cluster when the one that it asked says so, which did nothing
+// then. rueidis does that for what needs no connection of its own only.
+func (t *table) guarded(ctx context.Context, at *client, w call) (done int64, err error) {
+	to, asking := rueidis.Client(at), false
+	for unsent, redirects := 0, 0; ; {
+		results := t.atOnce(ctx, to, asking, w)
+		if done, err = results[0].AsInt64(); err == nil {
+			return t.counted(done, results[1])
+		}
+		next, asks, ok := redirect(err)
+		switch {
+		case errors.Is(err, errUnsent) && unsent < guardedConnections:
+			unsent++ // the connection is gone; the pool may have more that ended with it
+		case ok && redirects < maxRedirects:
+			redirects++
+			if to = t.node(ctx, at, next, w); to == nil {
+				return 0, err
+			}
+			asking = asks
+		default:
+			return 0, err
+		}
+	}
+}
+
+// redirect reads the address of the server that has the slot. asking: it takes the slot over.
+func redirect(err error) (address string, asking, ok bool) {
+	e, is := rueidis.IsRedisErr(err)
+	if !is {
+		return "", false, false
+	}
+	if address, ok = e.IsMoved(); ok {
+		return address, false, true
+	}
+	address, ok = e.IsAsk()
+	return address, true, ok
+}
+
+// node is the client of one server of a cluster, nil if there is none.
+func (t *table) node(ctx context.Context, at *client, address string, w call) rueidis.Client {
+	if n := at.Nodes()[address]; n != nil {
+		return n
+	}
+	// rueidis learns of a server that it does not know when it follows a read there.
+	run(ctx, at, call{readScript, w.keys[:1], []string{"0"}})
+	if n := at.Nodes()[address]; n != nil {
+		return n
+	}
+	return nil
+}
+
+// atOnce sends the script and WAIT over one connection, and returns their two results.
+func (t *table) atOnce(ctx context.Context, to rueidis.Client, asking bool, w call) []rueidis.RedisResult {
+	c, release := to.Dedicate()
+	defer release()
+	wait := t.options.ReplicaTimeout
+	if until, ok := ctx.Deadline(); ok {
+		wait = max(time.Millisecond, min(wait, time.Until(until)/2))
+	}
+	send := func(script rueidis.Completed) []rueidis.RedisResult {
+		ask := c.B().Wait().Numreplicas(int64(t.options.Replicas)).Timeout(wait.Milliseconds()).Build()
+		if asking {
+			return c.DoMulti(ctx, c.B().Asking().Build(), script, ask)[1:]
+		}
+		return c.DoMulti(ctx, script, ask)
+	}
+	results := send(w.bySHA(c.B()))
+	if unknown(results[0].Error()) {
+		results = send(w.byText(c.B()))
+	}
+	return results
+}
+
+// counted judges what WAIT says of a change.
+func (t *table) counted(done int64, replicas rueidis.RedisResult) (int64, error) {
+	if done == 0 {
+		return 0, nil
+	}
+	have, err := replicas.AsInt64()
+	if err != nil {
+		return 0, err
+	}
+	if have < int64(t.options.Replicas) {
+		return done, fmt.Errorf("%w: %d of %d (HOLDPOINT_STORE_REPLICAS)", engine.ErrNotGuarded, have, t.options.Replicas)
+	}
+	return done, nil
+}
