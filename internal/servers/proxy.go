@@ -43,9 +43,9 @@ type Fault struct {
 // the loopback address, and ends with the test.
 type Proxy struct {
 	listener net.Listener
-	target   string
 
 	mu      sync.Mutex
+	target  string
 	fault   *Fault
 	struck  bool
 	refuse  bool
@@ -89,6 +89,14 @@ func (p *Proxy) Disarm() (struck bool) {
 	defer p.mu.Unlock()
 	p.fault = nil
 	return p.struck
+}
+
+// Turn sends new connections to another server, as a name does that moves. Those that are open stay
+// where they are.
+func (p *Proxy) Turn(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
 }
 
 // Sever breaks all connections that are open.
@@ -153,13 +161,13 @@ func (p *Proxy) serve() {
 			return
 		}
 		p.mu.Lock()
-		refuse := p.refuse
+		refuse, target := p.refuse, p.target
 		p.mu.Unlock()
 		if refuse {
 			reset(client)
 			continue
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			reset(client)
 			continue

@@ -102,26 +102,90 @@ func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 	t.Helper()
 	c := &RedisCluster{t: t}
 	for range n {
-		with := o
-		if len(c.Nodes) > 0 {
-			with.like = c.Nodes[0]
-		}
-		// The port of the nodes' own talk would else be the server's and 10000.
-		with.Conf = append([]string{
-			"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000", fmt.Sprint("cluster-port ", freePort(t)),
-		}, o.Conf...)
-		c.Nodes = append(c.Nodes, startRedis(t, with))
+		c.start(o)
 	}
 	for i, node := range c.Nodes {
 		node.Do("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
 		node.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(slots*i/n), strconv.Itoa(slots*(i+1)/n-1))
 		if i > 0 {
-			bus := strings.Fields(node.options.Conf[3])[1]
-			c.Nodes[0].Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.port), bus)
+			c.meet(node)
 		}
 	}
 	c.Agrees()
 	return c
+}
+
+// start starts a node that knows no other one.
+func (c *RedisCluster) start(o RedisOptions) *Redis {
+	c.t.Helper()
+	if len(c.Nodes) > 0 {
+		o.like = c.Nodes[0]
+	}
+	// The port of the nodes' own talk would else be the server's and 10000.
+	o.Conf = append([]string{
+		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000", fmt.Sprint("cluster-port ", freePort(c.t)),
+	}, o.Conf...)
+	node := startRedis(c.t, o)
+	c.Nodes = append(c.Nodes, node)
+	return node
+}
+
+func (c *RedisCluster) meet(node *Redis) {
+	c.t.Helper()
+	bus := strings.Fields(node.options.Conf[3])[1]
+	c.Nodes[0].Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.port), bus)
+}
+
+// Add adds a primary without slots.
+func (c *RedisCluster) Add(o RedisOptions) *Redis {
+	c.t.Helper()
+	node := c.start(o)
+	c.meet(node)
+	c.Agrees()
+	return node
+}
+
+// AddReplica adds a replica of a primary, and returns it when it is in step.
+func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
+	c.t.Helper()
+	node := c.Add(o)
+	until(c.t, "the node is no replica", func() error {
+		_, err := node.ask("CLUSTER", "REPLICATE", primary.id())
+		return err
+	})
+	node.options.ReplicaOf = primary
+	node.InStep()
+	node.options.ReplicaOf = nil // the node knows itself, and takes no such line in its configuration
+	return node
+}
+
+// id is a node's name in its cluster.
+func (r *Redis) id() string {
+	r.t.Helper()
+	id, _ := r.Do("CLUSTER", "MYID").(string)
+	return id
+}
+
+// MoveSlot moves a slot with its keys between two primaries, as redis-cli does. Clients go on.
+// https://redis.io/docs/latest/commands/cluster-setslot/
+func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
+	c.t.Helper()
+	n := strconv.Itoa(slot)
+	to.Do("CLUSTER", "SETSLOT", n, "IMPORTING", from.id())
+	from.Do("CLUSTER", "SETSLOT", n, "MIGRATING", to.id())
+	for {
+		keys, _ := from.Do("CLUSTER", "GETKEYSINSLOT", n, "10").([]any)
+		if len(keys) == 0 {
+			break
+		}
+		command := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(to.port), "", "0", "5000", "KEYS"}
+		for _, key := range keys {
+			command = append(command, fmt.Sprint(key))
+		}
+		from.Do(command...)
+	}
+	to.Do("CLUSTER", "SETSLOT", n, "NODE", to.id())
+	from.Do("CLUSTER", "SETSLOT", n, "NODE", to.id())
 }
 
 // Addrs are the addresses of the nodes.

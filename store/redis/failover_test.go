@@ -1,0 +1,203 @@
+package redis_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdpoint/internal/servers"
+	"holdpoint/store"
+	"holdpoint/store/redis"
+)
+
+// TestNameMoves: the connections to a primary that has become a replica are given up, and steps go
+// on at the new one, which the same name leads to. Nothing is read from the old one.
+func TestNameMoves(t *testing.T) {
+	for name, c := range map[string]struct {
+		conf     string
+		replicas int
+	}{
+		"it answers what it had":        {"replica-serve-stale-data yes", 0},
+		"it answers nothing":            {"replica-serve-stale-data no", 0},
+		"changes must be on a replica":  {"replica-serve-stale-data yes", 1},
+		"changes must be, and it hides": {"replica-serve-stale-data no", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := servers.RedisOptions{Conf: []string{c.conf}}
+			old := servers.StartRedis(t, o)
+			o.ReplicaOf = old
+			next := servers.StartRedis(t, o)
+			p := servers.StartProxy(t, old.Addr())
+			s := open(t, old.URLAt(p.Addr()), redis.Options{Replicas: c.replicas, ReplicaTimeout: 5 * time.Second})
+			must(t, s.Open(t.Context(), "before", "", pause("p")))
+			next.InStep()
+			next.Promote()
+			if c.replicas > 0 {
+				o.ReplicaOf = next
+				servers.StartRedis(t, o)
+			}
+			old.Do("REPLICAOF", "127.0.0.1", "1") // it gets nothing from the new one
+			must(t, open(t, next.URL(), redis.Options{}).Open(t.Context(), "after", "", pause("p")))
+			p.Turn(next.Addr())
+			rec, err := s.Load(t.Context(), "after", "")
+			if err != nil || rec.State != store.Open {
+				t.Errorf("a question of the new primary: error %v, the state is %q", err, rec.State)
+			}
+			must(t, s.Claim(t.Context(), "before", "p", "token", "digest", time.Hour))
+			must(t, s.Open(t.Context(), "new", "", pause("p")))
+			must(t, s.Renew(t.Context(), "before", "token", time.Hour))
+		})
+	}
+}
+
+// TestNameMovesLate: while the name leads to the old primary, each step fails, and few connections
+// are made.
+func TestNameMovesLate(t *testing.T) {
+	t.Parallel()
+	old := servers.StartRedis(t, servers.RedisOptions{})
+	s := open(t, old.URL(), redis.Options{})
+	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	old.Do("REPLICAOF", "127.0.0.1", "1")
+	connections := func() int {
+		for line := range strings.SplitSeq(old.Do("INFO", "stats").(string), "\r\n") {
+			if n, ok := strings.CutPrefix(line, "total_connections_received:"); ok {
+				n, err := strconv.Atoi(n)
+				must(t, err)
+				return n
+			}
+		}
+		t.Fatal("INFO does not say how many connections there were")
+		return 0
+	}
+	before, began := connections(), time.Now()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 10 {
+				_, err := s.Load(t.Context(), "k", "")
+				if err == nil || !strings.Contains(err.Error(), "this Redis is a replica") {
+					t.Errorf("Load: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if made, most := connections()-before, 3+int(time.Since(began)/time.Second); made > most {
+		t.Errorf("%d connections were made, want %d at most", made, most)
+	}
+	old.Do("REPLICAOF", "NO", "ONE")
+	must(t, s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour))
+}
+
+// TestSlotMoves: questions go on being opened and answered while a cluster moves their slot to a
+// server that the store does not know yet.
+func TestSlotMoves(t *testing.T) {
+	for _, replicas := range []int{0, 1} {
+		t.Run(fmt.Sprint(replicas, " replicas must have it"), func(t *testing.T) {
+			t.Parallel()
+			c := servers.StartRedisCluster(t, 1, servers.RedisOptions{})
+			from := c.Nodes[0]
+			if replicas > 0 {
+				c.AddReplica(from, servers.RedisOptions{})
+			}
+			s := open(t, "redis+cluster://"+from.Addr(), redis.Options{Replicas: replicas, ReplicaTimeout: 20 * time.Second, Timeout: time.Minute})
+			var turn atomic.Int64
+			step := func() {
+				key := keyIn(7, turn.Add(1))
+				if err := s.Open(t.Context(), key, "", pause("p")); err != nil {
+					t.Errorf("Open: %v", err)
+				}
+				if err := s.Claim(t.Context(), key, "p", "token", "digest", time.Hour); err != nil {
+					t.Errorf("Claim: %v", err)
+				}
+			}
+			for range 50 {
+				step()
+			}
+			to := c.Add(servers.RedisOptions{})
+			if replicas > 0 {
+				c.AddReplica(to, servers.RedisOptions{})
+			}
+			slot, _ := from.Do("CLUSTER", "KEYSLOT", "{07}").(int64)
+			stop := make(chan struct{})
+			var load sync.WaitGroup
+			for range 4 {
+				load.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+							step()
+						}
+					}
+				})
+			}
+			c.MoveSlot(int(slot), from, to)
+			for range 50 {
+				step()
+			}
+			close(stop)
+			load.Wait()
+			if n, _ := to.Do("CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(int(slot))).(int64); n != turn.Load()+2 {
+				t.Errorf("the new server has %d keys, want %d rows and two lists", n, turn.Load())
+			}
+		})
+	}
+}
+
+// keyIn is a thread's key whose row is in the part.
+func keyIn(part uint32, n int64) store.Key {
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("thread %d %d", n, i)
+		h := fnv.New32a()
+		h.Write([]byte(key))
+		if h.Sum32()%64 == part {
+			return store.Key(key)
+		}
+	}
+}
+
+// TestIdleConnectionsEnd: connections that ended while nobody used them cost no step.
+func TestIdleConnectionsEnd(t *testing.T) {
+	for _, encrypted := range []bool{false, true} {
+		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
+			t.Parallel()
+			o := servers.RedisOptions{TLS: encrypted}
+			r := servers.StartRedis(t, o)
+			o.ReplicaOf = r
+			servers.StartRedis(t, o)
+			p := servers.StartProxy(t, r.Addr())
+			address := r.URLAt(p.Addr())
+			if encrypted {
+				address += "?ca_file=" + r.CAFile()
+			}
+			s := open(t, address, redis.Options{Replicas: 1, ReplicaTimeout: 20 * time.Second, Timeout: time.Minute})
+			for round := range 5 {
+				var all sync.WaitGroup
+				for n := range 16 {
+					all.Go(func() {
+						if err := s.Open(t.Context(), store.Key(fmt.Sprint(round, " ", n)), "", pause("p")); err != nil {
+							t.Errorf("Open: %v", err)
+						}
+					})
+				}
+				all.Wait()
+				list, _ := r.Do("CLIENT", "LIST", "TYPE", "normal").(string)
+				if n := strings.Count(list, "name=holdpoint"); n < 3 {
+					t.Errorf("the store has %d connections only", n)
+				}
+				p.Sever()
+				for n := range 16 { // the newest connection of the pool is taken first
+					must(t, s.Claim(t.Context(), store.Key(fmt.Sprint(round, " ", n)), "p", "token", "digest", time.Hour))
+				}
+			}
+		})
+	}
+}
