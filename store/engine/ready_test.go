@@ -69,7 +69,7 @@ func TestReadyHangs(t *testing.T) {
 func TestReadyUnless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, wrong := errors.New("away"), errors.New("the wrong one")
-		is := func(err error) bool { return err == wrong } //nolint:errorlint // it is this very one
+		is := func(err error) bool { return err == wrong }
 		for name, c := range map[string]struct {
 			answers []error
 			slow    time.Duration
@@ -90,7 +90,7 @@ func TestReadyUnless(t *testing.T) {
 				return c.answers[asked-1]
 			}, is, slog.New(slog.NewTextHandler(&log, nil)))
 			cancel()
-			if c.refused != (err == wrong) || !c.refused && err != nil { //nolint:errorlint // it is this very one
+			if c.refused != (err == wrong) || !c.refused && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			time.Sleep(10 * time.Minute)

@@ -23,7 +23,7 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 	if err != nil {
 		return nil, err
 	}
-	var conn net.Conn = raw
+	conn := raw
 	if s, ok := raw.(syscall.Conn); ok {
 		if fd, err := s.SyscallConn(); err == nil {
 			conn = &watched{Conn: raw, fd: fd}

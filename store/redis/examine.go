@@ -138,9 +138,9 @@ func judge(address string, has map[string]string, cluster bool, o Options, warn 
 	case has["cluster_enabled"] == "0" && cluster:
 		return fmt.Errorf("%w: Redis at %s is no cluster: want redis://", errRefused, address)
 	case has["role"] == "slave" && !cluster:
-		return fmt.Errorf("Redis at %s: %w", address, errReplica)
+		return fmt.Errorf("the server at %s: %w", address, errReplica)
 	case has["loading"] == "1" && !cluster:
-		return fmt.Errorf("Redis at %s: %w", address, errLoading)
+		return fmt.Errorf("the server at %s: %w", address, errLoading)
 	}
 	if has["aof_enabled"] == "0" {
 		warn("Redis writes no append-only file: if it restarts, it may lose open questions and answers (docs/state.md)", "server", address)

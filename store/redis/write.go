@@ -46,7 +46,7 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 // The pauses between two tries while a slot moves.
 const firstPause, longestPause = 5 * time.Millisecond, 100 * time.Millisecond
 
-// moving says that a cluster did nothing, because it moves the slot and has a part of the keys only.
+// moving says that a cluster did nothing, because it moves the slot and has some of the keys only.
 func moving(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsTryAgain()
