@@ -1,0 +1,225 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/rueidis"
+
+	"holdpoint/internal/servers"
+	"holdpoint/store/bolt"
+	"holdpoint/store/engine"
+	"holdpoint/store/postgres"
+	"holdpoint/store/redis"
+)
+
+// ErrMissing says that a server is not on this machine.
+var ErrMissing = servers.ErrMissing
+
+// A Machine starts servers. They and the stores on them end with it.
+type Machine struct{ t testing.TB }
+
+// On runs do with a machine.
+func On(do func(m *Machine) error) error {
+	return servers.Outside(func(t testing.TB) error { return do(&Machine{t}) })
+}
+
+// options are as the binary has them, but for the sweep, which would come at any moment, and for
+// the size of a record, so that eight results of 128 KiB stay.
+func options() engine.Options {
+	return engine.Options{Entries: 100_000, RecordBytes: 4 << 20, Sweep: -1, Logger: slog.New(slog.DiscardHandler)}
+}
+
+// payload is about the size of a head, the part that a Claim writes.
+var payload = []byte(messages(320))
+
+// Redis starts a server and opens a store on it. durable: it answers a write when its disk has it.
+func (m *Machine) Redis(ctx context.Context, durable bool) (*Side, error) {
+	conf := []string{"appendonly no"}
+	if durable {
+		conf = nil
+	}
+	server := servers.StartRedis(m.t, servers.RedisOptions{Conf: conf})
+	u, err := url.Parse(server.URL())
+	if err != nil {
+		return nil, err
+	}
+	address, err := redis.Parse(u)
+	if err != nil {
+		return nil, err
+	}
+	s, err := redis.Open(ctx, address, redis.Options{Options: options()})
+	if err != nil {
+		return nil, err
+	}
+	m.ends(s)
+	// As the store has its own.
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
+		ReadBufferEachConn: 64 << 10, WriteBufferEachConn: 64 << 10, ConnWriteTimeout: 5 * time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.t.Cleanup(client.Close)
+	side := &Side{
+		Name: "redis", Address: server.URL(), Store: s,
+		Ask: Step{"GET", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error { return client.Do(ctx, client.B().Get().Key("bare").Build()).Error() })
+		}},
+		Keep: Step{"SET", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error {
+				return client.Do(ctx, client.B().Set().Key("bare").Value(string(payload)).Build()).Error()
+			})
+		}},
+		clone: cloneRedis(client),
+	}
+	_, err = side.Keep.Do(ctx) // there is something to get
+	return side, err
+}
+
+// A Database is a PostgreSQL server for several sides.
+type Database struct {
+	m      *Machine
+	server *servers.Postgres
+}
+
+// Postgres starts a server with the defaults of PostgreSQL.
+func (m *Machine) Postgres() *Database {
+	return &Database{m, servers.StartPostgres(m.t, servers.PostgresOptions{Conf: []string{"shared_buffers = 128MB", "max_wal_size = 4GB"}})}
+}
+
+// Side opens a store in a schema of its own. durable: the server answers a write when its disk has
+// it.
+func (d *Database) Side(ctx context.Context, schema string, durable bool) (*Side, error) {
+	commit := "off"
+	if durable {
+		commit = "on"
+	}
+	base := d.server.URL() + "&synchronous_commit=" + commit
+	d.server.ExecIn(servers.PostgresDatabase, "CREATE SCHEMA "+schema+" AUTHORIZATION "+servers.PostgresUser)
+	address := base + "&schema=" + schema
+	c, err := postgres.Parse(address, "")
+	if err != nil {
+		return nil, err
+	}
+	s, err := postgres.Open(c, options())
+	if err != nil {
+		return nil, err
+	}
+	d.m.ends(s)
+	pool, err := pgxpool.New(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	d.m.t.Cleanup(pool.Close)
+	ask := func(ctx context.Context, sql string, values ...[]byte) error {
+		c, err := pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Release()
+		return c.Conn().PgConn().ExecParams(ctx, sql, values, nil, nil, nil).Read().Err
+	}
+	bare := schema + ".bare"
+	if err := ask(ctx, "CREATE TABLE "+bare+" AS SELECT 1 AS n, 'x'::text AS kept"); err != nil {
+		return nil, err
+	}
+	return &Side{
+		Name: "postgres", Address: address, Store: s,
+		Ask: Step{"SELECT 1", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error { return ask(ctx, "SELECT 1") })
+		}},
+		Keep: Step{"UPDATE", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error { return ask(ctx, "UPDATE "+bare+" SET kept = $1 WHERE n = 1", payload) })
+		}},
+		clone: clonePostgres(schema, ask),
+	}, nil
+}
+
+// Bolt opens a file in a folder of its own. The least that its disk can be told to keep are as many
+// bytes as a step writes, over those of before.
+func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
+	dir, err := os.MkdirTemp("", "holdpoint-steps-")
+	if err != nil {
+		return nil, err
+	}
+	m.t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "state.db")
+	side := &Side{Name: "bolt", Address: "bolt://" + path}
+	open := func() (err error) {
+		side.Store, err = bolt.Open(path, bolt.Options{Options: options()})
+		return err
+	}
+	if err := open(); err != nil {
+		return nil, err
+	}
+	m.t.Cleanup(func() { _ = side.Store.Stop() }) // the file goes with it
+	side.clone = cloneBolt(path, side, open)
+	f, err := os.Create(filepath.Join(dir, "bare"))
+	if err != nil {
+		return nil, err
+	}
+	m.t.Cleanup(func() { f.Close() })
+	_, claim, err := side.Asking(ctx, "bytes", 0, 320)
+	if err != nil {
+		return nil, err
+	}
+	written, err := bytesWritten(func() error {
+		for range 50 {
+			if _, err := claim.Do(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	bytes := make([]byte, written/100) // a Claim and its Release write the same
+	if len(bytes) < 1<<10 {
+		return nil, fmt.Errorf("a step writes %d bytes: they are not counted", len(bytes))
+	}
+	side.Keep = Step{fmt.Sprintf("%d bytes and fsync", len(bytes)), func(context.Context) (time.Duration, error) {
+		return timed(func() error {
+			if _, err := f.WriteAt(bytes, 0); err != nil {
+				return err
+			}
+			return f.Sync()
+		})
+	}}
+	return side, nil
+}
+
+// bytesWritten is how many bytes this process hands to the kernel while do runs.
+func bytesWritten(do func() error) (int, error) {
+	count := func() (n int, err error) {
+		b, err := os.ReadFile("/proc/self/io")
+		if err == nil {
+			var read int
+			_, err = fmt.Sscanf(string(b), "rchar: %d\nwchar: %d", &read, &n)
+		}
+		return n, err
+	}
+	before, err := count()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := count()
+	return after - before, err
+}
+
+// ends ends a store with the machine.
+func (m *Machine) ends(s *engine.Store) {
+	m.t.Cleanup(func() { _ = s.Stop() }) // its server is next
+}

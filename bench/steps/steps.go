@@ -1,0 +1,147 @@
+// Package steps is what the benchmark measures of the stores: each step of an engine on a real
+// server, beside the least that the same server can be asked.
+//
+// It starts the servers, makes records and fills a store. It times one step at a time and judges
+// nothing: rounds, medians and goals are the benchmark's. It is a package of its own because the
+// rest of the benchmark knows Holdpoint by its binary only.
+package steps
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/engine"
+)
+
+// A Step is something that can be done again and again. Do returns how long it took, without what
+// had to be done before and after it.
+type Step struct {
+	Name string
+	Do   func(ctx context.Context) (time.Duration, error)
+}
+
+// A Side is a store with what its steps are compared with.
+type Side struct {
+	Name    string
+	Address string // as HOLDPOINT_STORE has it
+	Store   *engine.Store
+	// Ask is the least that the server can be asked, and Keep the least that it can be told to keep.
+	// Do is nil where there is no such thing.
+	Ask, Keep Step
+	// clone makes what is kept for a thread stand for each of the other threads too.
+	clone func(ctx context.Context, thread store.Key, as []store.Key) error
+}
+
+// lease is longer than any measurement.
+const lease = time.Hour
+
+// timed is how long a call took.
+func timed(do func() error) (time.Duration, error) {
+	begin := time.Now()
+	err := do()
+	return time.Since(begin), err
+}
+
+// KeyOf is the key of the n-th thread of a kind: a hash, as proxy makes it.
+func KeyOf(kind string, n int) store.Key {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
+	return store.Key(hex.EncodeToString(sum[:]))
+}
+
+func token() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+const digest = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
+
+// pause is one tool's question with so many bytes of snapshots.
+func pause(bytes int) agui.Pause {
+	id := token()
+	return agui.Pause{
+		ID: id, Dialect: "langgraph",
+		Interrupts: []agui.Interrupt{{
+			ID: id + "~1", Native: "call_0", Question: digest,
+			Object: json.RawMessage(`{"id":"` + id + `~1","reason":"tool_call","message":"Delete 3 reports?","toolCallId":"call_0",` +
+				`"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`),
+			Calls: []agui.AskedCall{{ID: "call_0", Name: "delete_reports", Args: `{"path":"/reports/2026","recursive":true}`}},
+		}},
+		Digest: digest, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
+		Messages: messages(bytes), Seen: seen(),
+	}
+}
+
+func result(bytes int) store.Result {
+	return store.Result{
+		How: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
+		Messages: messages(bytes), Seen: seen(),
+	}
+}
+
+func messages(bytes int) json.RawMessage {
+	return json.RawMessage(`[{"id":"m1","role":"assistant","content":"` + strings.Repeat("The reports lie in two folders. ", bytes/32) + `"}]`)
+}
+
+func seen() []agui.SeenMessage {
+	return []agui.SeenMessage{{ID: "message-1", Digest: digest[:32]}, {ID: "message-2"}, {ID: "message-3", Digest: digest[:32]}}
+}
+
+// answered has a thread ask, and the answer carried out.
+func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
+	p, t := pause(bytes), token()
+	if err := s.Store.Open(ctx, key, "", p); err != nil {
+		return err
+	}
+	if err := s.Store.Claim(ctx, key, p.ID, t, digest, lease); err != nil {
+		return err
+	}
+	return s.Store.Finish(ctx, key, t, result(bytes), nil)
+}
+
+// Asking makes a thread with so many results, each with so many bytes of snapshots, that waits for
+// an answer. It returns the steps Load and Claim on it.
+func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (load, claim Step, err error) {
+	key := KeyOf(kind, 0)
+	for range results {
+		if err := s.answered(ctx, key, bytes); err != nil {
+			return load, claim, err
+		}
+	}
+	p := pause(bytes)
+	if err := s.Store.Open(ctx, key, "", p); err != nil {
+		return load, claim, err
+	}
+	rec, err := s.Store.Load(ctx, key, "")
+	if err != nil {
+		return load, claim, err
+	}
+	for _, r := range rec.Results {
+		if r.Tombstone || r.Kept < bytes {
+			return load, claim, fmt.Errorf("%s keeps %d bytes of %d of a result: it measures something else", s.Name, r.Kept, bytes)
+		}
+	}
+	if len(rec.Results) != results {
+		return load, claim, fmt.Errorf("%s has %d results, want %d", s.Name, len(rec.Results), results)
+	}
+	load = Step{"Load", func(ctx context.Context) (time.Duration, error) {
+		return timed(func() error { _, err := s.Store.Load(ctx, key, ""); return err })
+	}}
+	claim = Step{"Claim", func(ctx context.Context) (time.Duration, error) {
+		t := token()
+		took, err := timed(func() error { return s.Store.Claim(ctx, key, p.ID, t, digest, lease) })
+		if err != nil {
+			return 0, err
+		}
+		return took, s.Store.Release(ctx, key, t)
+	}}
+	return load, claim, nil
+}
