@@ -48,6 +48,13 @@ func scenarios() []scenario {
 		{"cycles-1", "10,000 pauses and resumes on one thread", func(b *bench) error { return b.cycles(1, 10000) }},
 		{"cycles-200", "200 threads with 50 each", func(b *bench) error { return b.cycles(200, 50) }},
 	}
+	list = append(list,
+		scenario{"store-redis", "steps of a store in Redis, beside a bare request", (*bench).storeRedis},
+		scenario{"store-postgres", "the same in PostgreSQL", (*bench).storePostgres},
+		scenario{"store-bolt", "the same in a file, beside a bare fsync", (*bench).storeBolt},
+		scenario{"store-run", "plain runs with each store: CPU and the first byte", (*bench).storeRun},
+		scenario{"store-million", "each step beside 1,000,000 ended threads and 10,000 that wait", (*bench).storeMillion},
+	)
 	list = append(list, scenario{"worst-bodies", "bodies that do not end", (*bench).bodies})
 	for _, one := range worsts() {
 		list = append(list, scenario{"worst-" + one.name, one.what, func(b *bench) error { return b.worst(one) }})
@@ -197,9 +204,14 @@ func (b *bench) scaled(n int, share float64) int {
 // shuffled measures each target once in each round, in another order each time, after a round that
 // does not count.
 func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, counts bool) error) error {
-	for n := range rounds + 1 {
-		for _, i := range rand.Perm(len(list)) {
-			if err := measure(list[i], n > 0); err != nil {
+	return inRounds(rounds, len(list), func(i int, counts bool) error { return measure(list[i], counts) })
+}
+
+// inRounds does each of n things once in each round, as shuffled does.
+func inRounds(rounds, n int, do func(i int, counts bool) error) error {
+	for round := range rounds + 1 {
+		for _, i := range rand.Perm(n) {
+			if err := do(i, round > 0); err != nil {
 				return err
 			}
 		}

@@ -147,11 +147,10 @@ func (d *Database) Side(ctx context.Context, schema string, durable bool) (*Side
 // Bolt opens a file in a folder of its own. The least that its disk can be told to keep are as many
 // bytes as a step writes, over those of before.
 func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
-	dir, err := os.MkdirTemp("", "holdpoint-steps-")
+	dir, err := m.Folder()
 	if err != nil {
 		return nil, err
 	}
-	m.t.Cleanup(func() { os.RemoveAll(dir) })
 	path := filepath.Join(dir, "state.db")
 	side := &Side{Name: "bolt", Address: "bolt://" + path}
 	open := func() (err error) {
@@ -196,6 +195,15 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 		})
 	}}
 	return side, nil
+}
+
+// Folder makes a folder that goes with the machine.
+func (m *Machine) Folder() (string, error) {
+	dir, err := os.MkdirTemp("", "holdpoint-steps-")
+	if err == nil {
+		m.t.Cleanup(func() { os.RemoveAll(dir) })
+	}
+	return dir, err
 }
 
 // bytesWritten is how many bytes this process hands to the kernel while do runs.

@@ -1,0 +1,123 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// A Tour does every step of a store on threads of a filled one.
+type Tour struct {
+	side  *Side
+	ended int // how many threads there are without a question
+	begun int
+}
+
+// toured is how many threads change. There are as many in a large store as in a small one: what a
+// tour leaves of itself in a thread must not tell them apart.
+const toured = 500
+
+// Tour begins one in a store with so many threads that have ended.
+func (s *Side) Tour(ended int) *Tour { return &Tour{s, ended, 0} }
+
+// A visit is one tour as it goes on: the thread, its question, its claim.
+type visit struct {
+	key   store.Key
+	any   store.Key // a thread that is only read
+	pause agui.Pause
+	token string
+}
+
+// stages are the steps in order. An unnamed one is not measured.
+var stages = []struct {
+	name string
+	do   func(ctx context.Context, s *Side, v *visit) error
+}{
+	{"Load", func(ctx context.Context, s *Side, v *visit) error {
+		rec, err := s.Store.Load(ctx, v.any, "")
+		if err == nil && len(rec.Results) == 0 {
+			err = fmt.Errorf("%s: a thread is not there", s.Name)
+		}
+		return err
+	}},
+	{"Load, a new thread", func(ctx context.Context, s *Side, _ *visit) error {
+		_, err := s.Store.Load(ctx, KeyOf("new", rand.Int()), "")
+		return err
+	}},
+	{"Open", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Open(ctx, v.key, "", v.pause) }},
+	{"Snapshots", func(ctx context.Context, s *Side, v *visit) error {
+		_, err := s.Store.Snapshots(ctx, v.key, v.pause.ID, store.Asked)
+		return err
+	}},
+	{"Claim", claim},
+	{"Renew", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Renew(ctx, v.key, v.token, lease) }},
+	{"Release", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Release(ctx, v.key, v.token) }},
+	{"", claim},
+	{"Finish", func(ctx context.Context, s *Side, v *visit) error {
+		return s.Store.Finish(ctx, v.key, v.token, result(filledBytes), nil)
+	}},
+	{"", func(ctx context.Context, s *Side, v *visit) error {
+		v.pause = pause(filledBytes)
+		return s.Store.Open(ctx, v.key, "", v.pause)
+	}},
+	{"Close", func(ctx context.Context, s *Side, v *visit) error {
+		return s.Store.Close(ctx, v.key, v.pause.ID, store.Result{How: store.Withdrawn})
+	}},
+	{"Occupy", func(ctx context.Context, s *Side, v *visit) error {
+		return s.Store.Occupy(ctx, v.key, v.token, lease)
+	}},
+	{"", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Occupy(ctx, v.key, v.token, 0) }},
+	{"Waiting", func(ctx context.Context, s *Side, _ *visit) error { return full(s.Store.Waiting(ctx, store.Query{})) }},
+	{"Waiting, by due", func(ctx context.Context, s *Side, _ *visit) error {
+		return full(s.Store.Waiting(ctx, store.Query{Due: time.Now().Add(10 * store.DefaultPauseRetention)}))
+	}},
+	{"the sweep", func(ctx context.Context, s *Side, _ *visit) error { s.Store.Sweep(ctx); return ctx.Err() }},
+}
+
+func claim(ctx context.Context, s *Side, v *visit) error {
+	v.token = token()
+	return s.Store.Claim(ctx, v.key, v.pause.ID, v.token, digest, lease)
+}
+
+func full(page store.Page, err error) error {
+	if err == nil && len(page.Rows) != (store.Query{}).Size() {
+		err = fmt.Errorf("a page of %d rows", len(page.Rows))
+	}
+	return err
+}
+
+// TourSteps are the names of what is measured.
+func TourSteps() []string {
+	var list []string
+	for _, s := range stages {
+		if s.name != "" {
+			list = append(list, s.name)
+		}
+	}
+	return list
+}
+
+// Once goes round once and returns how long each of TourSteps took.
+func (t *Tour) Once(ctx context.Context) ([]time.Duration, error) {
+	n := t.begun % toured
+	t.begun++
+	v := &visit{
+		// Spread over all, and by another way than that in which they were made.
+		key: KeyOf("ended", n*(t.ended/toured)), any: KeyOf("ended", rand.IntN(t.ended)), pause: pause(filledBytes),
+	}
+	var list []time.Duration
+	for _, s := range stages {
+		took, err := timed(func() error { return s.do(ctx, t.side, v) })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if s.name != "" {
+			list = append(list, took)
+		}
+	}
+	return list, nil
+}

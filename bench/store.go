@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"holdpoint/bench/steps"
+)
+
+// What a step may cost beside a bare request to the same server.
+const (
+	goalLoad  = 1.3
+	goalClaim = 2.5
+	goalFsync = 1.5 // a Claim in a file, beside a bare fsync
+)
+
+// How often each step is done in a round, and how many rounds there are.
+const (
+	stepTimes  = 60
+	stepRounds = 40
+)
+
+// eightResults are of 128 KiB each.
+const (
+	eight       = 8
+	resultBytes = 128 << 10
+)
+
+// A lap is a step with what it came to: the p50 of each round, in µs.
+type lap struct {
+	name string
+	step steps.Step
+	half []float64
+	tail []float64
+}
+
+// storeRedis measures a server that has its data in memory only, where the step itself shows, and
+// one that answers a write when its disk has it.
+func (b *bench) storeRedis() error {
+	return b.onMachine("redis", func(m *steps.Machine) error {
+		for _, durable := range []bool{false, true} {
+			s, err := m.Redis(b.ctx, durable)
+			if err != nil {
+				return err
+			}
+			if err := b.stepsOf(s, durable, "Redis, "+map[bool]string{false: "in memory only", true: "appendfsync always"}[durable]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b *bench) storePostgres() error {
+	return b.onMachine("postgres", func(m *steps.Machine) error {
+		db := m.Postgres()
+		for _, durable := range []bool{false, true} {
+			commit := map[bool]string{false: "off", true: "on"}[durable]
+			s, err := db.Side(b.ctx, "steps_"+commit, durable)
+			if err != nil {
+				return err
+			}
+			if err := b.stepsOf(s, durable, "PostgreSQL, synchronous_commit "+commit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b *bench) storeBolt() error {
+	return b.onMachine("bolt", func(m *steps.Machine) error {
+		s, err := m.Bolt(b.ctx)
+		if err != nil {
+			return err
+		}
+		return b.stepsOf(s, true, "a file (bolt)")
+	})
+}
+
+// onMachine runs do with servers that end after it. Without a server the table says so.
+func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
+	err := steps.On(do)
+	if errors.Is(err, steps.ErrMissing) {
+		b.report.leftOut(kind{name: name}, err)
+		return nil
+	}
+	return err
+}
+
+// stepsOf measures Load and Claim of a thread without results and of one with eight large ones,
+// beside the bare requests. durable: a write has to reach the disk, so that a Claim is compared with
+// a bare write.
+func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
+	load, claim, err := s.Asking(b.ctx, "plain", 0, 1<<10)
+	if err != nil {
+		return err
+	}
+	loadEight, claimEight, err := s.Asking(b.ctx, "eight", eight, resultBytes)
+	if err != nil {
+		return err
+	}
+	ask, keep := &lap{name: s.Ask.Name, step: s.Ask}, &lap{name: s.Keep.Name, step: s.Keep}
+	plain := [2]*lap{{name: "Load", step: load}, {name: "Claim", step: claim}}
+	large := [2]*lap{{name: "Load, 8 × 128 KiB", step: loadEight}, {name: "Claim, 8 × 128 KiB", step: claimEight}}
+	list := []*lap{keep, plain[0], plain[1], large[0], large[1]}
+	if s.Ask.Do != nil {
+		list = append([]*lap{ask}, list...)
+	}
+	if err := b.laps(list); err != nil {
+		return err
+	}
+	b.report.title("Steps: %s", title)
+	head := []string{"", "p50 µs", "p99 µs"}
+	if s.Ask.Do != nil {
+		head = append(head, "× "+ask.name)
+	}
+	var rows [][]string
+	for _, l := range list {
+		row := []string{l.name, spread(l.half), short3(median(l.tail))}
+		if s.Ask.Do != nil {
+			row = append(row, spread(ratios(l.half, ask.half)))
+		}
+		rows = append(rows, append(row, spread(ratios(l.half, keep.half))))
+	}
+	b.report.table(append(head, "× "+keep.name), rows)
+	for _, of := range [][2]*lap{plain, large} {
+		if s.Ask.Do != nil {
+			b.report.atMost(10, median(ratios(of[0].half, ask.half)), goalLoad, "%s: p50 of %s, × %s", title, of[0].name, ask.name)
+		}
+		beside, limit := ask, goalClaim
+		if durable {
+			beside = keep
+		}
+		if s.Ask.Do == nil {
+			limit = goalFsync
+		}
+		b.report.atMost(10, median(ratios(of[1].half, beside.half)), limit, "%s: p50 of %s, × %s", title, of[1].name, beside.name)
+	}
+	return nil
+}
+
+// laps measures steps in shuffled rounds.
+func (b *bench) laps(list []*lap) error {
+	times := b.scaled(stepTimes, 1)
+	return inRounds(b.rounds(stepRounds), len(list), func(i int, counts bool) error {
+		l := list[i]
+		took := make([]float64, times)
+		for n := range times {
+			d, err := l.step.Do(b.ctx)
+			if err != nil {
+				return fmt.Errorf("%s: %w", l.name, err)
+			}
+			took[n] = float64(d) / float64(time.Microsecond)
+		}
+		if counts {
+			l.half, l.tail = append(l.half, quantile(took, 0.5)), append(l.tail, quantile(took, 0.99))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"holdpoint/bench/steps"
+)
+
+// How much there is in a large store and in a small one. A page of what waits must be full in both.
+const (
+	largeEnded, largeOpen = 1_000_000, 10_000
+	smallThreads          = 1000
+)
+
+// How often each step is done in a round, and how many rounds there are.
+const (
+	tourTimes  = 25
+	tourRounds = 30
+)
+
+// goalMillion is what a step in the large store may cost beside the small one: beyond it there is
+// more than noise. The second small store shows how much that is.
+const goalMillion = 1.25
+
+// storeMillion measures each step in two small stores and in a large one.
+func (b *bench) storeMillion() error {
+	for name, make := range map[string]func(m *steps.Machine) func(n int) (*steps.Side, error){
+		"redis": func(m *steps.Machine) func(int) (*steps.Side, error) {
+			return func(int) (*steps.Side, error) { return m.Redis(b.ctx, false) }
+		},
+		"postgres": func(m *steps.Machine) func(int) (*steps.Side, error) {
+			db := m.Postgres()
+			return func(n int) (*steps.Side, error) { return db.Side(b.ctx, fmt.Sprintf("store%d", n), false) }
+		},
+		"bolt": func(m *steps.Machine) func(int) (*steps.Side, error) {
+			return func(int) (*steps.Side, error) { return m.Bolt(b.ctx) }
+		},
+	} {
+		err := b.onMachine(name, func(m *steps.Machine) error { return b.million(name, make(m)) })
+		if err != nil {
+			return err
+		}
+		b.report.flush(b.out)
+	}
+	return nil
+}
+
+func (b *bench) million(name string, open func(n int) (*steps.Side, error)) error {
+	ended, waits := b.scaled(largeEnded, 1), b.scaled(largeOpen, 1)
+	sizes := [3][2]int{{smallThreads, smallThreads}, {smallThreads, smallThreads}, {max(ended, smallThreads), max(waits, smallThreads)}}
+	var tours [3]*steps.Tour
+	for n, size := range sizes {
+		s, err := open(n)
+		if err != nil {
+			return err
+		}
+		begin := time.Now()
+		if err := s.Fill(b.ctx, size[0], size[1]); err != nil {
+			return err
+		}
+		if n == 2 {
+			fmt.Fprintf(b.diag, "bench: %s: %d threads in %.0f s\n", name, size[0]+size[1], time.Since(begin).Seconds())
+		}
+		tours[n] = s.Tour(size[0])
+	}
+	names := steps.TourSteps()
+	var half [3][][]float64 // by store and step, of each round
+	for n := range half {
+		half[n] = make([][]float64, len(names))
+	}
+	// Each tour goes through one store, and all stores take turns: a round is a tenth of a second
+	// in each of them.
+	for round := range b.rounds(tourRounds) + 1 {
+		took := [3][][]float64{}
+		for n := range took {
+			took[n] = make([][]float64, len(names))
+		}
+		err := inRounds(tourTimes, len(tours), func(i int, _ bool) error {
+			all, err := tours[i].Once(b.ctx)
+			for n, d := range all {
+				took[i][n] = append(took[i][n], float64(d)/float64(time.Microsecond))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for n := range took {
+			for i, list := range took[n] {
+				if round > 0 {
+					half[n][i] = append(half[n][i], median(list))
+				}
+			}
+		}
+	}
+	b.report.title("%s with %d ended threads and %d that wait, beside %d and %d", name, sizes[2][0], sizes[2][1], smallThreads, smallThreads)
+	var rows [][]string
+	worst, at := 0.0, ""
+	for n, step := range names {
+		large, again := ratios(half[2][n], half[0][n]), ratios(half[1][n], half[0][n])
+		rows = append(rows, []string{step, spread(half[0][n]), spread(half[2][n]), spread(large), spread(again)})
+		if ratio := median(large); ratio > worst {
+			worst, at = ratio, step
+		}
+	}
+	b.report.table([]string{"step", "small, p50 µs", "large, p50 µs", "×", "a second small one, ×"}, rows)
+	b.report.atMost(11, worst, goalMillion, "%s with %d threads: the slowest step (%s), × with %d", name, sizes[2][0]+sizes[2][1], at, 2*smallThreads)
+	return nil
+}
