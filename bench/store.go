@@ -110,6 +110,9 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	plain := [2]*lap{{name: "Load", step: load}, {name: "Claim", step: claim}}
 	large := [2]*lap{{name: "Load, 8 × 128 KiB", step: loadEight}, {name: "Claim, 8 × 128 KiB", step: claimEight}}
 	list := []*lap{keep, plain[0], plain[1], large[0], large[1]}
+	if s.Find.Do != nil {
+		list = append([]*lap{{name: s.Find.Name, step: s.Find}}, list...)
+	}
 	if s.Ask.Do != nil {
 		list = append([]*lap{ask}, list...)
 	}

@@ -129,13 +129,19 @@ func (d *Database) Side(ctx context.Context, schema string, durable bool) (*Side
 		return c.Conn().PgConn().ExecParams(ctx, sql, values, nil, nil, nil).Read().Err
 	}
 	bare := schema + ".bare"
-	if err := ask(ctx, "CREATE TABLE "+bare+" AS SELECT 1 AS n, 'x'::text AS kept"); err != nil {
+	if err := ask(ctx, "CREATE TABLE "+bare+" (n integer PRIMARY KEY, kept text)"); err != nil {
+		return nil, err
+	}
+	if err := ask(ctx, "INSERT INTO "+bare+" VALUES (1, $1)", payload); err != nil {
 		return nil, err
 	}
 	return &Side{
 		Name: "postgres", Address: address, Store: s,
 		Ask: Step{"SELECT 1", func(ctx context.Context) (time.Duration, error) {
 			return timed(func() error { return ask(ctx, "SELECT 1") })
+		}},
+		Find: Step{"SELECT a row", func(ctx context.Context) (time.Duration, error) {
+			return timed(func() error { return ask(ctx, "SELECT kept FROM "+bare+" WHERE n = 1") })
 		}},
 		Keep: Step{"UPDATE", func(ctx context.Context) (time.Duration, error) {
 			return timed(func() error { return ask(ctx, "UPDATE "+bare+" SET kept = $1 WHERE n = 1", payload) })

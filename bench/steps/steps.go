@@ -33,9 +33,10 @@ type Side struct {
 	Name    string
 	Address string // as HOLDPOINT_STORE has it
 	Store   *engine.Store
-	// Ask is the least that the server can be asked, and Keep the least that it can be told to keep.
-	// Do is nil where there is no such thing.
-	Ask, Keep Step
+	// Ask is the least that the server can be asked, Find the least that it can be asked for by a
+	// key, and Keep the least that it can be told to keep. Do is nil where there is no such thing, or
+	// it is Ask.
+	Ask, Find, Keep Step
 	// clone makes what is kept for a thread stand for each of the other threads too.
 	clone func(ctx context.Context, thread store.Key, as []store.Key) error
 }

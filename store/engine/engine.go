@@ -7,7 +7,8 @@
 // without snapshots. Each pair of snapshots stands by itself, is written once, and is read only by
 // Snapshots.
 //
-// It deliberately knows nothing of a server, and keeps nothing of a record between two steps.
+// It deliberately knows nothing of a server. Each step asks the table: between two steps it keeps
+// nothing of a record but what bytes were decoded to.
 package engine
 
 import (
@@ -27,7 +28,7 @@ import (
 // A Row is what a Table has for a key. Revision 0: there is none.
 type Row struct {
 	Revision   int64
-	Head, Body []byte    // Body nil: it was not asked for, or there is none
+	Head, Body []byte    // nobody writes into them. Body nil: it was not asked for, or there is none
 	Now        time.Time // the table's clock at the time of the Read
 }
 
@@ -95,6 +96,7 @@ type Store struct {
 	log    *slog.Logger
 	bound  bound
 	sweep  sweep
+	known  known
 }
 
 var _ store.Store = (*Store)(nil)

@@ -78,13 +78,16 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 	if !withBody || h.Body == 0 {
 		return o, nil
 	}
-	plain, err = s.keys.open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
-	if err != nil {
-		return opened{}, err
-	}
-	var b body
-	if err := decode(plain, &b); err != nil {
-		return opened{}, err
+	b, ok := s.known.get(key, h.Body, row.Body)
+	if !ok {
+		plain, err = s.keys.open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
+		if err != nil {
+			return opened{}, err
+		}
+		if err := decode(plain, &b); err != nil {
+			return opened{}, err
+		}
+		s.known.put(key, h.Body, row.Body, b)
 	}
 	o.Pause, o.Doubt, o.Results = b.Pause, b.Doubt, b.Results
 	if (o.State == store.None) != (o.Pause == nil) {

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/store"
+)
+
+// What the table returns counts, whatever was decoded before: bytes that were changed, that stand at
+// another key, or that belong to another revision.
+func TestBytesOfTheTableCount(t *testing.T) {
+	ring, err := ParseRing("k1:" + testKey(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range []Ring{{}, ring} {
+		u := newUnder(t, Options{Keys: keys})
+		u.must(t, u.Open(t.Context(), "a", "", asking("p")))
+		u.must(t, u.Open(t.Context(), "b", "", asking("q")))
+		for range 2 {
+			for key, id := range map[store.Key]string{"a": "p", "b": "q"} {
+				rec, err := u.Load(t.Context(), key, "")
+				u.must(t, err)
+				if rec.Pause.ID != id {
+					t.Errorf("%s has %q, want %q", key, rec.Pause.ID, id)
+				}
+			}
+		}
+		a, b := u.table.rows["a"], u.table.rows["b"]
+		was := a.Body
+		if !keys.Seals() {
+			a.Body = bytes.ReplaceAll(was, []byte(`"p~1"`), []byte(`"r~1"`))
+			rec, err := u.Load(t.Context(), "a", "")
+			u.must(t, err)
+			if rec.Pause.Interrupts[0].ID != "r~1" {
+				t.Errorf("the store has r~1, and %q was loaded", rec.Pause.Interrupts[0].ID)
+			}
+			continue
+		}
+		for name, body := range map[string][]byte{"another thread's": b.Body, "cut": was[:len(was)-1], "none": nil} {
+			a.Body = body
+			if rec, err := u.Load(t.Context(), "a", ""); !errors.Is(err, store.ErrUnread) {
+				t.Errorf("%s: %v, error %v", name, rec, err)
+			}
+		}
+		// The head of another revision does not take the body of this one.
+		a.Body = was
+		var h head
+		plain, err := keys.open(seal("a", "head"), a.Head)
+		u.must(t, err)
+		u.must(t, json.Unmarshal(plain, &h))
+		h.Body++
+		plain, err = encode(h)
+		u.must(t, err)
+		a.Head, err = keys.seal(seal("a", "head"), plain)
+		u.must(t, err)
+		if _, err := u.Load(t.Context(), "a", ""); !errors.Is(err, store.ErrUnread) {
+			t.Errorf("a body of another revision: %v", err)
+		}
+	}
+}
+
+// What is decoded is bounded, and what is asked for again stays.
+func TestKnownBodiesAreBounded(t *testing.T) {
+	var k known
+	stored := make([]byte, knownBytes/16)
+	for n := range 100 {
+		k.put(store.Key(fmt.Sprint(n)), 1, stored, body{})
+		if _, ok := k.get("0", 1, stored); !ok {
+			t.Fatalf("%d: what was asked for each time is gone", n)
+		}
+		if total := len(k.now) + len(k.old); total > 2*16+1 {
+			t.Fatalf("%d bodies", total)
+		}
+	}
+	if _, ok := k.get("50", 1, stored); ok {
+		t.Error("what nobody asked for is there")
+	}
+	k.put("large", 1, make([]byte, knownLargest+1), body{})
+	if _, ok := k.get("large", 1, make([]byte, knownLargest+1)); ok {
+		t.Error("a large one is kept")
+	}
+}
+
+// Steps of many callers on the same bodies do not write into what they share (the race detector
+// sees it).
+func TestKnownBodiesAreShared(t *testing.T) {
+	u := newUnder(t, Options{})
+	var wait sync.WaitGroup
+	for n := range 8 {
+		wait.Go(func() {
+			for i := range 20 {
+				id := fmt.Sprint(n, "-", i)
+				if u.Open(t.Context(), "k", "", asking(id)) == nil && u.Claim(t.Context(), "k", id, "t"+id, "d", time.Hour) == nil {
+					_ = u.Finish(t.Context(), "k", "t"+id, store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}, nil)
+				}
+				if rec, err := u.Load(t.Context(), "k", ""); err == nil {
+					for _, r := range rec.Results {
+						if r.Pause != nil {
+							_ = r.Pause.Interrupt(r.PauseID + "~1")
+						}
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func BenchmarkRead(b *testing.B) {
+	u := newUnder(b, Options{})
+	for n := range store.MaxReplayable {
+		id := fmt.Sprint(n)
+		u.must(b, u.Open(b.Context(), "k", "", asking(id)))
+		u.must(b, u.Claim(b.Context(), "k", id, "t"+id, "d", time.Hour))
+		u.must(b, u.Finish(b.Context(), "k", "t"+id, store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}, nil))
+	}
+	b.Run("known", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := u.Load(b.Context(), "k", ""); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			u.known = known{}
+			if _, err := u.Load(b.Context(), "k", ""); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
