@@ -53,7 +53,9 @@ func scenarios() []scenario {
 		scenario{"store-postgres", "the same in PostgreSQL", (*bench).storePostgres},
 		scenario{"store-bolt", "the same in a file, beside a bare fsync", (*bench).storeBolt},
 		scenario{"store-run", "plain runs with each store: CPU and the first byte", (*bench).storeRun},
-		scenario{"store-million", "each step beside 1,000,000 ended threads and 10,000 that wait", (*bench).storeMillion},
+		scenario{"store-million-redis", "each step in Redis beside 1,000,000 ended threads and 10,000 that wait", (*bench).millionInRedis},
+		scenario{"store-million-postgres", "the same in PostgreSQL", (*bench).millionInPostgres},
+		scenario{"store-million-bolt", "the same in a file", (*bench).millionInBolt},
 	)
 	list = append(list, scenario{"worst-bodies", "bodies that do not end", (*bench).bodies})
 	for _, one := range worsts() {

@@ -23,29 +23,26 @@ const (
 // more than noise. The second small store shows how much that is.
 const goalMillion = 1.25
 
-// storeMillion measures each step in two small stores and in a large one.
-func (b *bench) storeMillion() error {
-	for name, make := range map[string]func(m *steps.Machine) func(n int) (*steps.Side, error){
-		"redis": func(m *steps.Machine) func(int) (*steps.Side, error) {
-			return func(int) (*steps.Side, error) { return m.Redis(b.ctx, false) }
-		},
-		"postgres": func(m *steps.Machine) func(int) (*steps.Side, error) {
-			db := m.Postgres()
-			return func(n int) (*steps.Side, error) { return db.Side(b.ctx, fmt.Sprintf("store%d", n), false) }
-		},
-		"bolt": func(m *steps.Machine) func(int) (*steps.Side, error) {
-			return func(int) (*steps.Side, error) { return m.Bolt(b.ctx) }
-		},
-	} {
-		err := b.onMachine(name, func(m *steps.Machine) error { return b.million(name, make(m)) })
-		if err != nil {
-			return err
-		}
-		b.report.flush(b.out)
-	}
-	return nil
+func (b *bench) millionInRedis() error {
+	return b.onMachine("redis", func(m *steps.Machine) error {
+		return b.million("Redis", func(int) (*steps.Side, error) { return m.Redis(b.ctx, false) })
+	})
 }
 
+func (b *bench) millionInPostgres() error {
+	return b.onMachine("postgres", func(m *steps.Machine) error {
+		db := m.Postgres()
+		return b.million("PostgreSQL", func(n int) (*steps.Side, error) { return db.Side(b.ctx, fmt.Sprintf("store%d", n), false) })
+	})
+}
+
+func (b *bench) millionInBolt() error {
+	return b.onMachine("bolt", func(m *steps.Machine) error {
+		return b.million("A file (bolt)", func(int) (*steps.Side, error) { return m.Bolt(b.ctx) })
+	})
+}
+
+// million measures each step in two small stores and in a large one.
 func (b *bench) million(name string, open func(n int) (*steps.Side, error)) error {
 	ended, waits := b.scaled(largeEnded, 1), b.scaled(largeOpen, 1)
 	sizes := [3][2]int{{smallThreads, smallThreads}, {smallThreads, smallThreads}, {max(ended, smallThreads), max(waits, smallThreads)}}

@@ -44,7 +44,7 @@ func Open(path string, o Options) (*engine.Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: o.LockTimeout, FreelistType: bbolt.FreelistMapType})
+	db, err := bbolt.Open(path, 0o600, options(o.LockTimeout))
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("store: another process has %s open: a bolt file is for one", path)
@@ -57,6 +57,14 @@ func Open(path string, o Options) (*engine.Store, error) {
 		return nil, fmt.Errorf("store: %s: %w", path, err)
 	}
 	return engine.New(t, o.Options), nil
+}
+
+// options are how the file is opened. Its list of free pages is not stored: each step would write
+// all of it, which is 8 bytes for each page that something forgotten has left. With 1,000,000
+// threads in the file a Claim took 2.2 ms in place of 0.7. The list is found anew at start, by
+// reading the file: 1.1 s for 3.7 GB (go run ./bench store-million-bolt).
+func options(lock time.Duration) *bbolt.Options {
+	return &bbolt.Options{Timeout: lock, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true}
 }
 
 // The buckets. A row has a fixed part in front of its head: its revision and its three times, each
