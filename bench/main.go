@@ -85,6 +85,9 @@ func drive(args []string, out, diag io.Writer) error {
 		if err := b.check(); err != nil {
 			return err
 		}
+		if err := b.checkStores(); err != nil {
+			return err
+		}
 		return b.checkWorst()
 	}
 	for _, one := range s.selected {
@@ -105,13 +108,13 @@ func parse(args []string, diag io.Writer) (settings, error) {
 	flags.Float64Var(&s.scale, "scale", 1, "how much of the load: 0.1 is quick and rough")
 	flags.StringVar(&s.binary, "binary", "", "the Holdpoint to measure (built from here)")
 	flags.StringVar(&s.against, "against", "", "another Holdpoint binary, measured beside it")
-	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint and the worst inputs only, and fail if they are far from their goals")
+	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint, the stores with more threads and the worst inputs only, and fail if they are far from their goals")
 	flags.BoolVar(&s.ablation, "ablation", false, "measure builds that leave one mechanism out each, beside the ordinary one")
 	only := flags.String("targets", "", "only these targets, with commas between them")
 	flags.Usage = func() {
 		fmt.Fprint(diag, "usage: go run ./bench [flags] [scenario ...]\n\nscenarios, all of them if none is named; blast is all that begin so:\n")
 		for _, one := range scenarios() {
-			fmt.Fprintf(diag, "  %-12s %s\n", one.name, one.what)
+			fmt.Fprintf(diag, "  %-22s %s\n", one.name, one.what)
 		}
 		fmt.Fprintf(diag, "\ntargets: %s\n\nflags:\n", strings.Join(kindNames(), ", "))
 		flags.PrintDefaults()

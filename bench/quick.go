@@ -11,6 +11,13 @@ const (
 	margin      = 0.85 // of a goal: what is below it is no noise
 )
 
+// storeShare and storeLimit are of the check of the stores: a step beside twenty times as many
+// threads takes no longer than this many times as long.
+const (
+	storeShare = 0.02
+	storeLimit = 4
+)
+
 var errTooSlow = errors.New("slower than it may be, in each attempt")
 
 // A bar is a ratio that must not be missed.
@@ -56,4 +63,35 @@ func below(got rates, bars []bar) []string {
 		}
 	}
 	return list
+}
+
+// checkStores fails if a step of a store becomes much slower with more threads in it.
+func (b *bench) checkStores() error {
+	was := b.settings
+	defer func() { b.settings = was }()
+	b.settings.scale, b.settings.rounds = storeShare, quickRounds
+	for _, one := range []struct {
+		name    string
+		million func() error
+	}{{"redis", b.millionInRedis}, {"postgres", b.millionInPostgres}, {"bolt", b.millionInBolt}} {
+		passed := false
+		for n := 0; n < attempts && !passed; n++ {
+			b.report.judge = nil
+			if err := one.million(); err != nil {
+				return err
+			}
+			b.report.flush(b.out)
+			passed = true
+			for _, g := range b.report.judge { // none without the server
+				if !(g.got <= storeLimit) {
+					passed = false
+					fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %d\n", n+1, g.what, g.got, storeLimit)
+				}
+			}
+		}
+		if !passed {
+			return fmt.Errorf("store %s: %w", one.name, errTooSlow)
+		}
+	}
+	return nil
 }

@@ -95,8 +95,8 @@ func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
 }
 
 // stepsOf measures Load and Claim of a thread without results and of one with eight large ones,
-// beside the bare requests. durable: a write has to reach the disk, so that a Claim is compared with
-// a bare write.
+// beside the bare requests. durable: a write has to reach the disk, so a Claim is compared with a
+// bare write.
 func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	load, claim, err := s.Asking(b.ctx, "plain", 0, 1<<10)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // filledBytes is how large the snapshots of a thread are that is there to be many.
 const filledBytes = 320
 
-// Fill makes so many threads whose question was answered, and so many that wait. One of each is made
-// by steps, and the others are copies of it, made as the server does it quickest: by steps it would
-// take an hour.
+// Fill makes so many threads whose question was answered, and so many that wait. One of each is
+// made by steps. The others are copies of it, made as the server does it quickest: by steps it
+// would take an hour.
 func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	ended, waits := KeyOf("ended", 0), KeyOf("waits", 0)
 	if err := s.answered(ctx, ended, filledBytes); err != nil {
@@ -143,8 +143,8 @@ func clonePostgres(schema string, ask func(ctx context.Context, sql string, valu
 	}
 }
 
-// cloneBolt copies what has the thread's key in its own, in each bucket. The file has one writer, so
-// the store is stopped for that.
+// cloneBolt copies what has the thread's key in its own, in each bucket. The file has one writer,
+// so the store is stopped for that.
 func cloneBolt(path string, side *Side, open func() error) func(ctx context.Context, thread store.Key, as []store.Key) error {
 	return func(_ context.Context, thread store.Key, as []store.Key) error {
 		if err := side.Store.Stop(); err != nil {

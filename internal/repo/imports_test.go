@@ -56,7 +56,8 @@ var places = []place{
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
 	{"cmd/*", []string{"*", "*/*", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
-	{"bench", nil, "it measures the binary and others beside it by the same means, so it must not reach into ours"},
+	{"bench", []string{"bench/steps"}, "it measures the binary and others beside it by the same means, so it must not reach into ours; what a step of a store costs shows behind no binary, and is in a folder of its own"},
+	{"bench/steps", []string{"internal/agui", "internal/servers", "store", "store/*"}, "it measures the engines beside what they are made on, and nothing of what uses them"},
 	{"e2e", []string{"internal/servers"}, "it tests the binary, so it must not reach into it; it may start the servers that the binary needs"},
 	{"e2e/*", nil, "a backend knows nothing of what stands before it"},
 }
@@ -74,15 +75,15 @@ var confined = []struct {
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract"}, false, "payloads are judged in one place, with remote references off"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers"},
-	{"github.com/redis/rueidis/", []string{"store/redis"}, false, "what an engine is made of stays in its folder"},
-	{"github.com/jackc/pgx/", []string{"store/postgres"}, false, "what an engine is made of stays in its folder"},
+	{"github.com/redis/rueidis/", []string{"store/redis", "bench/steps"}, false, "what an engine is made of stays in its folder"},
+	{"github.com/jackc/pgx/", []string{"store/postgres", "bench/steps"}, false, "what an engine is made of stays in its folder"},
 	{"github.com/go-jose/go-jose/", []string{"internal/principal"}, true, "tokens are verified in one place"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},
 	{"holdpoint/internal/hostile/", nil, true, "it is for tests"},
-	{"holdpoint/internal/servers/", nil, true, "it is for tests"},
+	{"holdpoint/internal/servers/", []string{"bench/steps"}, true, "it is for tests, and for the benchmark of the stores"},
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},
 }
 

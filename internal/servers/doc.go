@@ -1,5 +1,5 @@
-// Package servers is for tests: it starts real Redis, PostgreSQL and PgBouncer processes on free
-// ports of the loopback address, and breaks them.
+// Package servers is for tests and, by Outside, for the benchmark: it starts real Redis, PostgreSQL
+// and PgBouncer processes on free ports of the loopback address, and breaks them.
 //
 // A server can be killed, stopped, frozen and started again with its data. A Proxy before it breaks
 // connections at a chosen moment. The processes end with the test. They also end if the test

@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// What the table returns counts, whatever was decoded before: bytes that were changed, that stand at
-// another key, or that belong to another revision.
+// What the table returns counts, whatever was decoded before: bytes that were changed, that stand
+// at another key, or that belong to another revision.
 func TestBytesOfTheTableCount(t *testing.T) {
 	ring, err := ParseRing("k1:" + testKey(1))
 	if err != nil {

@@ -1,0 +1,65 @@
+package steps
+
+import (
+	"errors"
+	"testing"
+
+	"holdpoint/internal/servers"
+)
+
+// TestSides: what is measured is what it is said to be, on each kind of store. Fill asks for its
+// copies by the store's steps, and a tour's steps must all be done.
+func TestSides(t *testing.T) {
+	const ended, waits = 700, 300
+	for name, tools := range map[string][]servers.Tool{"redis": {servers.RedisServer}, "postgres": {servers.PostgreSQL}, "bolt": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers.Need(t, tools...)
+			err := On(func(m *Machine) error {
+				side, err := m.side(t, name)
+				if err != nil {
+					return err
+				}
+				if err := side.Fill(t.Context(), ended, waits); err != nil {
+					return err
+				}
+				tour := side.Tour(ended)
+				for range 3 {
+					took, err := tour.Once(t.Context())
+					if err == nil && len(took) != len(TourSteps()) {
+						err = errors.New("a tour without a step")
+					}
+					if err != nil {
+						return err
+					}
+				}
+				load, claim, err := side.Asking(t.Context(), "eight", 8, 128<<10)
+				if err != nil {
+					return err
+				}
+				for _, s := range []Step{side.Ask, side.Find, side.Keep, load, claim} {
+					if s.Do == nil {
+						continue
+					}
+					if took, err := s.Do(t.Context()); err != nil || took <= 0 {
+						t.Errorf("%s: %v, error %v", s.Name, took, err)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func (m *Machine) side(t *testing.T, name string) (*Side, error) {
+	switch name {
+	case "redis":
+		return m.Redis(t.Context(), true)
+	case "postgres":
+		return m.Postgres().Side(t.Context(), "sides", true)
+	}
+	return m.Bolt(t.Context())
+}
