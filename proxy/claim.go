@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -23,13 +24,14 @@ type claim struct {
 	token string
 	held  atomic.Bool // token is set; for other goroutines' eyes
 	lease *renewal
+	until atomic.Pointer[time.Time] // the lease holds, for all that is known here
 	evidence
 }
 
 // take takes the pause for the answers. Claim before send: of two equal clicks one reaches the
 // backend. An error is the store's; see quicker.
 func (c *claim) take(pauseID string, answers []agui.Answer) error {
-	token := random128()
+	token, asked := random128(), time.Now()
 	err := c.ledger.claim(pauseID, token, answers)
 	if err != nil && !quicker(err) {
 		_ = c.ledger.release(token) // if it was taken after all: nothing was sent
@@ -39,6 +41,7 @@ func (c *claim) take(pauseID string, answers []agui.Answer) error {
 	}
 	c.token = token
 	c.held.Store(true)
+	c.lasts(asked)
 	c.before, c.resumes = 0, false // what other answers of the run came to is settled
 	c.lease = &renewal{}
 	c.lease.start(leaseRenew, func(ctx context.Context) bool { return c.renew(ctx, token) })
@@ -53,11 +56,51 @@ func quicker(err error) bool {
 // renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act:
 // the lease lapses, and that reads as in doubt.
 func (c *claim) renew(ctx context.Context, token string) bool {
-	err := c.ledger.renew(ctx, token)
+	err := c.prolong(ctx, token)
 	if err != nil && ctx.Err() == nil {
 		c.log.Warn("claim not renewed", "err", err)
 	}
 	return !errors.Is(err, store.ErrStale)
+}
+
+func (c *claim) prolong(ctx context.Context, token string) error {
+	asked := time.Now()
+	err := c.ledger.renew(ctx, token)
+	if err == nil {
+		c.lasts(asked)
+	}
+	return err
+}
+
+// lasts notes that the store was asked for a lease, and has given it.
+func (c *claim) lasts(asked time.Time) {
+	until := asked.Add(leaseTime)
+	c.until.Store(&until)
+}
+
+// stands says whether an exchange of the run may still be sent. If the lease may have lapsed
+// (this process stood still, or the store was away), somebody may have been told that the answers
+// are in doubt, and may have begun the thread anew. What is approved could then run beside that, or
+// run although it was denied in the meantime. So the store is asked first, and an error says that
+// nothing may be sent.
+func (c *claim) stands(ctx context.Context) error {
+	if c.token == "" {
+		return nil
+	}
+	// The wall clock is looked at too, because the other one stands still while a machine sleeps.
+	now, until := time.Now(), c.until.Load()
+	if now.Before(*until) && now.Round(0).Before(until.Round(0)) {
+		return nil
+	}
+	err := c.prolong(ctx, c.token)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrStale):
+		return errLapsed
+	}
+	c.log.Error("claim not renewed: nothing more is sent", "err", err)
+	return errNotKnown
 }
 
 // failed is a fate, too: the dialect has failed at the end, and nobody knows what it would have

@@ -11,6 +11,8 @@ import (
 var (
 	errDraining = errors.New("proxy: draining")
 	errIdle     = errors.New("proxy: upstream idle")
+	errLapsed   = errors.New("proxy: the claim has lapsed, and something else began on the thread")
+	errNotKnown = errors.New("proxy: the claim may have lapsed, and the store cannot be asked")
 	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
@@ -88,6 +89,12 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken
+	case errors.Is(err, errNotKnown):
+		return storeDown().Refusal
+	case errors.Is(err, errLapsed) && r.exchange.Out.Resumes:
+		return agui.Errorf(agui.ResumeInDoubt, "the answers were given up for lost before all of them were sent, and something else began on the thread: nothing more was handed on")
+	case errors.Is(err, errLapsed):
+		return agui.Errorf(agui.ThreadBusy, "something else began on the thread while the answers were on their way: nothing more was handed on")
 	case r.claim.connected.Load():
 		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
 	}

@@ -34,6 +34,10 @@ var journeys = map[string]struct {
 		j.say("ask")
 		j.answerAndSay(true, "finish")
 	}},
+	"slow, second exchange": {apart: true, slow: true, passes: func(j *journey) {
+		j.say("ask")
+		j.answerAndSay(true, "finish")
+	}},
 	"next pause": {passes: func(j *journey) {
 		j.say("ask")
 		j.answer(true, "ask")

@@ -26,6 +26,9 @@ func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	if r == nil {
 		return t.h.transport.RoundTrip(req)
 	}
+	if err := r.claim.stands(req.Context()); err != nil {
+		return nil, err
+	}
 	defer r.bound()()
 	via := t.h.single
 	if r.claim.token == "" {

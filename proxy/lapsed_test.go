@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// lapsing are two replicas. The first one's steps of the store go through at, which may let time go
+// by: as for a process that stands still.
+func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int, w io.Writer) error, at func(step string, do func() error) error) (b *bubble, first, second *Handler) {
+	t.Helper()
+	var o Options
+	b = newBubble(t, asksFirst(serve), func(made *Options) { made.Dialect, o = d, *made })
+	o.Store, o.Dialect = b.store, d
+	second, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Store = &faults{Store: b.store, at: at}
+	if first, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	return b, first, second
+}
+
+const inDoubt = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"
+
+// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica that stood still behind its claim sends
+// them only if the claim is its own still.
+func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		told, away bool
+		want       string
+		calls      int // of the backend
+	}{
+		"nobody came meanwhile":                {want: "RUN_STARTED RUN_FINISHED", calls: 2},
+		"somebody was told of the doubt":       {told: true, want: inDoubt, calls: 1},
+		"the store cannot be asked any more":   {away: true, want: "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE", calls: 1},
+		"a doubt was told, and cannot be seen": {told: true, away: true, want: "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE", calls: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var second *Handler
+				away := false
+				b, first, other := lapsing(t, &fakeDialect{}, func(_ context.Context, _ int, w io.Writer) error {
+					_, err := io.WriteString(w, streamOf(started, finished))
+					return err
+				}, func(step string, do func() error) error {
+					if away {
+						return errDown
+					}
+					err := do()
+					if step != "Claim" {
+						return err
+					}
+					time.Sleep(leaseTime)
+					if tt.told {
+						wantTypes(t, postTo(t.Context(), second, input("t", "r3", "")), inDoubt)
+					}
+					away = tt.away
+					return err
+				})
+				second = other
+				postTo(t.Context(), first, input("t", "r1", ""))
+				wantTypes(t, postTo(t.Context(), first, input("t", "r2", resumeWith(yes("n1~x")))), tt.want)
+				if b.n != tt.calls {
+					t.Errorf("%d calls of the backend, want %d", b.n, tt.calls)
+				}
+			})
+		})
+	}
+}
+
+// TestFurtherAnswersOfALapsedClaim: a dialect sends answer by answer. The first one takes longer
+// than a lease holds that is not renewed, and somebody is told of the doubt. The second answer goes
+// nowhere: the thread may have been asked anew, and the person may have said no.
+func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
+	for name, tt := range map[string]struct {
+		told  bool
+		want  string
+		calls int
+	}{
+		"nobody came meanwhile":          {want: "RUN_STARTED RUN_FINISHED", calls: 3},
+		"somebody was told of the doubt": {told: true, want: inDoubt, calls: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var cutOff atomic.Bool
+				d := &fakeDialect{end: func(n int, e translate.End) (translate.Result, error) {
+					if n == 1 && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
+						return translate.Result{Next: &translate.Exchange{Out: translate.Out{Resumes: true, Path: "/second"}}}, nil
+					}
+					return translate.Result{}, nil
+				}}
+				var second *Handler
+				b, first, other := lapsing(t, d, func(_ context.Context, n int, w io.Writer) error {
+					if n == 2 {
+						cutOff.Store(true)
+						time.Sleep(leaseTime + time.Second)
+						if tt.told {
+							wantTypes(t, postTo(t.Context(), second, input("t", "r3", "")), inDoubt)
+						}
+						cutOff.Store(false)
+					}
+					_, err := io.WriteString(w, streamOf(started, finished))
+					return err
+				}, func(_ string, do func() error) error {
+					if cutOff.Load() {
+						return errDown
+					}
+					return do()
+				})
+				second = other
+				postTo(t.Context(), first, input("t", "r1", ""))
+				wantTypes(t, postTo(t.Context(), first, input("t", "r2", resumeWith(yes("n1~x")))), tt.want)
+				if b.n != tt.calls {
+					t.Errorf("%d calls of the backend, want %d", b.n, tt.calls)
+				}
+			})
+		})
+	}
+}
