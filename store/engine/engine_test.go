@@ -191,6 +191,42 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 }
 
+// A thread that is in use outlives a key that its record was sealed with: whoever loads it seals it
+// anew. So an old key can go when the retention has gone by, however long a thread is used.
+func TestLoadSealsWithTheNewestKey(t *testing.T) {
+	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
+	for name, tt := range map[string]struct{ before, both string }{
+		"another key":   {k1, k2 + "," + k1},
+		"the first key": {"", k2 + ",plain"},
+	} {
+		for _, state := range []store.State{store.None, store.Open} {
+			t.Run(name+", "+string(state), func(t *testing.T) {
+				ctx := t.Context()
+				u := newUnder(t, Options{})
+				with := func(keys string) *Store { return New(u.table, Options{Keys: ringOf(t, keys), Sweep: -1}) }
+				before, both, after := with(tt.before), with(tt.both), with(k2)
+				u.must(t, before.Open(ctx, "k", "alice", asking("p")))
+				if state == store.None {
+					u.must(t, before.Claim(ctx, "k", "p", "t", "d", time.Minute))
+					u.must(t, before.Finish(ctx, "k", "t", store.Result{How: store.Finished}, nil))
+				}
+				want, err := both.Load(ctx, "k", "alice")
+				u.must(t, err)
+				got, err := after.Load(ctx, "k", "alice")
+				u.must(t, err)
+				if asJSON(t, got) != asJSON(t, want) || got.State != state {
+					t.Errorf("%s\nwant\n%s", asJSON(t, got), asJSON(t, want))
+				}
+				row := u.table.rows["k"]
+				heads, bodies := row.headWrites, row.bodies
+				if _, err := both.Load(ctx, "k", "alice"); err != nil || row.headWrites != heads || row.bodies != bodies {
+					t.Errorf("it was sealed once more (%v)", err)
+				}
+			})
+		}
+	}
+}
+
 // A change that the replicas do not have does not count, and is taken back: a question that nobody
 // was told of keeps nobody waiting, and answers that were not sent can be given again.
 func TestUnguardedChangesAreTakenBack(t *testing.T) {

@@ -95,6 +95,15 @@ func (r Ring) seal(bound, plain []byte) ([]byte, error) {
 	return k.aead.Seal(sealed, nil, plain, bound), nil
 }
 
+// newest says whether a part is sealed with the newest key. Without keys every part is.
+func (r Ring) newest(sealed []byte) bool {
+	if len(r.keys) == 0 {
+		return true
+	}
+	id := r.keys[0].id
+	return len(sealed) > 2+len(id) && sealed[0] == sealedMark && int(sealed[1]) == len(id) && string(sealed[2:2+len(id)]) == id
+}
+
 var errDamaged = errors.New("store: the record is damaged: a part of it is missing")
 
 // open opens a part.

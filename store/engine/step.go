@@ -16,6 +16,8 @@ import (
 type step struct {
 	body  bool // it looks at the pause or the results
 	guard bool // it counts only when it is safe; so it is written even if it changes nothing
+	// reseal says that the record is sealed with an older key, so all of it is sealed anew.
+	reseal bool
 	// do changes the record, and returns the snapshots that it brings.
 	do func(rec *store.Record, now time.Time) ([]rules.Put, error)
 }
@@ -85,7 +87,8 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	}
 	overdue := was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!st.body || rules.SameBody(&was.Record, &rec))
-	if same && !settled && !st.guard && !overdue && !s.stale(&was, row.Now) {
+	st.reseal = st.body && s.sealedBefore(row, &was)
+	if same && !settled && !st.guard && !overdue && !st.reseal && !s.stale(&was, row.Now) {
 		return true, nil
 	}
 	change, err := s.change(key, row, &was, &rec, puts, st)
@@ -123,6 +126,13 @@ func (s *Store) stale(was *opened, now time.Time) bool {
 	return was.gone.Sub(now) < max(s.policy.PauseRetention, s.policy.ReplayTTL)*9/10
 }
 
+// sealedBefore says whether a part of the row is sealed with another key than the newest. Whoever
+// loads it seals it anew: a thread that is in use must not keep an old key from going. While
+// replicas differ in which key is the newest, they seal it by turns.
+func (s *Store) sealedBefore(row Row, was *opened) bool {
+	return row.Revision != 0 && (!s.keys.newest(row.Head) || was.bodyAt != 0 && !s.keys.newest(row.Body))
+}
+
 // change is what the step has made of the row.
 func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, puts []rules.Put, st step) (Change, error) {
 	c := Change{From: row.Revision, To: row.Revision + 1, Guard: st.guard}
@@ -154,7 +164,7 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 		}
 		c.Opened, c.Due = next.opened, next.due
 	}
-	if st.body && (!rules.SameBody(&was.Record, rec) || row.Revision == 0) {
+	if st.body && (!rules.SameBody(&was.Record, rec) || row.Revision == 0 || st.reseal && was.bodyAt != 0) {
 		next.bodyAt = c.To
 		body, err := s.sealBody(key, &next)
 		if err != nil {
