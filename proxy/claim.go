@@ -66,8 +66,11 @@ func (c *claim) renew(ctx context.Context, token string) bool {
 func (c *claim) prolong(ctx context.Context, token string) error {
 	asked := time.Now()
 	err := c.ledger.renew(ctx, token)
-	if err == nil {
+	switch {
+	case err == nil:
 		c.lasts(asked)
+	case errors.Is(err, store.ErrStale):
+		c.until.Store(&time.Time{}) // by the store's clock, which may be ahead, or was set
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -83,12 +84,13 @@ func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 // nowhere: the thread may have been asked anew, and the person may have said no.
 func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	for name, tt := range map[string]struct {
-		told  bool
-		want  string
-		calls int
+		told, stale bool
+		want        string
+		calls       int
 	}{
 		"nobody came meanwhile":          {want: "RUN_STARTED RUN_FINISHED", calls: 3},
 		"somebody was told of the doubt": {told: true, want: inDoubt, calls: 2},
+		"the store's clock was set":      {stale: true, want: inDoubt, calls: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,8 +104,12 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 				var second *Handler
 				b, first, other := lapsing(t, d, func(_ context.Context, n int, w io.Writer) error {
 					if n == 2 {
-						cutOff.Store(true)
-						time.Sleep(leaseTime + time.Second)
+						away := leaseTime + time.Second
+						if tt.stale {
+							away = leaseTime / 2
+						}
+						cutOff.Store(!tt.stale)
+						time.Sleep(away)
 						if tt.told {
 							wantTypes(t, postTo(t.Context(), second, input("t", "r3", "")), inDoubt)
 						}
@@ -111,8 +117,11 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 					}
 					_, err := io.WriteString(w, streamOf(started, finished))
 					return err
-				}, func(_ string, do func() error) error {
-					if cutOff.Load() {
+				}, func(step string, do func() error) error {
+					switch {
+					case tt.stale && step == "Renew":
+						return store.ErrStale // the lease lapsed too early, and somebody was told
+					case cutOff.Load():
 						return errDown
 					}
 					return do()
