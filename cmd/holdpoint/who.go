@@ -206,6 +206,9 @@ func logWho(c *config, logger *slog.Logger) {
 	} else if c.TrustedPeers.Loopback() {
 		logger.Warn("this machine may say who asks: in a pod, so can the agent and its tools", "variable", "HOLDPOINT_TRUSTED_PEERS")
 	}
+	if c.hasPrincipal() && c.ThreadNamespace != ownThreads && c.Store.scheme() == "memory" {
+		logger.Warn("a restart forgets who a thread belongs to: whoever then comes first with its id has it, and all that the backend keeps of it", "variable", "HOLDPOINT_STORE")
+	}
 	if u := c.JWKSURL.URL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		logger.Warn("the issuer's keys come over plain HTTP: whoever stands on the way can sign tokens for anybody", "variable", "HOLDPOINT_JWT_JWKS_URL")
 	}
