@@ -156,8 +156,9 @@ func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pa
 	}})
 	if errors.Is(err, ErrNotGuarded) {
 		// Nobody was told of the question, so nobody may be kept waiting by it.
-		s.undo(key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-			return nil, rules.Close(rec, now, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+		s.undo(key, step{body: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+			rules.Unopen(rec, p.ID)
+			return nil, nil
 		}})
 	}
 	if err == nil {

@@ -233,13 +233,17 @@ func TestUnguardedChangesAreTakenBack(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
 	u.table.unguarded = true
-	if err := u.Open(ctx, "k", "", asking("p")); !errors.Is(err, ErrNotGuarded) {
-		t.Fatalf("Open: %v", err)
-	}
-	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.None {
-		t.Errorf("after Open: %v, %s", err, asJSON(t, rec))
+	for range 2 { // as whoever was told of no reply does: the id was not used yet
+		if err := u.Open(ctx, "k", "", asking("p")); !errors.Is(err, ErrNotGuarded) {
+			t.Fatalf("Open: %v", err)
+		}
+		if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.None || len(rec.Results) > 0 {
+			t.Errorf("after Open: %v, %s", err, asJSON(t, rec))
+		}
 	}
 	u.table.unguarded = false
+	u.must(t, u.Open(ctx, "k", "", asking("p")))
+	u.must(t, u.Close(ctx, "k", "p", store.Result{How: store.Withdrawn}))
 	u.must(t, u.Open(ctx, "k", "", asking("q")))
 	u.table.unguarded = true
 	if err := u.Claim(ctx, "k", "q", "t", "d", time.Minute); !errors.Is(err, ErrNotGuarded) {
