@@ -53,14 +53,28 @@ func quicker(err error) bool {
 	return errors.Is(err, store.ErrReplay) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
-// renew prolongs the claim while the run lives; false ends the renewals. A failure needs no act:
-// the lease lapses, and that reads as in doubt.
+// renew prolongs the claim while the run lives; false ends the renewals. A try that fails is made
+// again soon, because the lease outlasts few of them. When it lapses, that reads as in doubt.
 func (c *claim) renew(ctx context.Context, token string) bool {
-	err := c.prolong(ctx, token)
-	if err != nil && ctx.Err() == nil {
-		c.log.Warn("claim not renewed", "err", err)
+	for tries := 0; ; tries++ {
+		err := c.prolong(ctx, token)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return true
+		case errors.Is(err, store.ErrStale):
+			c.log.Warn("claim not renewed", "err", err)
+			return false
+		case tries == 0:
+			c.log.Warn("claim not renewed: it is tried again", "err", err)
+		}
+		again := time.NewTimer(renewAgain)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return true
+		}
 	}
-	return !errors.Is(err, store.ErrStale)
 }
 
 func (c *claim) prolong(ctx context.Context, token string) error {

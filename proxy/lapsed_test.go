@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -135,4 +136,56 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRenewalWithoutAReply: a store that fails over leaves steps without a reply for a while. A
+// claim outlasts that as long as its lease holds: it is tried again at once, and not when it is too
+// late.
+func TestRenewalWithoutAReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(2 * time.Minute) })
+		var o = first.opts
+		o.Store = unheard{b.store, &away}
+		cutOff, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		postTo(t.Context(), cutOff, input("t", "r1", ""))
+		var all sync.WaitGroup
+		all.Go(func() {
+			wantTypes(t, postTo(t.Context(), cutOff, input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		})
+		time.Sleep(time.Second)
+		all.Go(func() { // it looks at the record every second
+			wantTypes(t, postTo(t.Context(), second, input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+		})
+		time.Sleep(leaseRenew)
+		away.Store(true)
+		time.Sleep(leaseRenew)
+		away.Store(false)
+		all.Wait()
+		if b.n != 2 {
+			t.Errorf("%d calls", b.n)
+		}
+	})
+}
+
+// unheard gives no reply to a Renew while it is away, and takes its time for that to a Claim.
+type unheard struct {
+	store.Store
+	away *atomic.Bool
+}
+
+func (h unheard) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	defer time.Sleep(2 * time.Second)
+	return h.Store.Claim(ctx, key, pauseID, token, digest, lease)
+}
+
+func (h unheard) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	if h.away.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return h.Store.Renew(ctx, key, token, lease)
 }

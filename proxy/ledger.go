@@ -20,6 +20,10 @@ const (
 	// doubt that soon.
 	leaseTime  = 30 * time.Second
 	leaseRenew = leaseTime / 3
+	// renewTimeout bounds one renewal, and renewAgain is how soon one that failed is made again. A
+	// claim outlasts two renewals without a reply.
+	renewTimeout = leaseRenew / 2
+	renewAgain   = leaseRenew / 5
 )
 
 // A ledger is the record of one thread, and the only caller of the store. Each step has its time,
@@ -89,7 +93,7 @@ func (l *ledger) claim(pauseID, token string, answers []agui.Answer) error {
 
 // renew prolongs a claim. ctx ends it before its time.
 func (l *ledger) renew(ctx context.Context, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	return l.store.Renew(ctx, l.key, token, leaseTime)
 }
