@@ -178,7 +178,11 @@ func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 		if len(keys) == 0 {
 			break
 		}
-		command := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(to.port), "", "0", "5000", "KEYS"}
+		command := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(to.port), "", "0", "5000"}
+		if to.admin != "" {
+			command = append(command, "AUTH2", "admin", to.admin)
+		}
+		command = append(command, "KEYS")
 		for _, key := range keys {
 			command = append(command, fmt.Sprint(key))
 		}

@@ -23,8 +23,17 @@ var explanations = []struct{ begin, means string }{
 	{"CLUSTERDOWN", "the Redis cluster has slots that no server has"},
 	{"NOAUTH", "Redis wants a password"},
 	{"WRONGPASS", "Redis does not take the user or the password"},
-	{"NOPERM", "the Redis user may not do this (docs/state.md has what it must be allowed)"},
+	{noRight, noRightMeans},
+	{noRightInScript, noRightMeans},
 }
+
+const (
+	noRight         = "NOPERM"
+	noRightInScript = "The user executing the script can't"
+	noRightMeans    = "the Redis user may not do this (docs/state.md has what it must be allowed)"
+)
+
+var errNoRight = errors.New(noRightMeans)
 
 // says whether an error is one of Redis with that first word. Before version 7, Redis puts words of
 // its own before an error in a script.
@@ -66,14 +75,14 @@ func refused(err error) bool {
 func lasting(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
-	if refused(err) || errors.Is(err, errReplica) || errors.As(err, &untrusted) || errors.As(err, &plain) {
+	if refused(err) || errors.Is(err, errReplica) || errors.Is(err, errNoRight) || errors.As(err, &untrusted) || errors.As(err, &plain) {
 		return true
 	}
 	var e *rueidis.RedisError
 	if !errors.As(err, &e) {
 		return false
 	}
-	for _, word := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "AUTH", "invalid password", "DB index", "invalid DB index"} {
+	for _, word := range []string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"} {
 		if says(e, word) {
 			return true
 		}
@@ -82,24 +91,43 @@ func lasting(err error) bool {
 }
 
 // examine refuses servers that would lose what waits, and warns of what cannot be asked.
-func examine(ctx context.Context, client rueidis.Client, cluster bool, o Options) error {
+func examine(ctx context.Context, client rueidis.Client, a Address, o Options) error {
 	var told []func()
 	warn := func(text string, attrs ...any) { told = append(told, func() { o.Logger.Warn(text, attrs...) }) }
 	for address, node := range client.Nodes() {
 		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
-		if e, ok := rueidis.IsRedisErr(err); ok && (says(e, "NOPERM") || says(e, "unknown command")) {
+		if e, ok := rueidis.IsRedisErr(err); ok && (says(e, noRight) || says(e, "unknown command")) {
 			warn("Redis may not be asked for INFO: its maxmemory-policy must not be one of allkeys-*, which drop open questions", "server", address)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := judge(address, info(text), cluster, o, warn); err != nil {
+		if err := judge(address, info(text), a.cluster, o, warn); err != nil {
 			return err
 		}
 	}
+	if err := mayDo(ctx, client, a, o); err != nil {
+		return err
+	}
+	if a.cluster && client.Mode() != rueidis.ClientModeCluster { // rueidis takes one node for a lone server then
+		return fmt.Errorf("%w: it needs +cluster", errNoRight)
+	}
 	for _, tell := range told { // not of a server that is not used
 		tell()
+	}
+	return nil
+}
+
+// mayDo is the error if the user lacks a right. Whatever else is wrong, a step will say.
+func mayDo(ctx context.Context, client rueidis.Client, a Address, o Options) error {
+	t := &table{prefix: a.prefix}
+	err := run(ctx, client, call{rightsScript, []string{t.part(0) + "r:", t.opened(0)}, nil})[0].Error()
+	if err == nil && o.Replicas > 0 {
+		err = client.Do(ctx, client.B().Wait().Numreplicas(0).Timeout(1).Build()).Error()
+	}
+	if err != nil && (says(err, noRight) || says(err, noRightInScript)) {
+		return err
 	}
 	return nil
 }

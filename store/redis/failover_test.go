@@ -101,12 +101,13 @@ func TestSlotMoves(t *testing.T) {
 	for _, replicas := range []int{0, 1} {
 		t.Run(fmt.Sprint(replicas, " replicas must have it"), func(t *testing.T) {
 			t.Parallel()
-			c := servers.StartRedisCluster(t, 1, servers.RedisOptions{})
+			o := servers.RedisOptions{User: "holdpoint", Password: "secret", Rules: "~holdpoint:* -@all " + rights + " +cluster"}
+			c := servers.StartRedisCluster(t, 1, o)
 			from := c.Nodes[0]
 			if replicas > 0 {
-				c.AddReplica(from, servers.RedisOptions{})
+				c.AddReplica(from, o)
 			}
-			s := open(t, "redis+cluster://"+from.Addr(), redis.Options{Replicas: replicas, ReplicaTimeout: 20 * time.Second, Timeout: time.Minute})
+			s := open(t, "redis+cluster://holdpoint:secret@"+from.Addr(), redis.Options{Replicas: replicas, ReplicaTimeout: 20 * time.Second, Timeout: time.Minute})
 			var turn atomic.Int64
 			step := func() {
 				key := keyIn(7, turn.Add(1))
@@ -120,9 +121,9 @@ func TestSlotMoves(t *testing.T) {
 			for range 50 {
 				step()
 			}
-			to := c.Add(servers.RedisOptions{})
+			to := c.Add(o)
 			if replicas > 0 {
-				c.AddReplica(to, servers.RedisOptions{})
+				c.AddReplica(to, o)
 			}
 			slot, _ := from.Do("CLUSTER", "KEYSLOT", "{07}").(int64)
 			stop := make(chan struct{})

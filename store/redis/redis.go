@@ -86,7 +86,7 @@ func connect(ctx context.Context, a Address, o Options) (rueidis.Client, error) 
 		PipelineMultiplex: -1, BlockingPoolSize: guardedConnections, BlockingPoolCleanup: time.Minute,
 	})
 	if err == nil {
-		err = examine(ctx, client, a.cluster, o)
+		err = examine(ctx, client, a, o)
 	}
 	if err != nil {
 		if client != nil {

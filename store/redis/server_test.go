@@ -243,14 +243,44 @@ func TestWarnings(t *testing.T) {
 // TestErrorsSayWhatToDo: a step that Redis refuses fails, changes nothing, and says why.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	r := servers.StartRedis(t, servers.RedisOptions{})
+	r := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"enable-debug-command yes", "enable-protected-configs yes"}})
 	s := open(t, r.URL(), redis.Options{})
 	must(t, s.Open(t.Context(), "k", "", pause("p")))
-	for _, c := range []struct{ name, value, back, want string }{
-		{"maxmemory", "1", "0", "Redis has no memory left"},
-		{"min-replicas-to-write", "1", "0", "Redis has fewer replicas than"},
+	set := func(name, value, back string) (func(), func()) {
+		return func() { r.Do("CONFIG", "SET", name, value) }, func() { r.Do("CONFIG", "SET", name, back) }
+	}
+	full, empty := set("maxmemory", "1", "0")
+	alone, accompanied := set("min-replicas-to-write", "1", "0")
+	orphan := func() { r.Do("REPLICAOF", "127.0.0.1", "1") }
+	primary := func() {
+		r.Do("REPLICAOF", "NO", "ONE")
+		r.Do("CONFIG", "SET", "replica-serve-stale-data", "yes")
+	}
+	for _, c := range []struct {
+		name       string
+		make, mend func()
+		want       string
+	}{
+		{"OOM", full, empty, "Redis has no memory left"},
+		{"NOREPLICAS", alone, accompanied, "Redis has fewer replicas than"},
+		{"READONLY", orphan, primary, "this Redis is a replica, which takes no changes"},
+		{"MASTERDOWN", func() {
+			r.Do("CONFIG", "SET", "replica-serve-stale-data", "no")
+			orphan()
+		}, primary, "this Redis is a replica without its primary"},
+		{"LOADING", func() { load(t, r) }, func() {
+			r.Do("CONFIG", "SET", "key-load-delay", "0")
+			eventually(t, "it loads for ever", func() bool { return !loads(r) })
+		}, "Redis still loads its data"},
+		{"MISCONF", func() { // nobody can make a file in /proc
+			r.Do("CONFIG", "SET", "save", "3600 1", "dir", "/proc")
+			r.Do("BGSAVE")
+			eventually(t, "it could write its file", func() bool {
+				return strings.Contains(r.Do("INFO", "persistence").(string), "rdb_last_bgsave_status:err")
+			})
+		}, func() { r.Do("CONFIG", "SET", "save", "") }, "Redis cannot write to its disk"},
 	} {
-		r.Do("CONFIG", "SET", c.name, c.value)
+		c.make()
 		for name, do := range map[string]func() error{
 			"Open":  func() error { return s.Open(t.Context(), store.Key("new "+c.name), "", pause("p")) },
 			"Claim": func() error { return s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour) },
@@ -259,7 +289,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 				t.Errorf("%s: %s: %v, want %q", c.name, name, err, c.want)
 			}
 		}
-		r.Do("CONFIG", "SET", c.name, c.back)
+		c.mend()
+		eventually(t, c.name+" does not end", func() bool {
+			_, err := s.Load(t.Context(), "k", "")
+			return err == nil
+		})
 		rec, err := s.Load(t.Context(), "k", "")
 		must(t, err)
 		if rec.State != store.Open {
@@ -270,6 +304,57 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		if len(page.Rows) != 1 {
 			t.Errorf("%s: %d rows wait, want 1", c.name, len(page.Rows))
 		}
+	}
+}
+
+// load has the server read its data anew, slowly. It returns when that has begun.
+func load(t *testing.T, r *servers.Redis) {
+	t.Helper()
+	for i := range 200 {
+		r.Do("SET", fmt.Sprint("filler", i), strings.Repeat("x", 1000))
+	}
+	// The server looks for requests after each kilobyte, and is slow at each key.
+	r.Do("CONFIG", "SET", "loading-process-events-interval-bytes", "1024", "key-load-delay", "20000")
+	var all sync.WaitGroup
+	all.Go(func() { r.Do("DEBUG", "RELOAD") })
+	t.Cleanup(all.Wait)
+	eventually(t, "it does not load", func() bool { return loads(r) })
+}
+
+func loads(r *servers.Redis) bool {
+	return strings.Contains(r.Do("INFO", "persistence").(string), "\nloading:1")
+}
+
+// TestRights: with the rights of docs/state.md all steps work. With one less the store says so at
+// once, and not in the middle of a change.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	user := servers.RedisOptions{User: "holdpoint", Password: "secret"}
+	with := func(rules string) servers.RedisOptions {
+		o := user
+		o.Rules = "~holdpoint:* -@all " + rules
+		return o
+	}
+	for _, command := range []string{"+evalsha", "+eval", "+hget", "+hmget", "+hset", "+hdel", "+zadd", "+zrem", "+zrangebyscore", "+zscore", "+zcard", "+persist", "+pexpireat", "+time"} {
+		r := servers.StartRedis(t, with(strings.Replace(rights+" ", command+" ", "", 1)))
+		s := open(t, r.URL(), redis.Options{Replicas: 1, ReplicaTimeout: time.Millisecond})
+		if _, err := s.Load(t.Context(), "k", ""); err == nil || !strings.Contains(err.Error(), "the Redis user may not do this") {
+			t.Errorf("without %s: %v", command, err)
+		}
+		r.Stop()
+	}
+	c := servers.StartRedisCluster(t, 1, with(rights))
+	s := open(t, "redis+cluster://holdpoint:secret@"+c.Addrs()[0], redis.Options{})
+	if _, err := s.Load(t.Context(), "k", ""); err == nil || !strings.Contains(err.Error(), "the Redis user may not do this") {
+		t.Errorf("without +cluster: %v", err)
+	}
+	c = servers.StartRedisCluster(t, 1, with(rights+" +cluster"))
+	s = open(t, "redis+cluster://holdpoint:secret@"+c.Addrs()[0], redis.Options{})
+	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	slot, _ := c.Nodes[0].Do("CLUSTER", "KEYSLOT", "{07}").(int64)
+	c.Nodes[0].Do("CLUSTER", "DELSLOTS", fmt.Sprint(slot))
+	if _, err := s.Load(t.Context(), keyIn(7, 1), ""); err == nil || !strings.Contains(err.Error(), "the Redis cluster has slots that no server has") {
+		t.Errorf("without a slot: %v", err)
 	}
 }
 
