@@ -31,6 +31,9 @@ func check(environ []string, list dialects.List, t terminal) int {
 		fmt.Fprintln(t.err, err)
 		return exitMisuse
 	}
+	if note := c.shareNote(); note != "" {
+		fmt.Fprintf(t.out, "warning: %s\n", note)
+	}
 	for _, name := range c.ignored {
 		fmt.Fprintf(t.out, "%s is ignored: Kubernetes sets such names for a Service called holdpoint\n", name)
 	}

@@ -39,7 +39,7 @@ type config struct {
 	StorePasswordFile string        `env:"STORE_PASSWORD_FILE" doc:"file with the password of HOLDPOINT_STORE, so that its address need not hold one. It is read at start"`
 	StoreOutage       proxy.Outage  `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what becomes of runs without answers while the store cannot be asked: they are refused, or go to the backend, also on a thread that waits for an answer. A run with answers is always refused"`
 	StoreReplicas     int           `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
-	StoreEntries      int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first"`
+	StoreEntries      int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first. The other stores are counted every 5s, so that several replicas can go a little over it"`
 	StoreBytes        size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
 	StoreRecordBytes  size          `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
 	StoreKeys         secret        `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed"`
@@ -50,7 +50,7 @@ type config struct {
 
 	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run. A larger one gets 413"`
 	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for all request bodies that are being read, a quarter of it for small ones. Above it the answer is 503"`
-	AddressShare      percent       `env:"ADDRESS_SHARE" envDefault:"100%" doc:"how much of the store and of BODY_BYTES one client address may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users have one address"`
+	AddressShare      percent       `env:"ADDRESS_SHARE" envDefault:"100%" doc:"how much of BODY_BYTES, and of a store in memory, one client address may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users have one address"`
 	MaxFrameBytes     size          `env:"MAX_FRAME_BYTES" envDefault:"8MiB" doc:"largest frame of the backend's stream"`
 	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"how much of a stream is kept for snapshots. Above it a snapshot is left out"`
 	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may send nothing in a stream, not even a heartbeat; 0 is for ever"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -248,6 +249,40 @@ func TestRemovedVariables(t *testing.T) {
 		}
 		if known[name] {
 			t.Errorf("%s exists", name)
+		}
+	}
+}
+
+// Only the store in memory has shares. With another one, the check and the log say so.
+func TestShareOfAStoreThatHasNone(t *testing.T) {
+	const note = "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions"
+	for _, tt := range []struct {
+		store, share string
+		told         bool
+	}{
+		{"bolt://" + filepath.ToSlash(t.TempDir()) + "/state.db", "10%", true},
+		{"bolt://" + filepath.ToSlash(t.TempDir()) + "/state.db", "", false},
+		{"memory://", "10%", false},
+	} {
+		environ := []string{upstream, "HOLDPOINT_STORE=" + tt.store, "HOLDPOINT_ADDRESS_SHARE=" + tt.share}
+		stdout, _, code := holdpoint(t, environ, "check")
+		if code != 0 || strings.Contains(stdout, "warning: "+note) != tt.told {
+			t.Errorf("%s, %q: exit %d, %s", tt.store, tt.share, code, stdout)
+		}
+		c, err := load(environ, dialects.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		s, err := c.openStore(slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(log.String(), note) != tt.told {
+			t.Errorf("%s, %q: the log is %s", tt.store, tt.share, log.String())
 		}
 	}
 }

@@ -49,7 +49,8 @@
 //     claim of an answer, before it counts. Without them it fails
 //   - HOLDPOINT_STORE_ENTRIES (100000): how many threads may wait for an answer. Above it a new
 //     question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those
-//     up first
+//     up first. The other stores are counted every 5s, so that several replicas can go a little
+//     over it
 //   - HOLDPOINT_STORE_BYTES (512MiB): how much memory:// holds in all, roughly counted. For room it
 //     gives up results first, then the snapshots of pauses, and never a pause
 //   - HOLDPOINT_STORE_RECORD_BYTES (1MiB): how large the record of one thread may be, roughly
@@ -65,9 +66,9 @@
 //   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run. A larger one gets 413
 //   - HOLDPOINT_BODY_BYTES (256MiB): memory for all request bodies that are being read, a quarter
 //     of it for small ones. Above it the answer is 503
-//   - HOLDPOINT_ADDRESS_SHARE (100%): how much of the store and of BODY_BYTES one client address
-//     may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users have one
-//     address
+//   - HOLDPOINT_ADDRESS_SHARE (100%): how much of BODY_BYTES, and of a store in memory, one client
+//     address may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users
+//     have one address
 //   - HOLDPOINT_MAX_FRAME_BYTES (8MiB): largest frame of the backend's stream
 //   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): how much of a stream is kept for snapshots. Above it a
 //     snapshot is left out

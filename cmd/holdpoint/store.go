@@ -174,6 +174,14 @@ func (c *config) engineOptions(logger *slog.Logger) engine.Options {
 	}
 }
 
+// shareNote says of HOLDPOINT_ADDRESS_SHARE that it does less than it seems to, if it does.
+func (c *config) shareNote() string {
+	if c.Store.scheme() == "memory" || c.AddressShare.share() == 0 {
+		return ""
+	}
+	return "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions: only the store in memory has shares"
+}
+
 // openStore opens the store that c describes, and says which it is and what it loses.
 func (c *config) openStore(logger *slog.Logger) (openStore, error) {
 	e, address, err := c.engine()
@@ -188,6 +196,9 @@ func (c *config) openStore(logger *slog.Logger) (openStore, error) {
 		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message. No other replica knows them")
 	} else {
 		logger.Info("store", "store", c.Store.String(), "sealed", c.ring.Seals())
+	}
+	if note := c.shareNote(); note != "" {
+		logger.Warn(note)
 	}
 	if e.remote && !c.ring.Seals() {
 		logger.Warn("records are not sealed: who can read the store can read questions, arguments and messages", "variable", "HOLDPOINT_STORE_KEYS")
