@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
+	"holdpoint/store/storetest"
 )
 
 // Whatever is called, the lists hold each record once, in its place, within the bounds, and count
@@ -218,4 +219,14 @@ func heap() int {
 	}
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
+}
+
+// TestSize: what a thread takes on the heap.
+func TestSize(t *testing.T) {
+	s := New(Options{Entries: 1 << 20, Bytes: 1 << 30, ReplayBytes: 1 << 30})
+	waiting, ended := storetest.Measure(t, s, 1000, func() int64 { return int64(heap()) })
+	if waiting > 12_000 || ended > 20_000 {
+		t.Errorf("a thread that waits takes %d bytes, and %d after its end", waiting, ended)
+	}
+	runtime.KeepAlive(s)
 }

@@ -14,6 +14,7 @@ import (
 	"holdpoint/internal/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
+	"holdpoint/store/storetest"
 )
 
 // Renewing a lease does not write the rest of the record again: not its body, not its snapshots.
@@ -119,5 +120,32 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 	}
 	if n := server.ExecIn(servers.PostgresDatabase, "SELECT count(*) FROM lists.holdpoint_snapshots WHERE key <> '"+string(keys[0])+"'"); n != "0" {
 		t.Errorf("%s snapshots of nothing", n)
+	}
+}
+
+// A thread that waits is two rows, and takes little more than what is in it.
+func sizes(t *testing.T, server *servers.Postgres) {
+	s := open(t, with(server.URL(), "schema=sizes"), engine.Options{})
+	const n = 1000
+	one := func(sql string) int64 {
+		n, err := strconv.ParseInt(server.ExecIn(servers.PostgresDatabase, sql), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if err := s.Open(t.Context(), "the tables are there", "", ask("p")); err != nil {
+		t.Fatal(err)
+	}
+	waiting, ended := storetest.Measure(t, s, n, func() int64 {
+		server.ExecIn(servers.PostgresDatabase, "VACUUM FULL sizes.holdpoint_threads")
+		server.ExecIn(servers.PostgresDatabase, "VACUUM FULL sizes.holdpoint_snapshots")
+		return one("SELECT pg_total_relation_size('sizes.holdpoint_threads') + pg_total_relation_size('sizes.holdpoint_snapshots')")
+	})
+	if waiting > 15_000 || ended > 25_000 {
+		t.Errorf("a thread that waits takes %d bytes, and %d after its end", waiting, ended)
+	}
+	if rows := one("SELECT count(*) FROM sizes.holdpoint_snapshots"); rows != n+1 {
+		t.Errorf("%d rows of snapshots for %d threads", rows, n+1)
 	}
 }

@@ -100,6 +100,7 @@ func TestServerWithTLS(t *testing.T) {
 	server := servers.StartPostgres(t, servers.PostgresOptions{TLS: true})
 	t.Run("encrypted", func(t *testing.T) { encrypted(t, server) })
 	t.Run("renewing a lease writes little", func(t *testing.T) { renewalWritesLittle(t, server) })
+	t.Run("a thread takes little room", func(t *testing.T) { sizes(t, server) })
 }
 
 // A log for tests to look at.

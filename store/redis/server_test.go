@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/redis"
+	"holdpoint/store/storetest"
 )
 
 // TestReplicaIsStopped: what must be on a replica and is not fails, and leaves nothing behind that
@@ -496,4 +498,29 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("the error holds the password: %v", err)
 		}
 	})
+}
+
+// TestSize: a thread is one key, and takes little more than what is in it.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"appendfsync no"}})
+	s := open(t, r.URL(), redis.Options{Timeout: time.Minute})
+	const n = 1000
+	waiting, ended := storetest.Measure(t, s, n, func() int64 {
+		for line := range strings.SplitSeq(r.Do("INFO", "memory").(string), "\r\n") {
+			if bytes, ok := strings.CutPrefix(line, "used_memory:"); ok {
+				n, err := strconv.ParseInt(bytes, 10, 64)
+				must(t, err)
+				return n
+			}
+		}
+		t.Fatal("INFO does not say how much memory is in use")
+		return 0
+	})
+	if waiting > 12_000 || ended > 20_000 {
+		t.Errorf("a thread that waits takes %d bytes, and %d after its end", waiting, ended)
+	}
+	if keys, _ := r.Do("DBSIZE").(int64); keys != n {
+		t.Errorf("%d keys for %d threads that do not wait", keys, n)
+	}
 }

@@ -1,0 +1,73 @@
+package storetest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// What a thread of Measure has. The texts cannot be compressed, as those of a sealed record.
+const (
+	objectBytes   = 400  // an interrupt
+	messagesBytes = 4000 // of the paused run; its end has as many
+	stateBytes    = 500
+)
+
+// Measure has n threads ask, each one question, and then answers them all. It returns how many
+// bytes a thread takes while it waits, and after its end. size says how many the store takes.
+func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, ended int64) {
+	t.Helper()
+	all := func(do func(key store.Key, id string) error) int64 {
+		var done sync.WaitGroup
+		work := make(chan int)
+		for range 16 {
+			done.Go(func() {
+				for i := range work {
+					if err := do(store.Key(fmt.Sprintf("agent/thread-%08d", i)), fmt.Sprintf("%032d", i)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		for i := range n {
+			work <- i
+		}
+		close(work)
+		done.Wait()
+		return size()
+	}
+	before := size()
+	asked := all(func(key store.Key, id string) error {
+		return s.Open(t.Context(), key, "", agui.Pause{
+			ID: id, Dialect: "agui", Interrupts: []agui.Interrupt{{ID: id + "~1", Native: id, Object: text(objectBytes)}},
+			Seen: []agui.SeenMessage{{ID: id}}, Messages: text(messagesBytes), State: text(stateBytes),
+		})
+	})
+	answered := all(func(key store.Key, id string) error {
+		if err := s.Claim(t.Context(), key, id, "token of "+id, "digest", time.Hour); err != nil {
+			return err
+		}
+		return s.Finish(t.Context(), key, "token of "+id, store.Result{
+			How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: text(messagesBytes), State: text(stateBytes),
+		}, nil)
+	})
+	waiting, ended = (asked-before)/int64(n), (answered-before)/int64(n)
+	t.Logf("a thread that waits takes %d bytes, and %d after its end", waiting, ended)
+	return waiting, ended
+}
+
+// text is a JSON string of that many bytes.
+func text(n int) json.RawMessage {
+	b := make([]byte, (n-2)*3/4)
+	for i := range b {
+		b[i] = byte(rand.Uint32())
+	}
+	return json.RawMessage(`"` + base64.RawStdEncoding.EncodeToString(b) + `"`)
+}
