@@ -182,3 +182,16 @@ func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 		t.Errorf("%d calls; the log says %s", g.called(), log)
 	}
 }
+
+// TestStoreGoesAwayInAnOrdinaryRun: a run that the store let through ends as it would, unless it
+// asks something.
+func TestStoreGoesAwayInAnOrdinaryRun(t *testing.T) {
+	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel} {
+		down := &downStore{}
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			down.load, down.open, down.finish = true, true, true
+			sendStream(w, streamOf(started, hello, finished))
+		}, func(o *Options) { down.Store, o.Store, o.OnDisconnect = o.Store, down, way })
+		wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	}
+}

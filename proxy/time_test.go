@@ -303,7 +303,13 @@ func TestStoreDown(t *testing.T) {
 		wantTypes(t, b.post(input("t", "r3", "")), "RUN_STARTED RUN_ERROR:STORE_FULL")
 		down.full = false
 		wantTypes(t, b.post(input("t", "r4", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
-		down.finish = true
+		calls := b.n
+		down.claim = true
+		wantTypes(t, b.post(input("t", "r5", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
+		if b.n != calls {
+			t.Error("the backend was called though the answer is not claimed")
+		}
+		down.claim, down.finish = false, true
 		wantTypes(t, b.post(input("t", "r5", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 		down.finish = false
 		time.Sleep(leaseTime + time.Second)
@@ -314,7 +320,7 @@ func TestStoreDown(t *testing.T) {
 // A downStore fails as told.
 type downStore struct {
 	store.Store
-	load, open, full, finish bool
+	load, open, full, claim, finish bool
 }
 
 var errDown = errors.New("connection refused")
@@ -334,6 +340,13 @@ func (d *downStore) Open(ctx context.Context, key store.Key, owner string, p agu
 		return store.ErrFull
 	}
 	return d.Store.Open(ctx, key, owner, p)
+}
+
+func (d *downStore) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	if d.claim {
+		return errDown
+	}
+	return d.Store.Claim(ctx, key, pauseID, token, digest, lease)
 }
 
 func (d *downStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {

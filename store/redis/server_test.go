@@ -408,6 +408,14 @@ func TestPagesOfWhatWaits(t *testing.T) {
 	for i := range n {
 		must(t, s.Open(t.Context(), store.Key(fmt.Sprintf("k%03d", i)), "", pause("p")))
 	}
+	waiting := int64(0) // as docs/state.md says to count it
+	for part := range 64 {
+		cards, _ := r.Do("ZCARD", fmt.Sprintf("holdpoint:{%02d}:opened", part)).(int64)
+		waiting += cards
+	}
+	if waiting != n {
+		t.Errorf("%d rows in the lists, want %d", waiting, n)
+	}
 	for part := range 64 { // the lists know no better than what they are told
 		for _, list := range []string{"opened", "due"} {
 			key := fmt.Sprintf("holdpoint:{%02d}:%s", part, list)
