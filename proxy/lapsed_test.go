@@ -146,7 +146,7 @@ func TestRenewalWithoutAReply(t *testing.T) {
 		var away atomic.Bool
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(2 * time.Minute) })
 		var o = first.opts
-		o.Store = unheard{b.store, &away}
+		o.Store = unheard{b.store, &away, &sync.Once{}}
 		cutOff, err := New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -171,10 +171,12 @@ func TestRenewalWithoutAReply(t *testing.T) {
 	})
 }
 
-// unheard gives no reply to a Renew while it is away, and takes its time for that to a Claim.
+// unheard gives no reply to a Renew and an Occupy while it is away, and takes its time for that to
+// a Claim and to the first Occupy.
 type unheard struct {
 	store.Store
-	away *atomic.Bool
+	away  *atomic.Bool
+	first *sync.Once
 }
 
 func (h unheard) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
@@ -188,4 +190,13 @@ func (h unheard) Renew(ctx context.Context, key store.Key, token string, lease t
 		return ctx.Err()
 	}
 	return h.Store.Renew(ctx, key, token, lease)
+}
+
+func (h unheard) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	if h.away.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	defer h.first.Do(func() { time.Sleep(2 * time.Second) })
+	return h.Store.Occupy(ctx, key, token, lease)
 }

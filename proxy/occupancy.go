@@ -29,8 +29,8 @@ func (o *occupancy) begin() {
 	o.lease.start(leaseRenew, o.step)
 }
 
-// step notes that the run goes on. A failure needs no act: the next step makes it good, or the
-// thread takes another run too early.
+// step notes that the run goes on. A failure needs no act: the next step makes it good, also behind
+// one without a reply. Else the thread takes another run too early.
 func (o *occupancy) step(ctx context.Context) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *occupancy) end() {
 
 // occupy is the step of an occupancy. It may be done from any goroutine.
 func (l *ledger) occupy(ctx context.Context, token string, lease time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	return l.store.Occupy(ctx, l.key, token, lease)
 }

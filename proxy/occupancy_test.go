@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,30 @@ func TestOccupancyEndsOnce(t *testing.T) {
 		o.end()
 		o.begin()
 		time.Sleep(time.Minute)
+		if rec, _ := b.store.Load(t.Context(), l.key, ""); len(rec.Busy) != 0 {
+			t.Errorf("busy with %v", rec.Busy)
+		}
+	})
+}
+
+// TestOccupancyOutlastsStepsWithoutAReply: a store that fails over leaves some, and the thread must
+// not look free meanwhile.
+func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		b := newBubble(t, endsAtOnce)
+		l := &ledger{store: unheard{b.store, &away, &sync.Once{}}, key: recordKey("/", "t")}
+		o := occupancy{ledger: l, log: b.h.log}
+		o.begin()
+		away.Store(true)
+		for at := time.Second; at < 3*leaseTime; at += time.Second {
+			time.Sleep(time.Second)
+			away.Store(at < 2*leaseRenew)
+			if rec, _ := b.store.Load(t.Context(), l.key, ""); len(rec.Busy) != 1 {
+				t.Fatalf("after %v the thread is free", at)
+			}
+		}
+		o.end()
 		if rec, _ := b.store.Load(t.Context(), l.key, ""); len(rec.Busy) != 0 {
 			t.Errorf("busy with %v", rec.Busy)
 		}
