@@ -1,0 +1,197 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/translate/dialecttest"
+)
+
+// families are the backends that dialect auto finds without configuration.
+func families() []dialecttest.Backend {
+	var list []dialecttest.Backend
+	for _, name := range []string{"agui", "agent-framework", "aws-strands", "draft", "langgraph", "request-approval"} {
+		list = append(list, dialecttest.Of(name)[0])
+	}
+	return list
+}
+
+// intruder is the beginning of a message that no backend may get: its thread has an open question.
+const intruder = "intruder"
+
+// A backend asks when it is told to, and carries out what it is told to carry out, each time that it
+// is told. It counts. The path of a request is the number of its family.
+type backend struct {
+	*httptest.Server
+	families []dialecttest.Backend
+	calm     atomic.Bool // it makes no errors of its own any more
+	report   *report
+
+	mu      sync.Mutex
+	threads map[string]*thread
+}
+
+// A thread is what the backend and the client know of one thread.
+type thread struct {
+	family dialecttest.Backend
+	name   string
+
+	mu       sync.Mutex
+	dice     *rand.Rand
+	asked    int         // questions so far
+	waits    int         // the one that it waits for, or 0
+	told     map[int]int // how often it was told something of a question
+	did      map[int]int // how often it was told to carry it out
+	approved map[int]bool
+}
+
+func startBackend(t *testing.T, r *report) *backend {
+	b := &backend{families: families(), threads: map[string]*thread{}, report: r}
+	b.Server = httptest.NewServer(b)
+	t.Cleanup(b.Close)
+	return b
+}
+
+// add makes a thread. The dice are the seed's, so that it does the same in each run of the seed.
+func (b *backend) add(family int, name string, dice *rand.Rand) *thread {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	th := &thread{family: b.families[family], name: name, dice: dice, told: map[int]int{}, did: map[int]int{}, approved: map[int]bool{}}
+	b.threads[fmt.Sprint(family, "/", name)] = th
+	return th
+}
+
+// ServeHTTP is a run of the backend.
+func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	b.mu.Lock()
+	th := b.threads[strings.TrimPrefix(r.URL.Path, "/")+"/"+gjson.GetBytes(body, "threadId").Str]
+	b.mu.Unlock()
+	if th == nil {
+		b.report.violates("the backend got a request for no thread: %s %s", r.URL.Path, body)
+		http.NotFound(w, r)
+		return
+	}
+	answer, status, pace := th.run(body, b.calm.Load(), b.report)
+	if status != http.StatusOK {
+		http.Error(w, "kaput", status)
+		return
+	}
+	w.Header().Set("Content-Type", th.family.MediaType)
+	for _, frame := range strings.SplitAfter(answer, "\n\n") {
+		if _, err := io.WriteString(w, frame); err != nil {
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(pace):
+		}
+	}
+}
+
+// run takes what a request says, and returns what the backend answers, and how long it takes over a
+// frame.
+func (th *thread) run(body []byte, calm bool, r *report) (answer string, status int, pace time.Duration) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	last := gjson.GetBytes(body, "messages.@reverse.0")
+	if strings.HasPrefix(last.Get("content").Str, intruder) {
+		r.violates("%s: a message got to the backend past an open question: %s", th.name, body)
+	}
+	answered := false
+	answer = th.family.Ends
+	for n := 1; n <= th.asked; n++ {
+		switch th.family.Reads(body, n, n == th.waits) {
+		case dialecttest.Nothing:
+			continue
+		case dialecttest.Approves:
+			th.did[n]++
+			r.count("carried out")
+			if !th.approved[n] {
+				r.violates("%s: question %d: the backend was told to do what nobody approved: %s", th.name, n, body)
+			}
+			if th.did[n] > 1 {
+				r.loses("an approved action ran again", "%s: question %d, %d times", th.name, n, th.did[n])
+			}
+			answer = th.family.Did
+		case dialecttest.Denies:
+			answer = th.family.Left
+		}
+		answered = true
+		if th.told[n]++; th.told[n] > 1 {
+			r.loses("an answer got to the backend again", "%s: question %d, %d times", th.name, n, th.told[n])
+		}
+	}
+	answer = dialecttest.Numbered(answer, th.asked)
+	th.waits = 0
+	// The same dice are thrown in any case.
+	end, slow, asks := th.dice.IntN(100), th.dice.IntN(100), strings.HasPrefix(last.Get("content").Str, "ask")
+	pace = time.Duration(th.dice.IntN(20)) * time.Millisecond
+	if slow < 15 {
+		pace = time.Duration(200+th.dice.IntN(600)) * time.Millisecond
+	}
+	switch {
+	case !calm && end < 4:
+		return "", http.StatusInternalServerError, 0
+	case !calm && end < 8:
+		return answer[:len(answer)/3], http.StatusOK, pace
+	case !calm && end < 12:
+		answer = "data: {\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"r\"}\n\ndata: {\"type\":\"RUN_ERROR\",\"message\":\"kaput\"}\n\n"
+	case asks && !answered || answered && !calm && end < 40:
+		th.asked++
+		th.waits = th.asked
+		answer = dialecttest.Numbered(th.family.Behind(answer), th.asked)
+		r.count("asked")
+	}
+	answer = strings.ReplaceAll(answer, `"threadId":"t"`, `"threadId":"`+th.name+`"`)
+	return strings.ReplaceAll(answer, `"runId":"r"`, `"runId":"`+gjson.GetBytes(body, "runId").Str+`"`), http.StatusOK, pace
+}
+
+// question is the number of the question whose native id stands in the id that a client was told.
+// It is 0 if there is none.
+func (th *thread) question(id string) int {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	native := id
+	if at := strings.LastIndexByte(id, '~'); at > 0 {
+		native = id[:at]
+	}
+	for n := th.asked; n > 0; n-- {
+		text := dialecttest.Numbered(th.family.Asks, n)
+		for at := strings.Index(text, native); at >= 0; at = -1 {
+			if end := at + len(native); end < len(text) && (text[end] < '0' || text[end] > '9') {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+func (th *thread) approve(n int) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.approved[n] = true
+}
+
+func (th *thread) ran(n int) int {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	return th.did[n]
+}

@@ -1,0 +1,250 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A person has one thread: asks for something, is asked, answers, and goes on until an ordinary run
+// has come to its end.
+type person struct {
+	w     *world
+	th    *thread
+	path  string
+	dice  *rand.Rand
+	shown history
+	runs  int
+	words int
+}
+
+// bound is how long a person tries one thing once nothing is broken any more. It is longer than a
+// lease, by far.
+const bound = 3 * time.Minute
+
+// lives is a person's whole time.
+func (p *person) lives() {
+	for range 1 + p.dice.IntN(2) {
+		p.answers(p.asks())
+	}
+	p.goesOn()
+}
+
+// say adds a message.
+func (p *person) say(what string) {
+	p.words++
+	p.shown.add(fmt.Sprintf(`{"id":"u%d","role":"user","content":"%s %d"}`, p.words, what, p.words))
+}
+
+func (p *person) body(more string) string {
+	p.runs++
+	return fmt.Sprintf(`{"threadId":%q,"runId":"%s-%d","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":%s%s}`,
+		p.th.name, p.th.name, p.runs, p.shown.json(), more)
+}
+
+// sends posts a body to one of the replicas.
+func (p *person) sends(body string) reply {
+	return post(p.w.any(p.dice), p.path, body, p.patience(), p.w.report)
+}
+
+// patience is short for somebody who leaves early, or whose connection breaks.
+func (p *person) patience() time.Duration {
+	if !p.w.calm() && p.dice.IntN(5) == 0 {
+		return time.Duration(10+p.dice.IntN(600)) * time.Millisecond
+	}
+	return 70 * time.Second
+}
+
+// until calls try until it is true.
+func (p *person) until(what string, try func() bool) bool {
+	var since time.Time
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		if try() {
+			return true
+		}
+		switch {
+		case !p.w.calm():
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) > bound:
+			p.w.report.violates("%s (%s): %s did not come to an end", p.th.name, p.th.family.Name(), what)
+			return false
+		}
+		time.Sleep(pause)
+	}
+}
+
+// asks says what the backend asks back about. It returns the id of the question, "" if there is
+// none.
+func (p *person) asks() (id string) {
+	p.say("ask")
+	p.until("a run", func() bool {
+		r := p.sends(p.body(""))
+		switch {
+		case r.again() || r.code != "" && r.code != "PENDING_INTERRUPTS":
+			return false
+		case r.code != "":
+			id = p.reloads()
+			return id != ""
+		}
+		id = p.takes(r)
+		return true
+	})
+	return id
+}
+
+// takes is what a person sees of a whole answer: the question in it.
+func (p *person) takes(r reply) (id string) {
+	p.shown.take(r.events)
+	switch len(r.asks) {
+	case 0:
+		return ""
+	case 1:
+		p.w.report.count("told")
+		return r.asks[0]
+	}
+	p.w.report.violates("%s: told %q, where the backend asks one thing at a time", p.th.name, r.asks)
+	return r.asks[0]
+}
+
+// reloads asks what is open, without a message of its own behind what everybody knows.
+func (p *person) reloads() (id string) {
+	kept := p.shown
+	defer func() {
+		if id == "" {
+			p.shown = kept
+		}
+	}()
+	p.shown = history{slices.Clone(kept.list)}
+	for n := len(p.shown.list) - 1; n > 0 && strings.Contains(p.shown.list[n], `"role":"user"`); n-- {
+		p.shown.list = p.shown.list[:n]
+	}
+	r := p.sends(p.body(""))
+	if r.again() || r.code != "" {
+		return ""
+	}
+	return p.takes(r)
+}
+
+// answers answers until nothing is asked any more.
+func (p *person) answers(id string) {
+	for id != "" {
+		p.looksAgain(id)
+		id = p.decides(id)
+	}
+}
+
+// looksAgain is what some do before they answer: another tab, and a message past the question.
+func (p *person) looksAgain(id string) {
+	if p.dice.IntN(4) == 0 {
+		r := p.sends(p.body(""))
+		if !r.again() && (r.code != "" || !slices.Equal(r.asks, []string{id})) {
+			p.w.report.loses("a question was told and is not open", "%s (%s): %s, and a reload got %q %s %s", p.th.name, p.th.family.Name(), id, r.asks, r.code, r.message)
+		}
+	}
+	if p.dice.IntN(4) == 0 {
+		kept := p.shown
+		p.shown = history{slices.Clone(kept.list)}
+		p.shown.add(fmt.Sprintf(`{"id":"intruder-%d","role":"user","content":%q}`, p.runs, intruder))
+		r := p.sends(p.body(""))
+		p.shown = kept
+		if !r.again() && r.code != "PENDING_INTERRUPTS" {
+			p.w.report.loses("a message was not refused before a question", "%s (%s): it got %s %s %q", p.th.name, p.th.family.Name(), r.code, r.message, r.asks)
+		}
+	}
+}
+
+// decides answers a question and returns the next one.
+func (p *person) decides(id string) (next string) {
+	n := p.th.question(id)
+	if n == 0 {
+		p.w.report.violates("%s (%s): told of %s, which the backend never asked", p.th.name, p.th.family.Name(), id)
+		return ""
+	}
+	entry := func(status, payload string) string {
+		return p.body(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload))
+	}
+	yes := entry("resolved", `,"payload":`+p.th.family.Yes)
+	no := entry("resolved", `,"payload":`+p.th.family.No)
+	how, bodies := "approved", []string{yes}
+	switch at := p.dice.IntN(100); {
+	case at < 50:
+	case at < 70:
+		how, bodies = "denied", []string{no}
+	case at < 80:
+		how, bodies = "cancelled", []string{entry("cancelled", "")}
+	default:
+		how, bodies = "approved and denied at once", []string{yes, no}
+	}
+	if slices.Contains(bodies, yes) {
+		p.th.approve(n)
+	}
+	p.w.report.count(how)
+	var end reply
+	if !p.until("an answer", func() bool {
+		for _, end = range p.sendsAll(bodies) {
+			if end.code == "UNKNOWN_INTERRUPT_ID" || end.code == "PARTIAL_RESUME" {
+				p.w.report.loses("an answer found no question", "%s (%s): %s: %s", p.th.name, p.th.family.Name(), id, end.message)
+				return true
+			}
+			if !end.again() && (len(bodies) == 1 || end.code != "RESUME_CONFLICT") {
+				return true
+			}
+		}
+		return false
+	}) {
+		return ""
+	}
+	switch end.code {
+	case "":
+		if how == "approved" && p.th.ran(n) != 1 {
+			p.w.report.loses("a yes was told as done and was not", "%s (%s): question %d ran %d times", p.th.name, p.th.family.Name(), n, p.th.ran(n))
+		}
+		return p.takes(end)
+	case "the backend's own", "RESUME_IN_DOUBT", "UPSTREAM_EOF", "UPSTREAM_STATUS", "UNKNOWN_INTERRUPT_ID", "PARTIAL_RESUME":
+		return ""
+	}
+	p.w.report.violates("%s (%s): %s: an answer got %s: %s", p.th.name, p.th.family.Name(), how, end.code, end.message)
+	return ""
+}
+
+// sendsAll sends answers, sometimes each of them several times at once.
+func (p *person) sendsAll(bodies []string) []reply {
+	if p.dice.IntN(3) == 0 {
+		bodies = slices.Concat(bodies, bodies)
+	}
+	replies := make([]reply, len(bodies))
+	var all sync.WaitGroup
+	for n, body := range bodies {
+		at, patience := p.w.any(p.dice), p.patience()
+		all.Go(func() { replies[n] = post(at, p.path, body, patience, p.w.report) })
+	}
+	all.Wait()
+	return replies
+}
+
+// goesOn: an ordinary message comes through, whatever was before.
+func (p *person) goesOn() {
+	p.say("hello")
+	if p.until("an ordinary run", func() bool {
+		r := p.sends(p.body(""))
+		switch {
+		case r.code == "PENDING_INTERRUPTS": // of a run whose end the person did not see
+			p.answers(p.reloads())
+			return false
+		case len(r.asks) > 0 && !r.again():
+			p.answers(p.takes(r))
+			p.say("hello")
+			return false
+		}
+		return r.finished && r.code == ""
+	}) {
+		p.w.report.count("threads that went on")
+	}
+}

@@ -1,0 +1,165 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// A reply is what a client makes of the answer to one request.
+type reply struct {
+	refused  bool // there was no connection, or the HTTP status says to come again
+	left     bool // the client left before the end
+	cut      bool // the stream has no end
+	code     string
+	message  string // of RUN_ERROR
+	finished bool
+	asks     []string // ids of open questions
+	events   []gjson.Result
+}
+
+// transient are the codes after which a client sends the same thing again.
+var transient = map[string]bool{
+	"STORE_UNAVAILABLE": true, "THREAD_BUSY": true, "RESUME_IN_PROGRESS": true, "PROXY_DRAINING": true, "UPSTREAM_UNREACHABLE": true,
+}
+
+// again says that the request had no effect that counts, or that nobody knows.
+func (r reply) again() bool { return r.refused || r.left || r.cut || transient[r.code] }
+
+// post sends a run to a replica and reads the answer to its end. It leaves after patience.
+func post(p *replica, path, body string, patience time.Duration, report *report) (out reply) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	kills := p.kills.Load()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Addr()+path, strings.NewReader(body))
+	if err != nil {
+		panic(err) // of a URL of our own
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "text/event-stream")
+	resp, err := client.Do(request)
+	if err != nil {
+		out.left = ctx.Err() != nil
+		out.refused = !out.left
+		return out
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		out.refused, out.message = true, string(text)
+		if resp.StatusCode < 500 {
+			report.violates("HTTP %d: %s", resp.StatusCode, text)
+		}
+		return out
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 8<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		event := gjson.Parse(data)
+		out.events = append(out.events, event)
+		switch event.Get("type").Str {
+		case "RUN_FINISHED":
+			out.finished = true
+			for _, one := range event.Get("outcome.interrupts").Array() {
+				out.asks = append(out.asks, one.Get("id").Str)
+			}
+		case "RUN_ERROR":
+			if out.code = event.Get("code").Str; out.code == "" {
+				out.code = "the backend's own"
+			}
+			out.message = event.Get("message").Str
+		}
+	}
+	ended := out.finished || out.code != ""
+	switch {
+	case ctx.Err() != nil && !ended:
+		out.left = true
+	case !ended:
+		out.cut = true
+		if p.kills.Load() == kills {
+			report.violates("a stream has no end, and nobody killed its replica: %v", out.events)
+		}
+	}
+	if out.code != "" {
+		report.count(out.code)
+	}
+	return out
+}
+
+// client has a connection for each request, so that none meets one that a killed process left.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// A history is the messages that a client shows, in their order.
+type history struct{ list []string }
+
+func (h *history) add(message string) { h.list = append(h.list, message) }
+
+func (h *history) json() string { return "[" + strings.Join(h.list, ",") + "]" }
+
+// take does with the events of a stream what a client's reducer does, as far as these backends go.
+func (h *history) take(events []gjson.Result) {
+	texts, calls, parents := map[string]string{}, map[string][2]string{}, map[string]string{}
+	for _, e := range events {
+		id, call := e.Get("messageId").Str, e.Get("toolCallId").Str
+		switch e.Get("type").Str {
+		case "TEXT_MESSAGE_CONTENT":
+			texts[id] += e.Get("delta").Str
+		case "TEXT_MESSAGE_END":
+			h.put(`{"id":` + quoted(id) + `,"role":"assistant","content":` + quoted(texts[id]) + `}`)
+		case "TOOL_CALL_START":
+			calls[call], parents[call] = [2]string{e.Get("toolCallName").Str}, e.Get("parentMessageId").Str
+		case "TOOL_CALL_ARGS":
+			c := calls[call]
+			calls[call] = [2]string{c[0], c[1] + e.Get("delta").Str}
+		case "TOOL_CALL_END":
+			c := calls[call]
+			h.call(parents[call], `{"id":`+quoted(call)+`,"type":"function","function":{"name":`+quoted(c[0])+`,"arguments":`+quoted(c[1])+`}}`)
+		case "TOOL_CALL_RESULT":
+			h.put(`{"id":` + quoted(id) + `,"role":"tool","toolCallId":` + quoted(call) + `,"content":` + quoted(e.Get("content").Str) + `}`)
+		case "MESSAGES_SNAPSHOT":
+			h.list = nil
+			for _, m := range e.Get("messages").Array() {
+				h.list = append(h.list, m.Raw)
+			}
+		}
+	}
+}
+
+// put adds a message, or replaces the one of its id.
+func (h *history) put(message string) {
+	id := gjson.Get(message, "id").Str
+	for n, m := range h.list {
+		if gjson.Get(m, "id").Str == id {
+			h.list[n] = message
+			return
+		}
+	}
+	h.add(message)
+}
+
+// call adds a call to the message that it belongs to.
+func (h *history) call(parent, call string) {
+	for n, m := range h.list {
+		if list := gjson.Get(m, "toolCalls"); gjson.Get(m, "id").Str == parent && list.IsArray() {
+			if strings.Contains(list.Raw, call) {
+				return
+			}
+			h.list[n] = `{"id":` + quoted(parent) + `,"role":"assistant","toolCalls":` + strings.TrimSuffix(list.Raw, "]") + `,` + call + `]}`
+			return
+		}
+	}
+	h.add(`{"id":` + quoted(parent) + `,"role":"assistant","toolCalls":[` + call + `]}`)
+}
+
+func quoted(s string) string { return string(gjson.AppendJSONString(nil, s)) }

@@ -1,0 +1,71 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A report counts what happened, and has what must not happen. Where a store may lose something by
+// its configuration, that counts as a loss.
+type report struct {
+	mu         sync.Mutex
+	counts     map[string]int
+	violations []string
+	lossy      bool
+	losses     map[string]int
+}
+
+func newReport(lossy bool) *report {
+	return &report{counts: map[string]int{}, losses: map[string]int{}, lossy: lossy}
+}
+
+func (r *report) count(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[what]++
+}
+
+func (r *report) violates(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violations = append(r.violations, text)
+}
+
+// loses is violates for what a store that was told to keep it may have lost. what has no names in
+// it, so that losses can be counted.
+func (r *report) loses(what, format string, args ...any) {
+	if !r.lossy {
+		r.violates(what+": "+format, args...)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.losses[what]++
+}
+
+func (r *report) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	list := func(title string, counts map[string]int) {
+		fmt.Fprintf(&b, "%s:", title)
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			fmt.Fprintf(&b, " %s %d;", name, counts[name])
+		}
+		if len(counts) == 0 {
+			b.WriteString(" none")
+		}
+		b.WriteString("\n")
+	}
+	list("counts", r.counts)
+	if r.lossy {
+		list("losses", r.losses)
+	}
+	return b.String()
+}

@@ -1,0 +1,182 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdpoint/internal/servers"
+)
+
+// A world is a backend, some Holdpoints on one store, and people.
+type world struct {
+	t        *testing.T
+	report   *report
+	backend  *backend
+	replicas []*replica
+	seed     uint64
+	binary   string
+	over     atomic.Bool // nothing is broken any more
+}
+
+// A replica is a process of Holdpoint.
+type replica struct {
+	*servers.Program
+	kills atomic.Int64 // how often somebody ended it without letting streams end
+}
+
+func newWorld(t *testing.T, binary string, seed uint64, lossy bool) *world {
+	w := &world{t: t, report: newReport(lossy), seed: seed, binary: binary}
+	w.backend = startBackend(t, w.report)
+	return w
+}
+
+func (w *world) calm() bool { return w.over.Load() }
+
+// dice are the seed's for one purpose.
+func (w *world) dice(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, purpose)) }
+
+// any is a replica that a balancer could choose: it knows nothing of threads.
+func (w *world) any(dice *rand.Rand) *replica { return w.replicas[dice.IntN(len(w.replicas))] }
+
+// clocks of the processes: right, ahead and behind, and one that jumps.
+var clocks = []string{"0@0", "420@0,-180@20,300@45", "-240@0"}
+
+// start starts a Holdpoint on the store at an address.
+func (w *world) start(store string, more ...string) {
+	n := len(w.replicas)
+	w.replicas = append(w.replicas, &replica{Program: servers.StartProgram(w.t, fmt.Sprint("holdpoint ", n), w.binary, func(address string) []string {
+		return append([]string{
+			"HOLDPOINT_LISTEN=" + address, "HOLDPOINT_UPSTREAM=" + w.backend.URL, "HOLDPOINT_STORE=" + store, "HOLDPOINT_NAME=chaos",
+			"HOLDPOINT_STORE_KEYS=k:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "HOLDPOINT_ON_DISCONNECT=finish",
+			"HOLDPOINT_LOG_LEVEL=warn", clockVariable + "=" + clocks[n%len(clocks)],
+		}, more...)
+	})})
+}
+
+// kill ends a replica at any instruction.
+func (r *replica) kill() {
+	r.kills.Add(1)
+	r.Kill()
+}
+
+// A fault breaks something. do returns what mends it, after some time. Two faults of one kind do
+// not happen at once.
+type fault struct {
+	kind, name string
+	do         func(dice *rand.Rand) (mend func(), after time.Duration)
+}
+
+// some is a time, often short.
+func some(dice *rand.Rand, most time.Duration) time.Duration {
+	return time.Duration(float64(most) * dice.Float64() * dice.Float64())
+}
+
+// faultsOfReplicas are those of any store.
+func (w *world) faultsOfReplicas(longest time.Duration) []fault {
+	return []fault{
+		{"holdpoint", "holdpoint killed", func(dice *rand.Rand) (func(), time.Duration) {
+			r := w.any(dice)
+			r.kill()
+			return r.Restart, some(dice, 2*time.Second)
+		}},
+		{"holdpoint", "holdpoint drained", func(dice *rand.Rand) (func(), time.Duration) {
+			r := w.any(dice)
+			r.Drain()
+			return r.Restart, some(dice, time.Second)
+		}},
+		{"holdpoint", "holdpoint frozen", func(dice *rand.Rand) (func(), time.Duration) {
+			r := w.any(dice)
+			r.Freeze()
+			return r.Thaw, some(dice, longest)
+		}},
+	}
+}
+
+// faultsOfConnections are those between Holdpoints and servers.
+func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
+	one := func(dice *rand.Rand) *servers.Proxy { return list[dice.IntN(len(list))] }
+	return []fault{
+		{"connections", "connections cut", func(dice *rand.Rand) (func(), time.Duration) {
+			one(dice).Sever()
+			return func() {}, 0
+		}},
+		{"connections", "connections refused", func(dice *rand.Rand) (func(), time.Duration) {
+			p := one(dice)
+			p.Refuse()
+			return p.Accept, some(dice, longest)
+		}},
+		{"connections", "connections frozen", func(dice *rand.Rand) (func(), time.Duration) {
+			p := one(dice)
+			p.Freeze()
+			return p.Thaw, some(dice, longest)
+		}},
+		{"connections", "a step broken", func(dice *rand.Rand) (func(), time.Duration) {
+			p := one(dice)
+			moment := servers.Moments[dice.IntN(len(servers.Moments))]
+			p.Arm(servers.Fault{At: moment, Skip: dice.IntN(6), Hang: dice.IntN(4) == 0})
+			return func() { p.Disarm() }, time.Second
+		}},
+	}
+}
+
+// breaks does faults one after the other, sometimes two at once, for so long. Then everything is
+// mended.
+func (w *world) breaks(duration time.Duration, faults []fault) {
+	dice := w.dice(1)
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		type mended struct {
+			mend  func()
+			after time.Duration
+		}
+		var all []mended
+		kinds := map[string]bool{}
+		for range 1 + dice.IntN(4)/3 {
+			f := faults[dice.IntN(len(faults))]
+			if kinds[f.kind] {
+				continue
+			}
+			kinds[f.kind] = true
+			mend, after := f.do(rand.New(rand.NewPCG(dice.Uint64(), 0)))
+			w.report.count("fault: " + f.name)
+			all = append(all, mended{mend, after})
+		}
+		var waited time.Duration
+		for _, m := range all {
+			if rest := m.after - waited; rest > 0 {
+				time.Sleep(rest)
+				waited = m.after
+			}
+		}
+		for n := len(all) - 1; n >= 0; n-- {
+			all[n].mend()
+		}
+		time.Sleep(some(dice, 1500*time.Millisecond))
+	}
+}
+
+// lives has people come and go while faults happen, for so long, and then until all have gone on.
+func (w *world) lives(duration time.Duration, people int, faults []fault) {
+	var all sync.WaitGroup
+	for n := range people {
+		all.Go(func() {
+			dice := w.dice(1000 + uint64(n))
+			for k := 0; k == 0 || !w.calm(); k++ {
+				family := dice.IntN(len(w.backend.families))
+				name := fmt.Sprintf("thread-%d-%d", n, k)
+				th := w.backend.add(family, name, rand.New(rand.NewPCG(dice.Uint64(), 0)))
+				w.report.count("threads")
+				(&person{w: w, th: th, path: fmt.Sprint("/", family), dice: rand.New(rand.NewPCG(dice.Uint64(), 0))}).lives()
+			}
+		})
+	}
+	w.breaks(duration, faults)
+	w.over.Store(true)
+	w.backend.calm.Store(true)
+	all.Wait()
+}

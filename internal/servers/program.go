@@ -1,0 +1,58 @@
+//go:build unix
+
+package servers
+
+import (
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Program is a process that listens on a port of the loopback address and is none of the servers
+// above: the program under test.
+type Program struct {
+	process
+	port int
+}
+
+// StartProgram starts the program at path and returns when it takes connections. env is its whole
+// environment for a port, beside that of the test. It ends with the test, by SIGKILL.
+func StartProgram(t testing.TB, name, path string, env func(address string) []string) *Program {
+	t.Helper()
+	p := &Program{process: process{
+		t: t, name: name, path: path, dir: t.TempDir(), stop: syscall.SIGTERM, end: syscall.SIGKILL,
+	}}
+	p.ready = func() error {
+		c, err := net.DialTimeout("tcp", p.Addr(), time.Second)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+	t.Cleanup(p.cleanUp)
+	onFreePort(t, func(port int) error {
+		p.port = port
+		p.env = env(p.Addr())
+		return p.start()
+	})
+	return p
+}
+
+// Addr is host and port. A program that is restarted keeps it.
+func (p *Program) Addr() string { return address(p.port) }
+
+// Setenv changes the environment of the next start: a variable as NAME=value. It counts over an
+// earlier one of its name.
+func (p *Program) Setenv(variable string) { p.env = append(p.env, variable) }
+
+// Drain sends SIGTERM once, and waits until the program has ended.
+func (p *Program) Drain() {
+	p.t.Helper()
+	if !p.running() {
+		return
+	}
+	p.Thaw()
+	_ = syscall.Kill(p.cmd.Process.Pid, p.stop)
+	p.wait("drain")
+}
