@@ -91,7 +91,7 @@ func (c *claim) prolong(ctx context.Context, token string) error {
 
 // lasts notes that the store was asked for a lease, and has given it.
 func (c *claim) lasts(asked time.Time) {
-	until := asked.Add(leaseTime)
+	until := asked.Add(LeaseTime)
 	c.until.Store(&until)
 }
 

@@ -309,7 +309,7 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 			return err
 		}
 		b.post(input("t", "r2", resumeWith(yes("n1~x")))) // either tells STORE_UNAVAILABLE or tries the same claim again
-		time.Sleep(leaseTime + time.Second)
+		time.Sleep(LeaseTime + time.Second)
 		if got := b.post(input("t", "r3", resumeWith(yes("n1~x")))); strings.Contains(got, "RESUME_IN_DOUBT") {
 			t.Errorf("%s, but the backend was called %d times", types(got), b.n)
 		}

@@ -62,7 +62,7 @@ func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 					if step != "Claim" {
 						return err
 					}
-					time.Sleep(leaseTime)
+					time.Sleep(LeaseTime)
 					if tt.told {
 						wantTypes(t, postTo(t.Context(), second, input("t", "r3", "")), inDoubt)
 					}
@@ -105,9 +105,9 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 				var second *Handler
 				b, first, other := lapsing(t, d, func(_ context.Context, n int, w io.Writer) error {
 					if n == 2 {
-						away := leaseTime + time.Second
+						away := LeaseTime + time.Second
 						if tt.stale {
-							away = leaseTime / 2
+							away = LeaseTime / 2
 						}
 						cutOff.Store(!tt.stale)
 						time.Sleep(away)

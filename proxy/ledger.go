@@ -13,13 +13,14 @@ import (
 	"holdpoint/store"
 )
 
+// LeaseTime is how long a claim holds without being renewed: after our crash the pause is in doubt
+// that soon. No lease is longer.
+const LeaseTime = 30 * time.Second
+
 const (
 	// storeTimeout bounds one step of the store.
 	storeTimeout = 10 * time.Second
-	// leaseTime is how long a claim holds without being renewed: after our crash the pause is in
-	// doubt that soon.
-	leaseTime  = 30 * time.Second
-	leaseRenew = leaseTime / 3
+	leaseRenew   = LeaseTime / 3
 	// renewTimeout bounds one renewal, and renewAgain is how soon one that failed is made again. A
 	// claim outlasts two renewals without a reply.
 	renewTimeout = leaseRenew / 2
@@ -87,7 +88,7 @@ func (l *ledger) open(p *agui.Pause) error {
 // quicker.
 func (l *ledger) claim(pauseID, token string, answers []agui.Answer) error {
 	digest := contract.Digest(answers)
-	return l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, pauseID, token, digest, leaseTime) },
+	return l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, pauseID, token, digest, LeaseTime) },
 		store.ErrReplay, store.ErrConflict, store.ErrNotFound)
 }
 
@@ -95,7 +96,7 @@ func (l *ledger) claim(pauseID, token string, answers []agui.Answer) error {
 func (l *ledger) renew(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	return l.store.Renew(ctx, l.key, token, leaseTime)
+	return l.store.Renew(ctx, l.key, token, LeaseTime)
 }
 
 // finish ends a claim. next is the pause that the run ended in, nil if it did not ask.

@@ -40,7 +40,7 @@ func (o *occupancy) step(ctx context.Context) bool {
 	if o.token == "" {
 		o.token = random128()
 	}
-	if err := o.ledger.occupy(ctx, o.token, leaseTime); err != nil && ctx.Err() == nil {
+	if err := o.ledger.occupy(ctx, o.token, LeaseTime); err != nil && ctx.Err() == nil {
 		o.log.Warn("the other replicas do not know that this run goes on", "err", err)
 	}
 	return true
@@ -62,7 +62,7 @@ func (o *occupancy) end() {
 		err = o.ledger.occupy(context.Background(), o.token, 0) // its reply was lost, perhaps
 	}
 	if err != nil {
-		o.log.Warn("the thread is free when its lease lapses", "err", err, "lease", leaseTime.String())
+		o.log.Warn("the thread is free when its lease lapses", "err", err, "lease", LeaseTime.String())
 	}
 }
 

@@ -81,7 +81,7 @@ func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 		first.kill()
 		gone.Wait()
 		wantTypes(t, postTo(t.Context(), second, input("t", "r3", "")), isBusy)
-		time.Sleep(leaseTime)
+		time.Sleep(LeaseTime)
 		wantTypes(t, postTo(t.Context(), second, input("t", "r4", "")), "RUN_STARTED RUN_FINISHED")
 	})
 }

@@ -127,7 +127,7 @@ func (j *journey) persist(do func()) {
 		if j.got != "" && !strings.Contains(j.got, "STORE_UNAVAILABLE") && !strings.Contains(j.got, "RESUME_IN_PROGRESS") {
 			break
 		}
-		time.Sleep(leaseTime / 4)
+		time.Sleep(LeaseTime / 4)
 		j.at = 1 - j.at
 		j.again(j.mode)
 	}
@@ -148,7 +148,7 @@ func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 		way.passes(j)
 		wrong, log = p.hits > 0, j.log
 		j.plan = nil
-		time.Sleep(leaseTime)
+		time.Sleep(LeaseTime)
 		if j.reload(); len(j.pending) > 0 {
 			open, how := j.pending, make([]bool, len(j.pending))
 			for n := range how {

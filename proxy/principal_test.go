@@ -130,7 +130,7 @@ func TestAnothersThread(t *testing.T) {
 		"claimed": func(g *rig, id string) {
 			key := recordKey("/", "t")
 			rec, _ := g.store.Load(g.t.Context(), key, "")
-			if err := g.store.Claim(g.t.Context(), key, rec.Pause.ID, "token", "digest", leaseTime); err != nil {
+			if err := g.store.Claim(g.t.Context(), key, rec.Pause.ID, "token", "digest", LeaseTime); err != nil {
 				g.t.Fatal(err)
 			}
 		},

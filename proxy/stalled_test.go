@@ -45,7 +45,7 @@ func (s stalledClient) Write(p []byte) (int, error) {
 
 // TestStalledClientDoesNotHoldBackTheRecord: that the action has run is recorded when the backend
 // says so, whatever is being written to the client: a claim that nobody renews is in doubt after
-// leaseTime, and a write may take writeTimeout.
+// LeaseTime, and a write may take writeTimeout.
 func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	acted, ended := make(chan struct{}), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {

@@ -312,7 +312,7 @@ func TestStoreDown(t *testing.T) {
 		down.claim, down.finish = false, true
 		wantTypes(t, b.post(input("t", "r5", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 		down.finish = false
-		time.Sleep(leaseTime + time.Second)
+		time.Sleep(LeaseTime + time.Second)
 		wantTypes(t, b.post(input("t", "r6", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT")
 	})
 }

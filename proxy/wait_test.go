@@ -104,7 +104,7 @@ func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 		first.kill()
 		killed := time.Now()
 		wg.Wait()
-		if took := time.Since(killed); took > leaseTime+2*laterLooks {
+		if took := time.Since(killed); took > LeaseTime+2*laterLooks {
 			t.Errorf("told after %v", took)
 		}
 		hangs = false // that was told, and the thread goes on

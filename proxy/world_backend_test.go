@@ -144,13 +144,13 @@ func (w *world) carryOut(answer string) {
 // ordinary run at the other replica, twice: it is told that the answers are in doubt if they are.
 func (w *world) takesLong() {
 	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
-	w.sleep(leaseTime + time.Second)
+	w.sleep(LeaseTime + time.Second)
 	w.inside, w.at, w.plan = true, 1-at, nil
 	for range 2 {
 		w.send(w.body("", true), "finish")
 	}
 	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
-	w.sleep(leaseTime)
+	w.sleep(LeaseTime)
 }
 
 // whileAlone sends a request at the other replica while a run goes on without its client: it may

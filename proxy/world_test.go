@@ -426,7 +426,7 @@ func (w *world) check() {
 // that a dead replica or an outage has left behind has lapsed by then.
 func (w *world) goesOn() {
 	w.plan = nil
-	w.sleep(leaseTime)
+	w.sleep(LeaseTime)
 	before := w.plainRuns
 	for n := range 2 {
 		w.at = (w.at + n) % 2

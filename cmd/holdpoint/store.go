@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/store/bolt"
 	"holdpoint/store/engine"
@@ -169,7 +170,7 @@ func (c *config) secretOf(s secret, file string) (string, error) {
 
 func (c *config) engineOptions(logger *slog.Logger) engine.Options {
 	return engine.Options{
-		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, RecordBytes: int(c.StoreRecordBytes),
+		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, LongestLease: proxy.LeaseTime, RecordBytes: int(c.StoreRecordBytes),
 		Entries: c.StoreEntries, Keys: c.ring, Logger: logger,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +20,15 @@ var (
 	seed     = flag.Uint64("seed", 0, "repeats the schedule of a run; 0 draws one")
 	people   = flag.Int("people", 16, "how many threads there are at a time")
 )
+
+// TestMain has all stores at once: they wait more than they work.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", fmt.Sprint(len(stores()))); err != nil {
+		panic(err) // of a flag that package testing has
+	}
+	os.Exit(m.Run())
+}
 
 // TestChaos: whatever breaks, no approved action runs twice, none runs that nobody approved, no
 // question that a person was told of is lost, every stream has an end unless its process was killed,

@@ -81,8 +81,11 @@ type Options struct {
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
 	RecordBytes    int           // how large a record may be with its snapshots; over it they go
 	Entries        int           // how many threads may wait; 0: no bound
-	Keys           Ring          // what records are sealed with
-	Logger         *slog.Logger
+	// LongestLease is the longest that a caller gives. By it a lease is known that a clock gave which
+	// was ahead. 0: not known.
+	LongestLease time.Duration
+	Keys         Ring // what records are sealed with
+	Logger       *slog.Logger
 	// Sweep is how often what time has done is written down, and what is gone forgotten. 0: every
 	// minute; below 0: never.
 	Sweep time.Duration
@@ -103,7 +106,7 @@ var _ store.Store = (*Store)(nil)
 
 // New returns a Store on the table, which is the Store's from then on. Stop ends it.
 func New(t Table, o Options) *Store {
-	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes}
+	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}
 	if p.RecordBytes <= 0 {
 		p.RecordBytes = store.DefaultRecordBytes
 	}

@@ -416,3 +416,41 @@ func TestBrokenTable(t *testing.T) {
 		t.Errorf("Open with a context that is done: %v", err)
 	}
 }
+
+// A failover leads to a server whose clock is behind. Who died with the first one holds its thread
+// no longer than its lease, and who lives renews.
+func TestClockThatGoesBack(t *testing.T) {
+	const lease = 30 * time.Second
+	for _, dead := range []bool{true, false} {
+		ctx := t.Context()
+		u := newUnder(t, Options{LongestLease: lease})
+		u.must(t, u.Open(ctx, "claimed", "", asking("p")))
+		u.must(t, u.Claim(ctx, "claimed", "p", "t", "d", lease))
+		u.must(t, u.Occupy(ctx, "busy", "run", lease))
+		u.now = u.now.Add(-time.Hour)
+		want := func(state store.State, busy int) {
+			t.Helper()
+			rec, err := u.Load(ctx, "claimed", "")
+			u.must(t, err)
+			if rec.State != state {
+				t.Errorf("dead: %v; the claim reads %q, want %q", dead, rec.State, state)
+			}
+			rec, err = u.Load(ctx, "busy", "")
+			u.must(t, err)
+			if len(rec.Busy) != busy {
+				t.Errorf("dead: %v; %d runs go on, want %d", dead, len(rec.Busy), busy)
+			}
+		}
+		want(store.Claimed, 1)
+		u.now = u.now.Add(lease - 1)
+		want(store.Claimed, 1)
+		if !dead {
+			u.must(t, u.Renew(ctx, "claimed", "t", lease))
+			u.must(t, u.Occupy(ctx, "busy", "run", lease))
+			u.now = u.now.Add(lease - 1)
+			want(store.Claimed, 1)
+		}
+		u.now = u.now.Add(1)
+		want(store.InDoubt, 0)
+	}
+}

@@ -14,6 +14,8 @@ type Policy struct {
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
 	// RecordBytes is how large a record may be with its snapshots, roughly counted. 0: no bound.
 	RecordBytes int
+	// LongestLease is the longest lease that is ever given. 0: not known.
+	LongestLease time.Duration
 }
 
 // Lapsed says whether the pause is claimed and its lease is over.
@@ -30,7 +32,7 @@ func Doubtful(rec *store.Record, now time.Time) bool {
 // does not write a lapsed lease down: the claimer may still renew, finish or release, so View reads
 // it as a doubt.
 func Settle(rec *store.Record, now time.Time, p Policy) bool {
-	changed := false
+	changed := shorten(rec, now.Add(p.LongestLease), p)
 	switch {
 	case rec.State == store.Open && past(now, rec.Pause.Opened, p.PauseRetention):
 		end(rec, now, store.Result{How: store.Retired, Seen: rec.Pause.Seen})
@@ -45,6 +47,28 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	if kept != nil {
 		rec.Results = kept
 		changed = true
+	}
+	return changed
+}
+
+// shorten ends leases that no clock as it is now can have given. They are of a server whose clock
+// was ahead, such as the one before a failover, and a process that died with it would hold its
+// thread for as long as the clocks are apart. Whoever lives renews: so the lease lasts from now.
+func shorten(rec *store.Record, until time.Time, p Policy) bool {
+	if p.LongestLease <= 0 {
+		return false
+	}
+	changed := false
+	if rec.State == store.Claimed && rec.Lease.After(until) {
+		rec.Lease, changed = until, true
+	}
+	if slices.ContainsFunc(rec.Busy, func(b store.Busy) bool { return b.Lease.After(until) }) {
+		rec.Busy, changed = slices.Clone(rec.Busy), true
+		for n := range rec.Busy {
+			if rec.Busy[n].Lease.After(until) {
+				rec.Busy[n].Lease = until
+			}
+		}
 	}
 	return changed
 }
