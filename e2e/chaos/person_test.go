@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -113,23 +112,18 @@ func (p *person) takes(r reply) (id string) {
 	return r.asks[0]
 }
 
-// reloads asks what is open, without a message of its own behind what everybody knows.
+// reloads is a page that is loaded anew: it has no messages, and is told what is open.
 func (p *person) reloads() (id string) {
 	kept := p.shown
-	defer func() {
-		if id == "" {
-			p.shown = kept
-		}
-	}()
-	p.shown = history{slices.Clone(kept.list)}
-	for n := len(p.shown.list) - 1; n > 0 && strings.Contains(p.shown.list[n], `"role":"user"`); n-- {
-		p.shown.list = p.shown.list[:n]
-	}
+	p.shown = history{}
 	r := p.sends(p.body(""))
-	if r.again() || r.code != "" {
-		return ""
+	if !r.again() && r.code == "" {
+		id = p.takes(r)
 	}
-	return p.takes(r)
+	if id == "" {
+		p.shown = kept
+	}
+	return id
 }
 
 // answers answers until nothing is asked any more.
