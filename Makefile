@@ -18,7 +18,7 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image e2e newest bench bench-quick ablation micro update browser
+.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image e2e chaos newest bench bench-quick ablation micro update browser
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,12 @@ cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 e2e: ## real backends (Python) and real clients (Node) with the built binary between them
 	@rm -f e2e/.cache/newest.txt
 	$(GO) test -tags e2e -count=1 -timeout 50m ./e2e/... || status=$$?; cat e2e/.cache/newest.txt 2>/dev/null || true; exit $${status:-0}
+
+DURATION ?= 10m
+SEED ?= 0
+chaos: export TEST_SERVERS := required
+chaos: ## for DURATION (10m), on each store: Holdpoints, servers and connections break while people answer; SEED repeats a schedule
+	$(GO) test -tags e2e -count=1 -v -timeout 0 -run '^TestChaos$$' ./e2e/chaos -args -duration $(DURATION) -seed $(SEED)
 
 newest: ## the newest packages that the registries have: a pause, a yes and a no with each, one line each; fails for none of them
 	E2E_NEWEST=all $(GO) test -tags e2e -count=1 -v -timeout 60m -run '^TestNewest$$' ./e2e

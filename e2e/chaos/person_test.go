@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -79,9 +80,8 @@ func (p *person) until(what string, try func() bool) bool {
 	}
 }
 
-// asks says what the backend asks back about. It returns the id of the question, "" if there is
-// none.
-func (p *person) asks() (id string) {
+// asks says what the backend asks back about. It returns the ids of the open questions.
+func (p *person) asks() (open []string) {
 	p.say("ask")
 	p.until("a run", func() bool {
 		r := p.sends(p.body(""))
@@ -89,57 +89,53 @@ func (p *person) asks() (id string) {
 		case r.again() || r.code != "" && r.code != "PENDING_INTERRUPTS":
 			return false
 		case r.code != "":
-			id = p.reloads()
-			return id != ""
+			open = p.reloads()
+			return len(open) > 0
 		}
-		id = p.takes(r)
+		open = p.takes(r)
 		return true
 	})
-	return id
+	return open
 }
 
-// takes is what a person sees of a whole answer: the question in it.
-func (p *person) takes(r reply) (id string) {
+// takes is what a person sees of a whole answer: the questions in it. Microsoft's agents go on
+// waiting for what a run before has asked, so there may be several.
+func (p *person) takes(r reply) (open []string) {
 	p.shown.take(r.events)
-	switch len(r.asks) {
-	case 0:
-		return ""
-	case 1:
+	for range r.asks {
 		p.w.report.count("told")
-		return r.asks[0]
 	}
-	p.w.report.violates("%s: told %q, where the backend asks one thing at a time", p.th.name, r.asks)
-	return r.asks[0]
+	return r.asks
 }
 
 // reloads is a page that is loaded anew: it has no messages, and is told what is open.
-func (p *person) reloads() (id string) {
+func (p *person) reloads() (open []string) {
 	kept := p.shown
 	p.shown = history{}
 	r := p.sends(p.body(""))
 	if !r.again() && r.code == "" {
-		id = p.takes(r)
+		open = p.takes(r)
 	}
-	if id == "" {
+	if len(open) == 0 {
 		p.shown = kept
 	}
-	return id
+	return open
 }
 
 // answers answers until nothing is asked any more.
-func (p *person) answers(id string) {
-	for id != "" {
-		p.looksAgain(id)
-		id = p.decides(id)
+func (p *person) answers(open []string) {
+	for len(open) > 0 {
+		p.looksAgain(open)
+		open = p.decides(open)
 	}
 }
 
 // looksAgain is what some do before they answer: another tab, and a message past the question.
-func (p *person) looksAgain(id string) {
+func (p *person) looksAgain(open []string) {
 	if p.dice.IntN(4) == 0 {
 		r := p.sends(p.body(""))
-		if !r.again() && (r.code != "" || !slices.Equal(r.asks, []string{id})) {
-			p.w.report.loses("a question was told and is not open", "%s (%s): %s, and a reload got %q %s %s", p.th.name, p.th.family.Name(), id, r.asks, r.code, r.message)
+		if !r.again() && (r.code != "" || !slices.Equal(r.asks, open)) {
+			p.w.report.loses("a question was told and is not open", "%s (%s): %s, and a reload got %q %s %s", p.th.name, p.th.family.Name(), open, r.asks, r.code, r.message)
 		}
 	}
 	if p.dice.IntN(4) == 0 {
@@ -154,37 +150,47 @@ func (p *person) looksAgain(id string) {
 	}
 }
 
-// decides answers a question and returns the next one.
-func (p *person) decides(id string) (next string) {
-	n := p.th.question(id)
-	if n == 0 {
-		p.w.report.violates("%s (%s): told of %s, which the backend never asked", p.th.name, p.th.family.Name(), id)
-		return ""
+// decides answers all questions, and returns the next ones.
+func (p *person) decides(open []string) (next []string) {
+	var questions []int
+	for _, id := range open {
+		n := p.th.question(id)
+		if n == 0 {
+			p.w.report.violates("%s (%s): told of %s, which the backend never asked", p.th.name, p.th.family.Name(), id)
+			return nil
+		}
+		questions = append(questions, n)
 	}
-	entry := func(status, payload string) string {
-		return p.body(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload))
+	entries := func(status, payload string) string {
+		list := make([]string, len(open))
+		for i, id := range open {
+			list[i] = fmt.Sprintf(`{"interruptId":%q,"status":%q%s}`, id, status, payload)
+		}
+		return p.body(`,"resume":[` + strings.Join(list, ",") + `]`)
 	}
-	yes := entry("resolved", `,"payload":`+p.th.family.Yes)
-	no := entry("resolved", `,"payload":`+p.th.family.No)
+	yes := entries("resolved", `,"payload":`+p.th.family.Yes)
+	no := entries("resolved", `,"payload":`+p.th.family.No)
 	how, bodies := "approved", []string{yes}
 	switch at := p.dice.IntN(100); {
 	case at < 50:
 	case at < 70:
 		how, bodies = "denied", []string{no}
 	case at < 80:
-		how, bodies = "cancelled", []string{entry("cancelled", "")}
+		how, bodies = "cancelled", []string{entries("cancelled", "")}
 	default:
 		how, bodies = "approved and denied at once", []string{yes, no}
 	}
 	if slices.Contains(bodies, yes) {
-		p.th.approve(n)
+		for _, n := range questions {
+			p.th.approve(n)
+		}
 	}
 	p.w.report.count(how)
 	var end reply
 	if !p.until("an answer", func() bool {
 		for _, end = range p.sendsAll(bodies) {
 			if end.code == "UNKNOWN_INTERRUPT_ID" || end.code == "PARTIAL_RESUME" {
-				p.w.report.loses("an answer found no question", "%s (%s): %s: %s", p.th.name, p.th.family.Name(), id, end.message)
+				p.w.report.loses("an answer found no question", "%s (%s): %s: %s", p.th.name, p.th.family.Name(), open, end.message)
 				return true
 			}
 			if !end.again() && (len(bodies) == 1 || end.code != "RESUME_CONFLICT") {
@@ -193,19 +199,21 @@ func (p *person) decides(id string) (next string) {
 		}
 		return false
 	}) {
-		return ""
+		return nil
 	}
 	switch end.code {
 	case "":
-		if how == "approved" && p.th.ran(n) != 1 {
-			p.w.report.loses("a yes was told as done and was not", "%s (%s): question %d ran %d times", p.th.name, p.th.family.Name(), n, p.th.ran(n))
+		for _, n := range questions {
+			if how == "approved" && p.th.ran(n) != 1 {
+				p.w.report.loses("a yes was told as done and was not", "%s (%s): question %d ran %d times", p.th.name, p.th.family.Name(), n, p.th.ran(n))
+			}
 		}
 		return p.takes(end)
 	case "the backend's own", "RESUME_IN_DOUBT", "UPSTREAM_EOF", "UPSTREAM_STATUS", "UNKNOWN_INTERRUPT_ID", "PARTIAL_RESUME":
-		return ""
+		return nil
 	}
 	p.w.report.violates("%s (%s): %s: an answer got %s: %s", p.th.name, p.th.family.Name(), how, end.code, end.message)
-	return ""
+	return nil
 }
 
 // sendsAll sends answers, sometimes each of them several times at once.
