@@ -159,7 +159,7 @@ func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 		o := occupancy{ledger: l, log: b.h.log}
 		o.begin()
 		away.Store(true)
-		for at := time.Second; at < 3*leaseTime; at += time.Second {
+		for at := time.Second; at < 3*LeaseTime; at += time.Second {
 			time.Sleep(time.Second)
 			away.Store(at < 2*leaseRenew)
 			if rec, _ := b.store.Load(t.Context(), l.key, ""); len(rec.Busy) != 1 {
