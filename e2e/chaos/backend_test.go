@@ -31,8 +31,8 @@ func families() []dialecttest.Backend {
 // intruder is the beginning of a message that no backend may get: its thread has an open question.
 const intruder = "intruder"
 
-// A backend asks when it is told to, and carries out what it is told to carry out, each time that it
-// is told. It counts. The path of a request is the number of its family.
+// A backend asks when it is told to. It carries out what it is told to carry out, each time that
+// it is told, and counts. The path of a request is the number of its family.
 type backend struct {
 	*httptest.Server
 	families []dialecttest.Backend

@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestChaos: whatever breaks, no approved action runs twice, none runs that nobody approved, no
-// question that a person was told of is lost, every stream has an end unless its process was killed,
-// and every thread comes to an ordinary run again.
+// TestChaos: whatever breaks, no approved action runs twice, none runs that nobody approved, and no
+// question that a person was told of is lost. Every stream has an end unless its process was
+// killed, and every thread comes to an ordinary run again.
 func TestChaos(t *testing.T) {
 	binary := buildWithClock(t, t.TempDir())
 	drawn := *seed
@@ -89,8 +89,8 @@ func onBolt(w *world) []fault {
 	return w.faultsOfReplicas(longest())
 }
 
-// onRedis has a primary and a replica, whose clock is ahead, behind a proxy for each Holdpoint. With
-// safe, all is configured as docs/state.md says. Otherwise the servers are as Redis comes: no
+// onRedis has a primary and a replica, whose clock is ahead, behind a proxy for each Holdpoint.
+// With safe, all is configured as docs/state.md says. Otherwise the servers are as Redis comes: no
 // append-only file, and nobody waits for the replica.
 func onRedis(w *world, safe bool) []fault {
 	var conf, more []string
