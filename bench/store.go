@@ -106,10 +106,15 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	if err != nil {
 		return err
 	}
+	strange, err := s.Strange(b.ctx, eight)
+	if err != nil {
+		return err
+	}
 	ask, keep := &lap{name: s.Ask.Name, step: s.Ask}, &lap{name: s.Keep.Name, step: s.Keep}
 	plain := [2]*lap{{name: "Load", step: load}, {name: "Claim", step: claim}}
 	large := [2]*lap{{name: "Load, 8 × 128 KiB", step: loadEight}, {name: "Claim, 8 × 128 KiB", step: claimEight}}
-	list := []*lap{keep, plain[0], plain[1], large[0], large[1]}
+	first := &lap{name: "Load, 8 results, for the first time", step: strange}
+	list := []*lap{keep, plain[0], plain[1], large[0], large[1], first}
 	if s.Find.Do != nil {
 		list = append([]*lap{{name: s.Find.Name, step: s.Find}}, list...)
 	}

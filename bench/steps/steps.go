@@ -146,3 +146,31 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 	}}
 	return load, claim, nil
 }
+
+// strangers are more threads than the engine knows the bodies of.
+const strangers = 1000
+
+// Strange makes many threads with so many results. It returns a Load that comes to another one each
+// time, so that nothing is known of it: the others of Asking are loaded again and again.
+func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
+	first := KeyOf("strange", 0)
+	for range results {
+		if err := s.answered(ctx, first, filledBytes); err != nil {
+			return Step{}, err
+		}
+	}
+	if err := s.clone(ctx, first, keys("strange", strangers)); err != nil {
+		return Step{}, err
+	}
+	n := 0
+	return Step{"Load", func(ctx context.Context) (time.Duration, error) {
+		n++
+		var rec store.Record
+		key := KeyOf("strange", n%strangers)
+		took, err := timed(func() (err error) { rec, err = s.Store.Load(ctx, key, ""); return err })
+		if err == nil && len(rec.Results) != results {
+			err = fmt.Errorf("%s: %d results, want %d", s.Name, len(rec.Results), results)
+		}
+		return took, err
+	}}, nil
+}

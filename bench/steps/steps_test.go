@@ -37,7 +37,11 @@ func TestSides(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				for _, s := range []Step{side.Ask, side.Find, side.Keep, load, claim} {
+				first, err := side.Strange(t.Context(), 8)
+				if err != nil {
+					return err
+				}
+				for _, s := range []Step{side.Ask, side.Find, side.Keep, load, claim, first} {
 					if s.Do == nil {
 						continue
 					}
