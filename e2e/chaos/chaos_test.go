@@ -117,7 +117,7 @@ func onRedis(w *world, safe bool) []fault {
 		time.Sleep(some(dice, time.Second))
 		replica.Promote()
 		for _, p := range proxies {
-			p.Move(replica.Addr())
+			p.Turn(replica.Addr())
 			p.Sever()
 		}
 		primary, replica = replica, primary
@@ -179,7 +179,7 @@ func onPostgres(w *world) []fault {
 			return func() { // the old one is left behind, and a new one takes its place
 				standby = servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true})
 				for _, p := range second {
-					p.Move(standby.Addr())
+					p.Turn(standby.Addr())
 					p.Sever()
 				}
 			}, some(dice, 2*time.Second)

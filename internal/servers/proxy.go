@@ -121,13 +121,6 @@ func (p *Proxy) Accept() {
 	p.refuse = false
 }
 
-// Move has new connections go to another server. Those that are open stay where they are.
-func (p *Proxy) Move(target string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.target = target
-}
-
 // Freeze lets nothing pass in either direction, until Thaw. The connections stay open, and new ones
 // are accepted.
 func (p *Proxy) Freeze() {
