@@ -40,16 +40,30 @@ type lap struct {
 	tail []float64
 }
 
+// A serverKind says whether a server answers a write when its disk has it, and whether there is a
+// network between: where the server is on the same machine, a round trip costs next to nothing, and
+// a ratio to it shows what the server works.
+type serverKind struct{ durable, far bool }
+
+var serverKinds = []serverKind{{false, false}, {true, false}, {false, true}}
+
+func (k serverKind) where() string {
+	if k.far {
+		return ", with a network between"
+	}
+	return ""
+}
+
 // storeRedis measures a server that has its data in memory only, where the step itself shows, and
 // one that answers a write when its disk has it.
 func (b *bench) storeRedis() error {
 	return b.onMachine("redis", func(m *steps.Machine) error {
-		for _, durable := range []bool{false, true} {
-			s, err := m.Redis(b.ctx, durable)
+		for _, of := range serverKinds {
+			s, err := m.Redis(b.ctx, of.durable, of.far)
 			if err != nil {
 				return err
 			}
-			if err := b.stepsOf(s, durable, "Redis, "+map[bool]string{false: "in memory only", true: "appendfsync always"}[durable]); err != nil {
+			if err := b.stepsOf(s, of.durable, "Redis, "+map[bool]string{false: "in memory only", true: "appendfsync always"}[of.durable]+of.where()); err != nil {
 				return err
 			}
 		}
@@ -60,13 +74,13 @@ func (b *bench) storeRedis() error {
 func (b *bench) storePostgres() error {
 	return b.onMachine("postgres", func(m *steps.Machine) error {
 		db := m.Postgres()
-		for _, durable := range []bool{false, true} {
-			commit := map[bool]string{false: "off", true: "on"}[durable]
-			s, err := db.Side(b.ctx, "steps_"+commit, durable)
+		for n, of := range serverKinds {
+			commit := map[bool]string{false: "off", true: "on"}[of.durable]
+			s, err := db.Side(b.ctx, fmt.Sprint("steps_", n), of.durable, of.far)
 			if err != nil {
 				return err
 			}
-			if err := b.stepsOf(s, durable, "PostgreSQL, synchronous_commit "+commit); err != nil {
+			if err := b.stepsOf(s, of.durable, "PostgreSQL, synchronous_commit "+commit+of.where()); err != nil {
 				return err
 			}
 		}

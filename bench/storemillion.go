@@ -25,14 +25,14 @@ const goalMillion = 1.25
 
 func (b *bench) millionInRedis() error {
 	return b.onMachine("redis", func(m *steps.Machine) error {
-		return b.million("Redis", func(int) (*steps.Side, error) { return m.Redis(b.ctx, false) })
+		return b.million("Redis", func(int) (*steps.Side, error) { return m.Redis(b.ctx, false, false) })
 	})
 }
 
 func (b *bench) millionInPostgres() error {
 	return b.onMachine("postgres", func(m *steps.Machine) error {
 		db := m.Postgres()
-		return b.million("PostgreSQL", func(n int) (*steps.Side, error) { return db.Side(b.ctx, fmt.Sprintf("store%d", n), false) })
+		return b.million("PostgreSQL", func(n int) (*steps.Side, error) { return db.Side(b.ctx, fmt.Sprintf("store%d", n), false, false) })
 	})
 }
 

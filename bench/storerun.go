@@ -9,11 +9,11 @@ const storeRuns = 300
 // chat: what a thread is told of is there.
 func (b *bench) storeRun() error {
 	return b.onMachine("store-run", func(m *steps.Machine) error {
-		inRedis, err := m.Redis(b.ctx, true)
+		inRedis, err := m.Redis(b.ctx, true, false)
 		if err != nil {
 			return err
 		}
-		inPostgres, err := m.Postgres().Side(b.ctx, "runs", true)
+		inPostgres, err := m.Postgres().Side(b.ctx, "runs", true, false)
 		if err != nil {
 			return err
 		}

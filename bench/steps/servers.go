@@ -37,17 +37,33 @@ func options() engine.Options {
 	return engine.Options{Entries: 100_000, RecordBytes: 4 << 20, Sweep: -1, Logger: slog.New(slog.DiscardHandler)}
 }
 
+// hop is the least that a request takes in each direction over a network. Timers of a machine with
+// little to do are late: with them it is about a millisecond.
+const hop = 250 * time.Microsecond
+
+// at is where a server is reached: far means over such a network.
+func (m *Machine) at(address string, far bool) string {
+	if !far {
+		return address
+	}
+	p := servers.StartProxy(m.t, address)
+	p.Delay(hop)
+	return p.Addr()
+}
+
 // payload is about the size of a head, the part that a Claim writes.
 var payload = []byte(messages(320))
 
 // Redis starts a server and opens a store on it. durable: it answers a write when its disk has it.
-func (m *Machine) Redis(ctx context.Context, durable bool) (*Side, error) {
+// far: there is a network between.
+func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	conf := []string{"appendonly no"}
 	if durable {
 		conf = nil
 	}
 	server := servers.StartRedis(m.t, servers.RedisOptions{Conf: conf})
-	u, err := url.Parse(server.URL())
+	at := m.at(server.Addr(), far)
+	u, err := url.Parse(server.URLAt(at))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +78,7 @@ func (m *Machine) Redis(ctx context.Context, durable bool) (*Side, error) {
 	m.ends(s)
 	// As the store has its own.
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
+		InitAddress: []string{at}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
 		ReadBufferEachConn: 64 << 10, WriteBufferEachConn: 64 << 10, ConnWriteTimeout: 5 * time.Second,
 	})
 	if err != nil {
@@ -70,7 +86,7 @@ func (m *Machine) Redis(ctx context.Context, durable bool) (*Side, error) {
 	}
 	m.t.Cleanup(client.Close)
 	side := &Side{
-		Name: "redis", Address: server.URL(), Store: s,
+		Name: "redis", Address: server.URLAt(at), Store: s,
 		Ask: Step{"GET", func(ctx context.Context) (time.Duration, error) {
 			return timed(func() error { return client.Do(ctx, client.B().Get().Key("bare").Build()).Error() })
 		}},
@@ -97,13 +113,13 @@ func (m *Machine) Postgres() *Database {
 }
 
 // Side opens a store in a schema of its own. durable: the server answers a write when its disk has
-// it.
-func (d *Database) Side(ctx context.Context, schema string, durable bool) (*Side, error) {
+// it. far: there is a network between.
+func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (*Side, error) {
 	commit := "off"
 	if durable {
 		commit = "on"
 	}
-	base := d.server.URL() + "&synchronous_commit=" + commit
+	base := d.server.URLAt(d.m.at(d.server.Addr(), far)) + "&synchronous_commit=" + commit
 	d.server.ExecIn(servers.PostgresDatabase, "CREATE SCHEMA "+schema+" AUTHORIZATION "+servers.PostgresUser)
 	address := base + "&schema=" + schema
 	c, err := postgres.Parse(address, "")

@@ -61,9 +61,9 @@ func TestSides(t *testing.T) {
 func (m *Machine) side(t *testing.T, name string) (*Side, error) {
 	switch name {
 	case "redis":
-		return m.Redis(t.Context(), true)
+		return m.Redis(t.Context(), true, false)
 	case "postgres":
-		return m.Postgres().Side(t.Context(), "sides", true)
+		return m.Postgres().Side(t.Context(), "sides", true, false)
 	}
 	return m.Bolt(t.Context())
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A Moment is a point in a request and its reply.
@@ -49,6 +50,7 @@ type Proxy struct {
 	fault   *Fault
 	struck  bool
 	refuse  bool
+	delay   time.Duration
 	thawed  chan struct{} // closed unless the proxy is frozen
 	links   map[*link]bool
 	serving sync.WaitGroup
@@ -97,6 +99,14 @@ func (p *Proxy) Turn(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
+}
+
+// Delay has what passes take so long in each direction, as over a network. What comes later waits
+// behind it.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
 }
 
 // Sever breaks all connections that are open.
@@ -247,13 +257,14 @@ func (l *link) pass(from, to net.Conn, judge func([]byte) ([]byte, bool)) {
 		n, err := from.Read(buffer)
 		if n > 0 {
 			l.proxy.mu.Lock()
-			thawed := l.proxy.thawed
+			thawed, delay := l.proxy.thawed, l.proxy.delay
 			l.proxy.mu.Unlock()
 			select {
 			case <-thawed:
 			case <-l.cut:
 				return
 			}
+			time.Sleep(delay)
 			part, on := judge(buffer[:n])
 			if _, err := to.Write(part); err != nil {
 				return
