@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,9 +86,9 @@ func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 // TestWaitEndsWithTheLeaseOfADeadReplica: nobody knows then what the backend did.
 func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hangs := true
+		var goes atomic.Bool
 		b, first, second := twoReplicas(t, func(ctx context.Context) {
-			if hangs {
+			if !goes.Load() {
 				<-ctx.Done()
 			}
 		})
@@ -107,7 +108,7 @@ func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 		if took := time.Since(killed); took > LeaseTime+2*laterLooks {
 			t.Errorf("told after %v", took)
 		}
-		hangs = false // that was told, and the thread goes on
+		goes.Store(true) // that was told, and the thread goes on
 		wantTypes(t, postTo(t.Context(), second, input("t", "r4", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 		if b.n != 3 {
 			t.Errorf("%d calls", b.n)
