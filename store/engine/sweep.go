@@ -17,7 +17,9 @@ import (
 type sweep struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	after  string // where the next one goes on in the list of what is due; "" is its begin
+
+	mu    sync.Mutex
+	after string // where the next one goes on in the list of what is due; "" is its begin
 }
 
 const (
@@ -86,7 +88,7 @@ func (s *Store) Sweep(ctx context.Context) {
 // stays as it is. unread are those that cannot be read.
 func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
 	// The table's clock says what is due, and the rows say what its clock was.
-	q := store.Query{Due: time.Now(), Limit: sweepBatch, After: s.sweep.after}
+	q := store.Query{Due: time.Now(), Limit: sweepBatch, After: s.sweep.reached()}
 	page, err := s.table.Waiting(ctx, q)
 	if err != nil {
 		return 0, err
@@ -98,10 +100,22 @@ func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
 		case err != nil:
 			return unread, err
 		}
-		s.sweep.after = cursor.Of(q, row).String()
+		s.sweep.reach(cursor.Of(q, row).String())
 	}
 	if page.Next == "" {
-		s.sweep.after = ""
+		s.sweep.reach("")
 	}
 	return unread, nil
+}
+
+func (w *sweep) reached() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.after
+}
+
+func (w *sweep) reach(after string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after = after
 }
