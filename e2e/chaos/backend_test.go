@@ -114,7 +114,7 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	defer th.mu.Unlock()
 	last := gjson.GetBytes(body, "messages.@reverse.0")
 	if strings.HasPrefix(last.Get("content").Str, intruder) {
-		r.violates("%s: a message got to the backend past an open question: %s", th.name, body)
+		r.loses("a message got to the backend past an open question", "%s: %s", th.name, body)
 	}
 	answered := false
 	answer = th.family.Ends

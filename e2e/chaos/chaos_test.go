@@ -95,6 +95,7 @@ func onBolt(w *world) []fault {
 func onRedis(w *world, safe bool) []fault {
 	var conf, more []string
 	if safe {
+		w.report.mayTakeBack = 3
 		more = append(more, "HOLDPOINT_STORE_REPLICAS=1")
 	} else {
 		conf = append(conf, "appendonly no", "save 3600 1 300 100 60 10000")
