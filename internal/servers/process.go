@@ -128,7 +128,18 @@ func (p *process) Kill() {
 	for _, pid := range p.frozen {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	p.wait("kill")
+	// A child that it started just before it stood still is in no list, and holds its log open.
+	until(p.t, p.name+" does not end", func() error {
+		for _, pid := range within(p.dir) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		select {
+		case <-p.gone:
+			return nil
+		default:
+			return errors.New(tail(p.Log()))
+		}
+	})
 	p.frozen = nil
 }
 

@@ -36,3 +36,19 @@ func children(pid int) []int {
 	}
 	return found
 }
+
+// within are the processes that work in a folder or below it. A server's folder is its own.
+func within(dir string) []int {
+	var found []int
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, path := range links {
+		at, err := os.Readlink(path)
+		if err != nil || at != dir && !strings.HasPrefix(at, dir+string(filepath.Separator)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
