@@ -38,6 +38,9 @@ func (r *report) violates(format string, args ...any) {
 	r.violations = append(r.violations, text)
 }
 
+// takenBackAtMost is how many of them a run may have. Nothing may run by them in any case.
+const takenBackAtMost = 10
+
 // takenBack are what a person meets of a question that was taken back: docs/state.md has when.
 var takenBack = map[string]bool{
 	"an answer found no question": true, "a question was told and is not open": true,
