@@ -211,12 +211,9 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 		return p, nil
 	}
 	if !errors.Is(err, store.ErrExists) {
-		refused := r.keepError(err)
-		if refused != nil && refused.Code == agui.StoreUnavailable {
-			// It may have been opened after all: nobody is told of it, so it is undone.
-			_ = r.ledger.close(p.ID, store.Result{How: store.Withdrawn})
-		}
-		return p, refused
+		// It may have been opened after all. The agent waits with it, so it is left to the thread's
+		// next run: somebody may have been told of it already.
+		return p, r.keepError(err)
 	}
 	standing, err := r.ledger.load()
 	switch {

@@ -85,7 +85,8 @@ type Store interface {
 	// Load returns the record, and never one from a client-side cache. Without a record it returns
 	// a zero Record with Now, and with the owner if one is given. If owner is not "", it becomes
 	// the owner of a thread that has none, in the same step, with or without a record. Of several
-	// callers that come at once, one becomes the owner. All are told who it is.
+	// callers that come at once, one becomes the owner. All are told who it is. An open pause that it
+	// returns is as safe as one that Open has returned for, so it may be told.
 	Load(ctx context.Context, key Key, owner string) (Record, error)
 
 	// Open creates the pause for owner, the one that Load was called with. The store sets p.Opened.
@@ -106,7 +107,8 @@ type Store interface {
 	// stranger who fills the store with threads and asks first would then get the question.
 	//
 	// Open returns before the client is told of the pause. A resume can arrive within a millisecond
-	// after that.
+	// after that. If the store could not be asked, the pause may be open all the same, and a later
+	// Load may return it.
 	Open(ctx context.Context, key Key, owner string, p agui.Pause) error
 
 	// Claim takes the open pause to resume it. The caller makes token for this one claim, of 128

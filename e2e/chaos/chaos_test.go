@@ -95,7 +95,6 @@ func onBolt(w *world) []fault {
 func onRedis(w *world, safe bool) []fault {
 	var conf, more []string
 	if safe {
-		w.report.mayTakeBack = takenBackAtMost
 		more = append(more, "HOLDPOINT_STORE_REPLICAS=1")
 	} else {
 		conf = append(conf, "appendonly no", "save 3600 1 300 100 60 10000")
@@ -148,7 +147,6 @@ func onRedis(w *world, safe bool) []fault {
 func onPostgres(w *world) []fault {
 	primary := servers.StartPostgres(w.t, servers.PostgresOptions{})
 	standby := servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true, Ahead: 4 * time.Minute})
-	w.report.mayTakeBack = takenBackAtMost
 	var first, second []*servers.Proxy
 	for range 3 {
 		a, b := servers.StartProxy(w.t, primary.Addr()), servers.StartProxy(w.t, standby.Addr())

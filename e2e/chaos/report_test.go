@@ -13,12 +13,11 @@ import (
 // A report counts what happened, and has what must not happen. Where a store may lose something by
 // its configuration, that counts as a loss.
 type report struct {
-	mu          sync.Mutex
-	counts      map[string]int
-	violations  []string
-	lossy       bool
-	mayTakeBack int // how many questions may be taken back after they were told
-	losses      map[string]int
+	mu         sync.Mutex
+	counts     map[string]int
+	violations []string
+	lossy      bool
+	losses     map[string]int
 }
 
 func newReport(lossy bool) *report {
@@ -38,27 +37,16 @@ func (r *report) violates(format string, args ...any) {
 	r.violations = append(r.violations, text)
 }
 
-// takenBackAtMost is how many of them a run may have. Nothing may run by them in any case.
-const takenBackAtMost = 10
-
-// takenBack are what a person meets of a question that was taken back: docs/state.md has when.
-var takenBack = map[string]bool{
-	"an answer found no question": true, "a question was told and is not open": true,
-	"a message was not refused before a question": true, "a message got to the backend past an open question": true,
-}
-
 // loses is violates for what a store that was told to keep it may have lost. what has no names in
 // it, so that losses can be counted.
 func (r *report) loses(what, format string, args ...any) {
-	r.mu.Lock()
-	known := r.lossy || takenBack[what] && r.losses[what] < r.mayTakeBack
-	if known {
-		r.losses[what]++
-	}
-	r.mu.Unlock()
-	if !known {
+	if !r.lossy {
 		r.violates(what+": "+format, args...)
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.losses[what]++
 }
 
 func (r *report) String() string {
@@ -76,7 +64,7 @@ func (r *report) String() string {
 		b.WriteString("\n")
 	}
 	list("counts", r.counts)
-	if r.lossy || len(r.losses) > 0 {
+	if r.lossy {
 		list("losses", r.losses)
 	}
 	return b.String()

@@ -20,6 +20,8 @@ import (
 	"log/slog"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
@@ -30,6 +32,9 @@ type Row struct {
 	Revision   int64
 	Head, Body []byte    // nobody writes into them. Body nil: it was not asked for, or there is none
 	Now        time.Time // the table's clock at the time of the Read
+	// Guards says that the table waits for others before a guarded change counts. So what it shows
+	// may not be safe: whoever wrote it may still wait, or may have waited in vain.
+	Guards bool
 }
 
 // A Change is what a step does to a row.
@@ -100,7 +105,11 @@ type Store struct {
 	bound  bound
 	sweep  sweep
 	known  known
+	safe   *lru.Cache[string, struct{}] // pauses by their ids, of which a guarded change is safe
 }
+
+// safePauses bounds what is remembered of them. One that is forgotten is written once more.
+const safePauses = 1 << 14
 
 var _ store.Store = (*Store)(nil)
 
@@ -119,7 +128,8 @@ func New(t Table, o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{table: t, policy: p, keys: o.Keys, log: o.Logger, bound: bound{most: o.Entries, table: t}}
+	safe, _ := lru.New[string, struct{}](safePauses) // an error only of a size below 1
+	s := &Store{table: t, policy: p, keys: o.Keys, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe}
 	s.sweep.begin(s, o.Sweep)
 	return s
 }
@@ -130,18 +140,23 @@ func (s *Store) Stop() error {
 	return s.table.Stop()
 }
 
-// Load is store.Store's.
+// Load is store.Store's. Whoever loads a pause may tell it, so it is made safe first if nobody here
+// knows that it is: see Row.Guards.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	var loaded store.Record
-	err := s.step(ctx, key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+	err := s.step(ctx, key, step{body: true, tells: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
 		rules.Own(rec, owner)
 		loaded = rules.View(*rec, now)
 		return nil, nil
 	}})
-	return loaded, err
+	if err != nil {
+		return store.Record{}, err
+	}
+	return loaded, nil
 }
 
-// Open is store.Store's.
+// Open is store.Store's. A pause that is not safe stays: the agent waits with it, so the thread's
+// next run may tell it, once it is safe.
 func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
 	full, err := s.bound.full(ctx)
 	if err != nil {
@@ -157,13 +172,6 @@ func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pa
 		}
 		return rules.Asked(&p), nil
 	}})
-	if errors.Is(err, ErrNotGuarded) {
-		// Nobody was told of the question, so nobody may be kept waiting by it.
-		s.undo(key, step{body: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
-			rules.Unopen(rec, p.ID)
-			return nil, nil
-		}})
-	}
 	if err == nil {
 		s.bound.opened()
 	}
@@ -247,11 +255,11 @@ func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) 
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// undoTimeout is for a step that takes back what is not safe: its caller's time may be over.
+// undoTimeout is for a step that takes back a claim that is not safe: its caller's time may be over.
 const undoTimeout = 5 * time.Second
 
-// undo takes a change back that did not count. If that fails too, time does it: a claim's lease
-// lapses, and a question that nobody was told of is told by the next run of the thread.
+// undo takes a change back that did not count. If that fails too, time does it: the claim's lease
+// lapses.
 func (s *Store) undo(key store.Key, st step) {
 	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
 	defer cancel()

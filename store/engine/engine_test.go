@@ -227,18 +227,15 @@ func TestLoadSealsWithTheNewestKey(t *testing.T) {
 	}
 }
 
-// A change that the replicas do not have does not count, and is taken back: a question that nobody
-// was told of keeps nobody waiting, and answers that were not sent can be given again.
-func TestUnguardedChangesAreTakenBack(t *testing.T) {
+// A change that the replicas do not have does not count. Answers that were not sent can be given
+// again.
+func TestUnguardedChanges(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
-	u.table.unguarded = true
-	for range 2 { // as whoever was told of no reply does: the id was not used yet
+	u.table.guards, u.table.unguarded = true, true
+	for range 2 {
 		if err := u.Open(ctx, "k", "", asking("p")); !errors.Is(err, ErrNotGuarded) {
 			t.Fatalf("Open: %v", err)
-		}
-		if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.None || len(rec.Results) > 0 {
-			t.Errorf("after Open: %v, %s", err, asJSON(t, rec))
 		}
 	}
 	u.table.unguarded = false
@@ -267,6 +264,60 @@ func TestUnguardedChangesAreTakenBack(t *testing.T) {
 	u.must(t, u.Finish(ctx, "k", "t", end, &next))
 	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Pause.ID != "r" {
 		t.Errorf("after Finish: %v, %s", err, asJSON(t, rec))
+	}
+}
+
+// A question that is told can be answered, also after a failover: nobody is given one before the
+// replicas have it, however it came into the table.
+func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
+	finished := store.Result{How: store.Finished}
+	for name, ask := range map[string]func(u *under, s *Store, p string) error{
+		"Open": func(u *under, s *Store, p string) error { return s.Open(t.Context(), "k", "", asking(p)) },
+		"Finish": func(u *under, s *Store, p string) error {
+			u.table.unguarded = false
+			u.must(t, s.Open(t.Context(), "k", "", asking("first")))
+			u.must(t, s.Claim(t.Context(), "k", "first", "t", "d", time.Minute))
+			u.table.unguarded = true
+			next := asking(p)
+			return s.Finish(t.Context(), "k", "t", finished, &next)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			u := newUnder(t, Options{})
+			other := New(u.table, Options{Sweep: -1})
+			u.table.guards, u.table.unguarded = true, true
+			if err := ask(u, u.Store, "p"); !errors.Is(err, ErrNotGuarded) {
+				t.Fatal(err)
+			}
+			for _, s := range []*Store{u.Store, other} {
+				if rec, err := s.Load(ctx, "k", ""); !errors.Is(err, ErrNotGuarded) {
+					t.Errorf("told before the replicas have it: %v, %s", err, asJSON(t, rec))
+				}
+			}
+			u.table.unguarded = false
+			for _, s := range []*Store{u.Store, other} {
+				rec, err := s.Load(ctx, "k", "")
+				if err != nil || rec.State != store.Open || rec.Pause.ID != "p" {
+					t.Errorf("with the replicas: %v, %s", err, asJSON(t, rec))
+				}
+				writes := u.table.rows["k"].headWrites
+				if _, err := s.Load(ctx, "k", ""); err != nil || u.table.rows["k"].headWrites != writes {
+					t.Errorf("it was made safe once more (%v)", err)
+				}
+			}
+			// What is safe stays so: it can be read while the replicas are away.
+			u.table.unguarded = true
+			if rec, err := other.Load(ctx, "k", ""); err != nil || rec.State != store.Open {
+				t.Errorf("without the replicas: %v, %s", err, asJSON(t, rec))
+			}
+			// Where nothing is guarded nothing is written.
+			u.table.guards = false
+			writes := u.table.rows["k"].headWrites
+			if _, err := New(u.table, Options{Sweep: -1}).Load(ctx, "k", ""); err != nil || u.table.rows["k"].headWrites != writes {
+				t.Errorf("a table that does not guard is written to (%v)", err)
+			}
+		})
 	}
 }
 

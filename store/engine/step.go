@@ -16,6 +16,7 @@ import (
 type step struct {
 	body  bool // it looks at the pause or the results
 	guard bool // it counts only when it is safe; so it is written even if it changes nothing
+	tells bool // what it reads may be told, so an open pause must be safe
 	// reseal says that the record is sealed with an older key, so all of it is sealed anew.
 	reseal bool
 	// do changes the record, and returns the snapshots that it brings.
@@ -76,6 +77,7 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 		st.body = true
 		return s.try(ctx, key, st)
 	}
+	st.guard = st.guard || st.tells && row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 	settled := st.body && rules.Settle(&rec, row.Now, s.policy)
 	puts, err := st.do(&rec, row.Now)
 	if err != nil {
@@ -101,6 +103,9 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	ok, err := s.table.Write(ctx, key, change)
 	if err != nil {
 		return ok, fmt.Errorf("store: %w", err)
+	}
+	if ok && change.Guard && rec.Pause != nil {
+		s.safe.Add(rec.Pause.ID, struct{}{})
 	}
 	return ok, nil
 }

@@ -66,7 +66,8 @@ type mapTable struct {
 	mu        sync.Mutex
 	now       func() time.Time
 	rows      map[store.Key]*mapRow
-	unguarded bool  // guarded changes do not count
+	guards    bool  // guarded changes wait for others
+	unguarded bool  // they wait in vain
 	broken    error // what every call returns
 	blind     bool  // Write does not look at the revision
 	// breaks, if not nil, says of each Write whether its connection breaks: before it, behind it or
@@ -94,7 +95,7 @@ func (m *mapTable) Read(_ context.Context, key store.Key, body bool) (Row, error
 	if m.broken != nil {
 		return Row{}, m.broken
 	}
-	row := Row{Now: m.now()}
+	row := Row{Now: m.now(), Guards: m.guards}
 	if r, ok := m.rows[key]; ok {
 		row.Revision, row.Head = r.Revision, r.Head
 		if body {

@@ -94,6 +94,7 @@ func Parse(address, password string) (*Config, error) {
 	if c.ConnConfig.ValidateConnect == nil && severalHosts(c.ConnConfig) {
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
+	c.ConnConfig.OnNotice = noteWarning
 	// Statements go by pgconn, which prepares none. This is for whatever does not.
 	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	c.ConnConfig.StatementCacheCapacity, c.ConnConfig.DescriptionCacheCapacity = 0, 0
@@ -101,6 +102,18 @@ func Parse(address, password string) (*Config, error) {
 	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	c.MaxConnLifetimeJitter = c.MaxConnLifetime / 10
 	return &Config{pool: c, schema: schema}, nil
+}
+
+// warned is where a connection notes that the server has warned of what it did.
+const warned = "holdpoint: warned"
+
+// noteWarning notes warnings without a code of their own. Of a change the server has one: a wait
+// for standbys was canceled, so the change is done and they may not have it. Its text is in the
+// server's language. https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-ASYNC
+func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.Code == codeWarning {
+		c.CustomData()[warned] = true
+	}
 }
 
 // plainName is a name that means the same with quotes and without.

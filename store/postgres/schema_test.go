@@ -233,6 +233,7 @@ func TestFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, open(t, standby.URL(), engine.Options{}), "a standby")
+	cutOff := safeBeforeItIsTold(t, primary)
 	primary.Kill()
 	standby.Promote()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -240,6 +241,66 @@ func TestFailover(t *testing.T) {
 	if err := untilDone(ctx, func() error { return s.Claim(ctx, "usable p", "p", "t", "d", long) }); err != nil {
 		t.Error(err)
 	}
+	for _, key := range cutOff {
+		if rec, err := s.Load(t.Context(), key, ""); err != nil || rec.State != store.Open {
+			t.Errorf("%s: after the failover: %v, %q", key, err, rec.State)
+		}
+	}
+}
+
+// safeBeforeItIsTold: a wait for the standby that is cut off leaves a question at the primary alone.
+// It does not count, and nobody is told of it until the standby has it. The questions are returned.
+func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.Key) {
+	t.Helper()
+	opens, other := open(t, primary.URL(), engine.Options{}), open(t, primary.URL(), engine.Options{})
+	names := strings.TrimSpace(primary.Exec("SHOW synchronous_standby_names"))
+	primary.Exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+	primary.Exec("SELECT pg_reload_conf()")
+	waits := "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	type cut struct {
+		key store.Key
+		by  func(leave context.CancelFunc)
+	}
+	for _, c := range []cut{
+		{"left", func(leave context.CancelFunc) { leave() }},
+		{"canceled", func(context.CancelFunc) {
+			primary.Exec("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+		}},
+		{"ended", func(context.CancelFunc) {
+			primary.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+		}},
+	} {
+		told = append(told, c.key)
+		within := func(do func(ctx context.Context) error) error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- do(ctx) }()
+			for ctx.Err() == nil && strings.TrimSpace(primary.Exec(waits)) == "0" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			c.by(cancel)
+			return <-ended
+		}
+		if err := within(func(ctx context.Context) error { return opens.Open(ctx, c.key, "", ask("p")) }); err == nil {
+			t.Errorf("%s: a question counts that no standby has", c.key)
+		}
+		for ctx := t.Context(); ctx.Err() == nil && strings.TrimSpace(primary.Exec(waits)) != "0"; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		var rec store.Record
+		if err := within(func(ctx context.Context) (err error) { rec, err = other.Load(ctx, c.key, ""); return err }); err == nil {
+			t.Errorf("%s: the record is %q, and no standby has it", c.key, rec.State)
+		}
+	}
+	primary.Exec("ALTER SYSTEM SET synchronous_standby_names = '" + names + "'")
+	primary.Exec("SELECT pg_reload_conf()")
+	for _, key := range told {
+		if rec, err := other.Load(t.Context(), key, ""); err != nil || rec.State != store.Open {
+			t.Errorf("%s: with the standby: %v, %q", key, err, rec.State)
+		}
+	}
+	return told
 }
 
 // TLS is as the address says. A server with another certificate is refused.

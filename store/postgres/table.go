@@ -27,7 +27,7 @@ var _ engine.Table = (*table)(nil)
 func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
 	columns := "t.revision, t.head"
 	if body {
-		columns += ", t.body"
+		columns += ", " + guards + ", t.body"
 	}
 	var q statement
 	q.sql = fmt.Sprintf("SELECT c.now, %s FROM (SELECT clock_timestamp() AS now) c LEFT JOIN %s t ON t.key = %s",
@@ -45,10 +45,16 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 	r.Revision = f.int()
 	r.Head = f.bytes()
 	if body {
+		r.Guards = f.bool()
 		r.Body = f.bytes()
 	}
 	return r, f.err
 }
+
+// guards says that changes wait for standbys. One whose wait was cut off, by a crash or a cancel,
+// can be read although no standby has it.
+// https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
+const guards = "current_setting('synchronous_standby_names') <> ''"
 
 // Write is engine.Table's. It is one statement, so it happens as a whole or not at all.
 func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool, error) {
@@ -84,6 +90,9 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	rows, err := t.write(ctx, &q)
 	if overtaken(err) {
 		return false, nil
+	}
+	if err == nil && len(rows) == 1 && c.Guard && q.warned {
+		return true, fmt.Errorf("postgres: the server was told to wait for its standbys no longer: %w", engine.ErrNotGuarded)
 	}
 	return len(rows) == 1, err
 }
@@ -235,8 +244,11 @@ func (t *table) once(ctx context.Context, q *statement) (rows [][][]byte, broke 
 		return nil, false, noConnection(ctx, err)
 	}
 	defer c.Release()
-	r := c.Conn().PgConn().ExecParams(ctx, q.sql, q.values, q.types, inBinary, inBinary).Read()
+	conn := c.Conn().PgConn()
+	conn.CustomData()[warned] = false
+	r := conn.ExecParams(ctx, q.sql, q.values, q.types, inBinary, inBinary).Read()
 	if r.Err == nil {
+		q.warned = conn.CustomData()[warned] == true
 		return r.Rows, false, nil
 	}
 	closed := c.Conn().IsClosed()

@@ -13,6 +13,7 @@ import (
 // The codes of errors that are looked at.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
+	codeWarning       = "01000"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006"

@@ -15,6 +15,7 @@ type statement struct {
 	sql    string
 	values [][]byte
 	types  []uint32
+	warned bool // set by once: the server did it, and warned
 }
 
 // inBinary is the form of all parameters and results.
@@ -62,6 +63,16 @@ func (f *fields) bytes() []byte {
 	b := f.row[0]
 	f.row = f.row[1:]
 	return b
+}
+
+// bool is false for NULL.
+func (f *fields) bool() bool {
+	b := f.bytes()
+	if b != nil && len(b) != 1 {
+		f.err = errForm
+		return false
+	}
+	return len(b) == 1 && b[0] != 0
 }
 
 // int is 0 for NULL.

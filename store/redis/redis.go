@@ -160,7 +160,7 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 	if err := errors.Join(err1, err2); err != nil {
 		return engine.Row{}, errDamaged
 	}
-	row := engine.Row{Now: time.Unix(seconds, micros*1000).UTC()}
+	row := engine.Row{Now: time.Unix(seconds, micros*1000).UTC(), Guards: t.options.Replicas > 0}
 	if len(fields) < 4 || fields[2].IsNil() {
 		return row, nil
 	}

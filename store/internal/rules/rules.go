@@ -60,14 +60,6 @@ func Open(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	return nil
 }
 
-// Unopen takes back an Open that did not count: nothing is left of the pause, so the same Open can
-// be tried again. What gave way to it stays away.
-func Unopen(rec *store.Record, pauseID string) {
-	if rec.State == store.Open && rec.Pause.ID == pauseID {
-		rec.State, rec.Pause, rec.Token = store.None, nil, ""
-	}
-}
-
 // Claim is the step of store.Store.Claim.
 func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, lease time.Duration) error {
 	if token == "" || digest == "" {
