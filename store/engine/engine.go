@@ -255,7 +255,7 @@ func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) 
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// undoTimeout is for a step that takes back a claim that is not safe: its caller's time may be over.
+// undoTimeout is for taking back a claim that is not safe: its caller's time may be over.
 const undoTimeout = 5 * time.Second
 
 // undo takes a change back that did not count. If that fails too, time does it: the claim's lease

@@ -249,7 +249,7 @@ func TestFailover(t *testing.T) {
 }
 
 // safeBeforeItIsTold: a wait for the standby that is cut off leaves a question at the primary alone.
-// It does not count, and nobody is told of it until the standby has it. The questions are returned.
+// It does not count, and nobody is told of it until the standby has it. It returns the threads.
 func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.Key) {
 	t.Helper()
 	opens, other := open(t, primary.URL(), engine.Options{}), open(t, primary.URL(), engine.Options{})
