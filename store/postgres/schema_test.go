@@ -248,7 +248,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// safeBeforeItIsTold: a wait for the standby that is cut off leaves a question at the primary alone.
+// safeBeforeItIsTold: a cut-off wait for the standby leaves a question at the primary alone.
 // It does not count, and nobody is told of it until the standby has it. It returns the threads.
 func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.Key) {
 	t.Helper()
