@@ -93,7 +93,7 @@ func startHoldpoint(b *bench, ctx context.Context, name, binary string, more ...
 			env = append(env, v)
 		}
 	}
-	env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_LOG_FORMAT=json")
+	env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_LOG_FORMAT=json")
 	return start(ctx, name, "", append(env, more...), listeningInLog, binary)
 }
 

@@ -585,7 +585,8 @@ func startBinary(binary, name, upstream string, env map[string]string) (*holdpoi
 	cmd := exec.Command("/bin/sh", "-c", watch, binary)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(),
-		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_LISTEN=127.0.0.1:0",
+		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off",
+		"HOLDPOINT_DRAIN_DELAY=1s", "HOLDPOINT_DRAIN_TIMEOUT=3s",
 	}
 	for key, value := range env {
 		cmd.Env = append(cmd.Env, key+"="+value)

@@ -17,6 +17,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/cors"
@@ -51,7 +52,8 @@ type Handler struct {
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
 	warned   sync.Map                         // what is logged once
 
-	fixed      *cors.Cors // whose pages may read the answers, if the operator says so; else nil
+	headers    atomic.Pointer[http.Header] // set on every request to the backend
+	fixed      *cors.Cors                  // whose pages may read the answers, if the operator says so; else nil
 	allowances *allowances
 
 	lives  lives

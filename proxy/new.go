@@ -64,6 +64,7 @@ func New(opts Options) (*Handler, error) {
 	if o.Transport == nil {
 		h.transport, h.single = backend.Transports(o.Upstream)
 	}
+	h.SetUpstreamHeaders(o.UpstreamHeaders)
 	h.reverse = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		ModifyResponse: h.modifyResponse,
@@ -75,6 +76,9 @@ func New(opts Options) (*Handler, error) {
 	}
 	return h, nil
 }
+
+// SetUpstreamHeaders replaces Options.UpstreamHeaders, from the next request to the backend on.
+func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.headers.Store(&headers) }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {

@@ -78,6 +78,9 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	}
 	out.Header["X-Forwarded-For"] = in.Header["X-Forwarded-For"]
 	pr.SetXForwarded()
+	if prior := in.Header["X-Forwarded-For"]; prior != nil && out.Header["X-Forwarded-For"] == nil {
+		out.Header["X-Forwarded-For"] = prior // who comes by a unix socket has no address to append
+	}
 	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
 		if v, ok := in.Header[name]; ok {
 			out.Header[name] = v // an outer proxy knows better
@@ -92,7 +95,7 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	}
 	h.opts.Gate.Clean(out.Header, in.Header)
 	h.opts.Gate.Clean(out.Trailer, nil)
-	for name, values := range h.opts.UpstreamHeaders {
+	for name, values := range *h.headers.Load() {
 		out.Header[name] = values
 	}
 	if r := runOf(in.Context()); r != nil {

@@ -75,7 +75,7 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.ends(s)
+	m.ends(s.Store)
 	// As the store has its own.
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{at}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
@@ -86,7 +86,7 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	}
 	m.t.Cleanup(client.Close)
 	side := &Side{
-		Name: "redis", Address: server.URLAt(at), Store: s,
+		Name: "redis", Address: server.URLAt(at), Store: s.Store,
 		Ask: Step{"GET", func(ctx context.Context) (time.Duration, error) {
 			return timed(func() error { return client.Do(ctx, client.B().Get().Key("bare").Build()).Error() })
 		}},

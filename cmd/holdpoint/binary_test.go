@@ -144,7 +144,7 @@ type process struct {
 func start(t *testing.T, environ ...string) (p *process, addr string) {
 	t.Helper()
 	p = &process{Cmd: exec.Command(binary)}
-	p.Env = append(environ, "HOLDPOINT_LISTEN=127.0.0.1:0")
+	p.Env = append([]string{"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off"}, environ...)
 	stderr, err := p.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func (p *process) exit() int {
 func TestRunUntilTheSignal(t *testing.T) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) }))
 	defer backend.Close()
-	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL+"/agent")
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL+"/agent", "HOLDPOINT_DRAIN_DELAY=2s")
 
 	res, err := http.Get("http://" + addr + "/capabilities")
 	if err != nil {
@@ -197,7 +197,7 @@ func TestRunUntilTheSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wait(t, "draining")
-	res, err = http.Get("http://" + addr + "/capabilities") // the moment in which it still accepts
+	res, err = http.Get("http://" + addr + "/capabilities") // it still accepts
 	if err != nil {
 		t.Errorf("not served just after the signal: %v", err)
 	} else {

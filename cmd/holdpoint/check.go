@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -76,25 +73,4 @@ func headerNames(c *config) string {
 	}
 	slices.Sort(names)
 	return "(" + strings.Join(names, ", ") + ")"
-}
-
-// printVersion is `holdpoint version`.
-func printVersion(w io.Writer) {
-	version, stamp := "(devel)", "no VCS stamp"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
-		of := map[string]string{}
-		for _, s := range info.Settings {
-			of[s.Key] = s.Value
-		}
-		if r := of["vcs.revision"]; r != "" {
-			stamp = of["vcs"] + " " + r + " of " + of["vcs.time"]
-			if of["vcs.modified"] == "true" {
-				stamp += ", modified"
-			}
-		}
-	}
-	fmt.Fprintf(w, "holdpoint %s (%s) %s %s/%s\n", version, stamp, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

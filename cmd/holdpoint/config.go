@@ -11,6 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"holdpoint/internal/listen"
 	"holdpoint/internal/principal"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
@@ -26,9 +27,11 @@ import (
 // at the end. values lists the values that are taken, if only some are.
 type config struct {
 	Upstream            address `env:"UPSTREAM" doc:"address of the backend, http or https. The path of a request is appended to its path"`
-	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start"`
+	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
 	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
-	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on. Port 0 takes a free port, and the log names it"`
+	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it"`
+	AdminListen         string  `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
+	PProf               bool    `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
 
 	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
@@ -36,14 +39,14 @@ type config struct {
 	Client  proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 
 	Store             storeAddress  `env:"STORE" envDefault:"memory://" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. postgres://user@host/database and redis://host:6379 are for several, also rediss://, redis+sentinel:// and redis+cluster://"`
-	StorePasswordFile string        `env:"STORE_PASSWORD_FILE" doc:"file with the password of HOLDPOINT_STORE, so that its address need not hold one. It is read at start"`
+	StorePasswordFile string        `env:"STORE_PASSWORD_FILE" doc:"file with the password of HOLDPOINT_STORE, so that its address need not hold one. It is read at start and on HUP"`
 	StoreOutage       proxy.Outage  `env:"STORE_OUTAGE" envDefault:"refuse" values:"refuse|pass" doc:"what becomes of runs without answers while the store cannot be asked: they are refused, or go to the backend, also on a thread that waits for an answer. A run with answers is always refused"`
 	StoreReplicas     int           `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
 	StoreEntries      int           `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first. The other stores are counted every 5s, so that several replicas can go a little over it"`
 	StoreBytes        size          `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
 	StoreRecordBytes  size          `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
 	StoreKeys         secret        `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed"`
-	StoreKeysFile     string        `env:"STORE_KEYS_FILE" doc:"file with the value of STORE_KEYS. It is read at start"`
+	StoreKeysFile     string        `env:"STORE_KEYS_FILE" doc:"file with the value of STORE_KEYS. It is read at start and on HUP"`
 	InterruptTTL      time.Duration `env:"INTERRUPT_TTL" envDefault:"0" doc:"expiry for interrupts that have none; 0 gives none. Clients up to 0.0.59 lock a thread whose interrupt has expired"`
 	PauseRetention    time.Duration `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
 	ReplayTTL         time.Duration `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
@@ -58,6 +61,9 @@ type config struct {
 
 	OnDisconnect proxy.OnDisconnect `env:"ON_DISCONNECT" envDefault:"cancel" values:"cancel|finish" doc:"what becomes of a run whose client leaves: its request to the backend is cancelled, or read on for an hour at most, so that a question is kept that it comes to. Until then its thread takes no other run. A run that carries answers is always read on"`
 
+	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"5s" doc:"how long connections are still taken after TERM or a drain, while load balancers learn that it is not ready"`
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"20s" doc:"how long open streams run on after that, any length. What is left then gets PROXY_DRAINING. With 5s more the two must fit the grace period of whoever kills (docs/operations.md#the-grace-period)"`
+
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"lowest level that is logged, to standard error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
 
@@ -70,7 +76,7 @@ type config struct {
 	JWKSURL          keysURL `env:"JWT_JWKS_URL" doc:"address of the issuer's keys, a JWK set"`
 	JWTClaim         string  `env:"JWT_CLAIM" envDefault:"sub" doc:"claim of the token whose text is the user"`
 	PrincipalKey     secret  `env:"PRINCIPAL_KEY" doc:"secret keys of at least 32 characters, newest first: key,key. Records name their owner by a hash under them. Required with a user"`
-	PrincipalKeyFile string  `env:"PRINCIPAL_KEY_FILE" doc:"file with these keys instead, a line each. It is read at start"`
+	PrincipalKeyFile string  `env:"PRINCIPAL_KEY_FILE" doc:"file with these keys instead, a line each. It is read at start and on HUP"`
 	ThreadNamespace  string  `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread as thread id, so that a thread of another user is another thread (docs/principals.md)"`
 
 	principalKeys principal.Ring
@@ -79,6 +85,9 @@ type config struct {
 	headers  http.Header   // of UpstreamHeadersFile
 	ring     engine.Ring   // of StoreKeys
 	ignored  []string      // variables that Kubernetes injects
+
+	listen, admin listen.Address // of Listen and AdminListen
+	adminGiven    bool           // AdminListen is not the default
 
 	gate *principal.Gate // made with the handler
 }
@@ -101,6 +110,7 @@ func load(environ []string, list dialects.List) (*config, error) {
 	environment := env.ToMap(environ)
 	c := newConfig(list)
 	errs := slices.Concat(c.group().Read(environment), list.Read(environment))
+	c.adminGiven = environment[prefix+"ADMIN_LISTEN"] != ""
 	if environment[prefix+"UPSTREAM"] == "" {
 		errs = append(errs, errors.New("HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
 	}
@@ -123,11 +133,7 @@ func (c *config) check() []error {
 	if !slices.Contains(c.dialects.Names(), c.Dialect) {
 		wrong("DIALECT", fmt.Errorf("want one of %s", strings.Join(c.dialects.Names(), ", ")))
 	}
-	if err := checkListen(c.Listen); err != nil {
-		wrong("LISTEN", err)
-	} else if isOwn(c.Upstream.URL, c.Listen) {
-		wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen))
-	}
+	errs = append(errs, c.checkListen()...)
 	c.checkStore(wrong)
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
 		wrong("BODY_BYTES", fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))

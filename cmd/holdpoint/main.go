@@ -14,6 +14,11 @@
 //	                    keep that backend and Holdpoint running, for curl or another client
 //	holdpoint store schema
 //	                    print the SQL that makes the tables of a PostgreSQL store, for a DBA
+//	holdpoint healthcheck [live|ready|started]
+//	                    ask the admin listener of the running process, for probes in an image without
+//	                    a shell; exit 0 if it is. Without a word: live
+//	holdpoint drain     make the running process not ready, and wait until its streams have ended,
+//	                    for preStop hooks
 //	holdpoint version   print the version
 //
 // # Environment
@@ -21,11 +26,15 @@
 //   - HOLDPOINT_UPSTREAM (required): address of the backend, http or https. The path of a request
 //     is appended to its path
 //   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers to add to every request to the
-//     backend, one line Name: value for each. It is read at start
+//     backend, one line Name: value for each. It is read at start and on HUP
 //   - HOLDPOINT_PRESERVE_HOST (false): send the client's Host header to the backend instead of the
 //     upstream's
-//   - HOLDPOINT_LISTEN (:7080): address to listen on. Port 0 takes a free port, and the log names
-//     it
+//   - HOLDPOINT_LISTEN (:7080): address to listen on, host:port or unix:///path/of.sock
+//     (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it
+//   - HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081): address of /healthz, /readyz, /startupz and
+//     /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use
+//     Holdpoint goes on without; if a given one is, it does not start
+//   - HOLDPOINT_PPROF (false): open Go's profiles at /debug/pprof/ on the admin listener
 //   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
 //     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
 //     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows
@@ -41,7 +50,7 @@
 //     postgres://user@host/database and redis://host:6379 are for several, also rediss://,
 //     redis+sentinel:// and redis+cluster://
 //   - HOLDPOINT_STORE_PASSWORD_FILE (none): file with the password of HOLDPOINT_STORE, so that its
-//     address need not hold one. It is read at start
+//     address need not hold one. It is read at start and on HUP
 //   - HOLDPOINT_STORE_OUTAGE (refuse): what becomes of runs without answers while the store cannot
 //     be asked: they are refused, or go to the backend, also on a thread that waits for an answer.
 //     A run with answers is always refused. Values: refuse, pass
@@ -58,7 +67,8 @@
 //   - HOLDPOINT_STORE_KEYS (none): keys that records are sealed with, the newest first:
 //     id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records
 //     be read that are not sealed
-//   - HOLDPOINT_STORE_KEYS_FILE (none): file with the value of STORE_KEYS. It is read at start
+//   - HOLDPOINT_STORE_KEYS_FILE (none): file with the value of STORE_KEYS. It is read at start and
+//     on HUP
 //   - HOLDPOINT_INTERRUPT_TTL (0): expiry for interrupts that have none; 0 gives none. Clients up
 //     to 0.0.59 lock a thread whose interrupt has expired
 //   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause is kept that nobody answers
@@ -80,6 +90,11 @@
 //     the backend is cancelled, or read on for an hour at most, so that a question is kept that it
 //     comes to. Until then its thread takes no other run. A run that carries answers is always read
 //     on. Values: cancel, finish
+//   - HOLDPOINT_DRAIN_DELAY (5s): how long connections are still taken after TERM or a drain, while
+//     load balancers learn that it is not ready
+//   - HOLDPOINT_DRAIN_TIMEOUT (20s): how long open streams run on after that, any length. What is
+//     left then gets PROXY_DRAINING. With 5s more the two must fit the grace period of whoever
+//     kills (docs/operations.md#the-grace-period)
 //   - HOLDPOINT_LOG_LEVEL (info): lowest level that is logged, to standard error. Values: debug,
 //     info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
@@ -101,7 +116,7 @@
 //   - HOLDPOINT_PRINCIPAL_KEY (none): secret keys of at least 32 characters, newest first: key,key.
 //     Records name their owner by a hash under them. Required with a user
 //   - HOLDPOINT_PRINCIPAL_KEY_FILE (none): file with these keys instead, a line each. It is read at
-//     start
+//     start and on HUP
 //   - HOLDPOINT_THREAD_NAMESPACE (none): principal: the backend gets a hash of tenant, user and
 //     thread as thread id, so that a thread of another user is another thread (docs/principals.md).
 //     Values: none, principal
@@ -131,9 +146,13 @@
 //
 // # Signals
 //
-// On TERM or INT the process takes new connections for one more second. Then the listener closes.
-// Running streams go on for 25 seconds at most. What is left then ends with RUN_ERROR
-// PROXY_DRAINING. The exit code is 0. A second signal ends the process at once, with exit code 1.
+// On TERM or INT the process is not ready at once. It takes new connections for
+// HOLDPOINT_DRAIN_DELAY. Then the listener closes. Running streams go on for
+// HOLDPOINT_DRAIN_TIMEOUT at most. What is left then ends with RUN_ERROR PROXY_DRAINING. The exit
+// code is 0. A second signal ends the streams at once, in the same way, and the exit code is 1.
+//
+// On HUP it reads its files of secrets and headers again, and reopens what it logs to
+// (docs/operations.md#hup). HUP never ends it.
 //
 // The interrupts are those of https://docs.ag-ui.com (AG-UI 1.0). The names that Kubernetes injects
 // for a Service called holdpoint (HOLDPOINT_SERVICE_HOST, HOLDPOINT_PORT and so on) are ignored.
@@ -189,6 +208,8 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			return misuse(t.err, err.Error())
 		case name == "store" && flags.NArg() == 1 && flags.Arg(0) == "schema":
 			return printSchema(environ, list, t.out, t.err)
+		case name == "healthcheck" && flags.NArg() == 1:
+			return healthcheck(environ, list, flags.Arg(0), t.out, t.err)
 		case name == "store":
 			return misuse(t.err, fmt.Sprintf("store takes one argument, schema, got %q", flags.Args()))
 		case flags.NArg() > 0:
@@ -208,6 +229,10 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			return serveDemo(environ, t)
 		}
 		return showDemo(environ, t)
+	case "healthcheck":
+		return healthcheck(environ, list, "live", t.out, t.err)
+	case "drain":
+		return drain(environ, list, t.out, t.err)
 	case "version":
 		printVersion(t.out)
 		return exitOK
@@ -222,6 +247,6 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

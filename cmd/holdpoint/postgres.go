@@ -35,7 +35,13 @@ func openPostgres(c *config, address *url.URL, logger *slog.Logger) (openStore, 
 	if err != nil {
 		return openStore{}, err
 	}
-	return openStore{s, s.Stop}, nil
+	return openStore{s, s.Stop, s.SetKeys, func() error {
+		fresh, err := c.postgresConfig(address)
+		if err == nil {
+			p.Login(fresh)
+		}
+		return err
+	}}, nil
 }
 
 // printSchema is `holdpoint store schema`. It needs no configuration: of HOLDPOINT_STORE it takes

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"holdpoint/internal/servers"
@@ -53,17 +54,20 @@ var askedID = regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
 
 func TestAPauseInPostgresSurvives(t *testing.T) {
 	server := servers.StartPostgres(t, servers.PostgresOptions{})
-	survives(t, server, servers.PostgresPassword, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase))
+	survives(t, server, func(password string) {
+		server.Exec(fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'", servers.PostgresUser, password))
+		server.Exec(fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s'", servers.PostgresUser))
+	}, servers.PostgresPassword, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase))
 }
 
 // survives has a process ask, and kills it. The next one takes the answer, and one after it knows
 // how that ended: the backend gets the answer once. The store's server is not there when the first
-// one starts.
+// one starts, and changes its password later: change does that, and ends the connections.
 func survives(t *testing.T, server interface {
 	Addr() string
 	Stop()
 	Restart()
-}, secret, store string) {
+}, change func(password string), secret, store string) {
 	t.Helper()
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte(secret+"\n"), 0o600); err != nil {
@@ -77,12 +81,37 @@ func survives(t *testing.T, server interface {
 		"HOLDPOINT_STORE=" + store,
 	}
 	server.Stop()
-	p, addr := start(t, environ...)
+	probes := socket(t)
+	p, addr := start(t, append(environ, "HOLDPOINT_ADMIN_LISTEN="+probes)...)
+	until(t, probes, "ready", 1, "store: not reached yet")
+	until(t, probes, "started", 0, "")
 	if got := ask(t, addr, "r0", ""); !strings.Contains(got, "STORE_UNAVAILABLE") || strings.Contains(got, "postgres") || strings.Contains(got, server.Addr()) {
 		t.Errorf("without its database: %s", got)
 	}
 	server.Restart()
 	p.wait(t, "the store is there")
+	until(t, probes, "ready", 0, "store: ok")
+	if secret == redisSecret { // for one engine: it takes seconds until a loss is noticed
+		server.Stop()
+		until(t, probes, "ready", 0, "store: lost since")
+		server.Restart()
+		until(t, probes, "ready", 0, "store: ok")
+	}
+	for _, step := range []struct {
+		password     string
+		read, failed float64
+	}{{"", 0, 1}, {"changed", 1, 0}} {
+		if step.password != "" {
+			change(step.password)
+		}
+		if err := os.WriteFile(password, []byte(step.password), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.Process.Signal(syscall.SIGHUP)
+		if line := p.wait(t, "reloaded"); line["read"] != step.read || line["failed"] != step.failed {
+			t.Errorf("HUP with the password %q: %v", step.password, line)
+		}
+	}
 	question := ask(t, addr, "r1", "")
 	id := askedID.FindStringSubmatch(question)
 	if id == nil {

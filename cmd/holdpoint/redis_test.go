@@ -9,9 +9,14 @@ import (
 	"holdpoint/internal/servers"
 )
 
+const redisSecret = "secret"
+
 func TestAPauseInRedisSurvives(t *testing.T) {
-	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret"})
-	survives(t, server, "secret", "redis://holdpoint@"+server.Addr())
+	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: redisSecret})
+	survives(t, server, func(password string) {
+		server.Do("ACL", "SETUSER", "holdpoint", "resetpass", ">"+password)
+		server.Do("CLIENT", "KILL", "USER", "holdpoint")
+	}, redisSecret, "redis://holdpoint@"+server.Addr())
 }
 
 // A server that answers, and would lose questions, ends the start.

@@ -75,6 +75,9 @@ usage: holdpoint [command]
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client
   store schema
            print the SQL that makes the tables of a PostgreSQL store, for a DBA
+  healthcheck [live|ready|started]
+           ask the running process, as a probe does; exit 0 if it is. Without a word: live
+  drain    make the running process not ready, and wait until its streams have ended
   version  print the version
   help     print this text (also -h)
 

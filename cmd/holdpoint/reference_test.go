@@ -86,7 +86,7 @@ func TestReferenceIsComplete(t *testing.T) {
 		PRESERVE_HOST LOG_LEVEL LOG_FORMAT LANGGRAPH_CANCEL AWS_STRANDS_RULES_FILE DRAFT_CANCEL DRAFT_APPROVAL_TOOLS
 		PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID STRANDS_FILE STORE_OUTAGE ON_DISCONNECT
 		NAME TENANT_HEADER PRINCIPAL_HEADER TRUSTED_PEERS JWT_ISSUER JWT_AUDIENCE JWT_JWKS_URL JWT_CLAIM
-		PRINCIPAL_KEY PRINCIPAL_KEY_FILE THREAD_NAMESPACE`) {
+		PRINCIPAL_KEY PRINCIPAL_KEY_FILE THREAD_NAMESPACE ADMIN_LISTEN PPROF DRAIN_DELAY DRAIN_TIMEOUT`) {
 		if !strings.Contains(markdownTable(all()), "| `HOLDPOINT_"+name+"` |") {
 			t.Errorf("HOLDPOINT_%s is gone", name)
 		}
@@ -98,8 +98,8 @@ func TestReferenceIsComplete(t *testing.T) {
 // STORE_REPLICAS came with the stores that outlive the process, STORE_OUTAGE and ON_DISCONNECT with
 // several replicas, STORE_PASSWORD_FILE with stores that others can reach. Whose thread it is took
 // eleven: a name, a tenant, and a principal by a header or by a token. These two have nothing in
-// common that one file could hold.
-const most = 38 + 11
+// common that one file could hold. Where probes are and how long the end takes are four.
+const most = 38 + 11 + 4
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

@@ -52,7 +52,7 @@ func serving(t *testing.T, h http.Handler, drain func(context.Context) error) (u
 		t.Fatal(err)
 	}
 	s = newServer(h, drain, slog.New(slog.DiscardHandler))
-	s.settle, s.deadline, s.last = 100*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
+	s.delay, s.timeout, s.last = 100*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
 	signals, code = make(chan os.Signal, 2), make(chan int, 1)
 	go func() { code <- s.serve(listener, signals) }()
 	return "http://" + listener.Addr().String(), signals, code, s
@@ -95,7 +95,7 @@ func TestAStreamIsDrainedAtTheDeadline(t *testing.T) {
 func TestAStreamThatEndsByItselfEndsTheDrain(t *testing.T) {
 	h := newStream()
 	url, signals, code, s := serving(t, h, func(context.Context) error { <-h.ended; return nil })
-	s.deadline = time.Hour
+	s.timeout = time.Hour
 	go http.Get(url)
 	<-h.begun
 	signals <- syscall.SIGTERM
@@ -165,7 +165,7 @@ func TestARunIsDrained(t *testing.T) {
 
 func TestTheTimesFitIntoThirtySeconds(t *testing.T) {
 	s := newServer(nil, nil, slog.New(slog.DiscardHandler))
-	if all := s.settle + s.deadline + s.last; all >= 30*time.Second {
+	if all := s.delay + s.timeout + s.last; all >= 30*time.Second {
 		t.Errorf("the end takes up to %v, Kubernetes kills after 30s", all)
 	}
 	if s.http.WriteTimeout != 0 {

@@ -81,6 +81,10 @@ func (s secret) String() string {
 type openStore struct {
 	store.Store
 	stop func() error
+	// setKeys and renew are for HUP: records are sealed with other keys, and new connections log in
+	// with what the files say now. nil where there is nothing of the kind.
+	setKeys func(engine.Ring)
+	renew   func() error
 }
 
 // An engineOf is a kind of store by the schemes of its addresses.
@@ -218,7 +222,7 @@ func openMemory(c *config, _ *url.URL, _ *slog.Logger) (openStore, error) {
 	return openStore{memory.New(memory.Options{
 		Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), RecordBytes: int(c.StoreRecordBytes),
 		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention,
-	}), func() error { return nil }}, nil
+	}), func() error { return nil }, nil, nil}, nil
 }
 
 func checkBolt(_ *config, address *url.URL) error {
@@ -238,7 +242,7 @@ func openBolt(c *config, address *url.URL, logger *slog.Logger) (openStore, erro
 	if err != nil {
 		return openStore{}, err
 	}
-	return openStore{s, s.Stop}, nil
+	return openStore{s, s.Stop, s.SetKeys, nil}, nil
 }
 
 // storePassword is the one of HOLDPOINT_STORE_PASSWORD_FILE, "" without that. inAddress says that
@@ -282,5 +286,11 @@ func openRedis(c *config, address *url.URL, logger *slog.Logger) (openStore, err
 	if err != nil {
 		return openStore{}, err
 	}
-	return openStore{s, s.Stop}, nil
+	return openStore{s, s.Stop, s.SetKeys, func() error {
+		fresh, err := c.redisAddress(address)
+		if err != nil {
+			return err
+		}
+		return s.Login(context.Background(), fresh)
+	}}, nil
 }

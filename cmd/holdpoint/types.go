@@ -123,21 +123,6 @@ func validPort(p string) bool {
 	return p == "" || err == nil && n >= 1 && n <= 65535
 }
 
-// checkListen says what is wrong with an address to listen on.
-func checkListen(v string) error {
-	_, port, err := net.SplitHostPort(v)
-	if err != nil {
-		if n, err := strconv.Atoi(v); err == nil && n >= 0 {
-			return fmt.Errorf("want host:port, such as :%d", n)
-		}
-		return errors.New("want host:port, such as :7080 or 127.0.0.1:7080")
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("port %q is out of range, want 0 to 65535", port)
-	}
-	return nil
-}
-
 // isOwn says whether the address is the one that this process listens on. Each run would then go
 // round until the files run out. It does not know other names of this machine.
 func isOwn(upstream *url.URL, listen string) bool {

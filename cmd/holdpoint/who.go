@@ -74,6 +74,8 @@ func (c *config) checkWho() []error {
 		missing("TRUSTED_PEERS", "and no header is believed without it, want the networks of the proxy that sets them, such as 10.0.0.0/8")
 	case headers == 0 && len(c.TrustedPeers.Peers) > 0:
 		wrong("TRUSTED_PEERS", "nothing is taken from them, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_TENANT_HEADER, or leave it out")
+	case headers > 0 && strings.HasPrefix(c.Listen, "unix:"):
+		wrong("TRUSTED_PEERS", "who comes by the unix socket of HOLDPOINT_LISTEN has no address, so no header would be believed: want host:port there")
 	case headers == 2 && strings.EqualFold(c.PrincipalHeader, c.TenantHeader):
 		wrong("TENANT_HEADER", "it is HOLDPOINT_PRINCIPAL_HEADER too, want another one")
 	}

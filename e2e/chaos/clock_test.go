@@ -112,7 +112,7 @@ func TestClockOfTheTestBuild(t *testing.T) {
 	binary := buildWithClock(t, t.TempDir())
 	for _, hours := range []int{0, 2, -3} {
 		cmd := exec.Command(binary)
-		cmd.Env = []string{fmt.Sprintf("%s=0@0,%d@0", clockVariable, hours*3600), "HOLDPOINT_LISTEN=192.0.2.1:7080", "HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_LOG_FORMAT=json"}
+		cmd.Env = []string{fmt.Sprintf("%s=0@0,%d@0", clockVariable, hours*3600), "HOLDPOINT_LISTEN=192.0.2.1:7080", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_LOG_FORMAT=json"}
 		out, _ := cmd.CombinedOutput() // it ends in an error: no machine has that address
 		line, _, _ := strings.Cut(string(out), "\n")
 		var entry struct{ Time time.Time }

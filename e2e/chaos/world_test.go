@@ -54,7 +54,7 @@ func (w *world) start(store string, more ...string) {
 		return append([]string{
 			"HOLDPOINT_LISTEN=" + address, "HOLDPOINT_UPSTREAM=" + w.backend.URL, "HOLDPOINT_STORE=" + store, "HOLDPOINT_NAME=chaos",
 			"HOLDPOINT_STORE_KEYS=k:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "HOLDPOINT_ON_DISCONNECT=finish",
-			"HOLDPOINT_LOG_LEVEL=warn", clockVariable + "=" + clocks[n%len(clocks)],
+			"HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=1s", "HOLDPOINT_LOG_LEVEL=warn", clockVariable + "=" + clocks[n%len(clocks)],
 		}, more...)
 	})})
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+	"sync/atomic"
 )
 
 // Options configure a Gate. Empty fields ask for nothing.
@@ -34,11 +35,13 @@ type Options struct {
 type Gate struct {
 	opts  Options
 	names []string // of the headers, in the canonical form
+	keys  atomic.Pointer[Ring]
 }
 
 // New makes a Gate.
 func New(o Options) *Gate {
 	g := &Gate{opts: o}
+	g.keys.Store(&o.Keys)
 	for _, name := range []*string{&g.opts.TenantHeader, &g.opts.PrincipalHeader} {
 		if *name != "" {
 			*name = textproto.CanonicalMIMEHeaderKey(*name)
@@ -46,6 +49,14 @@ func New(o Options) *Gate {
 		}
 	}
 	return g
+}
+
+// SetKeys gives the Gate other keys, from its next request on. A thread whose owner was made with a
+// key that is not among them belongs to nobody who asks.
+func (g *Gate) SetKeys(keys Ring) {
+	if g != nil {
+		g.keys.Store(&keys)
+	}
 }
 
 // Run keeps the keys of the issuer of tokens fresh until ctx is done. Without tokens it returns at
@@ -116,7 +127,7 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Who, *Refusal) {
 	if refused != nil {
 		return Who{}, refused
 	}
-	who.owner = g.opts.Keys.owner(who.source, who.Tenant, who.principal)
+	who.owner = g.keys.Load().owner(who.source, who.Tenant, who.principal)
 	who.ownThread = g.opts.OwnThreads
 	return who, nil
 }

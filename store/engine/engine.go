@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -100,7 +101,7 @@ type Options struct {
 type Store struct {
 	table  Table
 	policy rules.Policy
-	keys   Ring
+	keys   atomic.Pointer[Ring] // never nil
 	log    *slog.Logger
 	bound  bound
 	sweep  sweep
@@ -129,7 +130,8 @@ func New(t Table, o Options) *Store {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	safe, _ := lru.New[string, struct{}](safePauses) // an error only of a size below 1
-	s := &Store{table: t, policy: p, keys: o.Keys, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe}
+	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe}
+	s.keys.Store(&o.Keys)
 	s.sweep.begin(s, o.Sweep)
 	return s
 }

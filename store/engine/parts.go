@@ -62,7 +62,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 	if row.Revision == 0 {
 		return opened{}, nil
 	}
-	plain, err := s.keys.open(seal(key, "head"), row.Head)
+	plain, err := s.keys.Load().open(seal(key, "head"), row.Head)
 	if err != nil {
 		return opened{}, err
 	}
@@ -80,7 +80,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 	}
 	b, ok := s.known.get(key, h.Body, row.Body)
 	if !ok {
-		plain, err = s.keys.open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
+		plain, err = s.keys.Load().open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
 		if err != nil {
 			return opened{}, err
 		}
@@ -121,7 +121,7 @@ func (s *Store) sealHead(key store.Key, o *opened) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.seal(seal(key, "head"), plain)
+	return s.keys.Load().seal(seal(key, "head"), plain)
 }
 
 func (s *Store) sealBody(key store.Key, o *opened) ([]byte, error) {
@@ -129,7 +129,7 @@ func (s *Store) sealBody(key store.Key, o *opened) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.seal(seal(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
+	return s.keys.Load().seal(seal(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
 }
 
 // encode does not escape what json.Marshal would: a record keeps the bytes that it was given.
@@ -150,12 +150,12 @@ func (s *Store) sealSnapshots(key store.Key, name string, shown store.Snapshots)
 	if err != nil {
 		return nil, err
 	}
-	return s.keys.seal(seal(key, "snapshots", name), plain)
+	return s.keys.Load().seal(seal(key, "snapshots", name), plain)
 }
 
 func (s *Store) openSnapshots(key store.Key, name string, sealed []byte) (store.Snapshots, error) {
 	var shown store.Snapshots
-	plain, err := s.keys.open(seal(key, "snapshots", name), sealed)
+	plain, err := s.keys.Load().open(seal(key, "snapshots", name), sealed)
 	if err == nil {
 		err = decode(plain, &shown)
 	}

@@ -135,7 +135,8 @@ func (s *Store) stale(was *opened, now time.Time) bool {
 // loads it seals it anew: a thread that is in use must not keep an old key from going. While
 // replicas differ in which key is the newest, they seal it by turns.
 func (s *Store) sealedBefore(row Row, was *opened) bool {
-	return row.Revision != 0 && (!s.keys.newest(row.Head) || was.bodyAt != 0 && !s.keys.newest(row.Body))
+	keys := s.keys.Load()
+	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))
 }
 
 // change is what the step has made of the row.

@@ -26,6 +26,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,7 @@ const (
 type Config struct {
 	pool   *pgxpool.Config
 	schema string // "": the first one of the role's search path
+	fresh  atomic.Pointer[pgx.ConnConfig]
 }
 
 // Parse reads an address in the form postgres://user:password@host:port/database?sslmode=require.
@@ -101,7 +103,9 @@ func Parse(address, password string) (*Config, error) {
 	// A connection that died while it was idle shows when it is asked: a read is asked again.
 	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	c.MaxConnLifetimeJitter = c.MaxConnLifetime / 10
-	return &Config{pool: c, schema: schema}, nil
+	parsed := &Config{pool: c, schema: schema}
+	c.BeforeConnect = parsed.loggingIn
+	return parsed, nil
 }
 
 // warned is where a connection notes that the server has warned of what it did.

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -41,7 +42,7 @@ type Options struct {
 // Open returns a store on Redis. The server need not be there yet: until it is, each step fails.
 // The log says once why, and when that is over. A server that answers at once, and cannot keep what
 // waits, is an error; if it answers so later, each step fails, and the log says so.
-func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
+func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	if o.ReplicaTimeout <= 0 {
 		o.ReplicaTimeout = time.Second
 	}
@@ -52,7 +53,8 @@ func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	t := &table{options: o, prefix: a.prefix, cluster: a.cluster}
-	t.clients = &clients{log: o.Logger, connect: func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, a, o) }}
+	t.clients = &clients{log: o.Logger, connect: func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, *t.address.Load(), o) }}
+	t.address.Store(&a)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var err error
@@ -60,7 +62,7 @@ func Open(ctx context.Context, a Address, o Options) (*engine.Store, error) {
 		t.ready.Stop()
 		return nil, err
 	}
-	return engine.New(t, o.Options), nil
+	return &Store{engine.New(t, o.Options), t}, nil
 }
 
 // connect makes a client and looks at the servers that it leads to.
@@ -111,6 +113,7 @@ const (
 type table struct {
 	clients *clients
 	ready   *engine.Ready
+	address atomic.Pointer[Address]
 	options Options
 	prefix  string
 	cluster bool

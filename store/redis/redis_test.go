@@ -38,14 +38,15 @@ func try(t *testing.T, address string, o redis.Options) (*engine.Store, error) {
 	}
 	o.Sweep = -1
 	s, err := redis.Open(t.Context(), a, o)
-	if err == nil {
-		t.Cleanup(func() {
-			if err := s.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Store, nil
 }
 
 var prefixes atomic.Int64

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+)
+
+// A build says which binary this is, for `holdpoint version` and /buildinfo.
+type build struct {
+	Version  string `json:"version"` // "(devel)" without a release
+	VCS      string `json:"vcs,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"` // of the revision, RFC 3339
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+func readBuild() build {
+	b := build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version = cmp.Or(info.Main.Version, b.Version)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs":
+			b.VCS = s.Value
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// printVersion is `holdpoint version`.
+func printVersion(w io.Writer) {
+	b := readBuild()
+	stamp := "no VCS stamp"
+	if b.Revision != "" {
+		stamp = b.VCS + " " + b.Revision + " of " + b.Time
+		if b.Modified {
+			stamp += ", modified"
+		}
+	}
+	fmt.Fprintf(w, "holdpoint %s (%s) %s %s/%s\n", b.Version, stamp, b.Go, b.OS, b.Arch)
+}

@@ -1,0 +1,525 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/admin"
+)
+
+// A holder is a backend whose streams stay open after their first events until they are released. A
+// run's thread says how it ends then: "ask…" by a question, any other by itself.
+type holder struct {
+	begun   chan string // threads whose streams are open
+	release chan struct{}
+	after   string // the prefix of the threads that end at the release; the others never do
+	header  atomic.Pointer[http.Header]
+}
+
+func newHolder(t *testing.T, most int) (*holder, *httptest.Server) {
+	b := &holder{begun: make(chan string, most), release: make(chan struct{})}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	return b, server
+}
+
+func (b *holder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	b.header.Store(&req.Header)
+	body, _ := io.ReadAll(req.Body)
+	thread := field(body, "threadId")
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "data: {\"type\":\"RUN_STARTED\",\"threadId\":%q,\"runId\":\"r\"}\n\n", thread)
+	http.NewResponseController(w).Flush()
+	b.begun <- thread
+	release := b.release
+	if !strings.HasPrefix(thread, b.after) {
+		release = nil
+	}
+	select {
+	case <-release:
+	case <-req.Context().Done():
+		return
+	}
+	outcome := ""
+	if strings.HasPrefix(thread, "ask") {
+		outcome = `,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]}`
+	}
+	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
+}
+
+// field is the text of a member of a JSON object that a test wrote.
+func field(body []byte, name string) string {
+	_, rest, _ := strings.Cut(string(body), `"`+name+`":"`)
+	text, _, _ := strings.Cut(rest, `"`)
+	return text
+}
+
+// clientOf is a client for a process that listens at a unix socket or a TCP address.
+func clientOf(addr string) *http.Client {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
+		network, addr = "unix", path
+	}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}}
+}
+
+// play is a run to its end: what the client got.
+func play(c *http.Client, thread, more string) (string, error) {
+	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
+	res, err := c.Post("http://holdpoint/", "application/json", strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return string(text), err
+}
+
+// socket is a path for a unix socket, which must be short.
+func socket(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return "unix://" + filepath.Join(dir, "s")
+}
+
+// probe is `holdpoint healthcheck what` beside a process with that admin address.
+func probe(t *testing.T, at, what string) (said string, code int) {
+	t.Helper()
+	out, errs, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + at, "HOLDPOINT_UPSTREAM=is not read"}, "healthcheck", what)
+	return out + errs, code
+}
+
+// until looks until a probe says it.
+func until(t *testing.T, at, what string, code int, says string) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		said, got := probe(t, at, what)
+		if got == code && strings.Contains(said, says) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: exit %d, want %d with %q:\n%s", what, got, code, says, said)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestProbesAndDrain: both listeners are unix sockets. A drain makes the process not ready, closes
+// the listener, lets the stream that is open run on, and leaves the process to its signal.
+func TestProbesAndDrain(t *testing.T) {
+	b, backend := newHolder(t, 2)
+	runs, probes := socket(t), socket(t)
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_LISTEN="+runs, "HOLDPOINT_ADMIN_LISTEN="+probes,
+		"HOLDPOINT_DRAIN_DELAY=0", "HOLDPOINT_DRAIN_TIMEOUT=1h")
+	if addr != runs {
+		t.Errorf("the log says it listens at %s, want %s", addr, runs)
+	}
+	for _, what := range []string{"live", "started"} {
+		if said, code := probe(t, probes, what); code != 0 || said != "ok\n" {
+			t.Errorf("%s: exit %d, %s", what, code, said)
+		}
+	}
+	until(t, probes, "ready", 0, "store: ok")
+
+	type ended struct {
+		text string
+		err  error
+	}
+	stream := make(chan ended, 1)
+	go func() { text, err := play(clientOf(addr), "t", ""); stream <- ended{text, err} }()
+	<-b.begun
+	drained := make(chan string, 1)
+	go func() {
+		out, errs, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + probes}, "drain")
+		drained <- fmt.Sprint(code, " ", out, errs)
+	}()
+	until(t, probes, "ready", 1, "draining")
+	if said, code := probe(t, probes, "live"); code != 0 {
+		t.Errorf("a draining process is not alive: it would be killed: %s", said)
+	}
+	for _, err := os.Stat(strings.TrimPrefix(runs, "unix://")); err == nil; _, err = os.Stat(strings.TrimPrefix(runs, "unix://")) {
+		time.Sleep(10 * time.Millisecond) // the socket goes with the listener
+	}
+	select {
+	case got := <-drained:
+		t.Fatalf("drained while a stream was open: %s", got)
+	case got := <-stream:
+		t.Fatalf("the stream was cut: %v", got)
+	default:
+	}
+	close(b.release)
+	if got := <-stream; got.err != nil || !strings.Contains(got.text, "RUN_FINISHED") || strings.Contains(got.text, "RUN_ERROR") {
+		t.Errorf("the stream ended in %v:\n%s", got.err, got.text)
+	}
+	if got := <-drained; got != "0 drained\n" {
+		t.Errorf("holdpoint drain: %s", got)
+	}
+	if said, code := probe(t, probes, "live"); code != 0 {
+		t.Errorf("it ended without a signal: %s", said)
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d after the signal", code)
+	}
+	if said, code := probe(t, probes, "live"); code != 1 || !strings.Contains(said, "holdpoint: ") {
+		t.Errorf("a probe of a process that is gone: exit %d, %s", code, said)
+	}
+}
+
+// TestProbesWithoutAnybody: what the subcommands say where they cannot ask.
+func TestProbesWithoutAnybody(t *testing.T) {
+	for _, tt := range []struct {
+		at, args string
+		code     int
+		want     string
+	}{
+		{"off", "healthcheck", 2, "HOLDPOINT_ADMIN_LISTEN is off"},
+		{"off", "drain", 2, "HOLDPOINT_ADMIN_LISTEN is off"},
+		{"127.0.0.1:0", "healthcheck", 2, "want a fixed one"},
+		{"nowhere", "drain", 2, "want host:port"},
+		{"unix:///nowhere/s", "drain", 1, "no such file"},
+		{"unix:///nowhere/s", "healthcheck well", 2, "healthcheck takes live, ready or started"},
+		{"unix:///nowhere/s", "drain now", 2, "drain takes no argument"},
+	} {
+		stdout, stderr, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + tt.at}, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(stderr, tt.want) || stdout != "" {
+			t.Errorf("%s at %s: exit %d, want %d with %q: %s%s", tt.args, tt.at, code, tt.code, tt.want, stderr, stdout)
+		}
+	}
+}
+
+// TestAdminAddressInUse: one that was given ends the start. The default does not, so that two
+// Holdpoints on one machine need no setting for it.
+func TestAdminAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, stderr, code := holdpoint(t, []string{upstream, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=" + taken.Addr().String()})
+	if code != 1 || !strings.Contains(stderr, "cannot listen") || !strings.Contains(stderr, "HOLDPOINT_ADMIN_LISTEN") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+	c := newConfig(nil)
+	c.AdminListen = taken.Addr().String() // as if it were the default
+	c.checkListen()
+	var log strings.Builder
+	probes, err := startAdmin(c, slog.New(slog.NewTextHandler(&log, nil)))
+	if probes != nil || err != nil || !strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("%v, %v, %s", probes, err, log.String())
+	}
+}
+
+// TestAThousandStreams: TERM while a thousand streams are open. Some end by themselves in the time
+// that they have, some by a question, and the rest is told and cut. Each client gets a terminal
+// event, and the next process knows each question.
+func TestAThousandStreams(t *testing.T) {
+	t.Parallel() // it waits for its deadline
+	const streams, asking = 1000, 100
+	b, backend := newHolder(t, streams)
+	b.after = "ask"
+	state := filepath.Join(t.TempDir(), "state.db")
+	environ := []string{"HOLDPOINT_UPSTREAM=" + backend.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=bolt://" + state, "HOLDPOINT_LOG_LEVEL=info"}
+	p, addr := start(t, append(environ, "HOLDPOINT_DRAIN_DELAY=0", "HOLDPOINT_DRAIN_TIMEOUT=8s")...)
+	client := clientOf(addr)
+	name := func(n int) string {
+		if n < asking {
+			return fmt.Sprint("ask", n)
+		}
+		return fmt.Sprint("cut", n)
+	}
+	ends := make([]string, streams)
+	var all sync.WaitGroup
+	for n := range streams {
+		all.Go(func() {
+			text, err := play(client, name(n), "")
+			if err != nil {
+				text += "\nthe body ended in " + err.Error()
+			}
+			ends[n] = text
+		})
+	}
+	for range streams {
+		<-b.begun
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	p.wait(t, "draining")
+	close(b.release)
+	code := make(chan int, 1)
+	go func() { code <- p.exit() }()
+	all.Wait()
+	if got := <-code; got != 0 {
+		t.Errorf("exit %d", got)
+	}
+	var wrong []string
+	for n, text := range ends {
+		want := `"code":"PROXY_DRAINING"`
+		if n < asking {
+			want = `"outcome":{"type":"interrupt"`
+		}
+		frames := strings.Split(strings.TrimSpace(text), "\n\n")
+		if last := frames[len(frames)-1]; !strings.Contains(last, want) {
+			wrong = append(wrong, name(n)+": "+text)
+		}
+	}
+	if len(wrong) > 0 {
+		t.Errorf("%d streams without their end, the first:\n%s", len(wrong), wrong[0])
+	}
+	_, addr = start(t, environ...)
+	client = clientOf(addr)
+	for n := range asking {
+		text, err := play(client, name(n), "")
+		if err != nil || !strings.Contains(text, `"outcome":{"type":"interrupt"`) {
+			t.Fatalf("the question of %s is lost: %v\n%s", name(n), err, text)
+		}
+	}
+	if len(b.begun) != 0 {
+		t.Errorf("%d runs went to the backend past their question", len(b.begun))
+	}
+}
+
+// TestASecondSignalEndsStreamsInOrder: it is in a hurry, and each stream still ends in its event.
+func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
+	b, backend := newHolder(t, 50)
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_DRAIN_DELAY=1h", "HOLDPOINT_DRAIN_TIMEOUT=1h")
+	client := clientOf(addr)
+	ends := make(chan string, cap(b.begun))
+	for n := range cap(b.begun) {
+		go func() {
+			text, err := play(client, fmt.Sprint("t", n), "")
+			ends <- fmt.Sprint(text, err)
+		}()
+		<-b.begun
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	p.wait(t, "draining")
+	time.Sleep(150 * time.Millisecond) // two signals closer than that count as one
+	p.Process.Signal(syscall.SIGTERM)
+	for range cap(b.begun) {
+		if got := <-ends; !strings.Contains(got, `"PROXY_DRAINING"`) || !strings.HasSuffix(got, "<nil>") {
+			t.Errorf("a stream ended so:\n%s", got)
+		}
+	}
+	if code := p.exit(); code != 1 {
+		t.Errorf("exit %d, want 1", code)
+	}
+}
+
+// TestHangup: HUP under load reads the files again, keeps what was read where a file has become
+// bad, and harms no stream.
+func TestHangup(t *testing.T) {
+	const streams = 100
+	b, backend := newHolder(t, streams+10)
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key := func(id string) string { return id + ":AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" }
+	headers, keys := file("headers", "X-Key: old"), file("keys", key("k1"))
+	owners := file("owners", strings.Repeat("a", 32))
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_UPSTREAM_HEADERS_FILE="+headers,
+		"HOLDPOINT_STORE=bolt://"+filepath.Join(dir, "state.db"), "HOLDPOINT_STORE_KEYS_FILE="+keys,
+		"HOLDPOINT_PRINCIPAL_HEADER=X-User", "HOLDPOINT_TRUSTED_PEERS=127.0.0.1", "HOLDPOINT_PRINCIPAL_KEY_FILE="+owners,
+		"HOLDPOINT_DRAIN_DELAY=0", "HOLDPOINT_DRAIN_TIMEOUT=1h")
+	client := clientOf(addr)
+	plain := client.Transport
+	client.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
+		req.Header.Set("X-User", "ann")
+		return plain.RoundTrip(req)
+	})
+	ends := make(chan string, streams)
+	open := func(thread string) {
+		t.Helper()
+		go func() {
+			text, err := play(client, thread, "")
+			ends <- fmt.Sprint(text, err)
+		}()
+		<-b.begun
+	}
+	hangup := func(read, failed float64) {
+		t.Helper()
+		p.Process.Signal(syscall.SIGHUP)
+		if line := p.wait(t, "reloaded"); line["read"] != read || line["failed"] != failed {
+			t.Errorf("%v, want %v read and %v failed", line, read, failed)
+		}
+	}
+	for n := range streams / 2 {
+		open(fmt.Sprint("before", n))
+	}
+	file("headers", "X-Key: new")
+	file("keys", key("k2")+","+key("k1"))
+	file("owners", strings.Repeat("b", 32)+"\n"+strings.Repeat("a", 32))
+	hangup(3, 0)
+	open("ask after")
+	if got := (*b.header.Load()).Get("X-Key"); got != "new" {
+		t.Errorf("after HUP the backend gets %q", got)
+	}
+	file("headers", "no header")
+	file("keys", "k3:short")
+	os.Remove(owners)
+	hangup(0, 3)
+	for n := range streams/2 - 1 {
+		open(fmt.Sprint("later", n))
+	}
+	if got := (*b.header.Load()).Get("X-Key"); got != "new" {
+		t.Errorf("after HUP with a bad file the backend gets %q", got)
+	}
+	close(b.release)
+	for range streams {
+		if got := <-ends; !strings.Contains(got, "RUN_FINISHED") || strings.Contains(got, "RUN_ERROR") || !strings.HasSuffix(got, "<nil>") {
+			t.Errorf("a stream ended so:\n%s", got)
+		}
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	state, err := os.ReadFile(filepath.Join(dir, "state.db"))
+	if err != nil || !strings.Contains(string(state), "\x01\x02k2") {
+		t.Errorf("the question after HUP is not sealed with the new key (%v)", err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// A quietListener never has a connection.
+type quietListener struct {
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *quietListener) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
+func (l *quietListener) Close() error              { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *quietListener) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// TestTheTimesOfTheEnd is with fake time: when it is not ready, when the listener closes, when
+// streams are told, and when the process ends.
+func TestTheTimesOfTheEnd(t *testing.T) {
+	const never = 1000 * time.Hour
+	for _, tt := range []struct {
+		what           string
+		delay, timeout time.Duration
+		streams        time.Duration // until they end by themselves
+		deaf           bool          // they do not end when they are told
+		drained        time.Duration // before the signal there was a drain for so long; 0: none
+		second         time.Duration // when the second signal comes; 0: none
+
+		closes, told, ends time.Duration // after the signal; told never: they were not
+		code               int
+	}{
+		{what: "nothing is open", delay: 5 * time.Second, timeout: 20 * time.Second, closes: 5 * time.Second, told: never, ends: 5 * time.Second},
+		{what: "streams end by themselves", delay: 5 * time.Second, timeout: 20 * time.Second, streams: 12 * time.Second, closes: 5 * time.Second, told: never, ends: 12 * time.Second},
+		{what: "they are cut", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, closes: 5 * time.Second, told: 25 * time.Second, ends: 25 * time.Second},
+		{what: "a stream of a minute", delay: 5 * time.Second, timeout: 90 * time.Second, streams: time.Minute, closes: 5 * time.Second, told: never, ends: time.Minute},
+		{what: "clients take not even the end", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, deaf: true, closes: 5 * time.Second, told: 25 * time.Second, ends: 29 * time.Second},
+		{what: "a second signal in the delay", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, second: time.Second, closes: time.Second, told: time.Second, ends: time.Second, code: exitError},
+		{what: "a second signal behind it", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, second: 8 * time.Second, closes: 5 * time.Second, told: 8 * time.Second, ends: 8 * time.Second, code: exitError},
+		{what: "a second signal, and deaf clients", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, deaf: true, second: 8 * time.Second, closes: 5 * time.Second, told: 8 * time.Second, ends: 9 * time.Second, code: exitError},
+		{what: "a drain before it", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, drained: 11 * time.Second, closes: -6 * time.Second, told: 14 * time.Second, ends: 14 * time.Second},
+		{what: "a drain that has ended", delay: 5 * time.Second, timeout: 20 * time.Second, streams: time.Second, drained: time.Minute, closes: -55 * time.Second, told: never, ends: 0},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told atomic.Int64
+				told.Store(int64(never))
+				begun := time.Now()
+				signalled := begun.Add(tt.drained)
+				over := make(chan struct{})
+				time.AfterFunc(tt.streams, func() { close(over) })
+				drain := func(ctx context.Context) error {
+					select {
+					case <-over:
+						return nil
+					case <-ctx.Done():
+					}
+					told.CompareAndSwap(int64(never), int64(time.Since(signalled)))
+					if tt.deaf {
+						time.Sleep(storeTimeoutOfProxy)
+						return errors.New("some streams did not end")
+					}
+					return nil
+				}
+				s := newServer(nil, drain, slog.New(slog.DiscardHandler))
+				s.delay, s.timeout, s.probes = tt.delay, tt.timeout, admin.New(admin.Options{})
+				l := &quietListener{closed: make(chan struct{})}
+				signals, code := make(chan os.Signal, 2), make(chan int, 1)
+				go func() { code <- s.serve(l, signals) }()
+				var closes time.Duration
+				go func() { <-l.closed; closes = time.Since(signalled) }()
+				synctest.Wait()
+				if st := s.probes.Status(); !st.Started || st.Draining {
+					t.Errorf("at first: %+v", st)
+				}
+				if tt.drained > 0 {
+					s.begin()
+					time.Sleep(tt.drained)
+				}
+				signals <- syscall.SIGTERM
+				synctest.Wait()
+				if !s.probes.Status().Draining {
+					t.Error("still ready after the signal")
+				}
+				if tt.second > 0 {
+					time.Sleep(tt.second)
+					signals <- syscall.SIGTERM
+				}
+				got := <-code
+				ends := time.Since(signalled)
+				synctest.Wait()
+				if got != tt.code || closes != tt.closes || time.Duration(told.Load()) != tt.told || ends.Round(time.Second) != tt.ends {
+					t.Errorf("exit %d, closed %v, told %v, ended %v; want %d, %v, %v, %v",
+						got, closes, time.Duration(told.Load()), ends, tt.code, tt.closes, tt.told, tt.ends)
+				}
+				time.Sleep(time.Minute) // what was not waited for ends too
+			})
+		})
+	}
+}
+
+// storeTimeoutOfProxy is how long proxy.Handler.Drain waits for ends that do not come.
+const storeTimeoutOfProxy = 5 * time.Second
+
+// TestRequestsWhileItEnds: whoever asks while it drains is answered, and told to connect anew.
+func TestRequestsWhileItEnds(t *testing.T) {
+	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }), nil, slog.New(slog.DiscardHandler))
+	for _, ending := range []bool{false, true} {
+		s.ending.Store(ending)
+		w := httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if got := w.Header().Get("Connection") == "close"; got != ending || w.Body.String() != "ok" {
+			t.Errorf("ending %v: Connection: %q, %s", ending, w.Header().Get("Connection"), w.Body)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdpoint/internal/admin"
+)
+
+// A server is the HTTP server around the proxy. It knows how to end.
+//
+// The end begins with a signal or with POST /drain of the admin listener, and is the same: not
+// ready at once, connections are taken for delay, streams run on for timeout, and what is left then
+// is told and cut. After a drain the process waits for its signal.
+type server struct {
+	http   *http.Server
+	drain  func(context.Context) error // proxy.Handler.Drain
+	probes *admin.Server               // nil: there are none
+	logger *slog.Logger
+
+	// delay is how long new connections are still taken. Kubernetes takes a pod out of its Services
+	// at the same time as it sends TERM, so connections keep coming until every node has heard of it.
+	delay time.Duration
+	// timeout is how long running streams may go on after that.
+	timeout time.Duration
+	// last is for the clean ends that Drain wrote, and for requests that are not runs. With the
+	// defaults, all three stay under the 30 s that Kubernetes waits by default before it kills.
+	last time.Duration
+	// moment is last after a second signal.
+	moment time.Duration
+	// together is how close two signals must be to count as one. timeout(1) and some supervisors
+	// signal the process and its group.
+	together time.Duration
+
+	once   sync.Once
+	ending atomic.Bool
+	hurry  chan struct{} // closed by the second signal
+	ended  chan struct{} // closed when nothing is left to wait for
+}
+
+// lastWords is how long the clean ends may take.
+const lastWords = 4 * time.Second
+
+func newServer(handler http.Handler, drain func(context.Context) error, logger *slog.Logger) *server {
+	s := &server{
+		drain:    drain,
+		logger:   logger,
+		delay:    5 * time.Second,
+		timeout:  20 * time.Second,
+		last:     lastWords,
+		moment:   time.Second,
+		together: 100 * time.Millisecond,
+		hurry:    make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	s.http = &http.Server{
+		Handler:           s.leaving(handler),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		// No WriteTimeout: it counts from the request's first byte and would cut healthy
+		// streams. The proxy has deadlines of its own that move with the stream.
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	return s
+}
+
+// leaving asks clients of a server that is about to end for a new connection with their next
+// request. One that was kept would be closed by the end, perhaps while a run is on its way.
+func (s *server) leaving(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if s.ending.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// serve takes connections until a signal comes, and then ends in order. A second signal cuts that
+// short, and a third one is not waited for. It closes the listener in any case.
+func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(listener) }()
+	s.probes.Started(s.begin)
+	defer s.http.Close()
+
+	var sig os.Signal
+	for sig == nil {
+		select {
+		case err := <-failed:
+			if !errors.Is(err, http.ErrServerClosed) { // that is a drain
+				s.logger.Error("cannot serve", "err", err)
+				return exitError
+			}
+		case sig = <-signals:
+		}
+	}
+	s.logger.Info("draining", "signal", sig.String(), "delay", s.delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
+	first := time.Now()
+	ended := s.begin()
+	hurried := false
+	for {
+		select {
+		case <-ended:
+			if hurried {
+				return exitError
+			}
+			s.logger.Info("stopped")
+			return exitOK
+		case sig := <-signals:
+			switch {
+			case time.Since(first) < s.together:
+			case hurried:
+				return exitError
+			default:
+				s.logger.Warn("stopped by a second signal, running streams are cut", "signal", sig.String())
+				hurried, first = true, time.Now()
+				close(s.hurry)
+			}
+		}
+	}
+}
+
+// begin begins the end, unless it has begun. What it returns is closed at the end of that.
+func (s *server) begin() <-chan struct{} {
+	s.once.Do(func() {
+		s.ending.Store(true)
+		s.probes.Draining()
+		go func() {
+			defer close(s.ended)
+			s.end()
+		}()
+	})
+	return s.ended
+}
+
+// end is the orderly end.
+func (s *server) end() {
+	streams, cut := context.WithCancel(context.Background()) // done: streams are told and cut
+	defer cut()
+	all, cutAll := context.WithCancel(context.Background()) // done: nothing is waited for
+	defer cutAll()
+	go func() {
+		s.wait(s.delay+s.timeout, all.Done())
+		cut()
+		select {
+		case <-s.hurry:
+			time.AfterFunc(s.moment, cutAll)
+		case <-time.After(s.last):
+			cutAll()
+		case <-all.Done():
+		}
+	}()
+	s.wait(s.delay, nil)
+
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		err := s.http.Shutdown(all) // closes the listener first and waits for connections then
+		if errors.Is(err, context.Canceled) {
+			s.logger.Warn("connections were cut at the deadline")
+		}
+	}()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.drainAll(streams, closed)
+	}()
+	<-closed
+	select {
+	case <-drained:
+	case <-all.Done(): // a client that takes not even the end
+	}
+}
+
+// wait waits for that long, or until somebody is in a hurry, or until done.
+func (s *server) wait(d time.Duration, done <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.hurry:
+	case <-done:
+	}
+}
+
+// drainAll drains until the connections are closed, and once more after that. A connection that was
+// accepted just before may bring its run after a Drain that had nothing to wait for. And a run may
+// outlive its connection, if a client left while a claim is held.
+func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
+	for last := false; ; {
+		if err := s.drain(ctx); err != nil {
+			s.logger.Warn("streams did not end in order", "err", err)
+		}
+		if last {
+			return
+		}
+		select {
+		case <-closed:
+			last = true
+		case <-time.After(s.together):
+		}
+	}
+}

@@ -1,0 +1,247 @@
+// Package admin answers the questions of whoever runs the process: is it alive, is it ready, which
+// build is it. It is a listener of its own, so that a probe never reaches the agent and an agent's
+// path never hides a probe.
+//
+// It deliberately knows nothing of runs and shows nothing of them. It never asks the backend: a
+// sidecar starts before its agent. It asks the store at intervals, and never because a probe came.
+// It has no login, so nothing on it changes anything but a drain, which is taken from this machine
+// only.
+//
+// The names of the paths are those of Kubernetes' own components
+// (https://kubernetes.io/docs/reference/using-api/health-checks/).
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options of a Server.
+type Options struct {
+	// Build is what /buildinfo shows, as JSON.
+	Build any
+	// Metrics answers /metrics. Nil: there is no such path.
+	Metrics http.Handler
+	// Profiles opens Go's profiles under /debug/pprof/. They show code and memory, and cost time.
+	Profiles bool
+	Logger   *slog.Logger     // nil: discarded
+	Now      func() time.Time // nil: time.Now
+}
+
+// A Server answers probes. Make it with New. Its methods are safe for concurrent use. A nil Server
+// is one that is switched off: it takes note of nothing.
+type Server struct {
+	log   *slog.Logger
+	now   func() time.Time
+	http  *http.Server
+	paths []string // as the index lists them
+
+	mu       sync.Mutex
+	drain    func() <-chan struct{} // nil: it has not started
+	draining bool
+	store    storeState
+}
+
+// New makes a Server. It answers from Serve on.
+func New(o Options) *Server {
+	s := &Server{log: o.Logger, now: o.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	mux := http.NewServeMux()
+	handle := func(pattern string, h http.HandlerFunc) {
+		mux.HandleFunc(pattern, h)
+		_, path, _ := strings.Cut(pattern, " ")
+		s.paths = append(s.paths, path)
+	}
+	handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") })
+	handle("GET /readyz", s.readyz)
+	handle("GET /startupz", s.startupz)
+	handle("GET /buildinfo", func(w http.ResponseWriter, _ *http.Request) {
+		text, err := json.MarshalIndent(o.Build, "", "  ")
+		if err != nil {
+			answer(w, http.StatusInternalServerError, err.Error()+"\n")
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		answer(w, http.StatusOK, string(text)+"\n")
+	})
+	if o.Metrics != nil {
+		handle("GET /metrics", o.Metrics.ServeHTTP)
+	}
+	if o.Profiles {
+		// Not /debug/pprof/cmdline: a command line may hold secrets.
+		handle("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof sends addresses
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	handle("POST /drain", s.takeDrain)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, "Holdpoint's admin listener\n\n"+strings.Join(s.paths, "\n")+"\n")
+	})
+	s.http = &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Serve answers at the listener until Close.
+func (s *Server) Serve(l net.Listener) {
+	if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		s.log.Error("the admin listener has ended", "err", err)
+	}
+}
+
+// closeTimeout is for an answer that is on its way: whoever asked for the drain is told of its end.
+const closeTimeout = 500 * time.Millisecond
+
+// Close ends Serve. Answers that are on their way have a moment.
+func (s *Server) Close() {
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = s.http.Shutdown(ctx)
+	_ = s.http.Close()
+}
+
+// Started says that runs are taken. drain is what POST /drain does from then on: it begins to
+// drain, unless that was begun, and returns what is closed at the end of that.
+func (s *Server) Started(drain func() <-chan struct{}) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drain = drain
+}
+
+// Draining says that the process is about to end. It is not ready from then on.
+func (s *Server) Draining() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+}
+
+// A Status is what the probes go by.
+type Status struct {
+	Started  bool // runs are taken
+	Draining bool
+	// StoreReached says that the store was reached once. It stays true.
+	StoreReached bool
+	// StoreLost is since when a store that was reached has not answered, zero if it does.
+	StoreLost time.Time
+}
+
+// Ready says whether the process is to be sent runs. A store that is lost after it was reached does
+// not make it unready: it is lost for all replicas, and with none of them ready, clients would not
+// even be told why they are refused.
+func (s Status) Ready() bool { return s.Started && !s.Draining && s.StoreReached }
+
+// Status is what the probes go by at this moment.
+func (s *Server) Status() Status {
+	if s == nil {
+		return Status{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Status{Started: s.drain != nil, Draining: s.draining, StoreReached: s.store.reached, StoreLost: s.store.lost}
+}
+
+func (s *Server) startupz(w http.ResponseWriter, _ *http.Request) {
+	if !s.Status().Started {
+		answer(w, http.StatusServiceUnavailable, "not started\n")
+		return
+	}
+	answer(w, http.StatusOK, "ok\n")
+}
+
+// readyz says why it is not ready, and of a ready one what is wrong all the same. What the store
+// answered is in the log only: it may name addresses, and this listener asks nobody who he is.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	st := s.Status()
+	code, first := http.StatusOK, "ready"
+	if !st.Ready() {
+		code, first = http.StatusServiceUnavailable, "not ready"
+	}
+	started, draining, store := "ok", "ok, not draining", "ok"
+	if !st.Started {
+		started = "not yet"
+	}
+	if st.Draining {
+		draining = "draining: new runs belong to another replica"
+	}
+	switch {
+	case !st.StoreReached:
+		store = "not reached yet, the log says why"
+	case !st.StoreLost.IsZero():
+		store = fmt.Sprintf("lost since %s, the log says why; runs get STORE_UNAVAILABLE as HOLDPOINT_STORE_OUTAGE says",
+			st.StoreLost.UTC().Format(time.RFC3339))
+	}
+	answer(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
+}
+
+// takeDrain drains, and answers at the end of that. A caller that leaves ends nothing.
+func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
+	switch {
+	case !fromHere(req):
+		answer(w, http.StatusForbidden, "a drain is taken from this machine only: from a loopback address, or by a unix socket\n")
+		return
+	case req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != "":
+		// A page that a person on this machine has open could send it.
+		answer(w, http.StatusForbidden, "a drain is not taken from a browser\n")
+		return
+	}
+	s.mu.Lock()
+	drain := s.drain
+	s.mu.Unlock()
+	if drain == nil {
+		answer(w, http.StatusServiceUnavailable, "not started\n")
+		return
+	}
+	select {
+	case <-drain():
+		answer(w, http.StatusOK, "drained\n")
+	case <-req.Context().Done():
+	}
+}
+
+// fromHere says whether a request came by a unix socket or from a loopback address.
+func fromHere(req *http.Request) bool {
+	if local, ok := req.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
+		return true
+	}
+	peer, err := netip.ParseAddrPort(req.RemoteAddr)
+	return err == nil && peer.Addr().Unmap().IsLoopback()
+}
+
+func answer(w http.ResponseWriter, code int, text string) {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	io.WriteString(w, text) //nolint:errcheck // whoever asked is gone
+}

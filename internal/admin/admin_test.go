@@ -1,0 +1,196 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// asked is what the server answers to a request from this machine.
+func asked(s *Server, method, path string) (int, string) {
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest(method, path, nil)
+	req.RemoteAddr = "127.0.0.1:4711"
+	s.http.Handler.ServeHTTP(w, req)
+	return w.Code, w.Body.String()
+}
+
+func done() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestReadiness(t *testing.T) {
+	at := time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC)
+	s := New(Options{Now: func() time.Time { return at }})
+	down := errors.New("dial tcp 10.0.0.3:6379: connection refused")
+	for _, step := range []struct {
+		what     string
+		do       func()
+		ready    int
+		says     string // in the body of /readyz
+		started  int
+		reported Status
+	}{
+		{"at first", func() {}, 503, "listening: not yet\ndrain: ok, not draining\nstore: not reached yet", 503, Status{}},
+		{"the store fails", func() { s.note(down) }, 503, "store: not reached yet", 503, Status{}},
+		{"it listens", func() { s.Started(done) }, 503, "listening: ok\ndrain: ok, not draining\nstore: not reached yet", 200, Status{Started: true}},
+		{"the store is there", func() { s.note(nil) }, 200, "store: ok", 200, Status{Started: true, StoreReached: true}},
+		{"it is lost", func() { s.note(down) }, 200, "store: lost since 2026-11-24T02:00:00Z", 200, Status{Started: true, StoreReached: true, StoreLost: at}},
+		{"still", func() { at = at.Add(time.Hour); s.note(down) }, 200, "store: lost since 2026-11-24T02:00:00Z", 200, Status{Started: true, StoreReached: true, StoreLost: at}},
+		{"it is back", func() { s.note(nil) }, 200, "store: ok", 200, Status{Started: true, StoreReached: true}},
+		{"draining", s.Draining, 503, "drain: draining", 200, Status{Started: true, StoreReached: true, Draining: true}},
+	} {
+		step.do()
+		code, body := asked(s, "GET", "/readyz")
+		first := "ready\n"
+		if code != 200 {
+			first = "not ready\n"
+		}
+		if code != step.ready || !strings.Contains(body, step.says) || !strings.HasPrefix(body, first) || strings.Contains(body, "10.0.0.3") {
+			t.Errorf("%s: /readyz answers %d, want %d with %q:\n%s", step.what, code, step.ready, step.says, body)
+		}
+		if code, _ := asked(s, "GET", "/startupz"); code != step.started {
+			t.Errorf("%s: /startupz answers %d, want %d", step.what, code, step.started)
+		}
+		if code, body := asked(s, "GET", "/healthz"); code != 200 || body != "ok\n" {
+			t.Errorf("%s: /healthz answers %d %q", step.what, code, body)
+		}
+		if st := s.Status(); st.Started != step.reported.Started || st.Draining != step.reported.Draining || st.StoreReached != step.reported.StoreReached || st.StoreLost.IsZero() != step.reported.StoreLost.IsZero() {
+			t.Errorf("%s: %+v, want %+v", step.what, st, step.reported)
+		}
+	}
+}
+
+// TestWatch is with fake time: how soon a store that comes late is seen, and how often it is asked.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		begun, asks := time.Now(), 0
+		var comes, goes time.Duration = time.Minute, 2 * time.Minute
+		go s.Watch(ctx, func(ctx context.Context) error {
+			asks++
+			switch since := time.Since(begun); {
+			case since < comes:
+				return errors.New("not there")
+			case since < goes:
+				return nil
+			}
+			<-ctx.Done() // it hangs
+			return ctx.Err()
+		})
+		time.Sleep(comes)
+		if s.Status().StoreReached {
+			t.Error("reached before it was there")
+		}
+		time.Sleep(longestPause)
+		if !s.Status().StoreReached {
+			t.Errorf("not seen %v after it came", longestPause)
+		}
+		if asks > 40 {
+			t.Errorf("asked %d times in a minute", asks)
+		}
+		time.Sleep(goes - comes)
+		if got := s.Status(); !got.StoreLost.IsZero() {
+			t.Errorf("lost at once, although it may take its time: %+v", got)
+		}
+		time.Sleep(askEvery + askTimeout)
+		if got := s.Status(); got.StoreLost.IsZero() || !got.StoreReached {
+			t.Errorf("a store that hangs: %+v", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestPaths(t *testing.T) {
+	type build struct {
+		Version string `json:"version"`
+	}
+	bare := New(Options{Build: build{"v1"}})
+	full := New(Options{Build: build{"v1"}, Profiles: true, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "up 1\n") })})
+	for _, tt := range []struct {
+		s            *Server
+		method, path string
+		code         int
+		body         string
+	}{
+		{bare, "GET", "/", 200, "/healthz\n/readyz\n/startupz\n/buildinfo\n/drain\n"},
+		{bare, "GET", "/buildinfo", 200, `"version": "v1"`},
+		{bare, "GET", "/metrics", 404, ""},
+		{full, "GET", "/metrics", 200, "up 1\n"},
+		{bare, "GET", "/debug/pprof/", 404, ""},
+		{bare, "GET", "/debug/pprof/heap", 404, ""},
+		{full, "GET", "/debug/pprof/", 200, "goroutine"},
+		{full, "GET", "/debug/pprof/goroutine?debug=1", 200, "goroutine profile"},
+		{full, "GET", "/debug/pprof/cmdline", 404, ""},
+		{bare, "GET", "/drain", 405, ""},
+		{bare, "POST", "/drain", 503, "not started"},
+		{bare, "POST", "/healthz", 405, ""},
+		{bare, "GET", "/agent", 404, ""},
+	} {
+		if code, body := asked(tt.s, tt.method, tt.path); code != tt.code || !strings.Contains(body, tt.body) {
+			t.Errorf("%s %s: %d, want %d with %q:\n%s", tt.method, tt.path, code, tt.code, tt.body, body)
+		}
+	}
+}
+
+func TestDrainIsTakenFromHereOnly(t *testing.T) {
+	drains := 0
+	s := New(Options{})
+	s.Started(func() <-chan struct{} { drains++; return done() })
+	socket := &net.UnixAddr{Name: "/run/admin.sock", Net: "unix"}
+	for _, tt := range []struct {
+		remote string
+		local  net.Addr
+		header string
+		want   int
+	}{
+		{"127.0.0.1:4711", nil, "", 200},
+		{"[::1]:4711", nil, "", 200},
+		{"[::ffff:127.0.0.1]:4711", nil, "", 200},
+		{"@", socket, "", 200},
+		{"", socket, "", 200},
+		{"10.0.0.1:4711", nil, "", 403},
+		{"[fe80::1%eth0]:4711", nil, "", 403},
+		{"@", nil, "", 403},
+		{"127.0.0.1:4711", nil, "Origin", 403},
+		{"127.0.0.1:4711", nil, "Sec-Fetch-Site", 403},
+	} {
+		req := httptest.NewRequest("POST", "/drain", nil)
+		req.RemoteAddr = tt.remote
+		if tt.local != nil {
+			req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, tt.local))
+		}
+		if tt.header != "" {
+			req.Header.Set(tt.header, "x")
+		}
+		before, w := drains, httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, req)
+		if w.Code != tt.want || (drains > before) != (tt.want == 200) {
+			t.Errorf("%s %s: %d, want %d; %d drains", fmt.Sprint(tt.remote, tt.local), tt.header, w.Code, tt.want, drains-before)
+		}
+	}
+}
+
+func TestAServerThatIsOff(t *testing.T) {
+	var s *Server
+	s.Started(done)
+	s.Draining()
+	s.Watch(t.Context(), func(context.Context) error { t.Error("the store is asked for nobody"); return nil })
+	s.Close()
+	if s.Status().Ready() {
+		t.Error("ready")
+	}
+}

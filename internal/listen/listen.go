@@ -1,0 +1,142 @@
+// Package listen has addresses to listen on: host:port, and unix sockets.
+//
+// It does not serve what comes, and knows nothing of TLS.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// An Address is where to listen: host:port, or a unix socket.
+type Address struct {
+	text string // as it was given
+	path string // of the socket, "" for host:port
+	mode fs.FileMode
+}
+
+// Parse reads host:port, unix:///path, or unix:///path?mode=0660 for the socket's
+// permissions. Without a mode it has those that the process gives its files.
+func Parse(text string) (Address, error) {
+	a := Address{text: text}
+	if !strings.HasPrefix(text, "unix:") {
+		return a, checkHostPort(text)
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host != "" || u.Opaque != "" || u.User != nil || u.Fragment != "" || u.Path == "" || strings.HasSuffix(u.Path, "/") {
+		return a, errors.New("want the socket's whole path behind three slashes, such as unix:///run/holdpoint/run.sock")
+	}
+	a.path = filepath.FromSlash(u.Path)
+	if len(a.path) > maxSocketPath {
+		return a, fmt.Errorf("the path of a socket has at most %d bytes", maxSocketPath)
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	for name, list := range values {
+		mode, wrong := strconv.ParseUint(list[0], 8, 32)
+		if name != "mode" || len(list) != 1 || wrong != nil || mode == 0 || mode > 0o777 {
+			err = errors.New("want nothing but a mode behind the ?, such as mode=0660")
+			break
+		}
+		a.mode = fs.FileMode(mode)
+	}
+	if err != nil {
+		return a, errors.New("want nothing but a mode behind the ?, such as mode=0660")
+	}
+	return a, nil
+}
+
+// maxSocketPath is what all systems take, with the zero byte behind it (sun_path is 104 bytes on
+// some).
+const maxSocketPath = 103
+
+func checkHostPort(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+			return fmt.Errorf("want host:port, such as :%d", n)
+		}
+		return errors.New("want host:port, such as :7080 or 127.0.0.1:7080, or unix:///run/holdpoint/run.sock")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("port %q is out of range, want 0 to 65535", port)
+	}
+	return nil
+}
+
+// Unix says whether it is a unix socket.
+func (a Address) Unix() bool { return a.path != "" }
+
+// Shown is the address of a listener of this Address, as a log has it.
+func (a Address) Shown(l net.Listener) string {
+	if a.Unix() {
+		return "unix://" + filepath.ToSlash(a.path)
+	}
+	return l.Addr().String()
+}
+
+// Listen listens. A socket that a process left behind is taken away, and one that somebody answers
+// at is not.
+func (a Address) Listen() (net.Listener, error) {
+	if !a.Unix() {
+		return net.Listen("tcp", a.text)
+	}
+	if info, err := os.Lstat(a.path); err == nil && info.Mode().Type() == fs.ModeSocket {
+		conn, err := net.DialTimeout("unix", a.path, time.Second)
+		if err == nil {
+			conn.Close()
+			return nil, fmt.Errorf("listen unix %s: another process listens there", a.path)
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			if err := os.Remove(a.path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l, err := net.Listen("unix", a.path)
+	if err != nil {
+		return nil, err
+	}
+	if a.mode != 0 {
+		if err := os.Chmod(a.path, a.mode); err != nil {
+			l.Close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// Dial connects to a listener at the address. One on all interfaces is found on this machine.
+func (a Address) Dial(ctx context.Context) (net.Conn, error) {
+	if a.Unix() {
+		return (&net.Dialer{}).DialContext(ctx, "unix", a.path)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", a.text)
+}
+
+// Fixed says whether others can find the address: port 0 is another one at each start.
+func (a Address) Fixed() bool {
+	_, port, err := net.SplitHostPort(a.text)
+	return a.Unix() || err == nil && strings.TrimLeft(port, "0") != ""
+}
+
+// Overlaps says whether nobody can listen on both.
+func (a Address) Overlaps(b Address) bool {
+	if a.Unix() || b.Unix() {
+		return a.path == b.path
+	}
+	host, port, _ := net.SplitHostPort(a.text)
+	otherHost, otherPort, _ := net.SplitHostPort(b.text)
+	wide := func(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
+	local := func(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+	return a.Fixed() && port == otherPort && (wide(host) || wide(otherHost) || host == otherHost || local(host) && local(otherHost))
+}

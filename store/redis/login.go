@@ -1,0 +1,51 @@
+package redis
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/rueidis"
+
+	"holdpoint/store/engine"
+)
+
+// A Store is the engine's store on Redis.
+type Store struct {
+	*engine.Store
+	table *table
+}
+
+// Login connects anew as a says: with its passwords, and its certificates. a is the same address,
+// parsed again. Requests that go on keep the connections that they have. If a server refuses it,
+// the Store goes on as before. If none can be reached, a is for when one can.
+func (s *Store) Login(ctx context.Context, a Address) error {
+	ctx, cancel := s.table.bounded(ctx)
+	defer cancel()
+	c := s.table.clients
+	c.mu.Lock()
+	old := c.now
+	c.mu.Unlock()
+	if old == nil { // no server has been reached yet: the next try is with a
+		s.table.address.Store(&a)
+		return nil
+	}
+	made, err := connect(ctx, a, s.table.options)
+	var refused *rueidis.RedisError
+	if errors.As(err, &refused) {
+		return err
+	}
+	s.table.address.Store(&a)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now == nil { // it has ended meanwhile
+		c.closing.Go(made.Close)
+		return nil
+	}
+	old, c.now = c.now, &client{Client: made}
+	old.retired = true
+	c.drop(old)
+	return nil
+}
