@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		begun, asks := time.Now(), 0
-		var comes, goes time.Duration = time.Minute, 2 * time.Minute
+		comes, goes := time.Minute, 2*time.Minute
 		go s.Watch(ctx, func(ctx context.Context) error {
 			asks++
 			switch since := time.Since(begun); {
