@@ -97,7 +97,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.serve(w)
 	case passes:
 		stream.ClearDeadline(w)
-		h.reverse.ServeHTTP(w, h.withClient(req))
+		h.reverse.ServeHTTP(w, withPage(h.withClient(req)))
 	}
 }
 

@@ -184,6 +184,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	h.heard(clientOf(res.Request.Context()), res)
 	r := runOf(res.Request.Context())
 	if r == nil {
+		introduce(res)
 		return nil
 	}
 	r.report.status = res.StatusCode

@@ -61,7 +61,8 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	defer close(stop)
 	go newCalm().run(stop)
 	go runGate(c.gate, stop)
-	go onHangup(hangups, c.reloads(handler, kept), logger, stop)
+	hooks := c.reloads(handler, kept) // a piece that is to hear of HUP adds itself here
+	go onHangup(hangups, hooks, logger, stop)
 	go watchStore(probes, kept, stop)
 	s := newServer(handler, handler.Drain, logger)
 	s.delay, s.timeout, s.probes = c.DrainDelay, c.DrainTimeout, probes

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,10 +78,11 @@ func TestWatch(t *testing.T) {
 		s := New(Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		begun, asks := time.Now(), 0
+		begun := time.Now()
+		var asks atomic.Int64
 		comes, goes := time.Minute, 2*time.Minute
 		go s.Watch(ctx, func(ctx context.Context) error {
-			asks++
+			asks.Add(1)
 			switch since := time.Since(begun); {
 			case since < comes:
 				return errors.New("not there")
@@ -98,8 +100,8 @@ func TestWatch(t *testing.T) {
 		if !s.Status().StoreReached {
 			t.Errorf("not seen %v after it came", longestPause)
 		}
-		if asks > 40 {
-			t.Errorf("asked %d times in a minute", asks)
+		if asks.Load() > 40 {
+			t.Errorf("asked %d times in a minute", asks.Load())
 		}
 		time.Sleep(goes - comes)
 		if got := s.Status(); !got.StoreLost.IsZero() {

@@ -1,0 +1,78 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// A person who opens an agent's address in a browser sees what a backend answers to a GET of "/":
+// most have nothing there, and say so in JSON or in nothing at all. Such an answer gets a body that
+// says what this is. Its status stays, and a program that asks sees nothing of it: it does not ask
+// for text/html.
+
+type pageKey struct{}
+
+// withPage marks a request that a browser sends for a page of its own: a GET of "/" that names
+// text/html. */*, which curl and fetch send, does not.
+func withPage(req *http.Request) *http.Request {
+	if req.Method != http.MethodGet || req.URL.Path != "/" || hasBody(req) || !namesHTML(req.Header["Accept"]) {
+		return req
+	}
+	return req.WithContext(context.WithValue(req.Context(), pageKey{}, true))
+}
+
+func namesHTML(accept []string) bool {
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			q, given := params["q"]
+			if refused := given && strings.Trim(q, "0.") == ""; err == nil && media == "text/html" && !refused {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// introduce puts the page into the answer to such a request, where the backend has nothing and no
+// page of its own to say so.
+func introduce(res *http.Response) {
+	if marked, _ := res.Request.Context().Value(pageKey{}).(bool); !marked {
+		return
+	}
+	if res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed {
+		return
+	}
+	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "text/html" || media == "application/xhtml+xml" {
+		return
+	}
+	text := strings.ReplaceAll(aboutPage, "STATUS", strconv.Itoa(res.StatusCode))
+	res.Body.Close()
+	res.Body, res.ContentLength, res.Uncompressed, res.TransferEncoding, res.Trailer = io.NopCloser(strings.NewReader(text)), int64(len(text)), false, nil, nil
+	for _, name := range []string{
+		"Content-Encoding", "Content-Language", "Content-Range", "Content-Disposition", "Content-Md5", "Digest", "Repr-Digest", "Content-Digest",
+		"Etag", "Last-Modified", "Accept-Ranges", "Trailer",
+	} {
+		res.Header.Del(name) // they say something of the body that is gone
+	}
+	res.Header.Set("Content-Type", "text/html; charset=utf-8")
+	res.Header.Set("Content-Length", strconv.Itoa(len(text)))
+	res.Header.Set("Cache-Control", "no-store")
+	addVary(res.Header, "Accept")
+}
+
+// aboutPage names nothing of this installation: whoever reaches it may be anybody.
+const aboutPage = `<!doctype html>
+<html lang="en">
+<title>Holdpoint</title>
+<h1>Holdpoint</h1>
+<p>Here is an agent that speaks AG-UI, behind Holdpoint, a proxy for its questions.
+This address has no page: the agent's backend answered STATUS.</p>
+<p>An application talks to the agent by sending a run to the agent's path, with POST. If you
+expected a chat, open the address of the application.</p>
+</html>
+`
