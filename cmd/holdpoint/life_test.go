@@ -245,7 +245,7 @@ func TestAThousandStreams(t *testing.T) {
 	b.after = "ask"
 	state := filepath.Join(t.TempDir(), "state.db")
 	environ := []string{"HOLDPOINT_UPSTREAM=" + backend.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=bolt://" + state, "HOLDPOINT_LOG_LEVEL=info"}
-	p, addr := start(t, append(environ, "HOLDPOINT_DRAIN_DELAY=0", "HOLDPOINT_DRAIN_TIMEOUT=8s")...)
+	p, addr := start(t, append(environ, "HOLDPOINT_DRAIN_DELAY=0", "HOLDPOINT_DRAIN_TIMEOUT=5s")...)
 	client := clientOf(addr)
 	name := func(n int) string {
 		if n < asking {
@@ -435,6 +435,7 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 		deaf           bool          // they do not end when they are told
 		drained        time.Duration // before the signal there was a drain for so long; 0: none
 		second         time.Duration // when the second signal comes; 0: none
+		interrupt      bool          // the signal is INT
 
 		closes, told, ends time.Duration // after the signal; told never: they were not
 		code               int
@@ -444,6 +445,7 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 		{what: "they are cut", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, closes: 5 * time.Second, told: 25 * time.Second, ends: 25 * time.Second},
 		{what: "a stream of a minute", delay: 5 * time.Second, timeout: 90 * time.Second, streams: time.Minute, closes: 5 * time.Second, told: never, ends: time.Minute},
 		{what: "clients take not even the end", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, deaf: true, closes: 5 * time.Second, told: 25 * time.Second, ends: 29 * time.Second},
+		{what: "a person at a terminal", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, interrupt: true, told: 20 * time.Second, ends: 20 * time.Second},
 		{what: "a second signal in the delay", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, second: time.Second, closes: time.Second, told: time.Second, ends: time.Second, code: exitError},
 		{what: "a second signal behind it", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, second: 8 * time.Second, closes: 5 * time.Second, told: 8 * time.Second, ends: 8 * time.Second, code: exitError},
 		{what: "a second signal, and deaf clients", delay: 5 * time.Second, timeout: 20 * time.Second, streams: never, deaf: true, second: 8 * time.Second, closes: 5 * time.Second, told: 8 * time.Second, ends: 9 * time.Second, code: exitError},
@@ -483,10 +485,14 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					t.Errorf("at first: %+v", st)
 				}
 				if tt.drained > 0 {
-					s.begin()
+					s.begin(s.delay)
 					time.Sleep(tt.drained)
 				}
-				signals <- syscall.SIGTERM
+				if tt.interrupt {
+					signals <- os.Interrupt
+				} else {
+					signals <- syscall.SIGTERM
+				}
 				synctest.Wait()
 				if !s.probes.Status().Draining {
 					t.Error("still ready after the signal")

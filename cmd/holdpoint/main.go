@@ -146,7 +146,7 @@
 //
 // # Signals
 //
-// On TERM or INT the process is not ready at once. It takes new connections for
+// On TERM or INT the process is not ready at once. On TERM it takes new connections for
 // HOLDPOINT_DRAIN_DELAY. Then the listener closes. Running streams go on for
 // HOLDPOINT_DRAIN_TIMEOUT at most. What is left then ends with RUN_ERROR PROXY_DRAINING. The exit
 // code is 0. A second signal ends the streams at once, in the same way, and the exit code is 1.

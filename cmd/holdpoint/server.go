@@ -88,7 +88,7 @@ func (s *server) leaving(next http.Handler) http.Handler {
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
-	s.probes.Started(s.begin)
+	s.probes.Started(func() <-chan struct{} { return s.begin(s.delay) })
 	defer s.http.Close()
 
 	var sig os.Signal
@@ -102,9 +102,13 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		case sig = <-signals:
 		}
 	}
-	s.logger.Info("draining", "signal", sig.String(), "delay", s.delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
+	delay := s.delay
+	if sig == os.Interrupt {
+		delay = 0 // a person at a terminal waits, and no load balancer
+	}
+	s.logger.Info("draining", "signal", sig.String(), "delay", delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
 	first := time.Now()
-	ended := s.begin()
+	ended := s.begin(delay)
 	hurried := false
 	for {
 		select {
@@ -129,26 +133,26 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 }
 
 // begin begins the end, unless it has begun. What it returns is closed at the end of that.
-func (s *server) begin() <-chan struct{} {
+func (s *server) begin(delay time.Duration) <-chan struct{} {
 	s.once.Do(func() {
 		s.ending.Store(true)
 		s.probes.Draining()
 		go func() {
 			defer close(s.ended)
-			s.end()
+			s.end(delay)
 		}()
 	})
 	return s.ended
 }
 
 // end is the orderly end.
-func (s *server) end() {
+func (s *server) end(delay time.Duration) {
 	streams, cut := context.WithCancel(context.Background()) // done: streams are told and cut
 	defer cut()
 	all, cutAll := context.WithCancel(context.Background()) // done: nothing is waited for
 	defer cutAll()
 	go func() {
-		s.wait(s.delay+s.timeout, all.Done())
+		s.wait(delay+s.timeout, all.Done())
 		cut()
 		select {
 		case <-s.hurry:
@@ -158,7 +162,7 @@ func (s *server) end() {
 		case <-all.Done():
 		}
 	}()
-	s.wait(s.delay, nil)
+	s.wait(delay, nil)
 
 	closed := make(chan struct{})
 	go func() {
