@@ -30,9 +30,9 @@ type claim struct {
 
 // take takes the pause for the answers. Claim before send: of two equal clicks one reaches the
 // backend. An error is the store's; see quicker.
-func (c *claim) take(pauseID string, answers []agui.Answer) error {
+func (c *claim) take(p *agui.Pause, answers []agui.Answer, now time.Time) error {
 	token, asked := random128(), time.Now()
-	err := c.ledger.claim(pauseID, token, answers)
+	err := c.ledger.claim(p, token, answers, now)
 	if err != nil && !quicker(err) {
 		_ = c.ledger.release(token) // if it was taken after all: nothing was sent
 	}

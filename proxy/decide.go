@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/stream"
 )
 
@@ -22,6 +23,7 @@ func (r *run) ruled() (told []agui.Event) {
 		r.report.outcome = "nothing to answer"
 		return r.quiet()
 	case contract.Replay:
+		r.tellRuled(event.Replayed, v.Replay.Pause, "")
 		return r.replay(v.Replay)
 	}
 	return r.refusal(v)

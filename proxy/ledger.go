@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 )
@@ -36,6 +37,9 @@ type ledger struct {
 	owner string          // who the thread is of, as its record has it; "" without principals
 	ctx   context.Context // its values go to the store
 	out   *stream.Writer  // gets heartbeats while the store is asked; nil if nobody waits there
+
+	run     *run          // whose events are told, see events.go; nil: nobody is told
+	claimed *claimedPause // what is claimed by now, if anybody is told; else nil
 }
 
 // step gives the time of one step.
@@ -79,17 +83,37 @@ func (l *ledger) snapshots(pauseID string, at store.Moment) (kept store.Snapshot
 
 // open keeps a pause of a run without a claim. store.ErrExists: another question is open.
 func (l *ledger) open(p *agui.Pause) error {
-	return l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, l.owner, *p) },
+	err := l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, l.owner, *p) },
 		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
+	if err == nil {
+		l.raised(p)
+	}
+	return err
 }
 
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
 // token says that it is the same. store.ErrReplay, ErrConflict and ErrNotFound: somebody was
-// quicker.
-func (l *ledger) claim(pauseID, token string, answers []agui.Answer) error {
+// quicker. errNotTold: the audit is required and cannot be written, and nothing is claimed.
+func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now time.Time) error {
+	var claimed *claimedPause
+	if l.tells() {
+		claimed = l.answered(p, answers, now)
+		if l.run.h.opts.EventsRequired {
+			if err := l.tell(event.Claiming, p, "", claimed.answers); err != nil {
+				return err
+			}
+		}
+	}
 	digest := contract.Digest(answers)
-	return l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, pauseID, token, digest, LeaseTime) },
+	err := l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, p.ID, token, digest, LeaseTime) },
 		store.ErrReplay, store.ErrConflict, store.ErrNotFound)
+	if err == nil && claimed != nil {
+		if err = l.tell(event.Claimed, p, "", claimed.answers); err != nil {
+			return err
+		}
+		l.claimed = claimed
+	}
+	return err
 }
 
 // renew prolongs a claim. ctx ends it before its time.
@@ -102,12 +126,30 @@ func (l *ledger) renew(ctx context.Context, token string) error {
 // finish ends a claim. next is the pause that the run ended in, nil if it did not ask.
 // store.ErrStale: the claim was given up for lost.
 func (l *ledger) finish(token string, result store.Result, next *agui.Pause) error {
-	return l.twice(func(ctx context.Context) error { return l.store.Finish(ctx, l.key, token, result, next) }, store.ErrStale)
+	err := l.twice(func(ctx context.Context) error { return l.store.Finish(ctx, l.key, token, result, next) }, store.ErrStale)
+	if c := l.claimed; c != nil {
+		l.claimed = nil
+		switch {
+		case err == nil:
+			l.ended(c, &result)
+		case !errors.Is(err, store.ErrStale): // it may have been done, and nobody may ever say so again
+			_ = l.tell(event.InDoubt, c.pause, string(agui.StoreUnavailable), c.answers)
+		}
+	}
+	if err == nil && next != nil {
+		l.raised(next)
+	}
+	return err
 }
 
 // release gives a claimed pause back. store.ErrStale: there is nothing to give back.
 func (l *ledger) release(token string) error {
-	return l.twice(func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
+	err := l.twice(func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
+	if c := l.claimed; c != nil && err == nil {
+		_ = l.tell(event.Released, c.pause, "", c.answers)
+	}
+	l.claimed = nil
+	return err
 }
 
 // errClosed says that a pause is closed. The reply to a Close was lost, and the store does not tell
@@ -124,6 +166,9 @@ func (l *ledger) close(pauseID string, result store.Result) error {
 	}
 	return err
 }
+
+// closed says of close's error whether the pause may have been closed by it.
+func closed(err error) bool { return err == nil || errors.Is(err, errClosed) }
 
 // endedAlready says of an error of close that the pause has ended, or was claimed.
 func endedAlready(err error) bool {

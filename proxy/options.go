@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"holdpoint/internal/event"
 	"holdpoint/internal/principal"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -69,6 +70,12 @@ type Options struct {
 	// host's first label may be "*"; or "*" alone. Nil: what the backend says to an origin holds,
 	// and is repeated on Holdpoint's own answers.
 	AllowOrigins []string
+
+	// Events hears what happens to questions and answers; nil: nobody does. EventsRequired says that
+	// no answer is handed on unless its event was taken before.
+	Events         event.Sink
+	EventsRequired bool
+	ShowPrincipal  principal.Shown // in events and in the log
 
 	Logger    *slog.Logger      // nil: discarded
 	Transport http.RoundTripper // nil: made for the purpose. Another than *http.Transport must fail with a "dial" net.OpError where nothing was sent

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -254,6 +255,9 @@ func (r *run) withdraw() {
 		return // it was answered meanwhile, and that has an end of its own
 	}
 	err := r.ledger.close(r.report.paused.ID, store.Result{How: store.Withdrawn, Seen: r.report.paused.Seen})
+	if closed(err) {
+		_ = r.ledger.tell(event.Withdrawn, r.report.paused, "", questions(r.report.paused))
+	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("pause not withdrawn", "err", err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -177,8 +178,13 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 // claimPause claims the pause for the answers, or sets another verdict.
 func (r *run) claimPause() {
 	r.claim.keeps = r.keepEnd
-	switch err := r.claim.take(r.record.Pause.ID, r.verdict.Answers); {
+	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.record.Now); {
 	case err == nil:
+	case errors.Is(err, errNotTold):
+		r.log.Error("claim not taken: the audit is required and cannot be written", "err", err)
+		r.verdict = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")
+		r.verdict.Reask = true
+		return
 	case quicker(err):
 		r.verdict = contract.Ruling{Do: contract.Wait}
 		return
@@ -204,7 +210,10 @@ func (r *run) closeDoubt() {
 		told.Seen = p.Seen
 	}
 	switch err := r.ledger.close(p.ID, told); {
-	case err == nil, errors.Is(err, errClosed):
+	case closed(err):
+		if r.record.Doubt == nil { // else the run that came to the doubt has told it
+			_ = r.ledger.tell(event.InDoubt, p, "", questions(p))
+		}
 	case endedAlready(err):
 		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default: // it may be closed: a doubt is rather told twice than never
@@ -217,6 +226,9 @@ func (r *run) closeDoubt() {
 func (r *run) giveUp() bool {
 	p := r.record.Pause
 	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
+	if closed(err) && r.ledger.tells() {
+		r.ledger.byWay(r.ledger.answered(p, contract.CancelAll(p), r.record.Now), "")
+	}
 	switch {
 	case err == nil:
 	case endedAlready(err):

@@ -62,7 +62,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who
 	r.request.toBackendThread(who)
 	r.anew()
 	r.ledger = ledger{
-		store: h.opts.Store, key: threadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(),
+		store: h.opts.Store, key: threadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(), run: r,
 	}
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log

@@ -221,6 +221,7 @@ func (r *run) refusal(v contract.Ruling) []agui.Event {
 		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")
 	}
 	r.report.outcome, r.report.code = "refused", v.Refusal.Code
+	r.tellRefused(v.Refusal.Code)
 	events := []agui.Event{r.startEvent()}
 	var open *agui.Pause
 	if v.Reask && r.record.State == store.Open {

@@ -40,6 +40,7 @@ var beginnings = map[agui.Code]string{
 	agui.ThreadBusy:          "Another run of this conversation is not over yet.",
 	agui.MessagesNotTaken:    "The agent does not take a message of this kind.",
 	agui.StoreUnavailable:    "What this conversation waits for cannot be looked up at the moment. Please try again later.",
+	agui.AuditUnavailable:    "An answer cannot be written down at the moment. Please try again later.",
 	agui.StoreFull:           "The agent has another question, and there is no room to keep it. Please try again later.",
 	agui.PauseTooLarge:       "The agent has another question, and it is too large to be shown.",
 	agui.UpstreamUnreachable: "The agent cannot be reached.",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"holdpoint/internal/audit"
 	"holdpoint/internal/listen"
 	"holdpoint/internal/principal"
 	"holdpoint/internal/variables"
@@ -67,6 +68,11 @@ type config struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" doc:"lowest level that is logged, to standard error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
 
+	Audit         auditTarget     `env:"AUDIT" envDefault:"off" doc:"where to write down who asked and answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file"`
+	AuditPayload  bool            `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"write the questions, the arguments of their calls and the answers into the audit, and not only digests of them"`
+	AuditRequired bool            `env:"AUDIT_REQUIRED" envDefault:"false" doc:"refuse an answer with AUDIT_UNAVAILABLE if it cannot be written down before it is handed on. Each line is on the disk then before anything goes on"`
+	ShowPrincipal principal.Shown `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit and the log name the user: by the keyed hash that the records have, by the name, or not at all"`
+
 	Name             string  `env:"NAME" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
@@ -89,7 +95,8 @@ type config struct {
 	listen, admin listen.Address // of Listen and AdminListen
 	adminGiven    bool           // AdminListen is not the default
 
-	gate *principal.Gate // made with the handler
+	gate  *principal.Gate // made with the handler
+	audit *audit.Log      // opened before the store; nil: there is none
 }
 
 // memoryStore is the default of HOLDPOINT_STORE.
@@ -135,6 +142,7 @@ func (c *config) check() []error {
 	}
 	errs = append(errs, c.checkListen()...)
 	c.checkStore(wrong)
+	c.checkAudit(wrong)
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
 		wrong("BODY_BYTES", fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
 	}
@@ -198,6 +206,9 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 		UpstreamHeaders: c.headers,
 		PreserveHost:    c.PreserveHost,
 		AllowOrigins:    c.CORSOrigins,
+		Events:          c.sinks(),
+		EventsRequired:  c.AuditRequired,
+		ShowPrincipal:   c.ShowPrincipal,
 		Logger:          logger,
 	})
 }

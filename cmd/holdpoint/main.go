@@ -19,6 +19,9 @@
 //	                    a shell; exit 0 if it is. Without a word: live
 //	holdpoint drain     make the running process not ready, and wait until its streams have ended,
 //	                    for preStop hooks
+//	holdpoint audit verify [-head seq:hash] FILE...
+//	                    read the files of an audit, the oldest first, and say which line was taken out
+//	                    or changed; exit 1 if one was. -head: a head that the log has
 //	holdpoint version   print the version
 //
 // # Environment
@@ -99,6 +102,14 @@
 //     info, warn, error
 //   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
 //     auto, json, text
+//   - HOLDPOINT_AUDIT (off): where to write down who asked and answered what (docs/audit.md): off,
+//     stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file
+//   - HOLDPOINT_AUDIT_PAYLOAD (false): write the questions, the arguments of their calls and the
+//     answers into the audit, and not only digests of them
+//   - HOLDPOINT_AUDIT_REQUIRED (false): refuse an answer with AUDIT_UNAVAILABLE if it cannot be
+//     written down before it is handed on. Each line is on the disk then before anything goes on
+//   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit and the log name the user: by the keyed hash
+//     that the records have, by the name, or not at all. Values: hash, name, none
 //   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
 //     of one id at one path would be one thread
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
@@ -188,6 +199,9 @@ type terminal struct{ in, out, err *os.File }
 // command runs the subcommand that args name. The list are the dialects that there are, with their
 // options at the defaults.
 func command(args, environ []string, list dialects.List, t terminal) int {
+	if len(args) > 0 && args[0] == "audit" {
+		return auditCommand(args[1:], t.out, t.err)
+	}
 	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	serve := flags.Bool("serve", false, "")
@@ -247,6 +261,6 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|audit verify|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

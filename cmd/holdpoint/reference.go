@@ -78,6 +78,8 @@ usage: holdpoint [command]
   healthcheck [live|ready|started]
            ask the running process, as a probe does; exit 0 if it is. Without a word: live
   drain    make the running process not ready, and wait until its streams have ended
+  audit verify [-head seq:hash] FILE...
+           read the files of an audit, the oldest first, and say which line was taken out or changed
   version  print the version
   help     print this text (also -h)
 

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"holdpoint/internal/audit"
 	"holdpoint/proxy"
 	"holdpoint/store/engine"
 )
@@ -60,7 +61,7 @@ func notifyHangup() (hangups chan os.Signal, stop func()) {
 // reloads are what c has read from files and can take again while runs go on. What a dialect was
 // told by a file is not among them: a question that was asked under one description is answered
 // under the same.
-func (c *config) reloads(h *proxy.Handler, kept openStore) reloads {
+func (c *config) reloads(h *proxy.Handler, kept openStore, logger *slog.Logger) reloads {
 	var l reloads
 	if c.UpstreamHeadersFile != "" {
 		l.add(prefix+"UPSTREAM_HEADERS_FILE", func() error {
@@ -95,6 +96,13 @@ func (c *config) reloads(h *proxy.Handler, kept openStore) reloads {
 			}
 			c.gate.SetKeys(fresh.principalKeys)
 			return nil
+		})
+	}
+	if c.audit != nil && c.Audit.path() != "" {
+		l.add(prefix+"AUDIT", func() error {
+			err := c.audit.Reopen()
+			logHead(c.audit, logger, audit.Head{})
+			return err
 		})
 	}
 	return l

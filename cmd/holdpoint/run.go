@@ -31,6 +31,11 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 		return exitError
 	}
 	defer probes.Close()
+	if c.audit, err = c.openAudit(logger); err != nil {
+		logger.Error("cannot open the audit", "err", err)
+		return exitError
+	}
+	defer closeAudit(c.audit, logger)
 	kept, err := c.openStore(logger)
 	if err != nil {
 		logger.Error("cannot open the store", "err", err)
@@ -61,7 +66,8 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	defer close(stop)
 	go newCalm().run(stop)
 	go runGate(c.gate, stop)
-	hooks := c.reloads(handler, kept) // a piece that is to hear of HUP adds itself here
+	go watchAudit(c.audit, logger, auditHeadEvery, stop)
+	hooks := c.reloads(handler, kept, logger) // a piece that is to hear of HUP adds itself here
 	go onHangup(hangups, hooks, logger, stop)
 	go watchStore(probes, kept, stop)
 	s := newServer(handler, handler.Drain, logger)

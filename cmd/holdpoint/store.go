@@ -175,7 +175,7 @@ func (c *config) secretOf(s secret, file string) (string, error) {
 func (c *config) engineOptions(logger *slog.Logger) engine.Options {
 	return engine.Options{
 		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, LongestLease: proxy.LeaseTime, RecordBytes: int(c.StoreRecordBytes),
-		Entries: c.StoreEntries, Keys: c.ring, Logger: logger,
+		Entries: c.StoreEntries, Keys: c.ring, Logger: logger, Ended: c.endedByTime(),
 	}
 }
 
@@ -221,7 +221,7 @@ func checkMemory(c *config, _ *url.URL) error {
 func openMemory(c *config, _ *url.URL, _ *slog.Logger) (openStore, error) {
 	return openStore{memory.New(memory.Options{
 		Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), RecordBytes: int(c.StoreRecordBytes),
-		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention,
+		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, Ended: c.endedByTime(),
 	}), func() error { return nil }, nil, nil}, nil
 }
 

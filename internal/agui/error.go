@@ -28,6 +28,7 @@ const (
 	MessagesNotTaken     Code = "MESSAGES_NOT_TAKEN"
 	StoreUnavailable     Code = "STORE_UNAVAILABLE"
 	StoreFull            Code = "STORE_FULL"
+	AuditUnavailable     Code = "AUDIT_UNAVAILABLE"
 	PauseTooLarge        Code = "PAUSE_TOO_LARGE"
 	UpstreamUnreachable  Code = "UPSTREAM_UNREACHABLE"
 	UpstreamStatus       Code = "UPSTREAM_STATUS"

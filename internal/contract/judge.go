@@ -165,7 +165,7 @@ func (c *Case) withoutAnswers() Ruling {
 	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
 		// Nobody can approve any of them any more, so new input counts as cancelling them. This is
 		// no silence taken for a yes: every answer is "cancelled".
-		answers := cancelAll(p)
+		answers := CancelAll(p)
 		if _, stuck := c.stuck(answers); stuck {
 			return GiveUp(c)
 		}
@@ -393,7 +393,8 @@ func (c *Case) onlyCancels() bool {
 	return !slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) })
 }
 
-func cancelAll(p *agui.Pause) []agui.Answer {
+// CancelAll is a cancel for each question of the pause.
+func CancelAll(p *agui.Pause) []agui.Answer {
 	answers := make([]agui.Answer, len(p.Interrupts))
 	for n, i := range p.Interrupts {
 		answers[n] = agui.Answer{ID: i.ID, Status: agui.Cancelled}

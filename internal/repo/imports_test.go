@@ -34,6 +34,8 @@ var places = []place{
 	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
 	{"internal/principal", nil, "who asks has nothing to do with what is asked; a desk will ask it too"},
 	{"internal/hostile", nil, "it makes and measures, whatever is tested with it"},
+	{"internal/event", nil, "what has happened is told to whoever is to hear of it, in words of its own"},
+	{"internal/audit", []string{"internal/event"}, "it writes down what it is told, and must not depend on who tells"},
 	{"internal/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
@@ -74,7 +76,7 @@ var confined = []struct {
 }{
 	{"net/http/", []string{"proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
-	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract"}, false, "payloads are judged in one place, with remote references off"},
+	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
 	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "store/engine", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers, engine the pauses that are safe"},
 	{"github.com/redis/rueidis/", []string{"store/redis", "bench/steps"}, false, "what an engine is made of stays in its folder"},

@@ -92,6 +92,10 @@ type Options struct {
 	LongestLease time.Duration
 	Keys         Ring // what records are sealed with
 	Logger       *slog.Logger
+	// Ended is called with each pause that nobody ended but time, or a question that it gave way to:
+	// Retired, or Doubtful without anybody having said so. It is called behind the step, by whoever's
+	// step it was. If the reply to that step is lost, nobody is called. nil: nobody is.
+	Ended func(store.Key, *store.Result)
 	// Sweep is how often what time has done is written down, and what is gone forgotten. 0: every
 	// minute; below 0: never.
 	Sweep time.Duration
@@ -107,6 +111,7 @@ type Store struct {
 	sweep  sweep
 	known  known
 	safe   *lru.Cache[string, struct{}] // pauses by their ids, of which a guarded change is safe
+	ended  func(store.Key, *store.Result)
 }
 
 // safePauses bounds what is remembered of them. One that is forgotten is written once more.
@@ -130,7 +135,7 @@ func New(t Table, o Options) *Store {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	safe, _ := lru.New[string, struct{}](safePauses) // an error only of a size below 1
-	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe}
+	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended}
 	s.keys.Store(&o.Keys)
 	s.sweep.begin(s, o.Sweep)
 	return s
@@ -222,7 +227,7 @@ func (s *Store) Release(ctx context.Context, key store.Key, token string) error 
 
 // Close is store.Store's.
 func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+	return s.step(ctx, key, step{body: true, closes: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
 		return rules.Ended(pauseID, &r), rules.Close(rec, now, pauseID, r)
 	}})
 }

@@ -17,6 +17,8 @@ type step struct {
 	body  bool // it looks at the pause or the results
 	guard bool // it counts only when it is safe; so it is written even if it changes nothing
 	tells bool // what it reads may be told, so an open pause must be safe
+	// closes says that the caller ends a pause, so that nobody else need be told.
+	closes bool
 	// reseal says that the record is sealed with an older key, so all of it is sealed anew.
 	reseal bool
 	// do changes the record, and returns the snapshots that it brings.
@@ -106,6 +108,11 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	}
 	if ok && change.Guard && rec.Pause != nil {
 		s.safe.Add(rec.Pause.ID, struct{}{})
+	}
+	if ok && s.ended != nil && !st.closes {
+		if r := rules.EndedByTime(&was.Record, &rec); r != nil {
+			s.ended(key, r)
+		}
 	}
 	return ok, nil
 }

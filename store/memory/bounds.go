@@ -240,6 +240,7 @@ func (s *Store) retire(now time.Time) bool {
 	for _, e := range s.waiting {
 		rec := e.rec
 		if rules.Settle(&rec, now, s.policy) {
+			s.noteEnded(e.key, &e.rec, &rec)
 			s.set(e, rec, nil)
 		}
 		if rec.Pause != nil {

@@ -62,6 +62,8 @@ type Options struct {
 	// Share is how much of the places and of the bytes the open pauses from one address may have,
 	// in hundredths. Zero: all.
 	Share int
+	// Ended is called as engine.Options has it.
+	Ended func(store.Key, *store.Result)
 	// Now is the store's clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -74,6 +76,7 @@ type Store struct {
 	share       int // in hundredths
 	policy      rules.Policy
 	now         func() time.Time
+	tellEnded   func(store.Key, *store.Result)
 
 	mu sync.Mutex
 	// Each record is in one of three lists: it waits for an answer, it has ended with a result that
@@ -88,6 +91,23 @@ type Store struct {
 	snapshots  *simplelru.LRU[store.Key, struct{}] // the pauses that have some, in the order in which they were opened
 	from       map[uint64]portion
 	retireFrom time.Time // before it no waiting pause can have reached the retention
+	untold     []untold  // what Options.Ended is to be called with, once the lock is free
+}
+
+// An untold is a pause that nobody ended but time.
+type untold struct {
+	key    store.Key
+	result *store.Result
+}
+
+// noteEnded notes what Options.Ended is to be told of a change of a record.
+func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
+	if s.tellEnded == nil {
+		return
+	}
+	if r := rules.EndedByTime(was, is); r != nil {
+		s.untold = append(s.untold, untold{key, r})
+	}
 }
 
 // entry is a record in one of the lists. rec is a snapshot: rules replaces what it refers to, and
@@ -134,6 +154,7 @@ func New(o Options) *Store {
 		from:        map[uint64]portion{},
 		all:         o.Bytes,
 		share:       o.Share,
+		tellEnded:   o.Ended,
 	}
 	if s.entries <= 0 {
 		s.entries = DefaultEntries
@@ -182,11 +203,15 @@ func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Re
 // Open is store.Store's.
 func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
 	return s.step(ctx, key, rules.Asked(&p), func(rec *store.Record, now time.Time) error {
-		before := rec.Pause
-		if err := rules.Open(rec, now, owner, p); err != nil || rec.Pause == before {
+		was := *rec
+		if err := rules.Open(rec, now, owner, p); err != nil || rec.Pause == was.Pause {
 			return err
 		}
-		return s.admits(rec.Pause, portionOf(before, nil), now)
+		if err := s.admits(rec.Pause, portionOf(was.Pause, nil), now); err != nil {
+			return err
+		}
+		s.noteEnded(key, &was, rec)
+		return nil
 	})
 }
 
@@ -270,14 +295,22 @@ func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record,
 	if err := ctx.Err(); err != nil {
 		return notAsked(err)
 	}
+	var ended []untold
+	defer func() {
+		for _, u := range ended {
+			s.tellEnded(u.key, u.result)
+		}
+	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.shrink()
+	defer func() { ended, s.untold = s.untold, nil }()
 	now := s.now()
 	used.Tell(ctx, now)
 	e := s.use(key)
 	rec := e.rec
 	if rules.Settle(&rec, now, s.policy) {
+		s.noteEnded(key, &e.rec, &rec)
 		s.set(e, rec, nil)
 	}
 	puts, err := f(&rec, now)

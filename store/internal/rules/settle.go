@@ -51,6 +51,24 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	return changed
 }
 
+// EndedByTime is the result of the pause that was there before a step, if that pause has ended
+// without anybody having said so: it was retired, or it was in doubt by its lease alone. It is nil
+// otherwise. A step that closes a pause says so itself.
+func EndedByTime(was, is *store.Record) *store.Result {
+	if was.Pause == nil || is.Pause != nil && is.Pause.ID == was.Pause.ID {
+		return nil
+	}
+	for _, r := range is.Results {
+		if r.PauseID == was.Pause.ID {
+			if r.How == store.Retired || r.How == store.Doubtful && was.Doubt == nil {
+				return r
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // shorten ends leases that no clock as it is now can have given. They are of a server whose clock
 // was ahead, such as the one before a failover, and a process that died with it would hold its
 // thread for as long as the clocks are apart. Whoever lives renews: so the lease lasts from now.

@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+// An ending is where a file's chain ends.
+type ending struct {
+	empty   bool
+	last    link
+	torn    []byte // what stands behind the last line
+	newline bool   // the last line lacks its end
+}
+
+// errForeign says that a file holds something else. Nothing is appended to it.
+var errForeign = errors.New("the file holds something that is no audit line: nothing is written to it")
+
+// readEnd finds the end of the chain. It reads from the back, as much as the last lines take.
+func readEnd(f *os.File) (ending, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return ending{}, err
+	}
+	size := info.Size()
+	if size == 0 {
+		return ending{empty: true}, nil
+	}
+	for want := int64(64 << 10); ; want *= 8 {
+		want = min(want, size)
+		tail := make([]byte, want)
+		if _, err := f.ReadAt(tail, size-want); err != nil && !errors.Is(err, io.EOF) {
+			return ending{}, err
+		}
+		end, found := endOf(tail, want == size)
+		switch {
+		case found:
+			return end, nil
+		case want < size:
+			continue
+		case bytes.HasPrefix(tail, []byte(firstBytes[:min(len(firstBytes), len(tail))])):
+			return ending{last: link{hash: none}, torn: tail}, nil // the very first line was torn
+		}
+		return ending{}, errForeign
+	}
+}
+
+// firstBytes are those of any line.
+const firstBytes = `{"v":1,"seq":`
+
+// endOf finds the last whole line in the tail of a file. whole says that the tail is all of it.
+func endOf(tail []byte, whole bool) (end ending, found bool) {
+	for upTo := len(tail); upTo > 0; {
+		from := bytes.LastIndexByte(tail[:upTo], '\n') + 1
+		if from == 0 && !whole {
+			return end, false
+		}
+		if n, ok := read(tail[from:upTo]); ok {
+			end.last = link{n.Seq, hashOf(tail[from:upTo])}
+			end.newline = upTo == len(tail)
+			if !end.newline {
+				end.torn = bytes.Clone(tail[upTo+1:])
+			}
+			return end, true
+		}
+		upTo = from - 1
+	}
+	return end, false
+}

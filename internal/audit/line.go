@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"holdpoint/internal/event"
+)
+
+const version = 1
+
+// none is the hash that the first line of a chain names.
+var none = strings.Repeat("0", 2*sha256.Size)
+
+// Lines that stand for no event of a run.
+const (
+	begun     event.Kind = "chain.begun"
+	recovered event.Kind = "chain.recovered"
+)
+
+// A line is one line of the file. The order of the fields is the order in the file.
+type line struct {
+	V             int         `json:"v"`
+	Seq           uint64      `json:"seq"`
+	Prev          string      `json:"prev"`
+	Time          string      `json:"time"`
+	Event         event.Kind  `json:"event"`
+	Agent         string      `json:"agent,omitempty"`
+	Tenant        string      `json:"tenant,omitempty"`
+	Thread        string      `json:"thread,omitempty"`
+	Run           string      `json:"run,omitempty"`
+	Pause         string      `json:"pause,omitempty"`
+	Dialect       string      `json:"dialect,omitempty"`
+	Door          event.Door  `json:"door,omitempty"`
+	Principal     string      `json:"principal,omitempty"`
+	PrincipalHash string      `json:"principal_hash,omitempty"`
+	Code          string      `json:"code,omitempty"`
+	Interrupts    []interrupt `json:"interrupts,omitempty"`
+	Missed        uint64      `json:"missed,omitempty"`
+	Torn          *tear       `json:"torn,omitempty"`
+}
+
+type interrupt struct {
+	ID       string          `json:"id"`
+	Reason   string          `json:"reason,omitempty"`
+	Tools    []string        `json:"tools,omitempty"`
+	Asked    string          `json:"asked,omitempty"`
+	Status   string          `json:"status,omitempty"`
+	Says     string          `json:"says,omitempty"`
+	Answered string          `json:"answered,omitempty"`
+	Object   json.RawMessage `json:"object,omitempty"`
+	Calls    json.RawMessage `json:"calls,omitempty"`
+	Payload  json.RawMessage `json:"payload,omitempty"`
+}
+
+// A tear is what stands in the file before a line of recovery and is no line.
+type tear struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func lineOf(e *event.Event, payload bool) *line {
+	n := &line{
+		Time: stamp(e.Time), Event: e.Kind, Agent: e.Agent, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Pause: e.Pause,
+		Dialect: e.Dialect, Door: e.Door, Principal: e.Principal, PrincipalHash: e.PrincipalHash, Code: e.Code,
+	}
+	for _, i := range e.Interrupts {
+		one := interrupt{
+			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.Asked, Status: i.Status, Says: i.Says, Answered: i.Answered,
+		}
+		if payload {
+			one.Object, one.Calls, one.Payload = asJSON(i.Object), asJSON(i.Calls), asJSON(i.Payload)
+		}
+		n.Interrupts = append(n.Interrupts, one)
+	}
+	return n
+}
+
+// asJSON is a value of somebody else as it may stand in a line: what is no JSON stands there as a
+// string.
+func asJSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || json.Valid(raw) {
+		return raw
+	}
+	text, _ := json.Marshal(string(raw)) // a string can be marshalled
+	return text
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// encode is the line without its end. It has no newline inside, because JSON has none.
+func (n *line) encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(n); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// read reads a line as far as the chain goes by it. ok is false if it is none.
+func read(text []byte) (n line, ok bool) {
+	if err := json.Unmarshal(text, &n); err != nil {
+		return n, false
+	}
+	return n, n.V == version && n.Seq > 0 && len(n.Prev) == len(none) && n.Event != "" && n.Time != ""
+}

@@ -1,0 +1,149 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A Report is what Verify has found.
+type Report struct {
+	Lines    int      // that are whole
+	Head     Head     // the last line's
+	Problems []string // a line that was taken out, changed or put in, with its place
+	Notes    []string // what a reader should know, and is no problem by itself
+	seen     bool     // the head that was asked for
+}
+
+// ParseHead reads what Head.String has written.
+func ParseHead(text string) (Head, error) {
+	seq, hash, ok := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if !ok || err != nil || len(hash) != len(none) {
+		return Head{}, errors.New("want seq:hash, as the log has it under head")
+	}
+	return Head{Seq: n, Hash: hash}, nil
+}
+
+// Verify reads the files of a chain, the oldest first. head is one that was kept, nil if none was:
+// a line with that hash must be there. An error says that a file could not be read.
+func Verify(paths []string, head *Head) (Report, error) {
+	v := verifier{want: head}
+	for n, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return v.Report, err
+		}
+		err = v.file(path, f, n == 0)
+		f.Close()
+		if err != nil {
+			return v.Report, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if head != nil && !v.seen {
+		v.problem("", "no line has seq %d and the hash of the head that was given: lines are missing, or the file was written anew", head.Seq)
+	}
+	v.Head = Head{Seq: v.last.seq, Hash: v.last.hash}
+	return v.Report, nil
+}
+
+type verifier struct {
+	Report
+	want  *Head
+	last  link // zero: there was no line yet
+	place string
+	odd   []byte // what stands behind the last line and is none
+	oddAt string
+}
+
+func (v *verifier) problem(place, format string, args ...any) {
+	v.Problems = append(v.Problems, place+fmt.Sprintf(format, args...))
+}
+
+func (v *verifier) note(place, format string, args ...any) {
+	v.Notes = append(v.Notes, place+fmt.Sprintf(format, args...))
+}
+
+func (v *verifier) file(name string, r io.Reader, first bool) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for at := 1; ; at++ {
+		text, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		ended := bytes.HasSuffix(text, []byte("\n"))
+		if text = bytes.TrimSuffix(text, []byte("\n")); len(text) > 0 || ended {
+			v.line(fmt.Sprintf("%s:%d: ", name, at), text, first && at == 1)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if v.oddAt != "" {
+		v.problem(v.oddAt, "this is no audit line, and no line of recovery follows: it was torn, changed or put in")
+		v.odd, v.oddAt = nil, ""
+	}
+	return nil
+}
+
+// line takes one line. veryFirst is the first of the first file.
+func (v *verifier) line(place string, text []byte, veryFirst bool) {
+	n, ok := read(text)
+	if !ok {
+		if v.oddAt == "" {
+			v.oddAt, v.odd = place, bytes.Clone(text)
+		} else {
+			v.odd = append(append(v.odd, '\n'), text...)
+		}
+		return
+	}
+	if v.oddAt != "" {
+		v.behindOdd(place, &n)
+	}
+	v.chain(place, &n, veryFirst)
+	if n.Missed > 0 {
+		v.note(place, "%d events before it could not be written", n.Missed)
+	}
+	v.last, v.place = link{n.Seq, hashOf(text)}, place
+	v.seen = v.seen || v.want != nil && v.want.Seq == v.last.seq && v.want.Hash == v.last.hash
+	v.Lines++
+}
+
+// behindOdd judges what stands before a line and is none.
+func (v *verifier) behindOdd(place string, n *line) {
+	t := n.Torn
+	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {
+		v.note(place, "the line before it was torn (%d bytes), and the writer went on behind it", t.Bytes)
+	} else {
+		v.problem(v.oddAt, "this is no audit line, and the next one does not say so: it was changed or put in")
+	}
+	v.odd, v.oddAt = nil, ""
+}
+
+// chain judges a line's place in the chain.
+func (v *verifier) chain(place string, n *line, veryFirst bool) {
+	switch {
+	case n.Event == begun && n.Seq == 1 && n.Prev == none:
+		if !veryFirst {
+			v.note(place, "a new chain begins here, at %s: what stands before it is of another", n.Time)
+		}
+	case veryFirst:
+		v.note(place, "it goes on from seq %d with hash %s, which is in a file before", n.Seq-1, n.Prev)
+	case n.Prev == v.last.hash && n.Seq == v.last.seq+1:
+	case n.Prev == v.last.hash:
+		v.problem(place, "its seq is %d, want %d: it was changed", n.Seq, v.last.seq+1)
+	case n.Seq == v.last.seq+1:
+		v.problem(v.place, "seq %d is not what the next line (seq %d) has the hash of: it was changed", v.last.seq, n.Seq)
+	case n.Seq == v.last.seq+2:
+		v.problem(place, "seq %d is missing before it: the line was taken out", n.Seq-1)
+	case n.Seq > v.last.seq:
+		v.problem(place, "seq %d to %d are missing before it: the lines were taken out", v.last.seq+1, n.Seq-1)
+	default:
+		v.problem(place, "seq %d stands behind seq %d: it was moved or put in", n.Seq, v.last.seq)
+	}
+}

@@ -1,0 +1,276 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+	"holdpoint/translate/kit"
+)
+
+// Each step of the store that begins or ends a question is an event for whoever is to hear of it.
+// The ledger tells them, behind the step: it is the only caller of the store, so there is no other
+// way to a step. What is told without a step, a refusal and a replay, is told where it is ruled.
+
+// errNotTold says that an event that must be kept could not be kept.
+var errNotTold = errors.New("proxy: the audit cannot be written")
+
+// tell tells an event of the run. It is an error only if events are required.
+func (l *ledger) tell(kind event.Kind, p *agui.Pause, code string, of []event.Interrupt) error {
+	if l.run == nil || l.run.h.opts.Events == nil {
+		return nil
+	}
+	e := l.run.event(kind, p, code)
+	e.Interrupts = of
+	if err := l.run.h.opts.Events.Take(e); err != nil && l.run.h.opts.EventsRequired {
+		return errors.Join(errNotTold, err)
+	}
+	return nil
+}
+
+// event is one of the run. p is the pause that it is about, nil if there is none.
+func (r *run) event(kind event.Kind, p *agui.Pause, code string) *event.Event {
+	e := &event.Event{
+		Kind: kind, Time: r.h.opts.Now(), Agent: r.h.opts.Agent, Tenant: r.who.Tenant, Thread: r.request.clientThread(),
+		Run: agui.Cut(r.request.input.RunID), Door: event.Chat, Code: code,
+	}
+	e.Principal, e.PrincipalHash = r.h.opts.ShowPrincipal.Of(r.who)
+	if p != nil {
+		e.Pause, e.Dialect = p.ID, p.Dialect
+	}
+	return e
+}
+
+// tells says whether anybody hears of events. Digests are made only for those who do.
+func (l *ledger) tells() bool { return l.run != nil && l.run.h.opts.Events != nil }
+
+// raised tells that a pause was opened.
+func (l *ledger) raised(p *agui.Pause) {
+	if l.tells() {
+		_ = l.tell(event.Raised, p, "", l.asked(p))
+	}
+}
+
+// asked are the questions of a pause.
+func (l *ledger) asked(p *agui.Pause) []event.Interrupt {
+	list := make([]event.Interrupt, len(p.Interrupts))
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		list[n] = question(i)
+		list[n].Object, list[n].Calls = i.Object, askedCalls(i)
+		list[n].Asked = askedDigest(l.run, i, list[n].Calls)
+	}
+	return list
+}
+
+// question is an interrupt without what it asks.
+func question(i *agui.Interrupt) event.Interrupt {
+	q := event.Interrupt{ID: i.ID, Reason: i.Reason()}
+	for _, c := range i.Calls {
+		if c.Name != "" {
+			q.Tools = append(q.Tools, c.Name)
+		}
+	}
+	return q
+}
+
+// questions are those of a pause, without what they ask.
+func questions(p *agui.Pause) []event.Interrupt {
+	list := make([]event.Interrupt, len(p.Interrupts))
+	for n := range p.Interrupts {
+		list[n] = question(&p.Interrupts[n])
+	}
+	return list
+}
+
+// askedCalls are the calls that a yes lets run, as JSON: name and arguments. nil: they are not known.
+func askedCalls(i *agui.Interrupt) json.RawMessage {
+	if len(i.Calls) == 0 {
+		return nil
+	}
+	type call struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	list := make([]call, len(i.Calls))
+	for n, c := range i.Calls {
+		list[n] = call{c.Name, json.RawMessage(c.Args)}
+		if c.Unknown || !agui.ValidJSON([]byte(c.Args)) {
+			list[n].Arguments = agui.MustMarshal(c.Args)
+		}
+	}
+	return agui.MustMarshal(list)
+}
+
+// askedDigest is a digest of exactly what was asked, and of whom. docs/audit.md has the recipe.
+func askedDigest(r *run, i *agui.Interrupt, calls json.RawMessage) string {
+	if calls == nil {
+		calls = json.RawMessage("[]")
+	}
+	return digestText(agui.MustMarshal(struct {
+		Agent     string          `json:"agent"`
+		Tenant    string          `json:"tenant"`
+		Thread    string          `json:"thread"`
+		Interrupt json.RawMessage `json:"interrupt"`
+		Calls     json.RawMessage `json:"calls"`
+	}{r.h.opts.Agent, r.who.Tenant, r.request.clientThread(), i.Object, calls}))
+}
+
+// answeredDigest is a digest of exactly what was answered.
+func answeredDigest(a *agui.Answer) string {
+	payload := a.Payload
+	if payload == nil {
+		payload = json.RawMessage("null")
+	}
+	return digestText(agui.MustMarshal(struct {
+		Status  agui.Status     `json:"status"`
+		Payload json.RawMessage `json:"payload"`
+	}{a.Status, payload}))
+}
+
+func digestText(object []byte) string {
+	sum := sha256.Sum256(agui.Canonical(object))
+	return "sha256:" + hexOf(sum[:])
+}
+
+// A claimedPause is a pause with the answers that it was claimed for.
+type claimedPause struct {
+	pause   *agui.Pause
+	answers []event.Interrupt // in the order of the questions
+	over    map[string]bool   // ids of questions that had expired by then
+}
+
+// answered are the questions of a pause with what was answered. now tells which of them have
+// expired.
+func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *claimedPause {
+	c := &claimedPause{pause: p, over: map[string]bool{}}
+	given := make(map[string]*agui.Answer, len(answers))
+	for n := range answers {
+		given[answers[n].ID] = &answers[n]
+	}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		q := question(i)
+		if a := given[i.ID]; a != nil {
+			q.Status, q.Answered, q.Payload = string(a.Status), answeredDigest(a), bytes.Clone(a.Payload) // it lies in the request
+			q.Says = saysOf(i, a)
+		}
+		if at, expires := i.Expires(); expires && now.After(at) && q.Status == string(agui.Cancelled) {
+			c.over[i.ID] = true
+		}
+		c.answers = append(c.answers, q)
+	}
+	return c
+}
+
+// saysOf is what an answer says, "" where the dialect does not know.
+func saysOf(i *agui.Interrupt, a *agui.Answer) string {
+	if a.Status != agui.Resolved {
+		return ""
+	}
+	says := a.Says
+	if says == agui.Unclear {
+		says = kit.Says(*i, *a)
+	}
+	switch says {
+	case agui.Approves:
+		return "approved"
+	case agui.Denies:
+		return "denied"
+	}
+	return ""
+}
+
+// ended tells what became of the questions of a claimed pause: an event for each way to end.
+func (l *ledger) ended(c *claimedPause, result *store.Result) {
+	code := ""
+	if agui.PeekType(result.Finish) == agui.RunErrored {
+		code = agui.Cut(gjson.GetBytes(result.Finish, "code").Str)
+	}
+	switch result.How {
+	case store.Lost:
+		_ = l.tell(event.Lost, c.pause, string(agui.BackendLostInterrupt), c.answers)
+		return
+	case store.Doubtful:
+		_ = l.tell(event.InDoubt, c.pause, code, c.answers)
+		return
+	}
+	l.byWay(c, code)
+}
+
+// byWay tells the questions as resolved, cancelled or expired.
+func (l *ledger) byWay(c *claimedPause, code string) {
+	ways := map[event.Kind][]event.Interrupt{}
+	for _, q := range c.answers {
+		way := event.Resolved
+		switch {
+		case c.over[q.ID]:
+			way = event.Expired
+		case q.Status != string(agui.Resolved):
+			way = event.Cancelled
+		}
+		ways[way] = append(ways[way], q)
+	}
+	for _, way := range []event.Kind{event.Resolved, event.Cancelled, event.Expired} {
+		if ways[way] != nil {
+			_ = l.tell(way, c.pause, code, ways[way])
+		}
+	}
+}
+
+// maxNamedInEvent bounds the questions that a refused request names in its event: it can name very
+// many, and none of them need exist.
+const maxNamedInEvent = 32
+
+// tellRuled tells of a request that is not handed on: code is that of its refusal, "" for a replay.
+func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
+	if !r.ledger.tells() {
+		return
+	}
+	var of []event.Interrupt
+	for n := range r.answers.list[:min(len(r.answers.list), maxNamedInEvent)] {
+		a := &r.answers.list[n]
+		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: answeredDigest(a), Payload: a.Payload}
+		if pause != nil {
+			if i := pause.Interrupt(a.ID); i != nil {
+				q.ID, q.Reason, q.Tools, q.Says = i.ID, i.Reason(), question(i).Tools, saysOf(i, a)
+			}
+		}
+		of = append(of, q)
+	}
+	_ = r.ledger.tell(kind, pause, string(code), of)
+}
+
+// tellRefused tells of a refusal.
+func (r *run) tellRefused(code agui.Code) {
+	kind := event.RunRefused
+	if _, command := r.request.input.CommandResume(); len(r.answers.list) > 0 || r.answers.unread != nil || r.request.input.HasResume || command {
+		kind = event.Refused
+	}
+	r.tellRuled(kind, r.record.Pause, code)
+}
+
+// EndedByTime is the event of a pause that nobody ended but time, as the store tells it; see
+// engine.Options.Ended. It is nil if there is nothing to tell.
+func EndedByTime(agent string, result *store.Result) *event.Event {
+	p := result.Pause
+	if p == nil {
+		return nil
+	}
+	e := &event.Event{
+		Kind: event.Retired, Time: result.At, Agent: agent, Pause: p.ID, Dialect: p.Dialect, Door: event.Retention,
+		Thread: gjson.GetBytes(p.Finish, "threadId").Str, Run: agui.Cut(gjson.GetBytes(p.Finish, "runId").Str),
+	}
+	if result.How == store.Doubtful {
+		e.Kind = event.InDoubt
+	}
+	e.Interrupts = questions(p)
+	return e
+}
