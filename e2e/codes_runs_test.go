@@ -130,6 +130,9 @@ var codeRuns = []codeRun{
 	{code: "STORE_UNAVAILABLE", waits: true, play: faulty(func(o *proxy.Options, fails *atomic.Bool) {
 		o.Store = faultyStore{o.Store, fails}
 	})},
+	{code: "AUDIT_UNAVAILABLE", waits: true, play: faulty(func(o *proxy.Options, fails *atomic.Bool) {
+		o.Events, o.EventsRequired = faultySink{fails}, true
+	})},
 	{code: "INTERNAL_ERROR", play: faulty(func(o *proxy.Options, fails *atomic.Bool) {
 		o.Dialect = faultyDialect{o.Dialect, fails}
 	})},

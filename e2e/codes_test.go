@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"holdpoint/e2e/scripted"
+	happens "holdpoint/internal/event"
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/store/memory"
@@ -246,6 +247,16 @@ func (f faultyStore) Load(ctx context.Context, key store.Key, owner string) (sto
 		return store.Record{}, errFault
 	}
 	return f.Store.Load(ctx, key, owner)
+}
+
+// A faultySink cannot keep an event while it fails.
+type faultySink struct{ fails *atomic.Bool }
+
+func (f faultySink) Take(*happens.Event) error {
+	if f.fails.Load() {
+		return errFault
+	}
+	return nil
 }
 
 // A faultyDialect refuses every run while it fails.

@@ -110,6 +110,9 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 	}
 	for _, a := range answers {
 		id := a.Get("id").Str
+		if !w.tally.knowsClaim(id) {
+			w.violates("an answer reached the backend before its claim was told: %s", id)
+		}
 		if rec.Pause.Interrupt(id) == nil {
 			w.violates("an answer reached a question that it was not for: %s", id)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
@@ -67,6 +68,7 @@ type world struct {
 	told      map[string]bool // ids that it was ever told
 	delivered map[string]int  // ids whose answers have reached the backend
 	violation string
+	tally     *tally // what the stores did, and what was told of it
 }
 
 // worldTest is what a world needs of a test. It is no *testing.T where rapid has a test of its own.
@@ -82,7 +84,8 @@ func newWorld(t worldTest, expires, sticky bool) *world {
 		approved: map[string]bool{}, cancelled: map[string]bool{}, told: map[string]bool{}, delivered: map[string]int{},
 		history: []string{`{"id":"u0","role":"user","content":"hi"}`},
 	}
-	w.store = storetest.Sealed(t, memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour}))
+	w.tally = newTally()
+	w.store = countedStore{storetest.Sealed(t, memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour})), w.tally}
 	w.restart(0)
 	w.restart(1)
 	return w
@@ -98,6 +101,12 @@ func (w *world) restart(at int) {
 	o := Options{
 		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome, OnDisconnect: disconnect,
 		NewID: func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("id", w.ids) },
+		Events: taker(func(e *event.Event) error {
+			if m.dead.Load() {
+				return errDead
+			}
+			return w.tally.Take(e)
+		}),
 		Store: &faults{Store: w.store, at: func(_ string, do func() error) error { return w.step(m, false, do) }},
 		Transport: roundTripper(func(req *http.Request) (res *http.Response, err error) {
 			err = w.step(m, true, func() error { res, err = w.backend(req); return err })
@@ -141,6 +150,7 @@ func (w *world) step(m *mortal, backend bool, do func() error) error {
 		fails = p.from <= p.seen && p.seen < p.from+p.many
 		if fails {
 			p.hits++
+			w.tally.lost()
 		}
 	}
 	if fails && p.dies && !p.done {
@@ -416,6 +426,9 @@ func (w *world) check() {
 				w.violates("%s was told, and is withdrawn", id)
 			}
 		}
+	}
+	if wrong := w.tally.wrong(); wrong != "" {
+		w.violates("what was told is not what happened: %s", wrong)
 	}
 	if w.violation != "" {
 		w.t.Fatal(w.violation)

@@ -34,12 +34,12 @@ func ParseHead(text string) (Head, error) {
 // a line with that hash must be there. An error says that a file could not be read.
 func Verify(paths []string, head *Head) (Report, error) {
 	v := verifier{want: head}
-	for n, path := range paths {
+	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
 			return v.Report, err
 		}
-		err = v.file(path, f, n == 0)
+		err = v.file(path, f)
 		f.Close()
 		if err != nil {
 			return v.Report, fmt.Errorf("%s: %w", path, err)
@@ -69,7 +69,7 @@ func (v *verifier) note(place, format string, args ...any) {
 	v.Notes = append(v.Notes, place+fmt.Sprintf(format, args...))
 }
 
-func (v *verifier) file(name string, r io.Reader, first bool) error {
+func (v *verifier) file(name string, r io.Reader) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for at := 1; ; at++ {
 		text, err := in.ReadBytes('\n')
@@ -78,7 +78,7 @@ func (v *verifier) file(name string, r io.Reader, first bool) error {
 		}
 		ended := bytes.HasSuffix(text, []byte("\n"))
 		if text = bytes.TrimSuffix(text, []byte("\n")); len(text) > 0 || ended {
-			v.line(fmt.Sprintf("%s:%d: ", name, at), text, first && at == 1)
+			v.line(fmt.Sprintf("%s:%d: ", name, at), text)
 		}
 		if err != nil {
 			break
@@ -91,8 +91,8 @@ func (v *verifier) file(name string, r io.Reader, first bool) error {
 	return nil
 }
 
-// line takes one line. veryFirst is the first of the first file.
-func (v *verifier) line(place string, text []byte, veryFirst bool) {
+// line takes one line.
+func (v *verifier) line(place string, text []byte) {
 	n, ok := read(text)
 	if !ok {
 		if v.oddAt == "" {
@@ -105,7 +105,7 @@ func (v *verifier) line(place string, text []byte, veryFirst bool) {
 	if v.oddAt != "" {
 		v.behindOdd(place, &n)
 	}
-	v.chain(place, &n, veryFirst)
+	v.chain(place, &n)
 	if n.Missed > 0 {
 		v.note(place, "%d events before it could not be written", n.Missed)
 	}
@@ -126,13 +126,13 @@ func (v *verifier) behindOdd(place string, n *line) {
 }
 
 // chain judges a line's place in the chain.
-func (v *verifier) chain(place string, n *line, veryFirst bool) {
+func (v *verifier) chain(place string, n *line) {
+	first := v.Lines == 0
 	switch {
+	case first && n.Seq == 1 && n.Prev == none: // it may be a recovery: the line before it was torn
 	case n.Event == begun && n.Seq == 1 && n.Prev == none:
-		if !veryFirst {
-			v.note(place, "a new chain begins here, at %s: what stands before it is of another", n.Time)
-		}
-	case veryFirst:
+		v.note(place, "a new chain begins here, at %s: what stands before it is of another", n.Time)
+	case first:
 		v.note(place, "it goes on from seq %d with hash %s, which is in a file before", n.Seq-1, n.Prev)
 	case n.Prev == v.last.hash && n.Seq == v.last.seq+1:
 	case n.Prev == v.last.hash:

@@ -1,0 +1,394 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"holdpoint/internal/event"
+)
+
+var testNow = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+
+func openLog(t *testing.T, o Options) *Log {
+	t.Helper()
+	o.Now = func() time.Time { return testNow }
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func asked(n int) *event.Event {
+	return &event.Event{
+		Kind: event.Raised, Time: testNow, Agent: "billing", Thread: "t", Run: fmt.Sprint("r", n), Pause: "p", Door: event.Chat,
+		Interrupts: []event.Interrupt{{
+			ID: "n~1", Reason: "tool_call", Tools: []string{"refund"}, Asked: "sha256:" + none, Object: json.RawMessage(`{"id":"n~1"}`),
+		}},
+	}
+}
+
+// lines writes n events into a new file and returns its lines.
+func lines(t *testing.T, n int) (path string, list []string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "audit.jsonl")
+	l := openLog(t, Options{Path: path})
+	for i := range n {
+		if err := l.Take(asked(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path, linesOf(t, path)
+}
+
+func linesOf(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+func writeLines(t *testing.T, list ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func verify(t *testing.T, head *Head, paths ...string) Report {
+	t.Helper()
+	r, err := Verify(paths, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestVerifyFindsWhatWasDone: whatever is done to one line shows, with the place.
+func TestVerifyFindsWhatWasDone(t *testing.T) {
+	path, list := lines(t, 5) // with the line that begins the chain: seq 1 to 6
+	if r := verify(t, nil, path); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 6 || r.Head.Seq != 6 {
+		t.Fatalf("an untouched file: %+v", r)
+	}
+	changed := strings.Replace(list[3], `"refund"`, `"refunt"`, 1)
+	for _, c := range []struct {
+		name string
+		list []string
+		want string
+	}{
+		{"taken out", slices.Concat(list[:3], list[4:]), ":4: seq 4 is missing before it: the line was taken out"},
+		{"several taken out", slices.Concat(list[:2], list[4:]), ":3: seq 3 to 4 are missing before it"},
+		{"changed", slices.Concat(list[:3], []string{changed}, list[4:]), ":4: seq 4 is not what the next line (seq 5) has the hash of"},
+		{"twice", slices.Concat(list[:4], list[3:]), ":5: seq 4 stands behind seq 4"},
+		{"two changed places", slices.Concat(list[:2], []string{list[3], list[2]}, list[4:]), ":3: seq 3 is missing before it"},
+		{"no line any more", slices.Concat(list[:3], []string{list[3][:40]}, list[4:]), ":4: this is no audit line, and the next one does not say so"},
+		{"the last one torn", slices.Concat(list[:5], []string{list[5][:40]}), ":6: this is no audit line, and no line of recovery follows"},
+		{"put in", slices.Concat(list[:3], []string{"{}"}, list[3:]), ":4: this is no audit line"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := verify(t, nil, writeLines(t, c.list...))
+			if len(r.Problems) == 0 || !strings.Contains(r.Problems[0], c.want) {
+				t.Errorf("got %q, want %q", r.Problems, c.want)
+			}
+		})
+	}
+}
+
+// TestEachByteCounts: no byte of a line before the last can be another one unseen.
+func TestEachByteCounts(t *testing.T) {
+	_, list := lines(t, 2)
+	for at := range list[1] {
+		b := []byte(list[1])
+		b[at] ^= 1
+		if b[at] == '\n' {
+			continue
+		}
+		if r := verify(t, nil, writeLines(t, list[0], string(b), list[2])); len(r.Problems) == 0 {
+			t.Fatalf("byte %d of %s is %q, and nobody sees it", at, list[1], b[at])
+		}
+	}
+}
+
+// TestHeadShowsWhatTheChainCannot: lines that were taken off the end, and a file that was written
+// anew.
+func TestHeadShowsWhatTheChainCannot(t *testing.T) {
+	path, list := lines(t, 3)
+	head := verify(t, nil, path).Head
+	if r := verify(t, &head, path); len(r.Problems) > 0 {
+		t.Fatalf("an untouched file: %q", r.Problems)
+	}
+	parsed, err := ParseHead(head.String())
+	if err != nil || parsed != head {
+		t.Fatalf("%q is read as %v, %v", head.String(), parsed, err)
+	}
+	other, _ := lines(t, 4)
+	for name, path := range map[string]string{"the end taken off": writeLines(t, list[:3]...), "written anew": other} {
+		if r := verify(t, nil, path); len(r.Problems) > 0 {
+			t.Errorf("%s: seen without the head, too: %q", name, r.Problems)
+		}
+		if name == "written anew" {
+			head.Hash = strings.Repeat("1", 64)
+		}
+		if r := verify(t, &head, path); len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the head that was given") {
+			t.Errorf("%s: %q", name, r.Problems)
+		}
+	}
+}
+
+// TestRotation: the chain goes on in the new file, over a restart too.
+func TestRotation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := openLog(t, Options{Path: path})
+	l.Take(asked(1))
+	if err := l.Reopen(); err != nil { // nobody has moved it
+		t.Fatal(err)
+	}
+	os.Rename(path, path+".1")
+	l.Take(asked(2)) // before the signal
+	if err := l.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	l.Take(asked(3))
+	l.Close()
+	l = openLog(t, Options{Path: path})
+	l.Take(asked(4))
+	if r := verify(t, nil, path+".1", path); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 5 {
+		t.Errorf("%+v", r)
+	}
+	if r := verify(t, nil, path); len(r.Problems) > 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "goes on from seq 3") {
+		t.Errorf("the second file alone: %+v", r)
+	}
+	if err := l.Close(); err != nil || l.Take(asked(5)) == nil {
+		t.Errorf("closed with %v, and takes lines", err)
+	}
+}
+
+// TestOneWriter: two processes would write two chains into one file.
+func TestOneWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := openLog(t, Options{Path: path})
+	if _, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Fatalf("a second one: %v", err)
+	}
+	l.Close()
+	openLog(t, Options{Path: path})
+}
+
+// TestTornLine: what a crash left is never taken for a line, stays in the file, and is told.
+func TestTornLine(t *testing.T) {
+	_, list := lines(t, 3)
+	for cut := 1; cut < len(list[3]); cut += 7 {
+		path := writeLines(t, list[:3]...)
+		f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		f.WriteString(list[3][:cut])
+		f.Close()
+		l := openLog(t, Options{Path: path})
+		if err := l.Take(asked(9)); err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		r := verify(t, nil, path)
+		if len(r.Problems) > 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], fmt.Sprintf("was torn (%d bytes)", cut)) || r.Lines != 5 {
+			t.Fatalf("cut at %d: %+v", cut, r)
+		}
+	}
+	whole := writeLines(t, list...)
+	os.Truncate(whole, int64(len(strings.Join(list, "\n")))) // only its end is missing
+	l := openLog(t, Options{Path: whole})
+	l.Take(asked(9))
+	if r := verify(t, nil, whole); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 5 {
+		t.Errorf("a line without its end: %+v", r)
+	}
+	first := writeLines(t)
+	os.WriteFile(first, []byte(list[0][:20]), 0o600)
+	l = openLog(t, Options{Path: first})
+	l.Take(asked(9))
+	if r := verify(t, nil, first); len(r.Problems) > 0 || r.Lines != 2 {
+		t.Errorf("the very first line was torn: %+v", r)
+	}
+}
+
+// TestForeignFile: nothing is appended to a file of somebody else.
+func TestForeignFile(t *testing.T) {
+	path := writeLines(t, "root:x:0:0:root:/root:/bin/bash")
+	if _, err := Open(Options{Path: path}); !errors.Is(err, errForeign) {
+		t.Fatal(err)
+	}
+	if got := linesOf(t, path); len(got) != 1 {
+		t.Errorf("it is %q now", got)
+	}
+}
+
+// A disk takes so many bytes and then no more.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+var errRoom = errors.New("no space left on device")
+
+func (d *disk) Write(p []byte) (int, error) {
+	n := min(len(p), d.room)
+	d.room -= n
+	d.Buffer.Write(p[:n])
+	if n < len(p) {
+		return n, errRoom
+	}
+	return n, nil
+}
+
+// TestDiskWithoutRoom: wherever a write is cut, the chain is whole again once there is room, and
+// says how many events are missing.
+func TestDiskWithoutRoom(t *testing.T) {
+	var sizes disk
+	sizes.room = 1 << 20
+	l := openLog(t, Options{Writer: &sizes})
+	begun := sizes.Len()
+	l.Take(asked(1))
+	one := sizes.Len() - begun
+	for room := range one + 1 {
+		d := &disk{room: 1 << 20}
+		l := openLog(t, Options{Writer: d})
+		d.room = room
+		var failed int
+		for n := range 3 {
+			if l.Take(asked(n)) != nil {
+				failed++
+			}
+		}
+		d.room = 1 << 20
+		if err := l.Take(asked(3)); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		os.WriteFile(path, d.Bytes(), 0o600)
+		r := verify(t, nil, path)
+		if len(r.Problems) > 0 {
+			t.Fatalf("room for %d bytes: %+v\n%s", room, r, d.String())
+		}
+		if want := fmt.Sprintf("%d events before it could not be written", failed); !strings.HasSuffix(r.Notes[len(r.Notes)-1], want) {
+			t.Fatalf("room for %d bytes: %q, want %q", room, r.Notes, want)
+		}
+		if head := l.Head(); head.Failed != uint64(failed) || head.Hash != r.Head.Hash || failed == 0 {
+			t.Fatalf("head %+v, file's %+v, %d failed", head, r.Head, failed)
+		}
+	}
+}
+
+// TestWritersAtOnce: lines of many goroutines are one chain.
+func TestWritersAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := openLog(t, Options{Path: path, Sync: true})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for n := range 20 {
+				if err := l.Take(asked(n)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		os.Rename(path, path+".1")
+		if err := l.Reopen(); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Wait()
+	if r := verify(t, nil, path+".1", path); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 161 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSchema: lines of every kind are as docs/audit.schema.json says, with and without payloads.
+func TestSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/audit.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, payload := range []bool{false, true} {
+		d := &disk{room: 1 << 20}
+		l := openLog(t, Options{Writer: d, Payload: payload})
+		for _, kind := range event.Kinds() {
+			e := asked(1)
+			e.Kind, e.Code, e.PrincipalHash, e.Tenant, e.Dialect = kind, "KAPUT", none, "acme", "agui"
+			i := &e.Interrupts[0]
+			i.Status, i.Says, i.Answered, i.Payload, i.Calls = "resolved", "approved", "sha256:"+none, json.RawMessage("not JSON\n"), json.RawMessage("[]")
+			if err := l.Take(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if has := strings.Contains(d.String(), "not JSON"); has != payload {
+			t.Errorf("payloads in the lines: %t, want %t", has, payload)
+		}
+		d.room = 10
+		l.Take(asked(2))
+		d.room = 1 << 20
+		l.Take(asked(3))
+		seen := map[string]bool{}
+		for text := range strings.SplitSeq(strings.TrimSpace(d.String()), "\n") {
+			v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+			if err != nil {
+				continue // the torn one
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+			seen[v.(map[string]any)["event"].(string)] = true
+		}
+		if want := len(event.Kinds()) + 2; len(seen) != want {
+			t.Errorf("%d kinds of line, want %d", len(seen), want)
+		}
+	}
+	for _, bad := range []string{
+		`{"v":1}`,
+		`{"v":1,"seq":2,"prev":"` + none + `","time":"2026-11-24T10:00:00Z","event":"interrupt.raised"}`,
+		`{"v":1,"seq":2,"prev":"` + none + `","time":"2026-11-24T10:00:00Z","event":"chain.begun","extra":1}`,
+	} {
+		v, _ := jsonschema.UnmarshalJSON(strings.NewReader(bad))
+		if schema.Validate(v) == nil {
+			t.Errorf("the schema takes %s", bad)
+		}
+	}
+}
+
+// TestStdout: a chain of its own for each process, with nothing else.
+func TestStdout(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	got := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(r)
+		got <- string(b)
+	}()
+	l := openLog(t, Options{Writer: w})
+	l.Take(asked(1))
+	if err := l.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if s := <-got; strings.Count(s, "\n") != 2 || !strings.Contains(s, `"event":"chain.begun"`) {
+		t.Errorf("%q", s)
+	}
+}

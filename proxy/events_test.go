@@ -1,0 +1,450 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/translate"
+)
+
+// A hearer is an event.Sink that keeps what it is told.
+type hearer struct {
+	mu    sync.Mutex
+	list  []event.Event
+	fails atomic.Bool // it cannot keep anything
+}
+
+func (h *hearer) Take(e *event.Event) error {
+	if h.fails.Load() {
+		return errDead
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append(h.list, *e)
+	return nil
+}
+
+// heard are the events so far, each as its kind, its code and its questions with what they were
+// answered.
+func (h *hearer) heard() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := []string{}
+	for _, e := range h.list {
+		s := string(e.Kind)
+		if e.Code != "" {
+			s += ":" + e.Code
+		}
+		for _, i := range e.Interrupts {
+			s += " " + i.ID
+			if i.Status != "" {
+				s += "=" + i.Status
+			}
+			if i.Says != "" {
+				s += "," + i.Says
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// TestEvents: what happens to questions and answers is told by exactly these events.
+func TestEvents(t *testing.T) {
+	const expiring = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","expiresAt":"2020-01-01T00:00:00Z"}]}}`
+	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}]}}`
+	entry := func(payload string) string {
+		return resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}`)
+	}
+	failed := `{"type":"RUN_ERROR","message":"kaput","code":"KAPUT"}`
+	for _, c := range []struct {
+		name    string
+		streams []string // of the backend, one for each call; "": it breaks off, "4xx": 422
+		change  func(*Options)
+		dialect func(*fakeDialect)
+		bodies  []string
+		want    []string
+	}{
+		{"a run that asks nothing", []string{streamOf(started, finished)}, nil, nil, []string{input("t", "r1", "")}, []string{}},
+		{
+			"a question that is approved", []string{streamOf(started, approval), streamOf(started, finished)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", entry(`{"approved":true}`))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "interrupt.resolved n1~id1=resolved,approved"},
+		},
+		{
+			"a question that is denied", []string{streamOf(started, approval), streamOf(started, finished)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", entry(`{"approved":false}`))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,denied", "interrupt.resolved n1~id1=resolved,denied"},
+		},
+		{
+			"one of two is cancelled", []string{streamOf(started, asksTwo), streamOf(started, finished)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"), no("n2~id2")))},
+			[]string{
+				"interrupt.raised n1~id1 n2~id2", "resume.claimed n1~id1=resolved n2~id2=cancelled",
+				"interrupt.resolved n1~id1=resolved", "interrupt.cancelled n2~id2=cancelled",
+			},
+		},
+		{
+			"the run asks again", []string{streamOf(started, asks), streamOf(started, asks)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "interrupt.resolved n1~id1=resolved", "interrupt.raised n1~id2"},
+		},
+		{
+			"the answered run fails", []string{streamOf(started, asks), streamOf(started, failed)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "resume.in_doubt:KAPUT n1~id1=resolved"},
+		},
+		{
+			"the same answers again", []string{streamOf(started, asks), streamOf(started, finished)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"))), input("t", "r2", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "interrupt.resolved n1~id1=resolved", "resume.replayed n1~id1=resolved"},
+		},
+		{
+			"refusals", []string{streamOf(started, asks)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n9"))), strings.Replace(input("t", "r3", ""), oldUser, oldUser+","+newUser, 1)},
+			[]string{"interrupt.raised n1~id1", "resume.refused:UNKNOWN_INTERRUPT_ID n9=resolved", "run.refused:PENDING_INTERRUPTS"},
+		},
+		{
+			"an expired question", []string{streamOf(started, expiring), streamOf(started, finished)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"))), input("t", "r3", resumeWith(no("n1~id1")))},
+			[]string{
+				"interrupt.raised n1~id1", "resume.refused:INTERRUPT_EXPIRED n1~id1=resolved",
+				"resume.claimed n1~id1=cancelled", "interrupt.expired n1~id1=cancelled",
+			},
+		},
+		{
+			"the backend breaks off", []string{streamOf(started, asks), streamOf(started)}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"))), input("t", "r3", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "resume.in_doubt:UPSTREAM_EOF n1~id1=resolved", "resume.refused:RESUME_IN_DOUBT n1~id1=resolved"},
+		},
+		{
+			"the backend turns the answer down", []string{streamOf(started, asks), "4xx"}, nil, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "resume.released n1~id1=resolved"},
+		},
+		{
+			"the backend does not know the question", []string{streamOf(started, asks), streamOf(started, finished)}, nil,
+			func(d *fakeDialect) {
+				runs := 0
+				d.end = func(int, translate.End) (translate.Result, error) {
+					if runs++; runs == 2 {
+						return translate.Result{Fate: translate.Lost}, nil
+					}
+					return translate.Result{}, nil
+				}
+			},
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "interrupt.lost:BACKEND_LOST_INTERRUPT n1~id1=resolved"},
+		},
+		{
+			"the backend goes on without an answer", []string{streamOf(started, asks, started, finished)}, nil, nil,
+			[]string{input("t", "r1", "")},
+			[]string{"interrupt.raised n1~id1", "interrupt.withdrawn n1~id1"},
+		},
+		{
+			"the audit is required", []string{streamOf(started, asks), streamOf(started, finished)}, func(o *Options) { o.EventsRequired = true }, nil,
+			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
+			[]string{"interrupt.raised n1~id1", "resume.claiming n1~id1=resolved", "resume.claimed n1~id1=resolved", "interrupt.resolved n1~id1=resolved"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &hearer{}
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n > len(c.streams) {
+					t.Errorf("call %d of the backend", n)
+					return
+				}
+				if s := c.streams[n-1]; s == "4xx" {
+					w.WriteHeader(http.StatusUnprocessableEntity)
+				} else {
+					sendStream(w, s)
+				}
+			}, func(o *Options) {
+				o.Events, o.Agent = h, "billing"
+				if c.dialect != nil {
+					c.dialect(o.Dialect.(*fakeDialect))
+				}
+				if c.change != nil {
+					c.change(o)
+				}
+			})
+			for _, body := range c.bodies {
+				g.answer(body)
+			}
+			if got := h.heard(); !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+			for _, e := range h.list {
+				if e.Agent != "billing" || e.Thread != "t" || e.Run == "" || e.Time.IsZero() || e.Door != event.Chat {
+					t.Errorf("an event without its place: %+v", e)
+				}
+			}
+		})
+	}
+}
+
+// TestAnswerThatCannotBeWrittenDown: it is refused, nothing is claimed and nothing runs. The
+// question stays open, and is answered once the audit can be written.
+func TestAnswerThatCannotBeWrittenDown(t *testing.T) {
+	for _, when := range []string{"before the claim", "behind the claim"} {
+		t.Run(when, func(t *testing.T) {
+			h := &hearer{}
+			var sink event.Sink = h
+			if when == "behind the claim" {
+				sink = taker(func(e *event.Event) error {
+					if e.Kind == event.Claimed && h.fails.Load() {
+						return errDead
+					}
+					return nil
+				})
+			}
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
+			}, func(o *Options) { o.Events, o.EventsRequired = sink, true })
+			g.do(input("t", "r1", ""))
+			h.fails.Store(true)
+			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:AUDIT_UNAVAILABLE")
+			if g.called() != 1 {
+				t.Errorf("the backend was called %d times, want once", g.called())
+			}
+			if rec, err := g.store.Load(t.Context(), recordKey("/", "t"), ""); err != nil || rec.State != store.Open {
+				t.Errorf("the question is %q, %v", rec.State, err)
+			}
+			h.fails.Store(false)
+			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")
+		})
+	}
+}
+
+type taker func(*event.Event) error
+
+func (f taker) Take(e *event.Event) error { return f(e) }
+
+// TestAuditThatIsNotRequired: an audit that cannot be written keeps nothing from going on.
+func TestAuditThatIsNotRequired(t *testing.T) {
+	h := &hearer{}
+	h.fails.Store(true)
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
+	}, func(o *Options) { o.Events = h })
+	g.do(input("t", "r1", ""))
+	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")
+}
+
+// TestPauseThatOnlyTimeHasEnded: the store tells of a question that nobody answered, and the event
+// knows its thread.
+func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
+	h := &hearer{}
+	now := testNow
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
+	}, func(o *Options) {
+		o.Events, o.Agent = h, "billing"
+		o.Store = memory.New(memory.Options{PauseRetention: time.Hour, Now: func() time.Time { return now }, Ended: func(_ store.Key, r *store.Result) {
+			_ = h.Take(EndedByTime("billing", r))
+		}})
+	})
+	g.do(input("t", "r1", ""))
+	now = now.Add(time.Hour)
+	g.do(strings.Replace(input("t", "r2", ""), oldUser, oldUser+","+newUser, 1))
+	if got, want := h.heard(), []string{"interrupt.raised n1~id1", "interrupt.retired n1~id1"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	if e := h.list[1]; e.Thread != "t" || e.Run != "r1" || e.Door != event.Retention || e.Agent != "billing" || e.Pause != h.list[0].Pause {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestDigestsOfEvents: the digests are of what docs/audit.md says, so that they can be made anew from
+// the lines with their payload.
+func TestDigestsOfEvents(t *testing.T) {
+	h := &hearer{}
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
+	}, func(o *Options) { o.Events, o.Agent = h, "billing" })
+	g.do(input("t", "r1", ""))
+	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	asked, claimed := h.list[0].Interrupts[0], h.list[1].Interrupts[0]
+	if want := digestText([]byte(`{"agent":"billing","calls":[],"interrupt":{"id":"n1~id1","reason":"confirmation"},"tenant":"","thread":"t"}`)); asked.Asked != want {
+		t.Errorf("asked %s, want %s", asked.Asked, want)
+	}
+	// printf '{"payload":true,"status":"resolved"}' | sha256sum
+	const want = "sha256:0e114f9d0ae4529df4876dca3e713f0ab2d3f09e9c83114674ffecc9fc77aadb"
+	if claimed.Answered != want {
+		t.Errorf("answered %s, want %s", claimed.Answered, want)
+	}
+	if string(claimed.Payload) != "true" || string(asked.Object) != `{"id":"n1~id1","reason":"confirmation"}` {
+		t.Errorf("asked %s, answered %s", asked.Object, claimed.Payload)
+	}
+}
+
+// A tally counts the steps that a store has done, and the events that were told of them. Both are
+// "what pause".
+type tally struct {
+	mu     sync.Mutex
+	steps  map[string]int
+	events map[string]int
+	claims map[string]bool // ids of questions whose claim was told
+	once   map[string]bool
+	faulty bool
+}
+
+func newTally() *tally {
+	return &tally{steps: map[string]int{}, events: map[string]int{}, claims: map[string]bool{}, once: map[string]bool{}}
+}
+
+// did counts a step that was done. A step that the caller does once more under the same name was
+// done before.
+func (c *tally) did(what, pause, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key := what + " " + pause + " " + name; !c.once[key] {
+		c.once[key] = true
+		c.steps[what+" "+pause]++
+	}
+}
+
+func (c *tally) Take(e *event.Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	what := ""
+	switch e.Kind {
+	case event.Raised:
+		what = "opened"
+	case event.Claimed:
+		what = "claimed"
+		for _, i := range e.Interrupts {
+			c.claims[i.ID] = true
+		}
+	case event.Released:
+		what = "released"
+	case event.InDoubt:
+		what = "doubt"
+	case event.Lost:
+		what = "lost"
+	case event.Resolved, event.Cancelled, event.Expired, event.Withdrawn:
+		for _, i := range e.Interrupts { // each question ends once, and all of them together
+			c.events["ended "+e.Pause+" "+i.ID]++
+		}
+		return nil
+	default:
+		return nil
+	}
+	c.events[what+" "+e.Pause]++
+	return nil
+}
+
+// lost notes that a step, or the reply to one, was lost.
+func (c *tally) lost() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faulty = true
+}
+
+func (c *tally) knowsClaim(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.claims[id]
+}
+
+// wrong says where the events are not those of the steps. If steps or their replies were lost, an
+// event may be missing, and a doubt may be told that is none; none is made up otherwise.
+func (c *tally) wrong() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for what, n := range c.events {
+		if c.steps[what] < n && !(c.faulty && strings.HasPrefix(what, "doubt ")) {
+			return fmt.Sprintf("%s: %d events, %d steps", what, n, c.steps[what])
+		}
+	}
+	for what, n := range c.steps {
+		if c.events[what] != n && !c.faulty {
+			return fmt.Sprintf("%s: %d steps, %d events", what, n, c.events[what])
+		}
+	}
+	return ""
+}
+
+// ended counts the ends of a pause's questions.
+func (c *tally) ended(p *agui.Pause, token string) {
+	for _, i := range p.Interrupts {
+		c.did("ended", p.ID+" "+i.ID, token)
+	}
+}
+
+// A countedStore tells a tally of the steps that it has done.
+type countedStore struct {
+	store.Store
+	tally *tally
+}
+
+func (s countedStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	err := s.Store.Open(ctx, key, owner, p)
+	if err == nil {
+		s.tally.did("opened", p.ID, "")
+	}
+	return err
+}
+
+func (s countedStore) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	err := s.Store.Claim(ctx, key, pauseID, token, digest, lease)
+	if err == nil {
+		s.tally.did("claimed", pauseID, token)
+	}
+	return err
+}
+
+func (s countedStore) Release(ctx context.Context, key store.Key, token string) error {
+	err := s.Store.Release(ctx, key, token)
+	if rec := s.load(ctx, key); err == nil && rec.Pause != nil {
+		s.tally.did("released", rec.Pause.ID, token)
+	}
+	return err
+}
+
+func (s countedStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	before := s.load(ctx, key)
+	err := s.Store.Finish(ctx, key, token, r, next)
+	if err != nil || before.Pause == nil || before.Token != token {
+		return err // a repeated one was counted
+	}
+	switch r.How {
+	case store.Doubtful:
+		s.tally.did("doubt", before.Pause.ID, "")
+	case store.Lost:
+		s.tally.did("lost", before.Pause.ID, "")
+	default:
+		s.tally.ended(before.Pause, token)
+	}
+	if next != nil {
+		s.tally.did("opened", next.ID, "")
+	}
+	return nil
+}
+
+func (s countedStore) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
+	before := s.load(ctx, key)
+	err := s.Store.Close(ctx, key, pauseID, r)
+	if err == nil && r.How == store.Doubtful {
+		s.tally.did("doubt", pauseID, "") // once, also if a Finish has said so
+	} else if err == nil {
+		s.tally.ended(before.Pause, "closed")
+	}
+	return err
+}
+
+func (s countedStore) load(ctx context.Context, key store.Key) store.Record {
+	rec, _ := s.Store.Load(ctx, key, "")
+	return rec
+}
