@@ -90,7 +90,8 @@ func questions(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// askedCalls are the calls that a yes lets run, as JSON: name and arguments. nil: they are not known.
+// askedCalls are the calls that a yes lets run, as JSON: name and arguments. nil: they are not
+// known.
 func askedCalls(i *agui.Interrupt) json.RawMessage {
 	if len(i.Calls) == 0 {
 		return nil

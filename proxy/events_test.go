@@ -266,8 +266,8 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}
 }
 
-// TestDigestsOfEvents: the digests are of what docs/audit.md says, so that they can be made anew from
-// the lines with their payload.
+// TestDigestsOfEvents: the digests are of what docs/audit.md says, so that they can be made anew
+// from the lines with their payload.
 func TestDigestsOfEvents(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {

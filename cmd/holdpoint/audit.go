@@ -146,8 +146,8 @@ func closeAudit(log *audit.Log, logger *slog.Logger) {
 	}
 }
 
-// auditCommand is `holdpoint audit`. It exits with 0 if the chain is whole, 1 if it is not, and 2 if
-// it could not be asked.
+// auditCommand is `holdpoint audit`. It exits with 0 if the chain is whole, 1 if it is not, and 2
+// if it could not be asked.
 func auditCommand(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] != "verify" {
 		return misuse(stderr, "audit takes verify and files")

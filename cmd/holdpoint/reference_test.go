@@ -98,8 +98,9 @@ func TestReferenceIsComplete(t *testing.T) {
 // STORE_REPLICAS came with the stores that outlive the process, STORE_OUTAGE and ON_DISCONNECT with
 // several replicas, STORE_PASSWORD_FILE with stores that others can reach. Whose thread it is took
 // eleven: a name, a tenant, and a principal by a header or by a token. These two have nothing in
-// common that one file could hold. Where probes are and how long the end takes are four.
-const most = 38 + 11 + 4
+// common that one file could hold. Where probes are and how long the end takes are four. The
+// audit is four: where it goes, what it holds, whether it must, and how it and the log name a user.
+const most = 38 + 11 + 4 + 4
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

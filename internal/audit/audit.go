@@ -1,5 +1,5 @@
-// Package audit writes events down as a chain: append-only JSON lines, each with the hash of the one
-// before. It also reads such files and finds a line that was taken out or changed.
+// Package audit writes events down as a chain: append-only JSON lines, each with the hash of the
+// one before. It also reads such files and finds a line that was taken out or changed.
 //
 // It deliberately does not decide what happens to a run; package proxy does. It has no key: a chain
 // shows a gap, and not a file that was written anew. For that the head of the chain is told to
@@ -132,8 +132,8 @@ func (l *Log) recoverTorn() error {
 	return l.put(&line{Event: recovered, Torn: &tear{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
 }
 
-// Take implements event.Sink. It writes one line. An event that could not be written is counted, and
-// the next line says how many there were.
+// Take implements event.Sink. It writes one line. An event that could not be written is counted,
+// and the next line says how many there were.
 func (l *Log) Take(e *event.Event) error {
 	l.mu.Lock()
 	err := l.take(e)

@@ -52,8 +52,8 @@ const (
 	Retention Door = "retention"
 )
 
-// An Event is one thing that happened. Empty fields are not known, or do not apply. Its bytes may be
-// the maker's: a Sink that keeps them longer than Take lasts copies them.
+// An Event is one thing that happened. Empty fields are not known, or do not apply. Its bytes may
+// be the maker's: a Sink that keeps them longer than Take lasts copies them.
 type Event struct {
 	Kind    Kind
 	Time    time.Time

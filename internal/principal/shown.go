@@ -3,8 +3,8 @@ package principal
 // Shown says how a principal is named where people read it: in the log, in the audit.
 type Shown string
 
-// ShowHash: by the keyed hash that records name their owner by. ShowName: by its name. ShowNone: not
-// at all. The zero value is ShowHash.
+// ShowHash: by the keyed hash that records name their owner by. ShowName: by its name. ShowNone:
+// not at all. The zero value is ShowHash.
 const (
 	ShowHash Shown = "hash"
 	ShowName Shown = "name"

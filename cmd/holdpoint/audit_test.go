@@ -1,0 +1,98 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// eventsIn are the events of a file of the audit.
+func eventsIn(t *testing.T, path string) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		list = append(list, gjson.Get(line, "event").Str)
+	}
+	return list
+}
+
+// TestAuditOfTheBinary: a question and its answer are in the file, over a rotation with HUP, a
+// second process and a kill. verify says that the chain is whole, and where it is not.
+func TestAuditOfTheBinary(t *testing.T) {
+	upstream := httptest.NewServer(&asker{})
+	defer upstream.Close()
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	environ := []string{"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_AUDIT=file://" + file, "HOLDPOINT_AUDIT_REQUIRED=true"}
+	p, addr := start(t, environ...)
+	id := askedID.FindStringSubmatch(ask(t, addr, "r1", ""))
+	if id == nil {
+		t.Fatal("no question")
+	}
+	if _, stderr, code := holdpoint(t, append(environ, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off"), "run"); code != 1 || !strings.Contains(stderr, "in use by another process") {
+		t.Errorf("a second process on the file: exit %d, %s", code, stderr)
+	}
+	if err := os.Rename(file, file+".1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Process.Signal(syscall.SIGHUP)
+	p.wait(t, "reloaded")
+	ask(t, addr, "r2", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1]))
+	p.Process.Kill()
+	p.exit()
+	p, _ = start(t, environ...)
+	p.Process.Signal(syscall.SIGTERM)
+	head := p.wait(t, "audit head")["head"].(string)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if got, want := eventsIn(t, file+".1"), []string{"chain.begun", "interrupt.raised"}; !slices.Equal(got, want) {
+		t.Errorf("before HUP %q, want %q", got, want)
+	}
+	if got, want := eventsIn(t, file), []string{"resume.claiming", "resume.claimed", "interrupt.resolved"}; !slices.Equal(got, want) {
+		t.Errorf("behind it %q, want %q", got, want)
+	}
+	stdout, stderr, code := holdpoint(t, nil, "audit", "verify", "-head", head, file+".1", file)
+	if code != 0 || stdout != "5 lines, head "+head+": whole\n" || stderr != "" {
+		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+	text, _ := os.ReadFile(file)
+	lines := strings.SplitAfter(string(text), "\n")
+	os.WriteFile(file, []byte(lines[0]+lines[2]), 0o600)
+	stdout, _, code = holdpoint(t, nil, "audit", "verify", file+".1", file)
+	if code != 1 || !strings.Contains(stdout, "problem: "+file+":2: seq 4 is missing before it: the line was taken out\n") {
+		t.Errorf("exit %d, stdout %s", code, stdout)
+	}
+	for _, args := range [][]string{{"audit"}, {"audit", "verify"}, {"audit", "verify", "-head", "1", file}, {"audit", "verify", file + ".none"}} {
+		if stdout, stderr, code := holdpoint(t, nil, args...); code != 2 || stdout != "" || stderr == "" {
+			t.Errorf("%q: exit %d, stdout %s, stderr %s", args, code, stdout, stderr)
+		}
+	}
+}
+
+// TestAuditConfiguration: what does not go together is said at the start.
+func TestAuditConfiguration(t *testing.T) {
+	for set, want := range map[string]string{
+		"AUDIT=/var/log/audit":      `HOLDPOINT_AUDIT "/var/log/audit": want off, stdout or a file such as file:///var/log/holdpoint/audit.jsonl`,
+		"AUDIT=file://audit.jsonl":  `HOLDPOINT_AUDIT "file://audit.jsonl": want the file's whole path behind three slashes`,
+		"AUDIT_REQUIRED=true":       `HOLDPOINT_AUDIT_REQUIRED "true": there is no audit, want HOLDPOINT_AUDIT set as well`,
+		"AUDIT_PAYLOAD=true":        `HOLDPOINT_AUDIT_PAYLOAD "true": there is no audit, want HOLDPOINT_AUDIT set as well`,
+		"SHOW_PRINCIPAL=everything": `HOLDPOINT_SHOW_PRINCIPAL "everything": want one of hash, name, none`,
+	} {
+		_, stderr, code := holdpoint(t, []string{"HOLDPOINT_UPSTREAM=http://localhost:8000", "HOLDPOINT_" + set}, "check")
+		if code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, %s", set, code, stderr)
+		}
+	}
+}
