@@ -445,6 +445,6 @@ func (s countedStore) Close(ctx context.Context, key store.Key, pauseID string, 
 }
 
 func (s countedStore) load(ctx context.Context, key store.Key) store.Record {
-	rec, _ := s.Store.Load(ctx, key, "")
+	rec, _ := s.Load(ctx, key, "")
 	return rec
 }
