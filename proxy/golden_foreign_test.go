@@ -16,7 +16,7 @@ func headOf(r *http.Request) []byte {
 	b := fmt.Appendf(nil, "%s %s\n", r.Method, r.URL.RequestURI())
 	var names []string
 	for name := range r.Header {
-		if name == "Accept" || name == "Content-Type" || strings.HasPrefix(name, "X-") && !strings.HasPrefix(name, "X-Forwarded-") {
+		if name == "Accept" || name == "Content-Type" || strings.HasPrefix(name, "X-") && !strings.HasPrefix(name, "X-Forwarded-") && name != "X-Request-Id" {
 			names = append(names, name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
+	"holdpoint/translate"
 )
 
 // A runLog is the slog.Handler of a run's lines. They name thread and run. slog's own With would
@@ -38,13 +39,16 @@ func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).Wi
 // lastLine is what the one line says that a run leaves in the log. Nothing in it lies in the
 // request or in an event.
 func (r *run) lastLine() []slog.Attr {
-	attrs := make([]slog.Attr, 0, 8)
+	attrs := make([]slog.Attr, 0, 12)
 	for _, a := range (runLog{r}).attrs() {
 		attrs = append(attrs, slog.String(a.Key, strings.Clone(a.Value.String())))
 	}
 	attrs = append(attrs, slog.String("outcome", r.report.outcome), slog.Int64("duration_ms", r.h.opts.Now().Sub(r.report.started).Milliseconds()))
 	if r.report.paused != nil {
-		attrs = append(attrs, slog.Int("interrupts", len(r.report.paused.Interrupts)), slog.String("dialect", r.report.paused.Dialect))
+		attrs = append(attrs, slog.Int("interrupts", len(r.report.paused.Interrupts)))
+	}
+	if dialect := r.dialectOfLine(); dialect != "" {
+		attrs = append(attrs, slog.String("dialect", dialect))
 	}
 	if r.report.code != "" {
 		attrs = append(attrs, slog.String("code", strings.Clone(string(r.report.code))))
@@ -52,7 +56,35 @@ func (r *run) lastLine() []slog.Attr {
 	if r.report.status != 0 {
 		attrs = append(attrs, slog.Int("upstream_status", r.report.status))
 	}
+	attrs = append(attrs, slog.String("request_id", r.request.id))
+	if r.request.trace != "" {
+		attrs = append(attrs, slog.String("trace_id", r.request.trace))
+	}
+	if list := r.loggedAnswers(); list != nil {
+		attrs = append(attrs, slog.Any("answers", list))
+	}
+	switch name, hash := r.h.opts.ShowPrincipal.Of(r.who); {
+	case name != "":
+		attrs = append(attrs, slog.String("principal", name))
+	case hash != "":
+		attrs = append(attrs, slog.String("principal_hash", hash))
+	}
 	return attrs
+}
+
+// dialectOfLine is the dialect that the run was translated by, "" if nobody knows yet.
+func (r *run) dialectOfLine() string {
+	switch {
+	case r.report.paused != nil:
+		return r.report.paused.Dialect
+	case r.exchange.Run == nil:
+		return ""
+	}
+	name := r.exchange.speaks(r.h.opts.Dialect)
+	if _, finds := r.h.opts.Dialect.(translate.Finder); finds && name == r.h.opts.Dialect.Name() {
+		return "" // that is how it is found, and none was
+	}
+	return name
 }
 
 // leave ends the run for good. out is nil if its client has left.

@@ -17,7 +17,9 @@ type request struct {
 	thread string
 	// answers says that it answers something, or that its thread waits for answers, see lastWords.
 	answers bool
-	ours    bool // nobody reads what it is told, see carry
+	id      string // see requestIDOf
+	trace   string // of its traceparent, "" if it has none
+	ours    bool   // nobody reads what it is told, see carry
 }
 
 // calls are the ids of the calls in the client's history.

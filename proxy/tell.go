@@ -32,6 +32,7 @@ func (r *run) beginStream(out *stream.Writer) {
 		return
 	}
 	streamHeader(out.Header())
+	r.returnID(out.Header())
 	r.h.allowOwn(out.Header(), r.request.http)
 	out.WriteHeader(http.StatusOK)
 	_ = out.FlushError()

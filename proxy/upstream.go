@@ -99,6 +99,7 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 		out.Header[name] = values
 	}
 	if r := runOf(in.Context()); r != nil {
+		r.sendID(out.Header)
 		r.address(out, r.exchange.Out)
 	}
 }
@@ -188,6 +189,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		return nil
 	}
 	r.report.status = res.StatusCode
+	r.returnID(res.Header)
 	if res.StatusCode < http.StatusOK {
 		return errSwitched // nothing of a run can be read there
 	}
@@ -285,6 +287,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		return
 	}
 	streamHeader(w.Header())
+	r.returnID(w.Header())
 	r.body = r.unreachable(req.Context(), err)
 	h.allowOwn(w.Header(), r.request.http)
 	w.WriteHeader(http.StatusOK)

@@ -207,7 +207,7 @@ func TestRunUntilTheSignal(t *testing.T) {
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit %d after TERM, want 0", code)
 	}
-	if !slices.Contains(p.seen, "configuration") {
+	if !slices.Contains(p.seen, "holdpoint") || slices.Contains(p.seen, "configuration") {
 		t.Errorf("the configuration was not logged: %q", p.seen)
 	}
 }

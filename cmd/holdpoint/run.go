@@ -90,7 +90,8 @@ func newLogger(c *config, w *os.File) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// logStart logs once what is in effect, and what follows from it that a user may not expect.
+// logStart logs once what is started, all that is in effect at debug, and what follows from it that
+// a user may not expect.
 func logStart(c *config, logger *slog.Logger) {
 	var attrs []any
 	for _, s := range c.settings() {
@@ -99,7 +100,8 @@ func logStart(c *config, logger *slog.Logger) {
 	if c.ignored != nil {
 		attrs = append(attrs, slog.Any("ignored", c.ignored))
 	}
-	logger.Info("configuration", attrs...)
+	logger.Info("holdpoint", "version", readBuild().Version, "upstream", c.Upstream.String(), "dialect", c.Dialect, "store", c.Store.scheme())
+	logger.Debug("configuration", attrs...)
 	if c.CORSOrigins.everybody() {
 		logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", "HOLDPOINT_CORS_ORIGINS")
 	}

@@ -1,0 +1,166 @@
+package proxy
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/principal"
+)
+
+// TestRequestID: a run is found by one id in front of Holdpoint, in its log and behind it. What a
+// request brings is taken if a log may hold it.
+func TestRequestID(t *testing.T) {
+	made := strings.Repeat("x", 32)
+	for _, c := range []struct {
+		name    string
+		brings  []string
+		want    string // made for one that Holdpoint makes
+		backend string // what the backend puts into its answer
+	}{
+		{"the request's", []string{"6f1e/a:b=1"}, "6f1e/a:b=1", ""},
+		{"none", nil, made, ""},
+		{"an empty one", []string{""}, made, ""},
+		{"two", []string{"a", "b"}, made, ""},
+		{"too long", []string{strings.Repeat("a", maxRequestID+1)}, made, ""},
+		{"with a space", []string{"a b"}, made, ""},
+		{"with what is no ASCII", []string{"ä"}, made, ""},
+		{"the backend has one of its own", []string{"a"}, "a", "theirs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if c.backend != "" {
+					w.Header().Set(requestIDHeader, c.backend)
+				}
+				sendStream(w, streamOf(started, finished))
+			})
+			req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/", strings.NewReader(input("t", "r1", "")))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header[requestIDHeader] = c.brings
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			sent := g.heads[0][requestIDHeader]
+			if len(sent) != 1 || sent[0] != c.want && (c.want != made || len(sent[0]) != len(made)) {
+				t.Fatalf("the backend got %q, want %q", sent, c.want)
+			}
+			want := sent[0]
+			if c.backend != "" {
+				want = c.backend
+			}
+			if got := res.Header[requestIDHeader]; len(got) != 1 || got[0] != want {
+				t.Errorf("the client got %q, want %q", got, want)
+			}
+			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r1 outcome=finished `, "request_id="+quoted(sent[0]))
+		})
+	}
+}
+
+// quoted is a value as a log of text has it.
+func quoted(v string) string {
+	if strings.ContainsAny(v, `= "`) {
+		return `"` + v + `"`
+	}
+	return v
+}
+
+// TestRequestIDOfARefusal: an answer of Holdpoint's own has the id too, and a request that is no
+// run is left as it came.
+func TestRequestIDOfARefusal(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})
+	res, _ := g.answer(input("t", "r1", resumeWith(yes("n1"))))
+	if len(res.Header.Get(requestIDHeader)) != 32 {
+		t.Errorf("refused with %q", res.Header)
+	}
+	other, err := http.Get(g.front.URL + "/info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Body.Close()
+	if other.Header[requestIDHeader] != nil || g.heads[0][requestIDHeader] != nil {
+		t.Errorf("a request that is no run got an id: %q, %q", other.Header, g.heads[0])
+	}
+}
+
+func TestTraceID(t *testing.T) {
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	for value, want := range map[string]string{
+		"00-" + trace + "-00f067aa0ba902b7-01":        trace,
+		"cc-" + trace + "-00f067aa0ba902b7-01-more":   trace,
+		"ff-" + trace + "-00f067aa0ba902b7-01":        "",
+		"00-" + trace[1:] + "-00f067aa0ba902b7-01":    "",
+		"00-" + trace + "-00f067aa0ba902b-01":         "",
+		"00-" + strings.ToUpper(trace) + "-00f0-01":   "",
+		"00-00000000000000000000000000000000-00f0-01": "",
+		"": "",
+	} {
+		if got := traceIDOf(http.Header{"Traceparent": {value}}); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+// TestLineOfAResume: the log says what was answered how, by whom and in which trace, and nothing of
+// what it held.
+func TestLineOfAResume(t *testing.T) {
+	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}},{"id":"n2","reason":"confirmation"}]}}`
+	for _, shown := range []principal.Shown{principal.ShowHash, principal.ShowName, principal.ShowNone} {
+		logs := &lockedBuffer{}
+		ring, err := principal.ParseRing(strings.Repeat("k", 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		peers, err := principal.ParsePeers("127.0.0.0/8;::1/128")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+			sendStream(w, streamOf(started, []string{approval, finished}[min(n, 2)-1]))
+		}, func(o *Options) {
+			o.Logger, o.ShowPrincipal = slog.New(slog.NewJSONHandler(logs, nil)), shown
+			o.Gate = principal.New(principal.Options{PrincipalHeader: "X-User", Peers: peers, Keys: ring})
+		})
+		send := func(body string) {
+			req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/", strings.NewReader(body))
+			req.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"ada"}, "Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+		}
+		send(input("t", "r1", ""))
+		send(input("t", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":{"approved":true,"note":"sesame"}}`, no("n2~id2"))))
+		var line struct {
+			Answers       []loggedAnswer `json:"answers"`
+			Trace         string         `json:"trace_id"`
+			Dialect       string         `json:"dialect"`
+			Principal     string         `json:"principal"`
+			PrincipalHash string         `json:"principal_hash"`
+		}
+		until(t, "no line of the resume", func() bool {
+			for text := range strings.Lines(logs.String()) {
+				if strings.Contains(text, `"run ended"`) && strings.Contains(text, `"r2"`) {
+					return json.Unmarshal([]byte(text), &line) == nil
+				}
+			}
+			return false
+		})
+		if len(line.Answers) != 2 || line.Answers[0] != (loggedAnswer{"n1~id1", "resolved", "approved"}) || line.Answers[1] != (loggedAnswer{"n2~id2", "cancelled", ""}) {
+			t.Errorf("answers %v", line.Answers)
+		}
+		if line.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || line.Dialect != "fake" {
+			t.Errorf("%+v", line)
+		}
+		if (line.Principal == "ada") != (shown == principal.ShowName) || (len(line.PrincipalHash) == 64) != (shown == principal.ShowHash) {
+			t.Errorf("%s: %+v", shown, line)
+		}
+		if s := logs.String(); strings.Contains(s, "sesame") || shown != principal.ShowName && strings.Contains(s, "ada") {
+			t.Errorf("the log holds too much: %s", s)
+		}
+	}
+}
