@@ -1,0 +1,36 @@
+package proxy
+
+import (
+	"context"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// An openingStore has each Open answered by a function, which can have it done first.
+type openingStore struct {
+	store.Store
+	open func(done func() error) error
+}
+
+func (s *openingStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	return s.open(func() error { return s.Store.Open(ctx, key, owner, p) })
+}
+
+// TestQuestionWithoutAReplyOfTheStore: the store was not heard, so the question is not told. It may
+// be kept all the same, and somebody may have been told of it there: it stays, and the same request
+// again is told it. The backend is not asked twice.
+func TestQuestionWithoutAReplyOfTheStore(t *testing.T) {
+	s := &openingStore{open: func(done func() error) error { done(); return errDown }}
+	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })
+	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED RUN_ERROR:STORE_UNAVAILABLE")
+	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	if n := g.called(); n != 1 {
+		t.Errorf("the backend was asked %d times", n)
+	}
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if n := g.called(); n != 2 {
+		t.Errorf("the backend was asked %d times", n)
+	}
+}
