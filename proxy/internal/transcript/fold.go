@@ -283,6 +283,9 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 		}
 	case agui.CallResult:
 		content := []byte(v[resultContent])
+		if len(content) == 0 { // without one the event is not valid, and the message would not be JSON
+			content = []byte(`""`)
+		}
 		m := &message{id: textOf(v[resultID]), role: "tool", callID: id, result: content, subagent: textOf(v[callSubagent]), streamed: true}
 		t.describe(&m.meta, gjson.Parse(v[callMeta]))
 		if t.tooLarge {

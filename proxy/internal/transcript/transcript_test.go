@@ -373,3 +373,15 @@ func TestAnsweredCallOfASnapshot(t *testing.T) {
 		t.Errorf("%+v", calls)
 	}
 }
+
+// TestResultWithoutContent: the event is not valid AG-UI. The message is JSON all the same, and one
+// that every backend can read.
+func TestResultWithoutContent(t *testing.T) {
+	tr := New(1<<20, nil, nil)
+	tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1"}`)))
+	messages, ok := tr.Messages()
+	want := `[{"id":"t1","role":"tool","toolCallId":"c1","content":""}]`
+	if got, err := json.Marshal(messages); err != nil || !ok || string(got) != want {
+		t.Errorf("%s (%v), want %s", got, err, want)
+	}
+}
