@@ -50,6 +50,7 @@ tools: # says in one line what is missing on this machine
 	  compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing+=("postgresql"); \
 	  [[ -x /usr/sbin/pgbouncer ]] || command -v pgbouncer >/dev/null || missing+=("pgbouncer"); \
 	  compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=("faketime"); \
+	  command -v promtool >/dev/null || missing+=("prometheus"); \
 	fi; \
 	if (( $${#missing[@]} )); then printf -v list '%s, ' "$${missing[@]}"; echo "make test: missing on this machine: $${list%, }" >&2; exit 1; fi
 ifeq ($(RACE),)

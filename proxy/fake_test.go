@@ -231,7 +231,9 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 		if err := h.Drain(ctx); err != nil {
 			t.Error(err)
 		}
-		h.transport.(*http.Transport).CloseIdleConnections()
+		if std, ok := h.transport.(*http.Transport); ok {
+			std.CloseIdleConnections()
+		}
 	})
 	return g
 }

@@ -12,6 +12,7 @@ import (
 
 // frame takes one frame of the upstream.
 func (b *body) frame(f sse.Frame) {
+	b.taken++
 	lf := f.Raw
 	b.out.Current = lf
 	if f.HasCR() {
@@ -21,8 +22,10 @@ func (b *body) frame(f sse.Frame) {
 	data, ok := f.Data(nil)
 	switch {
 	case !ok && b.out.Current != nil:
+		b.countComment(lf)
 		b.out.Pass()
 	case !ok:
+		b.countComment(lf)
 		b.out.Bytes(lf)
 	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), doneMark):
 		b.out.Bytes(sse.Frame{Raw: lf}.AppendOther(nil))
@@ -50,6 +53,15 @@ func (b *body) frame(f sse.Frame) {
 	}
 	b.out.Current = nil
 	poison.Bytes(b.lf)
+}
+
+// countComment counts a frame without an event. The second half of a line end is none.
+func (b *body) countComment(lf []byte) {
+	if len(bytes.Trim(lf, "\n")) == 0 {
+		b.taken--
+		return
+	}
+	b.out.Count.Passed++
 }
 
 // tooDeepToHold says whether an event that is not looked into is one by which a client may learn of
@@ -175,10 +187,13 @@ func (b *body) row() bool {
 	if b.phase != reading || b.refused.Type != agui.Unknown {
 		return false
 	}
+	before := b.r.transcript.InRows
 	n := b.r.transcript.TakeRow(b.frames.Ahead(), b.r.h.opts.MaxFrameBytes, b.passes)
 	if n == 0 {
 		return false
 	}
+	b.taken += b.r.transcript.InRows - before
+	b.out.Count.Passed += b.r.transcript.InRows - before
 	from := b.frames.Pos()
 	b.frames.Skip(n)
 	b.out.Passed(from)

@@ -94,5 +94,6 @@ func (r *run) leave(out *stream.Writer) {
 	if r.transcript != nil {
 		r.transcript.Drop()
 	}
+	r.count()
 	r.life.leave(r.lastLine(), out)
 }

@@ -77,6 +77,9 @@ type Options struct {
 	EventsRequired bool
 	ShowPrincipal  principal.Shown // in events and in the log
 
+	// RunEnded is told of each run that has ended; nil: nobody is. It must not take long.
+	RunEnded func(*event.Run)
+
 	Logger    *slog.Logger      // nil: discarded
 	Transport http.RoundTripper // nil: made for the purpose. Another than *http.Transport must fail with a "dial" net.OpError where nothing was sent
 

@@ -57,6 +57,10 @@ type report struct {
 	outcome string
 	code    agui.Code
 	paused  *agui.Pause // the pause that was told
+
+	upstream string        // how the backend has failed, see noteUpstream
+	first    time.Duration // until the first bytes of a backend's stream
+	told     int           // events of streams of our own
 }
 
 // An attempt is what one judgement makes of the request. A request that waited is judged anew, and
@@ -143,6 +147,7 @@ type body struct {
 	started   bool        // RUN_STARTED was told
 	terminal  agui.Type   // the last terminal event told, in the phase ended
 	laterRuns int         // runs of this stream after the first
+	taken     int         // frames of the backend
 
 	watch *backend.Watch
 	apart apart

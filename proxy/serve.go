@@ -120,6 +120,9 @@ func (r *run) pump(out *stream.Writer) {
 		if err != nil {
 			return
 		}
+		if r.report.first == 0 {
+			r.report.first = r.h.opts.Now().Sub(r.report.started)
+		}
 		if err := out.Send(made, row, last); err != nil {
 			r.log.Debug("the client is gone", "err", err)
 			if p := r.abort(); p != nil {

@@ -14,6 +14,7 @@ import (
 // conclude ends an exchange: it asks the translation what the end means, saves it, and says what
 // the client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
+	r.noteUpstream(&e)
 	e.Refused = refuses(e.Status) || !r.claim.connected.Load()
 	res, err := r.exchange.Run.End(e.End)
 	if e.inner != translate.Finished && err == nil && res.Fate == translate.Finished {

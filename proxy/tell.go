@@ -19,6 +19,7 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	for _, ev := range events {
 		b = stream.AppendEvent(b, ev)
 	}
+	r.report.told += len(events)
 	if _, err := out.Write(b); err != nil {
 		r.log.Debug("the client is gone", "err", err)
 		return

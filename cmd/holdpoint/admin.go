@@ -35,7 +35,7 @@ func startAdmin(c *config, logger *slog.Logger) (*admin.Server, error) {
 		Build:    readBuild(),
 		Profiles: c.PProf,
 		Logger:   logger,
-		// Metrics: here is where a handler for /metrics goes.
+		Metrics:  c.metrics.Handler(),
 	})
 	go s.Serve(listener)
 	return s, nil

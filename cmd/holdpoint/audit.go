@@ -79,14 +79,11 @@ func (c *config) openAudit(logger *slog.Logger) (*audit.Log, error) {
 	})
 }
 
-// sinks are all that hear of events, nil if nobody does.
+// sinks are all that hear of events.
 func (c *config) sinks() event.Sink {
-	var all event.Sinks
+	all := event.Sinks{c.metrics}
 	if c.audit != nil {
 		all = append(all, c.audit)
-	}
-	if all == nil {
-		return nil
 	}
 	return all
 }
@@ -94,9 +91,6 @@ func (c *config) sinks() event.Sink {
 // endedByTime is engine.Options.Ended: it tells the event of a pause that only time has ended.
 func (c *config) endedByTime() func(store.Key, *store.Result) {
 	to := c.sinks()
-	if to == nil {
-		return nil
-	}
 	return func(_ store.Key, result *store.Result) {
 		if e := proxy.EndedByTime(c.Name, result); e != nil {
 			_ = to.Take(e) // who cannot take it says so

@@ -143,7 +143,14 @@ type process struct {
 // start runs the proxy on a free port, which it returns.
 func start(t *testing.T, environ ...string) (p *process, addr string) {
 	t.Helper()
-	p = &process{Cmd: exec.Command(binary)}
+	p = startAs(t, environ...)
+	return p, p.wait(t, "listening")["addr"].(string)
+}
+
+// startAs is start without a look at the log.
+func startAs(t *testing.T, environ ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(binary)}
 	p.Env = append([]string{"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off"}, environ...)
 	stderr, err := p.StderrPipe()
 	if err != nil {
@@ -154,7 +161,7 @@ func start(t *testing.T, environ ...string) (p *process, addr string) {
 	}
 	t.Cleanup(func() { p.Process.Kill(); p.Wait() })
 	p.log = json.NewDecoder(stderr)
-	return p, p.wait(t, "listening")["addr"].(string)
+	return p
 }
 
 // wait reads the log up to a message.

@@ -13,6 +13,7 @@ import (
 
 	"holdpoint/internal/audit"
 	"holdpoint/internal/listen"
+	"holdpoint/internal/metrics"
 	"holdpoint/internal/principal"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
@@ -97,6 +98,8 @@ type config struct {
 
 	gate  *principal.Gate // made with the handler
 	audit *audit.Log      // opened before the store; nil: there is none
+
+	metrics *metrics.Metrics
 }
 
 // memoryStore is the default of HOLDPOINT_STORE.
@@ -106,6 +109,7 @@ const memoryStore = "memory://"
 func newConfig(list dialects.List) *config {
 	c := &config{dialects: list}
 	c.group().Read(nil)
+	c.metrics = c.newMetrics()
 	return c
 }
 
@@ -190,7 +194,7 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 		Gate:            c.gate,
 		Upstream:        c.Upstream.URL,
 		Dialect:         dialect,
-		Store:           kept,
+		Store:           c.metrics.Store(kept),
 		StoreInMemory:   c.Store.scheme() == "memory",
 		StoreOutage:     c.StoreOutage,
 		OnDisconnect:    c.OnDisconnect,
@@ -207,6 +211,7 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 		PreserveHost:    c.PreserveHost,
 		AllowOrigins:    c.CORSOrigins,
 		Events:          c.sinks(),
+		RunEnded:        c.metrics.RunEnded,
 		EventsRequired:  c.AuditRequired,
 		ShowPrincipal:   c.ShowPrincipal,
 		Logger:          logger,

@@ -25,17 +25,17 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	defer forget()
 	logger := newLogger(c, stderr)
 	logStart(c, logger)
+	if c.audit, err = c.openAudit(logger); err != nil {
+		logger.Error("cannot open the audit", "err", err)
+		return exitError
+	}
+	defer closeAudit(c.audit, logger)
 	probes, err := startAdmin(c, logger)
 	if err != nil {
 		logger.Error("cannot listen", "variable", "HOLDPOINT_ADMIN_LISTEN", "err", err)
 		return exitError
 	}
 	defer probes.Close()
-	if c.audit, err = c.openAudit(logger); err != nil {
-		logger.Error("cannot open the audit", "err", err)
-		return exitError
-	}
-	defer closeAudit(c.audit, logger)
 	kept, err := c.openStore(logger)
 	if err != nil {
 		logger.Error("cannot open the store", "err", err)
@@ -70,6 +70,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	hooks := c.reloads(handler, kept, logger) // a piece that is to hear of HUP adds itself here
 	go onHangup(hangups, hooks, logger, stop)
 	go watchStore(probes, kept, stop)
+	go watchWaiting(c.metrics, kept, stop)
 	s := newServer(handler, handler.Drain, logger)
 	s.delay, s.timeout, s.probes = c.DrainDelay, c.DrainTimeout, probes
 	logger.Info("listening", "addr", c.listen.Shown(listener))

@@ -221,7 +221,7 @@ func checkMemory(c *config, _ *url.URL) error {
 func openMemory(c *config, _ *url.URL, _ *slog.Logger) (openStore, error) {
 	return openStore{memory.New(memory.Options{
 		Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), RecordBytes: int(c.StoreRecordBytes),
-		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, Ended: c.endedByTime(),
+		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, Ended: c.endedByTime(), Evicted: c.metrics.Evicted,
 	}), func() error { return nil }, nil, nil}, nil
 }
 

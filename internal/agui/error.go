@@ -40,6 +40,19 @@ const (
 	InternalError        Code = "INTERNAL_ERROR"
 )
 
+// Codes are all of them.
+func Codes() []Code {
+	return []Code{
+		PendingInterrupts, PartialResume, UnknownInterruptID, ResumeConflict,
+		ResumeInProgress, ResumeInDoubt, InvalidPayload, ApprovalUncertain,
+		ApprovalAmbiguous, InterruptExpired, BackendLostInterrupt, ThreadBusy,
+		ThreadForbidden, MessagesNotTaken, StoreUnavailable, StoreFull,
+		AuditUnavailable, PauseTooLarge, UpstreamUnreachable, UpstreamStatus,
+		UpstreamEOF, UpstreamIdle, FrameTooLarge, UnsupportedEncoding,
+		ProxyDraining, InternalError,
+	}
+}
+
 // A RunError is a RUN_ERROR before it is sent. Message is for the developer of the client. It holds
 // no backend text, no payload and no internal address.
 type RunError struct {

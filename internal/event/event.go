@@ -86,6 +86,15 @@ type Interrupt struct {
 	Object, Calls, Payload json.RawMessage // what the digests are of
 }
 
+// A Run is what is counted of a run when it has ended.
+type Run struct {
+	Dialect, Outcome string        // as in the log; "" if nobody knows
+	Upstream         string        // how the backend failed, "" if it did not
+	Duration, First  time.Duration // First: until the first bytes of a backend's stream, 0 if there was none
+	// Frames of the backend's streams by what became of them, and events that Holdpoint made.
+	Passed, Rewritten, Dropped, Made int
+}
+
 // A Sink takes events. It is called from many goroutines, in the order in which the events of one
 // thread happen. An error says that the event could not be kept.
 type Sink interface {

@@ -36,6 +36,7 @@ var places = []place{
 	{"internal/hostile", nil, "it makes and measures, whatever is tested with it"},
 	{"internal/event", nil, "what has happened is told to whoever is to hear of it, in words of its own"},
 	{"internal/audit", []string{"internal/event"}, "it writes down what it is told, and must not depend on who tells"},
+	{"internal/metrics", []string{"internal/agui", "internal/audit", "internal/event", "store"}, "it counts what it is told, and measures the steps of a store; who tells it is cmd's"},
 	{"internal/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
@@ -74,7 +75,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
@@ -83,6 +84,7 @@ var confined = []struct {
 	{"github.com/jackc/pgx/", []string{"store/postgres", "bench/steps"}, false, "what an engine is made of stays in its folder"},
 	{"github.com/go-jose/go-jose/", []string{"internal/principal"}, true, "tokens are verified in one place"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
+	{"github.com/prometheus/client_golang/", []string{"internal/metrics"}, false, "names and labels of metrics are in one place; proxy tells what has happened and does not count"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},

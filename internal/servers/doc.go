@@ -9,7 +9,8 @@
 // It deliberately knows no client library and nothing of a store. It speaks to Redis by a few lines
 // of its own (Redis.Do) and to PostgreSQL by psql.
 //
-// Debian's packages are what is started: redis-server, postgresql, pgbouncer, faketime. A test
-// whose server is missing is skipped. With TEST_SERVERS=required, as make test has it,
-// the packages are installed where this can be done, and a missing one fails the test.
+// Debian's packages are what is started: redis-server, postgresql, pgbouncer, faketime, and
+// promtool of prometheus. A test whose server is missing is skipped. With TEST_SERVERS=required, as
+// make test has it, the packages are installed where this can be done, and a missing one fails the
+// test.
 package servers

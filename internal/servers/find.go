@@ -26,6 +26,7 @@ const (
 	PostgreSQL  Tool = "postgresql"
 	PgBouncer   Tool = "pgbouncer"
 	FakeTime    Tool = "faketime"
+	Prometheus  Tool = "prometheus" // for its promtool; the server is not started
 )
 
 // places are where a tool's binary may be. A later version of PostgreSQL is taken before an earlier
@@ -35,6 +36,7 @@ var places = map[Tool][]string{
 	PostgreSQL:  {"/usr/lib/postgresql/*/bin/postgres", "/usr/local/bin/postgres", "/opt/homebrew/bin/postgres"},
 	PgBouncer:   {"/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"},
 	FakeTime:    {"/usr/lib/*/faketime/libfaketimeMT.so.1"},
+	Prometheus:  {"/usr/bin/promtool", "/usr/local/bin/promtool", "/opt/homebrew/bin/promtool"},
 }
 
 // find is the path of a tool, or "". For PostgreSQL it is what a link leads to: initdb is beside
@@ -60,6 +62,13 @@ func find(tool Tool) string {
 		}
 	}
 	return ""
+}
+
+// Promtool is the path of promtool. The test is skipped, or fails, as Need says.
+func Promtool(t testing.TB) string {
+	t.Helper()
+	Need(t, Prometheus)
+	return find(Prometheus)
 }
 
 // Required says whether a missing server fails a test instead of skipping it.

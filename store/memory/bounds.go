@@ -280,6 +280,7 @@ func (s *Store) buryEnded() bool {
 		rec := e.rec
 		rules.Bury(&rec, "")
 		s.set(e, rec, nil)
+		s.evicted("results")
 	}
 	return ok
 }
@@ -294,6 +295,7 @@ func (s *Store) buryResult() bool {
 		rec := e.rec
 		rules.Bury(&rec, ref.pauseID)
 		s.set(e, rec, nil)
+		s.evicted("results")
 	}
 	return true
 }
@@ -306,6 +308,7 @@ func (s *Store) strip() bool {
 		rec := e.rec
 		rules.Strip(&rec)
 		s.set(e, rec, nil)
+		s.evicted("snapshots")
 	}
 	return ok
 }

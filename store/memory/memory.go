@@ -64,6 +64,9 @@ type Options struct {
 	Share int
 	// Ended is called as engine.Options has it.
 	Ended func(store.Key, *store.Result)
+	// Evicted is called when something goes for room: "results" of a thread, or the "snapshots" of a
+	// pause. It must not ask the Store. nil: nobody is told.
+	Evicted func(what string)
 	// Now is the store's clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -77,6 +80,7 @@ type Store struct {
 	policy      rules.Policy
 	now         func() time.Time
 	tellEnded   func(store.Key, *store.Result)
+	evicted     func(what string)
 
 	mu sync.Mutex
 	// Each record is in one of three lists: it waits for an answer, it has ended with a result that
@@ -155,6 +159,7 @@ func New(o Options) *Store {
 		all:         o.Bytes,
 		share:       o.Share,
 		tellEnded:   o.Ended,
+		evicted:     o.Evicted,
 	}
 	if s.entries <= 0 {
 		s.entries = DefaultEntries
@@ -176,6 +181,9 @@ func New(o Options) *Store {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.evicted == nil {
+		s.evicted = func(string) {}
 	}
 	return s
 }

@@ -27,11 +27,27 @@ import (
 type Output struct {
 	Frames  *sse.Reader // of the row
 	Current []byte      // the frame at hand, as the reader has it; nil if it cannot pass as it is
+	Count   Counts      // of all events so far; of frames that hold none, who has them counts
 
 	made      []byte
 	borrowed  *[]byte // made's memory
 	from, to  int     // where the row stands in Frames
 	late, end int     // where those frames stand that are to be moved behind it
+}
+
+// Counts say how many events went out: as they came, in another form than they came in, and as
+// Holdpoint made them.
+type Counts struct{ Passed, Rewritten, Made int }
+
+func (c *Counts) note(ev *agui.Event) {
+	switch {
+	case ev.Frame == nil:
+		c.Made++
+	case ev.Edited:
+		c.Rewritten++
+	default:
+		c.Passed++
+	}
 }
 
 // mades are the buffers for what is made. Each is needed for a moment. Without the pool: 1.8 × the
@@ -104,6 +120,7 @@ func (o *Output) Settle() {
 
 // Event adds an Event: its own frame if it is untouched.
 func (o *Output) Event(ev agui.Event) {
+	o.Count.note(&ev)
 	if len(o.Current) > 0 && len(ev.Frame) == len(o.Current) && &ev.Frame[0] == &o.Current[0] && !ev.Edited {
 		o.Pass()
 		return

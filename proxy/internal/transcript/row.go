@@ -30,6 +30,7 @@ func (t *Transcript) TakeRow(ahead []byte, max int, passes func(agui.Type) bool)
 		}
 		t.join(d, text)
 		taken += end
+		t.InRows++
 	}
 	if taken > 0 {
 		t.bound()

@@ -31,6 +31,7 @@ const foldBytes = 64 << 10
 type Transcript struct {
 	limit    int
 	raw      records // events not folded yet
+	InRows   int     // frames that TakeRow has taken so far
 	texts    delta   // of the last piece of a text or of reasoning
 	args     delta   // and of a call's arguments: many a text goes on behind a call
 	joined   *delta  // whose record may get more text

@@ -1,0 +1,204 @@
+// Package metrics counts what Holdpoint does, for Prometheus.
+//
+// It deliberately knows nothing of a run but what it is told when the run has ended, so a frame
+// that passes costs nothing here. Labels hold values of fixed lists only: no ids, and nothing that
+// a client or a backend chose. Names follow https://prometheus.io/docs/practices/naming/.
+//
+// docs/operations.md has a table of all metrics, which a test compares with the registry.
+package metrics
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"holdpoint/internal/audit"
+	"holdpoint/internal/event"
+)
+
+// Other is the value of a label for what is not in its list.
+const Other = "other"
+
+// none is the dialect of a run that was not translated.
+const none = "none"
+
+// Options of Metrics.
+type Options struct {
+	Version  string
+	Dialects []string // that there are
+	Codes    []string // that a refusal can have
+	// Head is the head of the audit; nil: there is none.
+	Head func() audit.Head
+}
+
+// Metrics are all counters of a process, in a registry of their own. Its methods are safe for
+// concurrent use.
+type Metrics struct {
+	opts     Options
+	registry *prometheus.Registry
+
+	runs      *prometheus.CounterVec
+	duration  prometheus.Histogram
+	first     prometheus.Histogram
+	frames    *prometheus.CounterVec
+	upstream  *prometheus.CounterVec
+	raised    *prometheus.CounterVec
+	ended     *prometheus.CounterVec
+	resumes   *prometheus.CounterVec
+	refusals  *prometheus.CounterVec
+	waiting   prometheus.Gauge
+	oldest    prometheus.Gauge
+	steps     *prometheus.HistogramVec
+	failures  *prometheus.CounterVec
+	evictions *prometheus.CounterVec
+}
+
+var _ event.Sink = (*Metrics)(nil)
+
+// New makes Metrics.
+func New(o Options) *Metrics {
+	m := &Metrics{opts: o, registry: prometheus.NewRegistry()}
+	m.runs = m.counters("runs_total", "Runs that have ended.", "dialect", "outcome")
+	m.duration = m.histogram("run_duration_seconds", "From a run's request to its end.", longTimes)
+	m.first = m.histogram("first_byte_seconds", "From a run's request to the first bytes of its stream, for runs that reached a backend.", shortTimes)
+	m.frames = m.counters("frames_total", "Frames of runs that have ended: from the backend (passed, rewritten, dropped) and Holdpoint's own (made).", "kind")
+	m.upstream = m.counters("upstream_errors_total", "Runs whose backend failed, by how the last exchange with it ended.", "class")
+	m.raised = m.counters("interrupts_raised_total", "Questions that were kept and told.", "dialect")
+	m.ended = m.counters("interrupts_ended_total", "Questions that have ended.", "how")
+	m.resumes = m.counters("resumes_total", "What became of requests with answers.", "result")
+	m.refusals = m.counters("refusals_total", "Runs that were refused.", "code")
+	m.waiting = m.gauge("pauses_waiting", "Threads in the store that wait for an answer, 20,000 at most. Every replica tells the same.")
+	m.oldest = m.gauge("pause_oldest_seconds", "How long the oldest of them has waited; 0 if none does.")
+	m.steps = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: "holdpoint", Name: "store_step_seconds", Help: "Time of a step of the store.", Buckets: shortTimes,
+	}, []string{"step"})
+	m.failures = m.counters("store_errors_total", "Steps that the store could not do, or whose reply was lost.", "step")
+	m.evictions = m.counters("store_evictions_total", "What the store in memory gave up for room: results of answered questions, or the snapshots of open ones.", "what")
+	m.registry.MustRegister(m.steps, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	build := m.gauges("build_info", "1, with the version.", "version")
+	build.WithLabelValues(o.Version).Set(1)
+	if o.Head != nil {
+		m.registry.MustRegister(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "holdpoint", Name: "audit_seq", Help: "The place of the audit's last line in its chain."},
+				func() float64 { return float64(o.Head().Seq) }),
+			prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "holdpoint", Name: "audit_failed_total", Help: "Events that could not be written into the audit."},
+				func() float64 { return float64(o.Head().Failed) }),
+		)
+	}
+	m.begin()
+	return m
+}
+
+// Buckets in seconds: of a step or the first byte, and of a run, which lasts from a moment to
+// hours.
+var (
+	shortTimes = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+	longTimes  = []float64{0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
+)
+
+// The values of labels.
+var (
+	Outcomes = []string{"finished", "interrupt", "interrupt again", "replay", "refused", "error", "client left", "http status", "nothing to answer"}
+	Kinds    = []string{"passed", "rewritten", "dropped", "made"}
+	Classes  = []string{"unreachable", "eof", "idle", "status_4xx", "status_5xx", "no_stream", "frame_too_large", "encoding", "untranslated", "run_error"}
+	hows     = []string{"resolved", "cancelled", "expired", "lost", "withdrawn", "retired"}
+	results  = []string{"claimed", "released", "in_doubt", "replayed", "refused"}
+	stepsOf  = []string{"load", "open", "claim", "renew", "finish", "release", "close", "occupy", "snapshots", "waiting"}
+	whats    = []string{"results", "snapshots"}
+)
+
+// begin makes the counters whose labels are known, so that the first of something shows as a rise.
+func (m *Metrics) begin() {
+	for v, list := range map[*prometheus.CounterVec][]string{
+		m.frames: Kinds, m.upstream: Classes, m.ended: hows, m.resumes: results, m.failures: stepsOf, m.evictions: whats,
+		m.refusals: m.opts.Codes, m.raised: m.opts.Dialects,
+	} {
+		for _, value := range list {
+			v.WithLabelValues(value)
+		}
+	}
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "holdpoint", Name: name, Help: help}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "holdpoint", Name: name, Help: help}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+func (m *Metrics) gauge(name, help string) prometheus.Gauge {
+	return m.gauges(name, help).WithLabelValues()
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "holdpoint", Name: name, Help: help, Buckets: buckets})
+	m.registry.MustRegister(h)
+	return h
+}
+
+// Handler answers /metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Registry is where all of them are.
+func (m *Metrics) Registry() prometheus.Gatherer { return m.registry }
+
+// of is a value if the list has it, else Other.
+func of(list []string, value string) string {
+	if slices.Contains(list, value) {
+		return value
+	}
+	return Other
+}
+
+// RunEnded counts a run.
+func (m *Metrics) RunEnded(r *event.Run) {
+	dialect := none
+	if r.Dialect != "" {
+		dialect = of(m.opts.Dialects, r.Dialect)
+	}
+	m.runs.WithLabelValues(dialect, of(Outcomes, r.Outcome)).Inc()
+	m.duration.Observe(r.Duration.Seconds())
+	if r.First > 0 {
+		m.first.Observe(r.First.Seconds())
+	}
+	if r.Upstream != "" {
+		m.upstream.WithLabelValues(of(Classes, r.Upstream)).Inc()
+	}
+	for n, count := range []int{r.Passed, r.Rewritten, r.Dropped, r.Made} {
+		if count > 0 {
+			m.frames.WithLabelValues(Kinds[n]).Add(float64(count))
+		}
+	}
+}
+
+// Evicted counts what the store in memory has given up for room: results or snapshots.
+func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(of(whats, what)).Inc() }
+
+// Take implements event.Sink. It never fails.
+func (m *Metrics) Take(e *event.Event) error {
+	questions := float64(len(e.Interrupts))
+	switch e.Kind {
+	case event.Raised:
+		m.raised.WithLabelValues(of(m.opts.Dialects, e.Dialect)).Add(questions)
+	case event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired:
+		m.ended.WithLabelValues(string(e.Kind)[len("interrupt."):]).Add(questions)
+	case event.Claimed, event.Released, event.InDoubt, event.Replayed:
+		m.resumes.WithLabelValues(string(e.Kind)[len("resume."):]).Inc()
+	case event.Refused:
+		m.resumes.WithLabelValues("refused").Inc()
+		m.refusals.WithLabelValues(of(m.opts.Codes, e.Code)).Inc()
+	case event.RunRefused:
+		m.refusals.WithLabelValues(of(m.opts.Codes, e.Code)).Inc()
+	}
+	return nil
+}

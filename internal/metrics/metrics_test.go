@@ -1,0 +1,261 @@
+package metrics
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/audit"
+	"holdpoint/internal/event"
+	"holdpoint/internal/servers"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+var update = flag.Bool("update", false, "write the table of metrics anew")
+
+func newMetrics() *Metrics {
+	return New(Options{
+		Version: "v1", Dialects: []string{"auto", "langgraph"}, Codes: []string{"PARTIAL_RESUME"},
+		Head: func() audit.Head { return audit.Head{Seq: 7, Failed: 2} },
+	})
+}
+
+// used are metrics in which everything has happened that can.
+func used(t *testing.T) *Metrics {
+	t.Helper()
+	m := newMetrics()
+	for _, kind := range event.Kinds() {
+		m.Take(&event.Event{Kind: kind, Dialect: "langgraph", Code: "PARTIAL_RESUME", Interrupts: make([]event.Interrupt, 2)})
+	}
+	m.Take(&event.Event{Kind: event.Refused, Code: "whatever somebody wrote", Dialect: "x"})
+	m.Take(&event.Event{Kind: event.Raised, Dialect: "whatever somebody wrote", Interrupts: make([]event.Interrupt, 1)})
+	m.RunEnded(&event.Run{Dialect: "langgraph", Outcome: "finished", Duration: time.Second, First: time.Millisecond, Passed: 5, Rewritten: 1, Dropped: 2, Made: 3})
+	m.RunEnded(&event.Run{Outcome: "refused"})
+	m.RunEnded(&event.Run{Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
+	m.Evicted("results")
+	s := m.Store(failing{memory.New(memory.Options{})})
+	s.Load(t.Context(), "k", "")
+	s.Open(t.Context(), "k", "", agui.Pause{ID: "p"})
+	s.Claim(t.Context(), "k", "other", "t", "d", time.Minute)
+	s.Renew(t.Context(), "k", "t", time.Minute)
+	m.look(t.Context(), s)
+	return m
+}
+
+// failing cannot renew.
+type failing struct{ store.Store }
+
+func (failing) Renew(context.Context, store.Key, string, time.Duration) error {
+	return errors.New("no connection")
+}
+
+func text(t *testing.T, m *Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	return w.Body.String()
+}
+
+// TestCounts: what happened is counted once, under values of fixed lists only.
+func TestCounts(t *testing.T) {
+	got := text(t, used(t))
+	for _, want := range []string{
+		`holdpoint_runs_total{dialect="langgraph",outcome="finished"} 1`,
+		`holdpoint_runs_total{dialect="none",outcome="refused"} 1`,
+		`holdpoint_runs_total{dialect="other",outcome="other"} 1`,
+		`holdpoint_upstream_errors_total{class="other"} 1`,
+		`holdpoint_upstream_errors_total{class="eof"} 0`,
+		`holdpoint_run_duration_seconds_count 3`,
+		`holdpoint_first_byte_seconds_count 1`,
+		`holdpoint_frames_total{kind="passed"} 5`,
+		`holdpoint_frames_total{kind="rewritten"} 1`,
+		`holdpoint_frames_total{kind="dropped"} 2`,
+		`holdpoint_frames_total{kind="made"} 3`,
+		`holdpoint_interrupts_raised_total{dialect="langgraph"} 2`,
+		`holdpoint_interrupts_raised_total{dialect="other"} 1`,
+		`holdpoint_interrupts_ended_total{how="resolved"} 2`,
+		`holdpoint_interrupts_ended_total{how="retired"} 2`,
+		`holdpoint_resumes_total{result="claimed"} 1`,
+		`holdpoint_resumes_total{result="in_doubt"} 1`,
+		`holdpoint_resumes_total{result="refused"} 2`,
+		`holdpoint_refusals_total{code="PARTIAL_RESUME"} 2`,
+		`holdpoint_refusals_total{code="other"} 1`,
+		`holdpoint_pauses_waiting 1`,
+		`holdpoint_store_step_seconds_count{step="claim"} 1`,
+		`holdpoint_store_errors_total{step="claim"} 0`, // it had an answer
+		`holdpoint_store_errors_total{step="renew"} 1`,
+		`holdpoint_store_evictions_total{what="results"} 1`,
+		`holdpoint_audit_seq 7`,
+		`holdpoint_audit_failed_total 2`,
+		`holdpoint_build_info{version="v1"} 1`,
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(got, "whatever") {
+		t.Error("a label has what somebody wrote")
+	}
+}
+
+// described are the metrics of our own, by name: the labels.
+func described(t *testing.T) map[string][2]string {
+	t.Helper()
+	list := map[string][2]string{}
+	families, err := used(t).Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "holdpoint_") {
+			continue
+		}
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, "`"+l.GetName()+"`")
+		}
+		list[f.GetName()] = [2]string{strings.Join(labels, ", "), f.GetHelp()}
+	}
+	return list
+}
+
+// TestTable: docs/operations.md has a row for each metric, as the registry tells it.
+func TestTable(t *testing.T) {
+	const path, mark = "../../docs/operations.md", "<!-- metrics -->\n"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(page), mark)
+	if len(parts) != 3 {
+		t.Fatalf("%s has %d marks %q, want 2", path, len(parts)-1, mark)
+	}
+	all := described(t)
+	names := []string{}
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	table := "\n| metric | labels | |\n|---|---|---|\n"
+	for _, name := range names {
+		table += fmt.Sprintf("| `%s` | %s | %s |\n", name, all[name][0], all[name][1])
+	}
+	table += "\n"
+	if *update {
+		parts[1] = table
+		if err := os.WriteFile(path, []byte(strings.Join(parts, mark)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if parts[1] != table {
+		t.Errorf("%s is another table: go test ./internal/metrics -update", path)
+	}
+}
+
+var named = regexp.MustCompile(`holdpoint_[a-z_]+`)
+
+// TestRulesAndDashboard: they name metrics that there are, and each alert has its lines in
+// docs/operations.md. promtool judges the rules, and plays them, where it is installed.
+func TestRulesAndDashboard(t *testing.T) {
+	all := described(t)
+	for _, path := range []string{"../../deploy/prometheus/rules.yaml", "../../deploy/prometheus/rules_test.yaml", "../../deploy/grafana/holdpoint.json"} {
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range named.FindAllString(string(file), -1) {
+			base := name
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				base = strings.TrimSuffix(base, suffix)
+			}
+			if _, ok := all[base]; !ok {
+				t.Errorf("%s: there is no %s", path, name)
+			}
+		}
+	}
+	rules, _ := os.ReadFile("../../deploy/prometheus/rules.yaml")
+	page, _ := os.ReadFile("../../docs/operations.md")
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
+		if !strings.Contains(string(page), "### "+m[1]+"\n") {
+			t.Errorf("docs/operations.md does not say what to do at %s", m[1])
+		}
+	}
+	promtool := servers.Promtool(t)
+	queries := queriesOf(t, "../../deploy/grafana/holdpoint.json")
+	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml"}, {"check", "rules", queries}} {
+		cmd := exec.CommandContext(t.Context(), promtool, args...)
+		cmd.Dir = "../../deploy/prometheus"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	check.Stdin = strings.NewReader(text(t, used(t)))
+	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
+}
+
+// queriesOf writes the queries of a dashboard into a file of rules, which promtool can read.
+func queriesOf(t *testing.T, dashboard string) string {
+	t.Helper()
+	file, err := os.ReadFile(dashboard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(file, &d); err != nil {
+		t.Fatal(err)
+	}
+	rules := "groups:\n  - name: dashboard\n    rules:\n"
+	n := 0
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			n++
+			expr := strings.NewReplacer("$__rate_interval", "5m", "$job", ".*").Replace(q.Expr)
+			rules += fmt.Sprintf("      - {record: \"query_%d\", expr: %q}\n", n, expr)
+		}
+	}
+	if n < 15 {
+		t.Fatalf("%s has %d queries", dashboard, n)
+	}
+	path := filepath.Join(t.TempDir(), "queries.yaml")
+	if err := os.WriteFile(path, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestEveryCodeIsCounted: what docs/contract.md lists as codes of all dialects has a label.
+func TestEveryCodeIsCounted(t *testing.T) {
+	page, err := os.ReadFile("../../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## The codes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	if table == "" {
+		t.Fatal("docs/contract.md has no codes")
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|").FindAllStringSubmatch(table, -1) {
+		if !strings.HasPrefix(m[1], "STRANDS_") && !slices.Contains(agui.Codes(), agui.Code(m[1])) {
+			t.Errorf("agui.Codes lacks %s", m[1])
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// Store is s with its steps measured.
+func (m *Metrics) Store(s store.Store) store.Store { return measured{s, m} }
+
+type measured struct {
+	store.Store
+	m *Metrics
+}
+
+// answers are errors by which a store answers. Any other says that it could not be asked.
+var answers = []error{
+	store.ErrExists, store.ErrNotFound, store.ErrReplay, store.ErrConflict, store.ErrStale, store.ErrOwner, store.ErrFull, store.ErrShare,
+}
+
+func (s measured) did(step string, began time.Time, err error) {
+	s.m.steps.WithLabelValues(step).Observe(time.Since(began).Seconds())
+	if err == nil {
+		return
+	}
+	for _, answer := range answers {
+		if errors.Is(err, answer) {
+			return
+		}
+	}
+	s.m.failures.WithLabelValues(step).Inc()
+}
+
+func (s measured) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
+	defer func(began time.Time) { s.did("load", began, err) }(time.Now())
+	return s.Store.Load(ctx, key, owner)
+}
+
+func (s measured) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) (err error) {
+	defer func(began time.Time) { s.did("open", began, err) }(time.Now())
+	return s.Store.Open(ctx, key, owner, p)
+}
+
+func (s measured) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) (err error) {
+	defer func(began time.Time) { s.did("claim", began, err) }(time.Now())
+	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
+}
+
+func (s measured) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) (err error) {
+	defer func(began time.Time) { s.did("renew", began, err) }(time.Now())
+	return s.Store.Renew(ctx, key, token, lease)
+}
+
+func (s measured) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) (err error) {
+	defer func(began time.Time) { s.did("finish", began, err) }(time.Now())
+	return s.Store.Finish(ctx, key, token, r, next)
+}
+
+func (s measured) Release(ctx context.Context, key store.Key, token string) (err error) {
+	defer func(began time.Time) { s.did("release", began, err) }(time.Now())
+	return s.Store.Release(ctx, key, token)
+}
+
+func (s measured) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) (err error) {
+	defer func(began time.Time) { s.did("close", began, err) }(time.Now())
+	return s.Store.Close(ctx, key, pauseID, r)
+}
+
+func (s measured) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) (err error) {
+	defer func(began time.Time) { s.did("occupy", began, err) }(time.Now())
+	return s.Store.Occupy(ctx, key, token, lease)
+}
+
+func (s measured) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
+	defer func(began time.Time) { s.did("snapshots", began, err) }(time.Now())
+	return s.Store.Snapshots(ctx, key, pauseID, at)
+}
+
+func (s measured) Waiting(ctx context.Context, q store.Query) (p store.Page, err error) {
+	defer func(began time.Time) { s.did("waiting", began, err) }(time.Now())
+	return s.Store.Waiting(ctx, q)
+}
+
+const (
+	// lookEvery is how often the threads that wait are counted, and lookTime how long that may take.
+	lookEvery = 30 * time.Second
+	lookTime  = 10 * time.Second
+	// maxPages bounds how many are counted.
+	maxPages = 20
+)
+
+// Watch counts the threads that wait until ctx is done.
+func (m *Metrics) Watch(ctx context.Context, s store.Store) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for {
+		m.look(ctx, s)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look counts them once. A store that cannot be asked leaves the numbers as they were.
+func (m *Metrics) look(ctx context.Context, s store.Store) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	n, q := 0, store.Query{Limit: store.MaxPage}
+	var oldest time.Time
+	for range maxPages {
+		page, err := s.Waiting(ctx, q)
+		if err != nil {
+			return
+		}
+		if n == 0 && len(page.Rows) > 0 {
+			oldest = page.Rows[0].Opened
+		}
+		n += len(page.Rows)
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+	}
+	m.waiting.Set(float64(n))
+	if oldest.IsZero() {
+		m.oldest.Set(0)
+	} else {
+		m.oldest.Set(max(0, time.Since(oldest).Seconds()))
+	}
+}

@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/event"
+)
+
+// TestRunsAreCounted: each frame of the backend counts once, whatever the way that it goes, and a
+// backend that fails counts by how it did.
+func TestRunsAreCounted(t *testing.T) {
+	row := func(delta string) string {
+		return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + delta + `"}`
+	}
+	const custom = `{"type":"CUSTOM","name":"x","value":1}`
+	for _, c := range []struct {
+		name   string
+		serve  func(w http.ResponseWriter)
+		body   string
+		change func(*Options)
+		want   event.Run
+	}{
+		{
+			"texts in rows and other events", func(w http.ResponseWriter) {
+				sendStream(w, streamOf(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`, row("a"), row("b"), row("c"), row("d"),
+					`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, custom)+": a comment\n\n"+streamOf(finished))
+			}, input("t", "r", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "finished", Passed: 10},
+		},
+		{
+			"other ids, and lines that end in CRLF", func(w http.ResponseWriter) {
+				sendStream(w, strings.ReplaceAll(streamOf(started, custom, finished), "\n", "\r\n"))
+			}, input("t", "r9", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "finished", Passed: 1, Rewritten: 2},
+		},
+		{
+			"an event that is dropped", func(w http.ResponseWriter) { sendStream(w, streamOf(started, custom, finished, custom)) }, input("t", "r", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "finished", Passed: 3, Dropped: 1},
+		},
+		{"no connection", nil, input("t", "r", ""), nil, event.Run{Dialect: "fake", Outcome: "error", Upstream: "unreachable", Made: 2}},
+		{
+			"a stream without an end", func(w http.ResponseWriter) { sendStream(w, streamOf(started, custom)) }, input("t", "r", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", Passed: 2, Made: 1},
+		},
+		{
+			"an HTTP status", func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) }, input("t", "r", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "http status", Upstream: "status_5xx"},
+		},
+		{
+			"an answer that is no stream", func(w http.ResponseWriter) { w.Write([]byte("{}")) }, input("t", "r", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "no_stream", Made: 2},
+		},
+		{
+			"a RUN_ERROR", func(w http.ResponseWriter) {
+				sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"kaput"}`))
+			}, input("t", "r", ""), nil,
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "run_error", Passed: 2},
+		},
+		{"a refusal", nil, input("t", "r", resumeWith(yes("n1"))), nil, event.Run{Outcome: "refused", Made: 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ended := make(chan event.Run, 1)
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { c.serve(w) }, func(o *Options) {
+				o.RunEnded = func(r *event.Run) { ended <- *r }
+				if c.serve == nil {
+					o.Transport = roundTripper(func(*http.Request) (*http.Response, error) {
+						return nil, &net.OpError{Op: "dial", Err: errUnreachable}
+					})
+				}
+			})
+			g.answer(c.body)
+			got := <-ended
+			if got.Duration <= 0 || (got.First > 0) != (got.Passed+got.Rewritten > 0 || got.Upstream == "unreachable" || got.Upstream == "no_stream") {
+				t.Errorf("times: %+v", got)
+			}
+			if got.Duration, got.First = 0, 0; got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
