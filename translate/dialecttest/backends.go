@@ -2,6 +2,8 @@ package dialecttest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -73,6 +75,13 @@ func inResume(body []byte, id string) Word {
 		return Denies
 	}
 	return Nothing
+}
+
+// isIDMap says whether LangGraph takes the value for a map of ids, with the ids of this backend.
+func isIDMap(value gjson.Result) bool {
+	const ids = "529a97505c90b72d4bb075632aece"
+	list := value.Get("@keys").Array()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, ids) })
 }
 
 // inMessage is what the last tool message on a call of the history says, if the call is one of the
@@ -184,23 +193,20 @@ func backends() []Backend {
 			Did:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "It is gone.")),
 			Left: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, waits bool) Word {
-				// From 0.0.43 on the array comes first. Its payload goes to whatever waits, and of a
-				// cancelled entry or of several the adapter makes a value that is true.
-				if list := gjson.GetBytes(body, "resume").Array(); len(list) > 0 {
-					resolved := len(list) == 1 && list[0].Get("status").Str == "resolved"
-					switch {
-					case !waits:
-						return Nothing
-					case resolved:
-						return word(list[0].Get("payload"))
-					}
-					return Approves
-				}
+				// From 0.0.43 on the array comes first. The adapter looks at no id, and of a cancelled
+				// entry or of several it makes a value that is true.
 				value := gjson.GetBytes(body, "forwardedProps.command.resume")
+				if list := gjson.GetBytes(body, "resume").Array(); len(list) > 0 {
+					if value = list[0].Get("payload"); len(list) > 1 || list[0].Get("status").Str != "resolved" {
+						value = gjson.Parse(approved)
+					}
+				}
+				// LangGraph gives an id map to the questions that it names, and anything else to
+				// whatever waits.
 				if one := value.Get(fmt.Sprintf("529a97505c90b72d4bb075632aece%d", n)); one.Exists() {
 					return word(one)
 				}
-				if !waits || value.IsObject() && !value.Get("approved").Exists() {
+				if !waits || isIDMap(value) {
 					return Nothing
 				}
 				return word(value)

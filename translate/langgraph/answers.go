@@ -48,11 +48,21 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	for _, e := range in.Resume {
 		a := agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload}
 		if g := kept[a.ID]; g != nil && a.Status == agui.Resolved {
+			a.Payload = g.withoutID(a.Payload)
 			alias(&a, *g)
 		}
 		list = append(list, a)
 	}
 	return list
+}
+
+// withoutID returns the answer in an id map that has no other, as a Holdpoint in front of this one
+// sends it. It returns any other payload as it is.
+func (g group) withoutID(payload json.RawMessage) json.RawMessage {
+	if m, _ := members(payload); g.Way == byID && len(m) == 1 && m[g.ID] != nil {
+		return m[g.ID]
+	}
+	return payload
 }
 
 // byPublished returns the groups by the ids of the interrupts that were published for them.

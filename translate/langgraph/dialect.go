@@ -7,12 +7,13 @@
 // forwardedProps.command.resume only, which the later ones still take, with a warning in their log.
 //
 // The answer to one question goes in the array, if the stream shows an adapter that takes it
-// (entry.go). The adapter hands the payload to the graph without the id. So if somebody went on
-// with the thread past Holdpoint, the answer meets the question that is open then, as it would
-// without Holdpoint.
+// (entry.go). All else goes in command.resume. Both have it in LangGraph's own id map, {"<native
+// id>": value}. LangGraph gives an answer of the map to the question of that id and to no other,
+// also if another run of the thread, or somebody past Holdpoint, has asked something else since.
+// Where the stream shows no id, the answer goes without one, and LangGraph gives it to whatever
+// waits. If another run came to another question, only denials go then (unsure).
 //
-// All else goes in command.resume as LangGraph's own id map, {"<native id>": value}. Every adapter
-// passes the map on unchanged, and every value keeps its type. Of several entries of the array an
+// Every adapter passes the map on unchanged, and every value keeps its type. Of several entries of the array an
 // adapter makes a sentinel object that LangGraph does not know (ag-ui issue 2178). Of a cancelled
 // entry it makes a true value, which the usual `if interrupt(...)` takes for a yes. Neither is ever
 // sent.

@@ -31,11 +31,16 @@ func (run *run) takesArray(finish agui.Event) bool {
 //   - for an object that LangGraph would take for an id map;
 //   - if another call may get the answer. The id map at least keeps it in the task that asked.
 //
-// The adapters hand the payload of a single entry to the graph as it is (READ interrupts.py,
-// agent.py of 0.0.43 to 0.0.47). The status is always resolved. Of a cancelled entry they make an
-// object with __agui_cancelled__, which is true to `if interrupt(...)`. What a cancel means is in
-// the value. Several entries become an object that LangGraph does not know (ag-ui issue 2178), so
-// several questions are answered by an id map.
+// The adapters hand the payload of a single entry to the graph as it is, and look at no id (READ
+// interrupts.py, agent.py of 0.0.43 to 0.0.47, dist/index.mjs of 0.0.43). LangGraph gives it to
+// whatever waits then. So the payload is LangGraph's own id map, which gives the answer to the
+// question that was shown and to no other (e2e: TestDirectAnswerMeetsTheOtherRunsQuestion,
+// TestTwoRealRunsAtOnce). Without an id of LangGraph's it is the bare value; see unsure.
+//
+// The status is always resolved. Of a cancelled entry the adapters make an object with
+// __agui_cancelled__, which is true to `if interrupt(...)`. What a cancel means is in the value.
+// Several entries become an object that LangGraph does not know (ag-ui issue 2178), so several
+// questions are answered by an id map.
 func (g group) entry(r *translate.Request, value json.RawMessage) json.RawMessage {
 	if !keptOf(r.Pause).Array || g.Beside != nil || falsy(value) || isIDMap(value) {
 		return nil
@@ -50,5 +55,9 @@ func (g group) entry(r *translate.Request, value json.RawMessage) json.RawMessag
 	}
 	entry = agui.SetString(entry, "interruptId", id)
 	entry = agui.SetString(entry, "status", string(agui.Resolved))
+	if g.Way == byID {
+		value = kit.AppendMember([]byte{'{'}, `"`+g.ID+`"`, string(value))
+		value = append(value, '}')
+	}
 	return agui.SetKey(entry, "payload", value)
 }

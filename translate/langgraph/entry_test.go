@@ -26,7 +26,7 @@ func of0042(customs ...string) []string {
 // Everything that the array cannot carry goes as an id map, a cancel first of all.
 func TestTheArrayWhereItIsTaken(t *testing.T) {
 	entry := func(payload string) string {
-		return `[{"interruptId":"` + idA + `","status":"resolved","payload":` + payload + `}]`
+		return `[{"interruptId":"` + idA + `","status":"resolved","payload":{"` + idA + `":` + payload + `}}]`
 	}
 	A := idA + "~r1"
 	yes := dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":true}`))
@@ -57,10 +57,11 @@ func TestTheArrayWhereItIsTaken(t *testing.T) {
 		"a review of two calls":   {of0043(custom(idA, pyHITL)), dialecttest.ResumeArray(dialecttest.Entry(A, `{"approved":true}`), dialecttest.Entry(idA+"~r2", `false`)), entry(`{"decisions":[{"type":"approve"},{"type":"reject"}]}`), ""},
 		"a review that is cancelled": {of0043(custom(idA, jsHITL)), dialecttest.ResumeArray(dialecttest.Entry(A, ``)),
 			entry(`{"decisions":[{"type":"reject","message":"Cancelled by user"}]}`), ""},
-		"a client of the CUSTOM form": {of0043(custom(idA, approval)), dialecttest.Command(`{"approved":true}`), entry(`{"approved":true}`), ""},
-		"both forms":                  {of0043(custom(idA, approval)), yes + "," + dialecttest.Command(`{"approved":true}`), entry(`{"approved":true}`), ""},
+		"a client of the CUSTOM form":       {of0043(custom(idA, approval)), dialecttest.Command(`{"approved":true}`), entry(`{"approved":true}`), ""},
+		"an answer that has its id already": {of0043(custom(idA, approval)), dialecttest.ResumeArray(dialecttest.Entry(A, `{"`+idA+`":false}`)), "", `{"` + idA + `":false}`},
+		"both forms":                        {of0043(custom(idA, approval)), yes + "," + dialecttest.Command(`{"approved":true}`), entry(`{"approved":true}`), ""},
 		"what else an entry has": {of0043(custom(idA, approval)), `"resume":[{"metadata":{"m":1},"interruptId":"` + A + `","status":"resolved","payload":1}]`,
-			`[{"metadata":{"m":1},"interruptId":"` + idA + `","status":"resolved","payload":1}]`, ""},
+			`[{"metadata":{"m":1},"interruptId":"` + idA + `","status":"resolved","payload":{"` + idA + `":1}}]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{})
