@@ -242,6 +242,24 @@ approve = line(scene(plan=plan, ask=asking(APPROVAL, "delete", says_approved)), 
 # The usual pattern in the wild: whatever is true is a yes. A cancelled answer must not be one.
 truthy = line(scene(ask=asking("Delete everything?", "delete", bool)), "ask")
 
+
+
+async def wait(state: State, config: RunnableConfig) -> dict:
+    """"do NAME GATE" waits at the gate; "do NAME" does not."""
+    words = last_text(state["messages"]).split()
+    if len(words) == 3:
+        await GATES.wait(words[2])
+    return {"log": ["wait"]}
+
+
+async def ask_by_name(state: State, config: RunnableConfig) -> dict:
+    """Asks about NAME, and does it. So two runs of a thread ask different things."""
+    name = last_text(state["messages"]).split()[1]
+    return await asking({"message": f"Do {name}?"}, name, says_approved)(state, config)
+
+
+by_name = line(scene(wait=wait, ask=ask_by_name), "wait", "ask")
+
 text = line(scene(ask=asking("What is your name?", "greet", lambda a: a is not None and a is not False)), "ask")
 
 schema = line(scene(ask=asking(SCHEMA, "copy", lambda a: isinstance(a, dict) and "count" in a)), "ask")
@@ -556,7 +574,7 @@ def of_today() -> dict[str, Any]:
 def compiled() -> dict[str, Any]:
     """name -> graph, each with its own in-memory checkpointer."""
     graphs = {name: builder.compile(checkpointer=InMemorySaver()) for name, builder in {
-        "approve": approve, "truthy": truthy, "text": text, "schema": schema, "copilot": copilot, "chat": chat,
+        "approve": approve, "byname": by_name, "truthy": truthy, "text": text, "schema": schema, "copilot": copilot, "chat": chat,
         "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel, "subgraph": subgraph, "loop": loop,
         "tools": tools, "bare": first_asks(Bare, bare_ask), "replaces": first_asks(State, replacing_ask),
         "bareagain": first_asks(Bare, ask_again, again=True), "talkagain": first_asks(Talk, ask_again, again=True),

@@ -1,0 +1,69 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Two ordinary runs of one thread are at a real LangGraph at once, and both ask. LangGraph waits for
+// the question of the run that asked last; a client may be shown the other one.
+
+// twoRuns has the thread of c ask whether to do "shown", and behind that, in a run that began
+// before, whether to do "hidden". It returns the end of that run.
+func twoRuns(t *testing.T, b *backend, c *client) report {
+	t.Helper()
+	gate := fresh("gate")
+	late := c.another(t)
+	done := late.start(t, step{say: "do hidden " + gate})
+	b.reached(t, gate)
+	c.run(t, step{say: "do shown"})
+	b.open(t, gate)
+	return <-done
+}
+
+// The reason why no answer may go without its id: this is what the adapter does with it.
+func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b *backend) {
+		c := bare(t, b, newest, "byname")
+		twoRuns(t, b, c)
+		c.run(t, command(yes))
+		if l := b.ledger(t, c.thread); l.Counts["hidden"] != 1 || l.Counts["shown"] != 0 {
+			t.Errorf("an answer without an id did %v", l.Counts)
+		}
+	})
+}
+
+// A yes to the question that was shown does nothing else. Where the adapter shows ids, the answer
+// goes with its id; where it does not, a yes is refused and a no is taken. The thread goes on.
+func TestTwoRealRunsAtOnce(t *testing.T) {
+	everyLangGraph(t, func(t *testing.T, w world) {
+		c := w.client(t, "byname")
+		if a := twoRuns(t, w.b, c).answer(t); a.code() != "THREAD_BUSY" {
+			t.Fatalf("the other run ended with %s", terminal(a))
+		}
+		if len(c.pending) != 1 || c.pending[0].str("message") != "Do shown?" {
+			t.Fatalf("shown is %v", c.pending)
+		}
+		if !slices.Contains([]string{"0.0.42", "0.0.43", "0.0.43-outcome"}, w.b.name) && !strings.HasSuffix(w.b.name, "default") && !strings.HasSuffix(w.b.name, "outcome") {
+			c.refused(t, step{resume: c.answers(accept)}, "APPROVAL_AMBIGUOUS", true)
+			w.effects(t, c, nil)
+			c.run(t, step{resume: c.answers(reject)})
+			w.effects(t, c, nil)
+			c.goesOn(t, nil)
+			return
+		}
+		a := c.run(t, step{resume: c.answers(accept)}).answer(t)
+		t.Logf("the yes to the question that was shown: %s", terminal(a))
+		w.effects(t, c, nil)
+		if len(c.pending) == 1 && c.pending[0].str("message") == "Do hidden?" {
+			c.finish(t, step{resume: c.answers(accept)})
+			w.effects(t, c, map[string]int{"hidden": 1})
+		} else {
+			t.Errorf("open is %v", c.pending)
+		}
+		c.goesOn(t, nil)
+	})
+}
