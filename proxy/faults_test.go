@@ -61,6 +61,10 @@ func (f *faults) Occupy(ctx context.Context, key store.Key, token string, lease 
 	return f.step("Occupy", func() error { return f.Store.Occupy(ctx, key, token, lease) })
 }
 
+func (f *faults) Contest(ctx context.Context, key store.Key, pauseID string) error {
+	return f.step("Contest", func() error { return f.Store.Contest(ctx, key, pauseID) })
+}
+
 func (f *faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
 	return kept, err

@@ -91,6 +91,11 @@ func (l *ledger) open(p *agui.Pause) error {
 	return err
 }
 
+// contest notes that another run of the thread came to another question than the pause's.
+func (l *ledger) contest(pauseID string) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Contest(ctx, l.key, pauseID) }, store.ErrNotFound)
+}
+
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
 // token says that it is the same. store.ErrReplay, ErrConflict and ErrNotFound: somebody was
 // quicker. errNotTold: the audit is required and cannot be written, and nothing is claimed.

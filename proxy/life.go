@@ -39,6 +39,7 @@ type life struct {
 	ctx    context.Context // of the run
 	cancel context.CancelCauseFunc
 
+	plain    atomic.Bool // it has no answers, and may still come to a question
 	lasting  atomic.Bool // the run would go on without its client
 	left     bool        // it does; under lives.mu
 	detached atomic.Bool // it does, and the handler has returned

@@ -21,6 +21,7 @@ import (
 // A run that is held open waits before the last step. A resume can arrive before the first one
 // returns.
 func (r *run) concludePause(res *translate.Result) conclusion {
+	defer r.life.plain.Store(false)
 	if len(res.Untaken) > 0 {
 		r.beside = res.Untaken
 	}
@@ -224,6 +225,7 @@ func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 		return standing.Pause, nil
 	}
 	r.record = standing
+	r.contest()
 	return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
 }
 

@@ -53,6 +53,7 @@ func (r *run) prepare() {
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
 func (r *run) readyPass() {
+	r.life.plain.Store(true)
 	r.notTaken = r.verdict.NotTaken
 	r.cleanPass()
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
@@ -137,6 +138,7 @@ func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 	}
 	if resumed != nil {
 		request.Pause = *resumed
+		request.Pause.Contested = resumed.Contested || len(r.record.Busy) > 0 || r.h.lives.beside(&r.life)
 	} else {
 		request.Named, _ = r.h.named.Get(r.ledger.key)
 		request.Pause.Dialect = r.spoken()

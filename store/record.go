@@ -8,8 +8,11 @@ import (
 )
 
 // Version is the newest format of records that this binary knows. It reads every older one. A
-// record is written in the lowest version that can say what is in it.
-const Version = 1 + upcoming
+// record is written in the lowest version that can say what is in it:
+//
+//  1. everything but
+//  2. a pause that is contested, see Store.Contest.
+const Version = 2 + upcoming
 
 // State of a record's pause.
 type State string

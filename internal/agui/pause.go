@@ -132,6 +132,9 @@ type Pause struct {
 	// Stood are the replies that were there before the run asked: they answer nothing of this
 	// pause.
 	Stood []StoodReply `json:"stood,omitempty"`
+	// Contested: another run of the thread came to another question while this one was open. The
+	// backend may wait for that one now, so an answer without an id may meet it.
+	Contested bool `json:"contested,omitempty"`
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
 

@@ -239,6 +239,13 @@ func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease t
 	}})
 }
 
+// Contest is store.Store's.
+func (s *Store) Contest(ctx context.Context, key store.Key, pauseID string) error {
+	return s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+		return nil, rules.Contest(rec, pauseID)
+	}})
+}
+
 // Snapshots is store.Store's.
 func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	if err := ctx.Err(); err != nil {

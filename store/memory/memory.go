@@ -267,6 +267,13 @@ func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease t
 	})
 }
 
+// Contest is store.Store's.
+func (s *Store) Contest(ctx context.Context, key store.Key, pauseID string) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {
+		return rules.Contest(rec, pauseID)
+	})
+}
+
 func idOf(p *agui.Pause) string {
 	if p == nil {
 		return ""

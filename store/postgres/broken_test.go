@@ -71,6 +71,8 @@ func steps() []step {
 		}, func(r store.Record) bool { return r.State == store.None && len(r.Results) == 1 }, store.ErrNotFound},
 		{"Occupy", opened, func(ctx context.Context, s store.Store, k store.Key) error { return s.Occupy(ctx, k, "run", long) },
 			func(r store.Record) bool { return len(r.Busy) == 1 }, nil},
+		{"Contest", opened, func(ctx context.Context, s store.Store, k store.Key) error { return s.Contest(ctx, k, "p") },
+			func(r store.Record) bool { return r.State == store.Open && r.Pause.Contested }, nil},
 	}
 }
 

@@ -83,6 +83,10 @@ func (a *alternating) Occupy(ctx context.Context, k store.Key, token string, lea
 	return a.next().Occupy(ctx, k, token, lease)
 }
 
+func (a *alternating) Contest(ctx context.Context, k store.Key, pauseID string) error {
+	return a.next().Contest(ctx, k, pauseID)
+}
+
 func (a *alternating) Snapshots(ctx context.Context, k store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	return a.next().Snapshots(ctx, k, pauseID, at)
 }

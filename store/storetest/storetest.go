@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store
 		{"time", timeCases()},
 		{"snapshots", snapshotCases()},
 		{"Occupy", occupyCases()},
+		{"Contest", contestCases()},
 		{"Waiting", waitingCases()},
 		{"bounds", boundCases()},
 		{"races", raceCases()},

@@ -22,6 +22,13 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, 
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
+	for n, i := range r.Pause.Interrupts {
+		if formOf(r.Pause) != byMessage && nativeID(i) == nil {
+			if err := kit.Unsure(r.Pause, r.Answers[n]); err != nil {
+				return translate.Out{}, nil, err
+			}
+		}
+	}
 	r = r.With(withoutAbandoned(r), r.New)
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {

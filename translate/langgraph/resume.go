@@ -66,6 +66,14 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []native, error) 
 	if count != len(r.Pause.Interrupts) {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
+	for _, g := range list {
+		if g.Way == byID {
+			continue
+		}
+		if err := kit.Unsure(r.Pause, g.answers...); err != nil {
+			return translate.Out{}, nil, err
+		}
+	}
 	body := withMessages(r.Input, resumeMessages(r))
 	body = agui.DeleteKey(body, "protocolVersion")
 	if slices.ContainsFunc(list, func(g group) bool { return g.Way == byArray }) {

@@ -104,6 +104,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if r.Pause.Dialect != Name || len(r.Answers) != 1 || len(r.Pause.Interrupts) != 1 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
+	if err := kit.Unsure(r.Pause, r.Answers...); err != nil {
+		return translate.Out{}, nil, err
+	}
 	answer, err := d.message(r.Answers[0])
 	if err != nil {
 		return translate.Out{}, nil, err

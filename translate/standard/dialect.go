@@ -99,7 +99,13 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	}
 	answers := slices.Clone(r.Answers)
 	for n := range answers {
-		said, err := profileOfInterrupt(&r.Pause.Interrupts[n]).said(answers[n])
+		profile := profileOfInterrupt(&r.Pause.Interrupts[n])
+		if profile.anyID {
+			if err := kit.Unsure(r.Pause, answers[n]); err != nil {
+				return translate.Out{}, nil, err
+			}
+		}
+		said, err := profile.said(answers[n])
 		if err != nil {
 			return translate.Out{}, nil, err
 		}

@@ -39,6 +39,8 @@ type profile struct {
 	// hidesCall: the call that the question is about is not in the stream.
 	hidesCall bool
 	beside    travel
+	// anyID: it looks at no id, and takes an answer for whatever waits.
+	anyID bool
 	// oneByOne: it reads one answer of a request only.
 	oneByOne bool
 	// ownRuns: it keeps what waits by run id alone. So it is never told a run id that a client chose.
@@ -119,7 +121,7 @@ var profiles = []profile{
 	// the question's default, or for its first option if it has no default (_hitl.py
 	// feedback_from_resume). The stream does not tell either of them. The flow begins anew with the
 	// next run, and asks again.
-	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0", reason: "crewai:human_feedback", given: true, unsaid: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
+	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0", reason: "crewai:human_feedback", given: true, unsaid: true, anyID: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run beside
 	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled. The
 	// tool never hears it, and its run stays suspended (mastra.ts run).

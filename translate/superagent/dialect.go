@@ -92,6 +92,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if !ok || len(r.Answers) != 1 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
+	if err := kit.Unsure(r.Pause, r.Answers...); err != nil {
+		return translate.Out{}, nil, err
+	}
 	input, err := inputOf(r.Answers[0], kept)
 	if err != nil {
 		return translate.Out{}, nil, err

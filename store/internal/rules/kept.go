@@ -151,5 +151,8 @@ func Format(rec *store.Record) int {
 	if saysMore(rec) {
 		return store.Version
 	}
+	if rec.Pause != nil && rec.Pause.Contested {
+		return 2
+	}
 	return 1
 }

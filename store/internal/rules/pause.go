@@ -18,6 +18,7 @@ func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
 	opened.Messages, opened.State, opened.Kept = nil, nil, len(p.Messages)+len(p.State)
+	opened.Contested = false
 	rec.State, rec.Pause = store.Open, opened
 }
 
@@ -36,7 +37,7 @@ func Strip(rec *store.Record) bool {
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
-	r.Pause.Kept = 0
+	r.Pause.Kept, r.Pause.Contested = 0, false
 	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
 	rec.State, rec.Pause = store.None, nil
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil

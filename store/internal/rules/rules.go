@@ -135,9 +135,11 @@ func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Res
 	if next != nil {
 		r.Next = next.ID
 	}
+	contested := rec.Pause.Contested
 	end(rec, now, r)
 	if next != nil {
 		begin(rec, now, *next)
+		rec.Pause.Contested = contested
 	}
 	return nil
 }
@@ -209,6 +211,22 @@ func Occupy(rec *store.Record, now time.Time, token string, lease time.Duration)
 	if rec.Busy = list; len(list) == 0 {
 		rec.Busy = nil
 	}
+	return nil
+}
+
+// Contest is the step of store.Store.Contest.
+func Contest(rec *store.Record, pauseID string) error {
+	switch {
+	case pauseID == "":
+		return errNoPauseID
+	case rec.Pause == nil || rec.Pause.ID != pauseID:
+		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
+	case rec.Pause.Contested:
+		return nil
+	}
+	p := *rec.Pause
+	p.Contested = true
+	rec.Pause = &p
 	return nil
 }
 
