@@ -50,6 +50,7 @@ func (r *run) conclude(e ending) conclusion {
 	if len(res.Asked.Interrupts) > 0 {
 		return r.concludeAsking(&res, &e)
 	}
+	r.life.plain.Store(false)
 	res.Before = append(r.endSubagents(nil), res.Before...)
 	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	events, doubtful := r.end(&res, &e, became)

@@ -10,6 +10,7 @@
 package dialecttest
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -53,8 +54,14 @@ const (
 // Name of the backend, for a test.
 func (b Backend) Name() string { return strings.TrimSuffix(b.Dialect+" "+b.Form, " ") }
 
+// hexID is the beginning of the ids of 32 hex digits, {n:32} in a text.
+const hexID = "529a97505c90b72d4bb0"
+
 // Numbered is one of the texts for question n.
-func Numbered(text string, n int) string { return strings.ReplaceAll(text, "{n}", strconv.Itoa(n)) }
+func Numbered(text string, n int) string {
+	text = strings.ReplaceAll(text, "{n:32}", fmt.Sprintf("%s%012x", hexID, n))
+	return strings.ReplaceAll(text, "{n}", strconv.Itoa(n))
+}
 
 // Replied is the message that answers question n; yes says how.
 func (b Backend) Replied(n int, yes bool) string {

@@ -77,11 +77,10 @@ func inResume(body []byte, id string) Word {
 	return Nothing
 }
 
-// isIDMap says whether LangGraph takes the value for a map of ids, with the ids of this backend.
+// isIDMap says whether LangGraph takes the value for a map of ids, as this backend's are.
 func isIDMap(value gjson.Result) bool {
-	const ids = "529a97505c90b72d4bb075632aece"
 	list := value.Get("@keys").Array()
-	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, ids) })
+	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, hexID) })
 }
 
 // inMessage is what the last tool message on a call of the history says, if the call is one of the
@@ -187,7 +186,7 @@ func backends() []Backend {
 				`{"type":"STATE_SNAPSHOT","snapshot":{}}`,
 				`{"type":"MESSAGES_SNAPSHOT","messages":[]}`,
 				`{"type":"STEP_FINISHED","stepName":"ask"}`,
-				`{"type":"CUSTOM","name":"on_interrupt","value":"{\"question\": \"Delete {n}.txt?\"}","rawEvent":{"value":{"question":"Delete {n}.txt?"},"id":"529a97505c90b72d4bb075632aece{n}"}}`,
+				`{"type":"CUSTOM","name":"on_interrupt","value":"{\"question\": \"Delete {n}.txt?\"}","rawEvent":{"value":{"question":"Delete {n}.txt?"},"id":"{n:32}"}}`,
 			}),
 			Ends: run(finished, says("said-{n}", "Yes?")),
 			Did:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "It is gone.")),
@@ -203,7 +202,7 @@ func backends() []Backend {
 				}
 				// LangGraph gives an id map to the questions that it names, and anything else to
 				// whatever waits.
-				if one := value.Get(fmt.Sprintf("529a97505c90b72d4bb075632aece%d", n)); one.Exists() {
+				if one := value.Get(Numbered("{n:32}", n)); one.Exists() {
 					return word(one)
 				}
 				if !waits || isIDMap(value) {
