@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Two ordinary runs of one thread are at a real LangGraph at once, and both ask. LangGraph waits for
-// the question of the run that asked last; a client may be shown the other one.
+// Two ordinary runs of one thread are at a real LangGraph at once, and both ask. LangGraph waits
+// for the question of the run that asked last. A client may be shown the other one.
 
 // twoRuns has the thread of c ask whether to do "shown", and behind that, in a run that began
 // before, whether to do "hidden". It returns the end of that run.

@@ -9,10 +9,11 @@ import (
 // Two ordinary runs of a thread may be at the backend at once: the client of one broke off, and
 // sent again before anybody knew. One question of the two is kept and told. The backend may wait
 // for the other one. Where it takes an answer without an id, a yes to the one could then carry out
-// the other. So the pause is contested: the dialect then sends what the backend can give to no other
-// question, or refuses it (agui.Pause.Contested).
+// the other. So the pause is contested (agui.Pause.Contested): the dialect sends what the backend
+// can give to no other question, or refuses the answer.
 
-// contest notes it of the pause that stands, whoever has claimed it meanwhile: it may be given back.
+// contest notes it of the pause that stands, whoever has claimed it meanwhile. It may be given
+// back.
 func (r *run) contest() {
 	p := r.record.Pause
 	if p == nil {

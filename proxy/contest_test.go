@@ -92,9 +92,9 @@ func withoutIDs() dialecttest.Backend {
 	return b
 }
 
-// Of each family: a yes to the question that was shown reaches the backend under its id and under no
-// other, or it does not reach the backend: while the other run goes on, and behind it. A no and a
-// cancel end the question, and the thread goes on.
+// Of each family: a yes to the question that was shown reaches the backend under its id and under
+// no other, or it does not reach the backend. That holds while the other run goes on, and behind
+// it. A no and a cancel end the question, and the thread goes on.
 func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	var all []dialecttest.Backend
 	for _, name := range dialects.All().Names()[1:] {

@@ -160,8 +160,8 @@ type Store interface {
 
 	// Contest notes in the pause that another run of the thread came to another question meanwhile:
 	// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next:
-	// the other run may have asked before or behind that. A call for a pause that has it already returns nil.
-	// ErrNotFound: it is not the record's pause any more. It changes nothing else.
+	// the other run may have asked before or behind that. A call for a pause that has it already
+	// returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing else.
 	Contest(ctx context.Context, key Key, pauseID string) error
 
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is

@@ -13,10 +13,10 @@
 // Where the stream shows no id, the answer goes without one, and LangGraph gives it to whatever
 // waits. If another run came to another question, only denials go then (kit.Unsure).
 //
-// Every adapter passes the map on unchanged, and every value keeps its type. Of several entries of the array an
-// adapter makes a sentinel object that LangGraph does not know (ag-ui issue 2178). Of a cancelled
-// entry it makes a true value, which the usual `if interrupt(...)` takes for a yes. Neither is ever
-// sent.
+// Every adapter passes the map on unchanged, and every value keeps its type. Of several entries of
+// the array an adapter makes a sentinel object that LangGraph does not know (ag-ui issue 2178). Of
+// a cancelled entry it makes a true value, which the usual `if interrupt(...)` takes for a yes.
+// Neither is ever sent.
 //
 // RAW events show the tasks of the graph (trail.go). They show whether a resumed run goes on or
 // began anew. They also show whether several calls may get the answer to one question; only denials
