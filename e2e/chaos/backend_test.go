@@ -189,8 +189,8 @@ func (th *thread) question(id string) int {
 
 // meant is the approved question that an entry of the array names. LangGraph's adapter looks at no
 // id there, and hands the payload of a single entry to whatever waits. So it could meet another
-// question, if two ordinary runs of a thread were at the backend at once. It is 0 if the body has no
-// such entry.
+// question, if two ordinary runs of a thread were at the backend at once. It is 0 if the body has
+// no such entry.
 func (th *thread) meant(body []byte) int {
 	if th.family.Dialect != "langgraph" {
 		return 0
