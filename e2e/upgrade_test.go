@@ -87,7 +87,7 @@ func TestRollingUpgrade(t *testing.T) {
 // ordinary is a thread that uses nothing new: the two share it, in the version that both know.
 func (u *upgrade) ordinary(t *testing.T) {
 	t.Helper()
-	newer := strings.Count(u.records(), `"version":2`)
+	newer := strings.Count(u.records(), `"version":3`)
 	for _, from := range []*holdpoint{u.old, u.new} {
 		to := u.old
 		if from == u.old {
@@ -110,7 +110,7 @@ func (u *upgrade) ordinary(t *testing.T) {
 			u.at(t, h, c.thread, reloaded.messages).finish(t, step{say: "plain"})
 		}
 	}
-	if now := strings.Count(u.records(), `"version":2`); now != newer {
+	if now := strings.Count(u.records(), `"version":3`); now != newer {
 		t.Errorf("%d records have the next version, want %d: nothing new was said", now, newer)
 	}
 }
@@ -126,7 +126,7 @@ func (u *upgrade) upcoming(t *testing.T) {
 	shutOut := func(when string) {
 		t.Helper()
 		before, runs := u.records(), u.Runs(c.thread)
-		if strings.Count(before, `"version":2`) != 1 {
+		if strings.Count(before, `"version":3`) != 1 {
 			t.Errorf("%s: the record is not of the next version:\n%s", when, before)
 		}
 		for what, s := range map[string]step{

@@ -102,28 +102,31 @@ type script struct {
 }
 
 // run is LangGraph's choice: go on with an answer, ask again, or begin at the start. An answer is
-// the payload of the one entry of resume, or else an id map in command.resume. Anything else there,
-// or a map with another interrupt's id, is ignored, and the question comes again, as with
-// LangGraph.
+// the payload of the one entry of resume, or else command.resume. An id map answers the interrupt
+// of that id only. With another interrupt's id the question comes again, as with LangGraph.
 func (s *script) run() {
 	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
-	answer := s.in.Get("forwardedProps.command.resume")
+	answer, given := s.in.Get("forwardedProps.command.resume"), false
 	entries := s.in.Get("resume").Array()
+	if len(entries) > 0 {
+		answer, given = payloadOf(entries), true
+	}
 	runID := s.in.Get("runId").Str
 	switch {
-	case s.pending != nil && len(entries) > 0:
+	case s.pending != nil && (given || answer.Exists()):
 		runID = s.serverRunID()
-		s.goOn(payloadOf(entries))
-	case s.pending != nil && answer.Exists():
-		runID = s.serverRunID()
-		if value, ok := inIDMap(answer, s.pending.interrupt); ok {
+		value, ok := inIDMap(answer, s.pending.interrupt)
+		switch {
+		case ok:
 			s.goOn(value)
-		} else {
+		case given && !isIDMap(answer):
+			s.goOn(answer)
+		default:
 			s.interrupt()
 		}
 	case s.pending != nil: // open, no answer: the same question, without snapshots, whatever was said
 		s.interrupt()
-	case answer.Exists() || len(entries) > 0: // nothing to answer: a run without effect
+	case given || answer.Exists(): // nothing to answer: a run without effect
 	default:
 		runID = s.serverRunID()
 		s.ask()
@@ -146,15 +149,25 @@ var nativeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // inIDMap finds the value for an interrupt in an id map, which is an object with nothing but
 // interrupt ids as keys.
 func inIDMap(answer gjson.Result, id string) (value gjson.Result, ok bool) {
-	isMap := answer.IsObject()
+	if !isIDMap(answer) {
+		return value, false
+	}
 	answer.ForEach(func(k, v gjson.Result) bool {
-		isMap = isMap && nativeID.MatchString(k.Str)
 		if k.Str == id {
 			value, ok = v, true
 		}
+		return !ok
+	})
+	return value, ok
+}
+
+func isIDMap(answer gjson.Result) bool {
+	isMap := answer.IsObject()
+	answer.ForEach(func(k, _ gjson.Result) bool {
+		isMap = isMap && nativeID.MatchString(k.Str)
 		return isMap
 	})
-	return value, isMap && ok
+	return isMap
 }
 
 // ask is the graph from its start to the pause: the model calls the tool, the step "approve"

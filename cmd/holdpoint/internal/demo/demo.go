@@ -309,7 +309,7 @@ func framesOf(list []*exchange) []string {
 
 // decisionIn is the type of the one decision in a request to the backend.
 func decisionIn(body []byte) string {
-	return gjson.GetBytes(body, "resume.0.payload.decisions.0.type").Str
+	return gjson.GetBytes(body, "resume.0.payload.*.decisions.0.type").Str
 }
 
 // sentTo says to whom the emails of a thread went.
