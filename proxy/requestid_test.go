@@ -127,7 +127,7 @@ func TestLineOfAResume(t *testing.T) {
 		})
 		send := func(body string) {
 			req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/", strings.NewReader(body))
-			req.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"ada"}, "Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
+			req.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"zora"}, "Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
 				t.Fatal(err)
@@ -157,10 +157,10 @@ func TestLineOfAResume(t *testing.T) {
 		if line.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || line.Dialect != "fake" {
 			t.Errorf("%+v", line)
 		}
-		if (line.Principal == "ada") != (shown == principal.ShowName) || (len(line.PrincipalHash) == 64) != (shown == principal.ShowHash) {
+		if (line.Principal == "zora") != (shown == principal.ShowName) || (len(line.PrincipalHash) == 64) != (shown == principal.ShowHash) {
 			t.Errorf("%s: %+v", shown, line)
 		}
-		if s := logs.String(); strings.Contains(s, "sesame") || shown != principal.ShowName && strings.Contains(s, "ada") {
+		if s := logs.String(); strings.Contains(s, "sesame") || shown != principal.ShowName && strings.Contains(s, "zora") {
 			t.Errorf("the log holds too much: %s", s)
 		}
 	}
