@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/tidwall/gjson"
 )
 
 // A LangGraph speaks as ag-ui's TypeScript adapter for LangGraph does (@ag-ui/langgraph 0.0.43) for
@@ -67,6 +69,9 @@ func (g LangGraph) New(l *Ledger) *Server {
 			answer = json.RawMessage(`{"__agui_cancelled__":true}`)
 			if len(in.Resume) == 1 && in.Resume[0].Status == "resolved" && c.open != nil {
 				answer = text(obj(c.asked, in.Resume[0].Payload))
+				if gjson.GetBytes(in.Resume[0].Payload, c.asked).Exists() { // the payload is LangGraph's id map
+					answer = in.Resume[0].Payload
+				}
 			}
 		}
 		switch {
