@@ -59,7 +59,12 @@ func TestRollingUpgrade(t *testing.T) {
 		"postgres": func(t *testing.T) (map[string]string, func() string) {
 			server := servers.StartPostgres(t, servers.PostgresOptions{})
 			const all = `SELECT key, revision, opened, due, gone, convert_from(head, 'UTF8'), md5(body) FROM holdpoint_threads ORDER BY key`
-			return map[string]string{"HOLDPOINT_STORE": server.URL()}, func() string { return server.ExecIn(servers.PostgresDatabase, all) }
+			return map[string]string{"HOLDPOINT_STORE": server.URL()}, func() string {
+				if server.ExecIn(servers.PostgresDatabase, "SELECT to_regclass('holdpoint_threads')") == "" {
+					return "" // Holdpoint takes runs before it has made its tables
+				}
+				return server.ExecIn(servers.PostgresDatabase, all)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
