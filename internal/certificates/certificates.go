@@ -1,0 +1,164 @@
+// Package certificates keeps what TLS needs from files: a certificate with its key, and the
+// authorities that the other side is judged by. It reads the files again when they change, so that
+// a certificate is replaced while connections are open.
+//
+// It does not choose addresses, and it logs nothing. Files are PEM (RFC 7468). Kubernetes replaces
+// the files of a secret by a symbolic link that names another folder. So files are read anew and
+// their content is compared. A watch on their names would miss the change.
+package certificates
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Files are the files of one side of TLS. An empty name stands for no file. Cert and Key go
+// together.
+type Files struct {
+	Cert string // our certificate, and those between it and the authority
+	Key  string // its private key
+	CA   string // the authorities that the other side's certificate must come from
+}
+
+// A Set is what the files held when they were last good. It is safe for concurrent use.
+type Set struct {
+	files   Files
+	reading sync.Mutex
+	failed  [sha256.Size]byte // what was found wrong last
+	now     atomic.Pointer[content]
+}
+
+// content is what was read once.
+type content struct {
+	sum         [sha256.Size]byte
+	certificate *tls.Certificate // nil if there is none
+	authorities *x509.CertPool   // nil if there is no file of them
+}
+
+// Open reads the files for the first time.
+func Open(files Files) (*Set, error) {
+	s := &Set{files: files}
+	if _, err := s.Reload(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ErrSame is the error of a Reload that found what the Reload before found wrong.
+var ErrSame = errors.New("certificates: still wrong")
+
+// Reload reads the files again. changed says that connections made from now on use something else
+// than before. On an error everything stays as it was. The error is ErrSame if the files are as the
+// last Reload refused them.
+func (s *Set) Reload() (changed bool, err error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	next, sum, err := read(s.files)
+	if err != nil {
+		if sum == s.failed {
+			return false, ErrSame
+		}
+		s.failed = sum
+		return false, err
+	}
+	s.failed = [sha256.Size]byte{}
+	before := s.now.Swap(next)
+	return before == nil || before.sum != next.sum, nil
+}
+
+// read reads all files. sum tells contents and failures apart.
+func read(files Files) (c *content, sum [sha256.Size]byte, err error) {
+	var texts [3][]byte
+	hash := sha256.New()
+	for n, name := range []string{files.Cert, files.Key, files.CA} {
+		if name != "" {
+			if texts[n], err = os.ReadFile(name); err != nil {
+				return nil, sha256.Sum256([]byte(err.Error())), err
+			}
+		}
+		one := sha256.Sum256(texts[n])
+		hash.Write(one[:])
+	}
+	hash.Sum(sum[:0])
+	c = &content{sum: sum}
+	if files.Cert != "" {
+		pair, err := tls.X509KeyPair(texts[0], texts[1])
+		if err != nil {
+			return nil, sum, fmt.Errorf("%s and %s: %w", files.Cert, files.Key, err)
+		}
+		c.certificate = &pair
+	}
+	if files.CA != "" {
+		c.authorities = x509.NewCertPool()
+		if !bytes.Contains(texts[2], []byte("-----BEGIN")) || !c.authorities.AppendCertsFromPEM(texts[2]) {
+			return nil, sum, fmt.Errorf("%s: no certificate in PEM form", files.CA)
+		}
+	}
+	return c, sum, nil
+}
+
+// Watch calls Reload at intervals until ctx is done. It tells of each change and of each error, but
+// of an error that stays only once.
+func (s *Set) Watch(ctx context.Context, every time.Duration, told func(error)) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if changed, err := s.Reload(); changed || err != nil && !errors.Is(err, ErrSame) {
+			told(err)
+		}
+	}
+}
+
+// Expires is when our certificate ends, the zero time if there is none.
+func (s *Set) Expires() time.Time {
+	if c := s.now.Load().certificate; c != nil && c.Leaf != nil {
+		return c.Leaf.NotAfter
+	}
+	return time.Time{}
+}
+
+// Server is the configuration of a listener. protocols are what is offered (ALPN), the best first.
+// Each connection gets what the files held last. With authorities a client needs a certificate of
+// theirs.
+func (s *Set) Server(protocols ...string) *tls.Config {
+	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
+	out := base.Clone()
+	out.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		now := s.now.Load()
+		c := base.Clone()
+		c.Certificates = []tls.Certificate{*now.certificate}
+		if now.authorities != nil {
+			c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, now.authorities
+			// A ticket would admit a client whose authority has gone since.
+			c.SessionTicketsDisabled = true
+		}
+		return c, nil
+	}
+	return out
+}
+
+// Client is the configuration of one connection to a server that must prove to be name. Without
+// authorities the system's count. protocols are what is offered (ALPN), the best first.
+func (s *Set) Client(name string, protocols ...string) *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name, NextProtos: protocols}
+	now := s.now.Load()
+	c.RootCAs = now.authorities
+	if now.certificate != nil {
+		c.Certificates = []tls.Certificate{*now.certificate}
+	}
+	return c
+}
