@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +22,7 @@ import (
 	"github.com/rs/cors"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/front"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -104,14 +104,9 @@ func (h *Handler) clientHash(req *http.Request) uint64 {
 	if h.opts.AddressShare == 0 {
 		return 0
 	}
-	peer, err := netip.ParseAddrPort(req.RemoteAddr)
-	if err != nil {
+	addr, ok := front.Network(req.RemoteAddr)
+	if !ok {
 		return 0
-	}
-	addr := peer.Addr().Unmap().WithZone("")
-	if addr.Is6() {
-		network, _ := addr.Prefix(64) // fails for more bits than there are only
-		addr = network.Addr()
 	}
 	sum := sha256.Sum256(addr.AsSlice())
 	return max(binary.LittleEndian.Uint64(sum[:]), 1)

@@ -62,7 +62,7 @@ func New(opts Options) (*Handler, error) {
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
-		h.transport, h.single = backend.Transports(o.Upstream)
+		h.transport, h.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2})
 	}
 	h.SetUpstreamHeaders(o.UpstreamHeaders)
 	h.reverse = &httputil.ReverseProxy{
@@ -82,6 +82,9 @@ func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.headers.Store(&hea
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if !h.admits(w, req) {
+		return
+	}
 	if h.fixed != nil && isPreflight(req) {
 		stream.ClearDeadline(w)
 		h.allowFixed(w.Header(), req)
@@ -97,6 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.serve(w)
 	case passes:
 		stream.ClearDeadline(w)
+		w = stream.NewPassing(w, stream.LimitsOf(req, h.opts.WriteTimeout))
 		h.reverse.ServeHTTP(w, withPage(h.withClient(req)))
 	}
 }

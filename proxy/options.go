@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -61,10 +62,18 @@ type Options struct {
 	MaxFrameBytes   int           // of one frame of the upstream's stream; 0: 8 MiB
 	TranscriptBytes int           // kept per stream for snapshots; 0: 4 MiB
 	IdleTimeout     time.Duration // of a silent upstream; 0: off
+	WriteTimeout    time.Duration // of one write to a client; 0: 1 minute
 	Heartbeat       time.Duration // comments towards a client that hears nothing; 0: off
 
 	UpstreamHeaders http.Header // set on every request to the backend
 	PreserveHost    bool        // the client's Host goes to the backend
+
+	// UpstreamTLS makes the configuration of a new connection to the backend, which is to offer
+	// protocols (ALPN), the best first. Nil: the system's authorities and no client certificate.
+	UpstreamTLS   func(protocols ...string) *tls.Config
+	UpstreamHTTP2 bool // HTTP/2 where the backend takes it (https), or from the first byte (http)
+
+	Underscores Underscores // "": refuse
 
 	// AllowOrigins are the origins whose pages may read every answer: scheme://host[:port], the
 	// host's first label may be "*"; or "*" alone. Nil: what the backend says to an origin holds,

@@ -14,7 +14,7 @@ import (
 
 // serve judges the run and does what the judgement says.
 func (r *run) serve(w http.ResponseWriter) {
-	out := stream.NewWriter(w, r.h.opts.Heartbeat)
+	out := stream.NewWriter(w, r.h.opts.Heartbeat, stream.LimitsOf(r.request.http, r.h.opts.WriteTimeout))
 	defer out.Close()
 	defer r.returned(out)
 	if !r.enter() {

@@ -199,7 +199,7 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	gone, leave := context.WithCancelCause(t.Context())
 	leave(errDraining)
 	r.life.ctx = gone
-	if err := newWaiter().again(r, stream.NewWriter(httptest.NewRecorder(), 0)); !errors.Is(err, errDraining) {
+	if err := newWaiter().again(r, stream.NewWriter(httptest.NewRecorder(), 0, stream.Limits{})); !errors.Is(err, errDraining) {
 		t.Errorf("%v", err)
 	}
 	if r.transcript != nil || r.record.State != store.None || r.exchange.Run != nil || r.exchange.Out.Body != nil {

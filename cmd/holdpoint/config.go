@@ -12,6 +12,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"holdpoint/internal/audit"
+	"holdpoint/internal/certificates"
 	"holdpoint/internal/listen"
 	"holdpoint/internal/metrics"
 	"holdpoint/internal/principal"
@@ -32,6 +33,15 @@ type config struct {
 	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
 	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
 	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it"`
+	TLSCertFile         string  `env:"TLS_CERT_FILE" doc:"file with the certificate of the listener, and those between it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is read again when it changes (docs/limits.md#tls)"`
+	TLSKeyFile          string  `env:"TLS_KEY_FILE" doc:"file with its private key (PEM)"`
+	TLSClientCAFile     string  `env:"TLS_CLIENT_CA_FILE" doc:"file with authorities (PEM). A client then needs a certificate of theirs"`
+	H2C                 bool    `env:"H2C" envDefault:"false" doc:"take HTTP/2 without TLS too, from clients that know of it"`
+	UpstreamCAFile      string  `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
+	UpstreamCertFile    string  `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
+	UpstreamKeyFile     string  `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
+	UpstreamServerName  string  `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, in place of the host of HOLDPOINT_UPSTREAM"`
+	UpstreamHTTP2       bool    `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
 	AdminListen         string  `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
 	PProf               bool    `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
 
@@ -60,6 +70,14 @@ type config struct {
 	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"how much of a stream is kept for snapshots. Above it a snapshot is left out"`
 	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may send nothing in a stream, not even a heartbeat; 0 is for ever"`
 	Heartbeat         time.Duration `env:"HEARTBEAT" envDefault:"15s" doc:"how often a client that hears nothing gets a comment, at least 1s; 0 is never"`
+
+	WriteTimeout       time.Duration     `env:"WRITE_TIMEOUT" envDefault:"1m" doc:"how long a client may read nothing while something is being written to it, at least 1s. It is cut then"`
+	MaxHeaderBytes     size              `env:"MAX_HEADER_BYTES" envDefault:"64KiB" doc:"largest header of a request. A larger one gets 431"`
+	HeaderTimeout      time.Duration     `env:"HEADER_TIMEOUT" envDefault:"10s" doc:"how long the header of a request may take, and a TLS handshake. A slower header gets 408"`
+	KeepAlive          time.Duration     `env:"KEEP_ALIVE" envDefault:"2m" doc:"how long a connection may wait for its next request. A load balancer in front must wait for less"`
+	MaxConnections     int               `env:"MAX_CONNECTIONS" envDefault:"20000" doc:"how many connections of clients there may be at once. Above it the answer is 503"`
+	AddressConnections int               `env:"ADDRESS_CONNECTIONS" doc:"how many of them one client address may have (for IPv6, a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound"`
+	HeaderUnderscores  proxy.Underscores `env:"HEADER_UNDERSCORES" envDefault:"refuse" values:"refuse|drop|pass" doc:"what becomes of a request with a header whose name has an underscore, which some backends take for another header (docs/limits.md#requests-that-are-refused). drop takes out the header only"`
 
 	OnDisconnect proxy.OnDisconnect `env:"ON_DISCONNECT" envDefault:"cancel" values:"cancel|finish" doc:"what becomes of a run whose client leaves: its request to the backend is cancelled, or read on for an hour at most, so that a question is kept that it comes to. Until then its thread takes no other run. A run that carries answers is always read on"`
 
@@ -99,7 +117,8 @@ type config struct {
 	gate  *principal.Gate // made with the handler
 	audit *audit.Log      // opened before the store; nil: there is none
 
-	metrics *metrics.Metrics
+	metrics                *metrics.Metrics
+	serverTLS, upstreamTLS *certificates.Set // nil if no file is named
 }
 
 // memoryStore is the default of HOLDPOINT_STORE.
@@ -145,6 +164,7 @@ func (c *config) check() []error {
 		wrong("DIALECT", fmt.Errorf("want one of %s", strings.Join(c.dialects.Names(), ", ")))
 	}
 	errs = append(errs, c.checkListen()...)
+	errs = append(errs, c.checkEdge()...)
 	c.checkStore(wrong)
 	c.checkAudit(wrong)
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
@@ -214,6 +234,10 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 		RunEnded:        c.metrics.RunEnded,
 		EventsRequired:  c.AuditRequired,
 		ShowPrincipal:   c.ShowPrincipal,
+		UpstreamTLS:     c.clientTLS(),
+		UpstreamHTTP2:   c.UpstreamHTTP2,
+		WriteTimeout:    c.WriteTimeout,
+		Underscores:     c.HeaderUnderscores,
 		Logger:          logger,
 	})
 }

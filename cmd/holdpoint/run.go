@@ -68,13 +68,18 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	go runGate(c.gate, stop)
 	go watchAudit(c.audit, logger, auditHeadEvery, stop)
 	hooks := c.reloads(handler, kept, logger) // a piece that is to hear of HUP adds itself here
+	sets := c.certificateSets(handler)
+	for _, s := range sets {
+		hooks.add(s.what, s.reload)
+	}
+	go watchCertificates(sets, logger, stop)
 	go onHangup(hangups, hooks, logger, stop)
 	go watchStore(probes, kept, stop)
 	go watchWaiting(c.metrics, kept, stop)
 	s := newServer(handler, handler.Drain, logger)
 	s.delay, s.timeout, s.probes = c.DrainDelay, c.DrainTimeout, probes
 	logger.Info("listening", "addr", c.listen.Shown(listener))
-	return s.serve(listener, signals)
+	return s.serve(c.behindFront(s.http, listener, logger), signals)
 }
 
 // newLogger is the logger that c asks for.

@@ -79,6 +79,16 @@ func (p Peers) Loopback() bool {
 	return false
 }
 
+// Has says whether an address is one of them.
+func (p Peers) Has(addr netip.Addr) bool {
+	for _, one := range p {
+		if one.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
 // trust says whether a connection's address, as net/http gives it, is one of them. A listener on
 // [::] shows IPv4 addresses as IPv6 ones. What is no address is nobody's.
 func (p Peers) trust(remote string) bool {
@@ -86,11 +96,5 @@ func (p Peers) trust(remote string) bool {
 	if err != nil {
 		return false
 	}
-	addr := peer.Addr().Unmap().WithZone("")
-	for _, one := range p {
-		if one.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return p.Has(peer.Addr().Unmap().WithZone(""))
 }

@@ -30,6 +30,8 @@ var places = []place{
 	{"internal/without", nil, "it is constants, for builds that are only measured"},
 	{"internal/variables", nil, "it reads whatever struct it is given, the binary's and the dialects' by the same rules"},
 	{"internal/listen", nil, "where to listen has nothing to do with what comes"},
+	{"internal/front", nil, "it is before every request, so it knows nothing of what they are for"},
+	{"internal/certificates", nil, "both sides of TLS are the same to it, and so is what they carry"},
 	{"internal/admin", []string{"internal/listen"}, "it is told what there is to tell, so that no probe can come to a run or to the backend"},
 	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
 	{"internal/principal", nil, "who asks has nothing to do with what is asked; a desk will ask it too"},
@@ -75,7 +77,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/metrics", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},

@@ -4,6 +4,7 @@ package backend
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,13 +17,33 @@ import (
 // waits there.
 const secureBuffer = 32 << 10
 
+// Options say how a backend is connected to. The zero Options are HTTP/1.1 and the system's
+// authorities.
+type Options struct {
+	// TLS makes the configuration of a new connection, which is to offer protocols (ALPN). Nil: the
+	// default.
+	TLS func(protocols ...string) *tls.Config
+	// HTTP2 speaks HTTP/2: if the backend offers it where there is TLS, else from the first byte.
+	HTTP2 bool
+}
+
+const (
+	dialTimeout      = 10 * time.Second
+	handshakeTimeout = 10 * time.Second
+	// pingAfter and pingTimeout end a connection of HTTP/2 whose other end has gone without a word.
+	// Its streams may be silent for an hour each.
+	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
+)
+
 // Transports makes the two transports to an upstream. Answers go through single, over a connection
 // of their own each: a backend may close a kept connection just as a request is written. Nobody can
 // tell then whether it read the request, and the pause would be in doubt.
-func Transports(upstream *url.URL) (ordinary, single *http.Transport) {
-	dial := (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport) {
+	dial := (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	buffer := secureBuffer
-	if upstream.Scheme == "http" && !without.Bursts {
+	// A connection of HTTP/2 has many readers, and net/http reads it ahead of them: nobody can say
+	// what waits there for one of them.
+	if upstream.Scheme == "http" && !o.HTTP2 && !without.Bursts {
 		buffer = plainBuffer
 		plain := dial
 		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -33,11 +54,26 @@ func Transports(upstream *url.URL) (ordinary, single *http.Transport) {
 			return burst(conn), nil
 		}
 	}
+	var secure func(ctx context.Context, network, address string) (net.Conn, error)
+	if upstream.Scheme == "https" && o.TLS != nil {
+		protocols := []string{"http/1.1"}
+		if o.HTTP2 {
+			protocols = []string{"h2", "http/1.1"}
+		}
+		secure = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return shake(ctx, tls.Client(conn, o.TLS(protocols...)))
+		}
+	}
 	make := func() *http.Transport {
-		return &http.Transport{
+		t := &http.Transport{
 			// No Proxy: HTTP_PROXY of the environment must not carry runs elsewhere.
 			DialContext:           dial,
-			TLSHandshakeTimeout:   10 * time.Second,
+			DialTLSContext:        secure,
+			TLSHandshakeTimeout:   handshakeTimeout,
 			MaxIdleConns:          1024,
 			MaxIdleConnsPerHost:   256,
 			IdleConnTimeout:       90 * time.Second,
@@ -45,8 +81,28 @@ func Transports(upstream *url.URL) (ordinary, single *http.Transport) {
 			ReadBufferSize:        buffer,
 			DisableCompression:    true, // a compressed stream would have to be decoded to be read
 		}
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetHTTP1(upstream.Scheme == "https" || !o.HTTP2)
+		if o.HTTP2 {
+			t.Protocols.SetHTTP2(upstream.Scheme == "https")
+			t.Protocols.SetUnencryptedHTTP2(upstream.Scheme == "http")
+			t.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
+		}
+		return t
 	}
 	ordinary, single = make(), make()
 	single.DisableKeepAlives = true
 	return ordinary, single
+}
+
+// shake ends a handshake that takes too long. Like a connection that is not made, one that fails
+// has carried nothing.
+func shake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// writeTimeout is how long one write to a client may take. A client that reads nothing for that
-// long is gone.
+// writeTimeout is the default of Limits.Write.
 const writeTimeout = time.Minute
 
 // heartbeat is a comment. Every client ignores it, and it keeps idle connections open on the way.
@@ -18,8 +17,7 @@ var heartbeat = []byte(": holdpoint\n\n")
 // deadline would keep a dead client.
 type Writer struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	every   time.Duration // 0: no heartbeats
+	every time.Duration // 0: no heartbeats
 
 	mu       sync.Mutex // held while bytes go out: a heartbeat must not stand within a frame
 	timer    *time.Timer
@@ -28,15 +26,15 @@ type Writer struct {
 	held     bool      // it waits for the first frame
 	unsent   bool      // something was written and not flushed
 	last     time.Time // of the last write
-	deadline time.Time
+	deadline deadlines
 	inside   bool    // what was written last is not the end of a frame
 	tail     [2]byte // the last two bytes written
 	closed   bool
 }
 
 // NewWriter makes the Writer of a run. every is the time between heartbeats, 0 for none.
-func NewWriter(w http.ResponseWriter, every time.Duration) *Writer {
-	return &Writer{ResponseWriter: w, control: http.NewResponseController(w), every: every}
+func NewWriter(w http.ResponseWriter, every time.Duration, l Limits) *Writer {
+	return &Writer{ResponseWriter: w, every: every, deadline: newDeadlines(w, l)}
 }
 
 // Began says whether the header of an event stream was sent. It is for the goroutine that sends it.
@@ -62,7 +60,7 @@ func (w *Writer) Release() {
 	}
 	defer w.mu.Unlock()
 	if w.held && !w.closed {
-		w.setDeadline(time.Now())
+		w.deadline.set(time.Now())
 		_ = w.flush() // a client that is gone is seen at the next write
 	}
 }
@@ -117,7 +115,7 @@ func (w *Writer) Send(made, row []byte, last bool) error {
 
 func (w *Writer) write(p []byte) (int, error) {
 	w.last = time.Now()
-	w.setDeadline(w.last)
+	w.deadline.set(w.last)
 	n, err := w.ResponseWriter.Write(p)
 	if n > 0 {
 		w.remember(p[:n])
@@ -135,16 +133,6 @@ func (w *Writer) remember(p []byte) {
 	w.inside = w.tail != [2]byte{'\n', '\n'}
 }
 
-// setDeadline gives a write at least writeTimeout, and most writes the deadline of one before. It
-// fails if the connection knows no deadlines, as in tests. The write then has none.
-func (w *Writer) setDeadline(now time.Time) {
-	if w.deadline.Sub(now) >= writeTimeout {
-		return
-	}
-	w.deadline = now.Add(writeTimeout + writeTimeout/10)
-	_ = w.control.SetWriteDeadline(w.deadline)
-}
-
 // FlushError is http.Flusher with an error, for http.ResponseController.
 func (w *Writer) FlushError() error {
 	w.mu.Lock()
@@ -160,7 +148,7 @@ func (w *Writer) FlushError() error {
 func (w *Writer) flush() error {
 	w.held, w.unsent = false, false
 	w.beats()
-	return w.control.Flush()
+	return w.deadline.flush()
 }
 
 // Alive starts the heartbeats of a stream that has begun, because what follows may take its time.
@@ -192,7 +180,7 @@ func (w *Writer) beat() {
 	left := w.every - now.Sub(w.last)
 	if left <= 0 {
 		if !w.inside {
-			w.setDeadline(now)
+			w.deadline.set(now)
 			w.ResponseWriter.Write(heartbeat)
 			w.flush()
 		}
@@ -211,8 +199,8 @@ func (w *Writer) Close() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	if !w.deadline.IsZero() && !w.unsent {
-		_ = w.control.SetWriteDeadline(time.Time{})
+	if !w.deadline.at.IsZero() && !w.unsent {
+		w.deadline.clear()
 	}
 }
 

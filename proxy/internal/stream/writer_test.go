@@ -43,7 +43,7 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 		"the last ones later":   {true, true, []string{"header 200", "deadline true", "flush", `write "data: 1\n\n"`, `write "data: 2\n\n"`}},
 	} {
 		under := &calls{header: http.Header{"Content-Type": {"text/event-stream"}}}
-		w := NewWriter(under, time.Hour)
+		w := NewWriter(under, time.Hour, Limits{})
 		w.Hold()
 		w.WriteHeader(200)
 		if err := w.FlushError(); err != nil {
@@ -67,8 +67,8 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 // than writeTimeout; at the end it goes.
 func TestEachWriteHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		under := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-		w := NewWriter(under, 0)
+		under := &noted{ResponseRecorder: httptest.NewRecorder()}
+		w := NewWriter(under, 0, Limits{})
 		for range 100 {
 			w.Send(nil, []byte("data: 1\n\n"), false)
 			if left := time.Until(under.at); left < writeTimeout {
@@ -85,13 +85,13 @@ func TestEachWriteHasItsTime(t *testing.T) {
 	})
 }
 
-type deadlines struct {
+type noted struct {
 	*httptest.ResponseRecorder
 	at  time.Time
 	set int
 }
 
-func (d *deadlines) SetWriteDeadline(t time.Time) error {
+func (d *noted) SetWriteDeadline(t time.Time) error {
 	d.at = t
 	d.set++
 	return nil
@@ -100,7 +100,7 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := httptest.NewRecorder()
-		w := NewWriter(rec, time.Second)
+		w := NewWriter(rec, time.Second, Limits{})
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(200)
 		w.Write([]byte("data: half of "))
