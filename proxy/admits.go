@@ -101,7 +101,15 @@ func (h *Handler) isAgents(path string) bool {
 	if h.foreign != nil {
 		return ok
 	}
-	return h.routes.Contains(route)
+	return h.agents.Contains(route)
+}
+
+// noteAgents notes that a run at the path got a stream. That a client sends runs there says nothing:
+// it chooses paths.
+func (h *Handler) noteAgents(path string) {
+	if !h.agents.Contains(path) {
+		h.agents.Add(strings.Clone(path), struct{}{}) // it may lie in the request's line
+	}
 }
 
 // CloseIdleConnections closes the connections to the backend that nobody uses. The next ones are

@@ -48,6 +48,7 @@ type Handler struct {
 
 	bodyRoom bodyRoom
 	routes   *lru.Cache[string, spokenAt]     // by path; clients choose paths
+	agents   *lru.Cache[string, struct{}]     // paths whose runs got streams, see isAgents
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
 	warned   sync.Map                         // what is logged once

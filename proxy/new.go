@@ -25,6 +25,7 @@ func New(opts Options) (*Handler, error) {
 	}
 	h := &Handler{opts: opts, log: opts.Logger, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
 	h.routes, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
+	h.agents, _ = lru.New[string, struct{}](maxRoutes)
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
 	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts

@@ -204,7 +204,9 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	if r.body = r.open(res); r.body == nil {
 		return nil
 	}
-	if r.report.status/100 != 2 {
+	if r.report.status/100 == 2 {
+		h.noteAgents(r.request.path)
+	} else {
 		// The stream is ours, and the error may not be from where the backend allows origins.
 		h.allowOwn(res.Header, r.request.http)
 	}

@@ -181,6 +181,7 @@ type conn struct {
 	over    int // the status by which its requests are refused, 0 if there is room
 
 	refused atomic.Pointer[string] // why the last request is not taken
+	stopped atomic.Bool            // its reads were called off by net/http
 	passes  atomic.Bool            // what it carries is not followed: TLS, or another protocol
 	once    sync.Once
 	free    func() // nil if the room is another's to free
@@ -210,7 +211,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		clear(p[took:n])
 		return took, nil
 	}
-	if n == 0 && c.framing.inHead() && errors.Is(err, os.ErrDeadlineExceeded) {
+	if n == 0 && c.framing.inHead() && !c.stopped.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.tooLate()
 	}
 	return n, err
@@ -224,7 +225,18 @@ const lateAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/js
 func (c *conn) tooLate() {
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = io.WriteString(c.Conn, lateAnswer)
+	_ = c.CloseWrite() // net/http has an answer too, for some headers
 }
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(at time.Time) error {
+	// net/http reads ahead while a handler runs, and calls that off by a deadline long ago. A part of
+	// the next request may have come before.
+	c.stopped.Store(!at.IsZero() && at.Before(longAgo))
+	return c.Conn.SetReadDeadline(at)
+}
+
+var longAgo = time.Unix(24*60*60, 0)
 
 // Close implements net.Conn.
 func (c *conn) Close() error {

@@ -115,3 +115,25 @@ func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlinesOfHTTP2: net/http resets a stream of HTTP/2 whose write deadline passes, so there is
+// none while nobody writes. That holds for a run and for what passes.
+func TestDeadlinesOfHTTP2(t *testing.T) {
+	for _, multiplexed := range []bool{true, false} {
+		l := LimitsOf(&http.Request{ProtoMajor: map[bool]int{true: 2, false: 1}[multiplexed]}, time.Second)
+		under := &noted{ResponseRecorder: httptest.NewRecorder()}
+		run := NewWriter(under, 0, l)
+		if run.Send(nil, []byte("data: 1\n\n"), false); under.at.IsZero() != multiplexed || under.set == 0 {
+			t.Errorf("a run: multiplexed %v, the deadline is %v, set %d times", multiplexed, under.at, under.set)
+		}
+		under = &noted{ResponseRecorder: httptest.NewRecorder()}
+		passing := NewPassing(under, l)
+		passing.Write([]byte("some"))
+		if left := time.Until(under.at); left < time.Second/2 {
+			t.Errorf("a write has %v", left)
+		}
+		if passing.FlushError(); under.at.IsZero() != multiplexed {
+			t.Errorf("what passes: multiplexed %v, the deadline is %v", multiplexed, under.at)
+		}
+	}
+}

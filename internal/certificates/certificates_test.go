@@ -1,0 +1,132 @@
+package certificates_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/authority"
+	"holdpoint/internal/certificates"
+)
+
+func open(t *testing.T, f *authority.Folder) *certificates.Set {
+	t.Helper()
+	set, err := certificates.Open(certificates.Files{Cert: f.Path("tls.crt"), Key: f.Path("tls.key"), CA: f.Path("ca.crt")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// meet shakes hands. name is the server's, errs what each side says.
+func meet(server, client *tls.Config) (name string, errs error) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	failed := make(chan error, 1)
+	go func() {
+		err := tls.Server(ours, server).Handshake()
+		if err != nil {
+			ours.Close()
+		}
+		failed <- err
+	}()
+	conn := tls.Client(theirs, client)
+	err := conn.Handshake()
+	if err == nil {
+		name = conn.ConnectionState().PeerCertificates[0].Subject.CommonName
+		go conn.Read(make([]byte, 1)) // in TLS 1.3 the server's refusal comes later
+	}
+	return name, errors.Join(err, <-failed)
+}
+
+// TestReload: new connections get what the files have, a bad file changes nothing, and its error
+// comes once.
+func TestReload(t *testing.T) {
+	a, b := authority.New(t), authority.New(t)
+	server, client := authority.NewFolder(t), authority.NewFolder(t)
+	server.Issue(a, "old")
+	client.Issue(a, "client")
+	serves, asks := open(t, server), open(t, client)
+	config := serves.Server("http/1.1") // made once, as a listener has it
+	meets := func(serverName, want string, fails bool) {
+		t.Helper()
+		if got, err := meet(config, asks.Client(serverName, "http/1.1")); got != want || (err != nil) != fails {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	reload := func(s *certificates.Set, changes bool, wrong string) {
+		t.Helper()
+		changed, err := s.Reload()
+		if changed != changes || (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("changed %v, %v", changed, err)
+		}
+	}
+	meets("old", "old", false)
+	reload(serves, false, "")
+	server.Issue(a, "new")
+	meets("old", "old", false)
+	reload(serves, true, "")
+	meets("new", "new", false)
+	meets("old", "", true) // the name counts
+
+	cert, _ := a.Certificate("half")
+	_, key := a.Certificate("other half")
+	server.Put(map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": a.PEM()})
+	reload(serves, false, "private key does not match")
+	reload(serves, false, certificates.ErrSame.Error())
+	meets("new", "new", false)
+	os.Remove(server.Path("tls.key"))
+	reload(serves, false, "no such file")
+
+	client.Issue(b, "client")
+	reload(asks, true, "")
+	meets("new", "", true) // another authority, to both sides
+	cert, key = a.Certificate("client")
+	client.Put(map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": []byte("-----BEGIN nothing")})
+	reload(asks, false, "no certificate")
+	cert, key = b.Certificate("client")
+	client.Put(map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": a.PEM()})
+	reload(asks, true, "")
+	if got, err := meet(config, asks.Client("new")); err == nil {
+		t.Errorf("a client of another authority was let in by %s", got)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	a := authority.New(t)
+	f := authority.NewFolder(t)
+	f.Issue(a, "old")
+	set := open(t, f)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		told := []error{}
+		go set.Watch(ctx, time.Second, func(err error) { told = append(told, err) })
+		after := func(n int) {
+			t.Helper()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if len(told) != n {
+				t.Errorf("told %v, want %d", told, n)
+			}
+		}
+		after(0)
+		f.Issue(a, "new")
+		after(1)
+		f.Put(map[string][]byte{"tls.crt": nil, "tls.key": nil, "ca.crt": a.PEM()})
+		after(2)
+		f.Issue(a, "newer")
+		after(3)
+		if told[0] != nil || told[1] == nil || told[2] != nil {
+			t.Errorf("%v", told)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

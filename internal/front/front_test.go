@@ -1,0 +1,353 @@
+package front
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serving is an http.Server behind a Listener. Its handler answers what Refused says, or 200 with
+// the method and the length of each request's body.
+func serving(t *testing.T, o Options) (address string, s *http.Server) {
+	t.Helper()
+	s = &http.Server{ReadHeaderTimeout: o.HeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if status, reason := Refused(req.Context()); status != 0 {
+			w.Header().Set("Connection", "close")
+			http.Error(w, reason, status)
+			return
+		}
+		if req.Header.Get("Upgrade") != "" {
+			conn, buffered, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+			io.CopyN(conn, buffered, int64(len(upgraded)))
+			return
+		}
+		body, err := io.ReadAll(req.Body)
+		fmt.Fprintf(w, "%s %d %v %v\n", req.Method, len(body), err, req.TLS != nil)
+	})}
+	Attach(s)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Serve(Listen(l, o))
+	t.Cleanup(func() { s.Close() })
+	return l.Addr().String(), s
+}
+
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(30 * time.Second)) // a test that hangs ends
+	return c
+}
+
+// statuses reads the status lines of all answers up to the connection's end.
+func statuses(r io.Reader) (list []string) {
+	b := bufio.NewReader(r)
+	for {
+		res, err := http.ReadResponse(b, nil)
+		if err != nil {
+			return list
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		list = append(list, res.Status[:3])
+	}
+}
+
+// TestTwoLengths: a request that two servers could cut differently is refused, and nothing behind
+// it is read as a request. All others pass, alone and behind each other, however they arrive.
+func TestTwoLengths(t *testing.T) {
+	const last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	const smuggled = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, c := range map[string]struct {
+		sent string
+		want string
+	}{
+		"a body of each kind": {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" +
+			"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n" + last, "200 200 200"},
+		"a body that looks like a header": {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 44\r\n\r\nContent-Length: 1\r\nTransfer-Encoding: chunked" + last, "200 200"},
+		"a chunk that looks like one":     {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n13\r\nContent-Length: 1\r\n\r\n0\r\n\r\n" + last, "200 200"},
+		"a long header":                   {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("Content-Length: 1 ", 300) + "\r\n\r\n" + last, "200 200"},
+		"lines without CR":                {"POST / HTTP/1.1\nHost: x\nContent-Length: 5\n\nhello" + last, "200 200"},
+		"an empty line before":            {"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + last, "200 200"},
+		"the same length twice":           {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + last, "200 200"},
+
+		"both":             {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
+		"both, in turn":    {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n" + smuggled, "400"},
+		"both, shouted":    {"POST / HTTP/1.1\r\nHost: x\r\nCONTENT-LENGTH: 4\r\ntransfer-encoding: Chunked\r\n\r\n" + smuggled, "400"},
+		"both, behind one": {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhelloPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "200 400"},
+		"HTTP/1.0":         {"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
+		"a folded header":  {"POST / HTTP/1.1\r\nHost: x\r\nX: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello", "400"},
+
+		// These net/http refuses.
+		"two lengths":     {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", "400"},
+		"a list of them":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello", "400"},
+		"a space":         {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + smuggled, "400"},
+		"another coding":  {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n" + smuggled, "501"},
+		"no coding":       {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n" + smuggled, "501"},
+		"a signed length": {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello", "400"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, _ := serving(t, Options{})
+			for _, piece := range []int{len(c.sent), 7, 1} {
+				conn := dial(t, address)
+				go func() {
+					for rest := c.sent; rest != ""; {
+						n, err := io.WriteString(conn, rest[:min(piece, len(rest))])
+						if err != nil {
+							return
+						}
+						rest = rest[n:]
+					}
+				}()
+				got := strings.Join(statuses(conn), " ")
+				if name == "both, behind one" {
+					// The first is refused too if both have come before it is looked at.
+					got = strings.TrimPrefix(got, "200 ")
+					c.want = "400"
+				}
+				if got != c.want {
+					t.Errorf("in pieces of %d: %s, want %s", piece, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// FuzzFraming: what is not refused is cut into requests as net/http cuts it.
+func FuzzFraming(f *testing.F) {
+	f.Add("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 3)
+	f.Add("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n\r\n", 1)
+	f.Fuzz(func(t *testing.T, sent string, piece int) {
+		whole, cut := newFraming(), newFraming()
+		whole.follow([]byte(sent))
+		for rest := sent; rest != "" && cut.refused == ""; {
+			n := min(max(piece%64, 1), len(rest))
+			cut.follow([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		if whole.refused != cut.refused {
+			t.Errorf("%q in one piece, %q in some", whole.refused, cut.refused)
+		}
+		r := bufio.NewReader(strings.NewReader(sent))
+		requests := 0
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return // behind that net/http reads nothing
+			}
+			if _, err = io.Copy(io.Discard, req.Body); err != nil {
+				return
+			}
+			requests++
+			one := newFraming()
+			read := len(sent) - r.Buffered()
+			if r.Buffered() == 0 {
+				return
+			}
+			if one.follow([]byte(sent[:read])); one.refused == "" && one.state != nil && one.begun {
+				t.Errorf("the end of request %d at %d is within one", requests, read)
+			}
+		}
+	})
+}
+
+// TestHeaderThatComesTooLate: drop by drop or not to its end, its client is told. A connection that
+// asks nothing is closed without a word.
+func TestHeaderThatComesTooLate(t *testing.T) {
+	address, _ := serving(t, Options{HeaderTimeout: 200 * time.Millisecond})
+	conn := dial(t, address)
+	go func() {
+		for {
+			if _, err := io.WriteString(conn, "G"); err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	if got := strings.Join(statuses(conn), " "); got != "408" {
+		t.Errorf("drop by drop: %q", got)
+	}
+	conn = dial(t, address)
+	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n")
+	if got := strings.Join(statuses(conn), " "); got != "408" {
+		t.Errorf("half a header: %q", got)
+	}
+	if got := statuses(dial(t, address)); got != nil {
+		t.Errorf("nothing: %q", got)
+	}
+}
+
+// TestTooManyConnections: above the bound they are answered, far above it they are closed, and a
+// place that is given back is taken by the next.
+func TestTooManyConnections(t *testing.T) {
+	const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, c := range map[string]struct {
+		o      Options
+		status int
+	}{
+		"in total":          {Options{Connections: 2}, 503},
+		"of an address":     {Options{PerAddress: 2}, 429},
+		"of a proxy":        {Options{PerAddress: 2, Exempt: func(netip.Addr) bool { return true }}, 200},
+		"of a proxy, total": {Options{Connections: 2, PerAddress: 2, Exempt: func(netip.Addr) bool { return true }}, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := make(chan int, 100)
+			c.o.Full = func(status int) { said <- status }
+			address, _ := serving(t, c.o)
+			status := func(conn net.Conn) int {
+				io.WriteString(conn, ask)
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					return 0
+				}
+				return res.StatusCode
+			}
+			first := dial(t, address)
+			if got := status(first); got != 200 {
+				t.Fatal(got)
+			}
+			second := dial(t, address)
+			if got := status(second); got != 200 {
+				t.Fatal(got)
+			}
+			third := dial(t, address)
+			if got := status(third); got != c.status {
+				t.Errorf("the third: %d, want %d", got, c.status)
+			}
+			if c.status == 200 {
+				return
+			}
+			if got := <-said; got != c.status {
+				t.Errorf("said %d", got)
+			}
+			var over []net.Conn
+			for range 16 + 3 { // those above are not answered
+				over = append(over, dial(t, address))
+			}
+			for range 16 + 3 {
+				<-said
+			}
+			if got := status(over[len(over)-1]); got != 0 {
+				t.Errorf("far above: %d", got)
+			}
+			for _, conn := range append(over, first, third) {
+				conn.Close()
+			}
+			got := 0
+			for range 500 { // the server sees the ends in its own time
+				conn := dial(t, address)
+				if got = status(conn); got == 200 {
+					break
+				}
+				conn.Close()
+				time.Sleep(5 * time.Millisecond)
+			}
+			if got != 200 {
+				t.Errorf("the place of the first was not given back: %d", got)
+			}
+		})
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:db8:1:2:3::4]:80": "2001:db8:1:2::", "[fe80::1%eth0]:80": "fe80::", "@": "", "": "",
+	} {
+		addr, ok := Network(remote)
+		if ok != (want != "") || ok && addr.String() != want {
+			t.Errorf("%s: %s", remote, addr)
+		}
+	}
+}
+
+// TestSwitchedProtocol: what comes behind an upgrade is no request.
+func TestSwitchedProtocol(t *testing.T) {
+	address, _ := serving(t, Options{})
+	conn := dial(t, address)
+	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+	r := bufio.NewReader(conn)
+	if res, err := http.ReadResponse(r, nil); err != nil || res.StatusCode != 101 {
+		t.Fatal(res, err)
+	}
+	io.WriteString(conn, upgraded)
+	if got, _ := io.ReadAll(r); string(got) != upgraded {
+		t.Errorf("%q", got)
+	}
+}
+
+// upgraded is what comes behind an upgrade. As a request it would be refused.
+const upgraded = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0123456789"
+
+// TestWithTLS: both protocols, the same refusals inside, a slow handshake that holds up nobody, and
+// plain HTTP is told where it is.
+func TestWithTLS(t *testing.T) {
+	other := httptest.NewTLSServer(nil)
+	defer other.Close()
+	failed := make(chan error, 10)
+	address, s := serving(t, Options{
+		TLS:           &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}},
+		HeaderTimeout: 5 * time.Second, Failed: func(_ net.Addr, err error) { failed <- err },
+	})
+	slow := dial(t, address) // says nothing
+	for _, http2 := range []bool{true, false} {
+		transport := other.Client().Transport.(*http.Transport).Clone()
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetHTTP1(!http2)
+		transport.Protocols.SetHTTP2(http2)
+		res, err := (&http.Client{Transport: transport}).Post("https://"+address, "text/plain", strings.NewReader("hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if string(body) != "POST 5 <nil> true\n" || (res.ProtoMajor == 2) != http2 {
+			t.Errorf("%s %q", res.Proto, body)
+		}
+		transport.CloseIdleConnections()
+	}
+	inside, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	io.WriteString(inside, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+	if got := strings.Join(statuses(inside), " "); got != "400" {
+		t.Errorf("two lengths inside TLS: %q", got)
+	}
+	plain := dial(t, address)
+	io.WriteString(plain, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if got, _ := io.ReadAll(plain); !strings.Contains(string(got), "a port with TLS") {
+		t.Errorf("%q", got)
+	}
+	<-failed
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := slow.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("the handshake goes on behind the end: %v", err)
+	}
+}
