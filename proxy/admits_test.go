@@ -150,7 +150,9 @@ func TestRequestsBehindTheFront(t *testing.T) {
 
 // TestUpstreamIsTheConfigured: nothing in a request names the server that it goes to.
 func TestUpstreamIsTheConfigured(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s %s reached another server", r.Method, r.URL) }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s reached another server", r.Method, r.URL)
+	}))
 	defer other.Close()
 	at, _ := url.Parse(other.URL)
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "configured") })

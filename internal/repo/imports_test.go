@@ -32,6 +32,7 @@ var places = []place{
 	{"internal/listen", nil, "where to listen has nothing to do with what comes"},
 	{"internal/front", nil, "it is before every request, so it knows nothing of what they are for"},
 	{"internal/certificates", nil, "both sides of TLS are the same to it, and so is what they carry"},
+	{"internal/authority", nil, "it makes files, for whoever is tested with them"},
 	{"internal/admin", []string{"internal/listen"}, "it is told what there is to tell, so that no probe can come to a run or to the backend"},
 	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
 	{"internal/principal", nil, "who asks has nothing to do with what is asked; a desk will ask it too"},
@@ -91,6 +92,7 @@ var confined = []struct {
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},
 	{"holdpoint/internal/hostile/", nil, true, "it is for tests"},
+	{"holdpoint/internal/authority/", nil, true, "it is for tests"},
 	{"holdpoint/internal/servers/", []string{"bench/steps"}, true, "it is for tests, and for the benchmark of the stores"},
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},
 }
