@@ -104,8 +104,8 @@ func (h *Handler) isAgents(path string) bool {
 	return h.agents.Contains(route)
 }
 
-// noteAgents notes that a run at the path got a stream. That a client sends runs there says nothing:
-// it chooses paths.
+// noteAgents notes that a run at the path got a stream. That a client sends runs there says
+// nothing: it chooses paths.
 func (h *Handler) noteAgents(path string) {
 	if !h.agents.Contains(path) {
 		h.agents.Add(strings.Clone(path), struct{}{}) // it may lie in the request's line

@@ -63,7 +63,7 @@ func TestUnderscores(t *testing.T) {
 	}
 }
 
-// TestWebSocketOnAnAgentsPath: where runs were seen a WebSocket is refused, and it passes elsewhere.
+// TestWebSocketOnAnAgentsPath: where runs were seen a WebSocket is refused. It passes elsewhere.
 func TestWebSocketOnAnAgentsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if r.Header.Get("Upgrade") != "" {

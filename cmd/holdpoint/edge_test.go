@@ -69,9 +69,10 @@ func TestCertificatesAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	// run opens a stream over a new connection to the name, and returns what follows its beginning.
-	run := func(name string, config tls.Config) (io.ReadCloser, error) {
+	run := func(name string, config *tls.Config) (io.ReadCloser, error) {
+		config = config.Clone()
 		config.RootCAs, config.ServerName = clients.Pool(), name
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &config, ForceAttemptHTTP2: true}}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}
 		t.Cleanup(client.CloseIdleConnections)
 		res, err := client.Post("https://"+addr, "application/json", strings.NewReader(aRun))
 		if err != nil {
@@ -84,8 +85,8 @@ func TestCertificatesAreReplaced(t *testing.T) {
 		_, err = io.ReadFull(res.Body, make([]byte, len("data: ")))
 		return res.Body, err
 	}
-	with := tls.Config{Certificates: []tls.Certificate{own}}
-	if _, err := run("old.example", tls.Config{}); err == nil {
+	with := &tls.Config{Certificates: []tls.Certificate{own}}
+	if _, err := run("old.example", &tls.Config{}); err == nil {
 		t.Error("a client without a certificate was let in")
 	}
 	stream, err := run("old.example", with)

@@ -149,7 +149,7 @@ func (l *Listener) shake(c *conn) {
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var header tls.RecordHeaderError
 		if errors.As(err, &header) && header.Conn != nil && looksLikeHTTP(header.RecordHeader) {
-			io.WriteString(header.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nplain HTTP on a port with TLS: the address begins with https://\n")
+			_, _ = io.WriteString(header.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nplain HTTP on a port with TLS: the address begins with https://\n")
 		}
 		if l.opts.Failed != nil {
 			l.opts.Failed(c.RemoteAddr(), err)
