@@ -34,6 +34,22 @@
 //     upstream's
 //   - HOLDPOINT_LISTEN (:7080): address to listen on, host:port or unix:///path/of.sock
 //     (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it
+//   - HOLDPOINT_TLS_CERT_FILE (none): file with the certificate of the listener, and those between
+//     it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is
+//     read again when it changes (docs/limits.md#tls)
+//   - HOLDPOINT_TLS_KEY_FILE (none): file with its private key (PEM)
+//   - HOLDPOINT_TLS_CLIENT_CA_FILE (none): file with authorities (PEM). A client then needs a
+//     certificate of theirs
+//   - HOLDPOINT_H2C (false): take HTTP/2 without TLS too, from clients that know of it
+//   - HOLDPOINT_UPSTREAM_CA_FILE (none): file with the authorities that the backend's certificate
+//     must come from (PEM), in place of the system's. It is read again when it changes
+//   - HOLDPOINT_UPSTREAM_CERT_FILE (none): file with the certificate that Holdpoint shows the
+//     backend (PEM)
+//   - HOLDPOINT_UPSTREAM_KEY_FILE (none): file with its private key (PEM)
+//   - HOLDPOINT_UPSTREAM_SERVER_NAME (none): name that the backend's certificate must have, in
+//     place of the host of HOLDPOINT_UPSTREAM
+//   - HOLDPOINT_UPSTREAM_HTTP2 (false): speak HTTP/2 to the backend: if it offers that where there
+//     is TLS, else from the first byte
 //   - HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081): address of /healthz, /readyz, /startupz and
 //     /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use
 //     Holdpoint goes on without; if a given one is, it does not start
@@ -89,6 +105,21 @@
 //     a heartbeat; 0 is for ever
 //   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s;
 //     0 is never
+//   - HOLDPOINT_WRITE_TIMEOUT (1m): how long a client may read nothing while something is being
+//     written to it, at least 1s. It is cut then
+//   - HOLDPOINT_MAX_HEADER_BYTES (64KiB): largest header of a request. A larger one gets 431
+//   - HOLDPOINT_HEADER_TIMEOUT (10s): how long the header of a request may take, and a TLS
+//     handshake. A slower header gets 408
+//   - HOLDPOINT_KEEP_ALIVE (2m): how long a connection may wait for its next request. A load
+//     balancer in front must wait for less
+//   - HOLDPOINT_MAX_CONNECTIONS (20000): how many connections of clients there may be at once.
+//     Above it the answer is 503
+//   - HOLDPOINT_ADDRESS_CONNECTIONS (none): how many of them one client address may have (for IPv6,
+//     a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound
+//   - HOLDPOINT_HEADER_UNDERSCORES (refuse): what becomes of a request with a header whose name has
+//     an underscore, which some backends take for another header
+//     (docs/limits.md#requests-that-are-refused). drop takes out the header only. Values: refuse,
+//     drop, pass
 //   - HOLDPOINT_ON_DISCONNECT (cancel): what becomes of a run whose client leaves: its request to
 //     the backend is cancelled, or read on for an hour at most, so that a question is kept that it
 //     comes to. Until then its thread takes no other run. A run that carries answers is always read
