@@ -208,9 +208,12 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	wantTypes(t, alone.as("alice", input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
+// passesUnderscores is for what must hold without the refusal of such headers.
+func passesUnderscores(o *Options) { o.Underscores = UnderscoresPass }
+
 func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	quiet := func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }
-	g := newRig(t, quiet, gated{tenant: "X-Tenant"}.by(t))
+	g := newRig(t, quiet, gated{tenant: "X-Tenant"}.by(t), passesUnderscores)
 	far := newRig(t, quiet, gated{peers: "203.0.113.0/24", tenant: "X-Tenant"}.by(t))
 	for name, tt := range map[string]struct {
 		g      *rig
@@ -263,7 +266,7 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 
 // TestTheBackendIsToldWho: the header reaches it as it came in, and no other spelling of it does.
 func TestTheBackendIsToldWho(t *testing.T) {
-	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, gated{}.by(t))
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, gated{}.by(t), passesUnderscores)
 	g.as("alice", input("t", "r", ""), "Connection", "X-User", "X_User", "bob", "X.User", "bob", "x_USER", "bob")
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, g.front.URL+"/info", nil)
 	req.Header = http.Header{"X-User": {"alice"}, "Connection": {"X-User"}, "X_User": {"bob"}}
