@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -86,8 +87,8 @@ func TestHTTP2(t *testing.T) {
 	for name, secure := range map[string]bool{"TLS": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("a question and its answer", func(t *testing.T) {
-				n := 0
-				g := newOnHTTP2(t, secure, func(w http.ResponseWriter, r *http.Request) { n++; asksOnce(w, r, n) })
+				var n atomic.Int32
+				g := newOnHTTP2(t, secure, func(w http.ResponseWriter, r *http.Request) { asksOnce(w, r, int(n.Add(1))) })
 				text, _ := io.ReadAll(g.post(t.Context(), input("t", "r1", "")).Body)
 				wantTypes(t, string(text), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 				text, _ = io.ReadAll(g.post(t.Context(), input("t", "r2", resumeWith(yes("n1~id1")))).Body)
@@ -136,16 +137,15 @@ func TestHTTP2(t *testing.T) {
 				}
 			})
 			t.Run("a client that reads nothing", func(t *testing.T) {
-				gone := make(chan struct{})
+				gone := make(chan struct{}, 2)
 				g := newOnHTTP2(t, secure, func(w http.ResponseWriter, r *http.Request) {
-					defer close(gone)
+					defer func() { gone <- struct{}{} }()
 					sendStream(w, streamOf(started))
 					for r.Context().Err() == nil {
 						sendStream(w, streamOf(`{"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 64<<10)+`"}`))
 					}
 				}, func(o *Options) { o.WriteTimeout = 200 * time.Millisecond })
 				for _, c := range []string{input("t", "r", ""), `{"no":"run"}`} {
-					gone = make(chan struct{})
 					g.post(t.Context(), c) // nobody reads its body
 					select {
 					case <-gone:

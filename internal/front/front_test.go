@@ -177,19 +177,19 @@ func FuzzFraming(f *testing.F) {
 // asks nothing is closed without a word.
 func TestHeaderThatComesTooLate(t *testing.T) {
 	address, _ := serving(t, Options{HeaderTimeout: 200 * time.Millisecond})
-	conn := dial(t, address)
+	dripping := dial(t, address)
 	go func() {
 		for {
-			if _, err := io.WriteString(conn, "G"); err != nil {
+			if _, err := io.WriteString(dripping, "G"); err != nil {
 				return
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
-	if got := strings.Join(statuses(conn), " "); got != "408" {
+	if got := strings.Join(statuses(dripping), " "); got != "408" {
 		t.Errorf("drop by drop: %q", got)
 	}
-	conn = dial(t, address)
+	conn := dial(t, address)
 	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n")
 	if got := strings.Join(statuses(conn), " "); got != "408" {
 		t.Errorf("half a header: %q", got)
