@@ -1,0 +1,311 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// exampleStacks are the folders of examples/, each with the stack whose packages it has pinned.
+var exampleStacks = []stack{
+	{"langgraph", "0.0.47"}, {"agentframework", "1.7.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
+	{"pydanticai", "2.68.0"}, {"mastra", "1.1.2"}, {"ag2", "1.2.1"}, {"crewai", "1.0.0"}, {"adk", "0.11.0"},
+}
+
+// exampleSays has what an example takes for a yes and a no, if that is not {"approved":true}.
+var exampleSays = map[string][2]string{
+	"ag2":    {`"y"`, `"n"`},
+	"crewai": {`"approved"`, `"rejected"`},
+}
+
+// TestExamples starts each example by its one command, denies once, approves once and sends the
+// approval again. Its agent prints a line for each file that it deletes.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob("../examples/*/run.sh")
+	if err != nil || len(folders) != len(exampleStacks) {
+		t.Fatalf("%d folders in examples/ have a run.sh (%v), and this test knows %d", len(folders), err, len(exampleStacks))
+	}
+	for _, s := range exampleStacks {
+		t.Run(s.framework, func(t *testing.T) {
+			t.Parallel()
+			samePins(t, s)
+			e := startExample(t, s)
+			denied, approved := s.framework+"-no", s.framework+"-yes"
+			e.answer(t, denied, e.ask(t, denied, "no.txt"), false)
+			question := e.ask(t, approved, "yes.txt")
+			if n := e.deleted("yes.txt"); n != 0 {
+				t.Fatalf("the file was deleted %d times before anybody said yes", n)
+			}
+			e.answer(t, approved, question, true)
+			if !eventually(func() bool { return e.deleted("yes.txt") > 0 }) {
+				t.Fatalf("nothing was deleted after a yes:\n%s", e.log.tail(40))
+			}
+			e.answer(t, approved, question, true)
+			e.end(t)
+			if n := e.deleted("yes.txt"); n != 1 {
+				t.Errorf("the file was deleted %d times after one yes, said twice", n)
+			}
+			if n := e.deleted("no.txt"); n != 0 {
+				t.Errorf("the file was deleted %d times after a no", n)
+			}
+		})
+	}
+}
+
+// samePins: an example has the packages that the tests have installed, in the same versions.
+func samePins(t *testing.T, s stack) {
+	t.Helper()
+	there := filepath.Join("..", "examples", s.framework)
+	if !s.node() {
+		want, err := os.ReadFile(filepath.Join(s.framework, "requirements-"+s.version+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(there, "requirements.txt")); err != nil || string(got) != string(want) {
+			t.Fatalf("%s/requirements.txt is not that of e2e (%v)", there, err)
+		}
+		return
+	}
+	want, got := locked(t, s.framework), locked(t, there)
+	if len(got) < 5 {
+		t.Fatalf("%s: %d packages are locked", there, len(got))
+	}
+	for name, version := range got {
+		if want[name] != version {
+			t.Errorf("%s: %s is %s, and %q in e2e", there, name, version, want[name])
+		}
+	}
+}
+
+// locked is what a folder's package-lock.json installs: versions by path.
+func locked(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	var lock struct {
+		Packages map[string]struct{ Version string }
+	}
+	b, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &lock)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for path, p := range lock.Packages {
+		if path != "" {
+			versions[path] = p.Version
+		}
+	}
+	return versions
+}
+
+// An example is one that runs. All that its processes print is in the log.
+type example struct {
+	*process
+	stack
+	address   string // Holdpoint's
+	agentPort string
+}
+
+// startExample runs run.sh in a copy of examples/, so that nothing is written into the repository
+// and packages that are installed already can be linked in.
+func startExample(t *testing.T, s stack) *example {
+	t.Helper()
+	d := onDemand[s]
+	if d == nil {
+		d = &demand{}
+	}
+	d.install(s)
+	if d.err != nil {
+		t.Fatal(d.err)
+	}
+	examples := filepath.Join(t.TempDir(), "examples")
+	folder := filepath.Join(examples, s.framework)
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join("..", "examples", s.framework))); err != nil {
+		t.Fatal(err)
+	}
+	start, err := os.ReadFile("../examples/start.sh")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(examples, "start.sh"), start, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := []string{}
+	if s.node() {
+		packages, err := filepath.Abs(filepath.Join(s.framework, "node_modules"))
+		if err == nil {
+			err = os.RemoveAll(filepath.Join(folder, "node_modules"))
+		}
+		if err == nil {
+			err = os.Symlink(packages, filepath.Join(folder, "node_modules"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		more = append(more, "VENV="+filepath.Dir(filepath.Dir(interpreter(s))))
+	}
+	for attempt := 0; ; attempt++ {
+		e, err := tryExample(s, folder, more)
+		if err == nil {
+			t.Cleanup(e.kill)
+			return e
+		}
+		if attempt == 2 { // another process can have taken the port
+			t.Fatal(err)
+		}
+	}
+}
+
+var (
+	exampleListens = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
+	openQuestion   = regexp.MustCompile(`"interrupts":\[{"id":"([^"]+)"`)
+)
+
+func tryExample(s stack, folder string, more []string) (*example, error) {
+	port, err := quietPort()
+	if err != nil {
+		return nil, err
+	}
+	// The shell ends the example when our end of the pipe is gone, however the tests ended.
+	const watch = `exec 3<&0 1>&2; "$0" 3<&- & p=$!; { read -r _ <&3; kill -TERM $p; } >/dev/null 2>&1 & wait $p`
+	cmd := exec.Command("/bin/sh", "-c", watch, filepath.Join(folder, "run.sh"))
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(folder), "PYTHONDONTWRITEBYTECODE=1",
+		"LANGSMITH_TRACING=false", "HOLDPOINT=" + shared.binary, "AGENT_PORT=" + port,
+		"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=0s",
+	}, more...)
+	p, err := startProcess("example "+s.framework, cmd)
+	if err != nil {
+		return nil, err
+	}
+	e := &example{process: p, stack: s, agentPort: port}
+	ready := func() bool {
+		line, ok := p.log.find(func(line string) bool {
+			return strings.Contains(line, "listening") && exampleListens.MatchString(line) && !strings.Contains(line, ":"+port)
+		})
+		if ok {
+			e.address = "http://" + exampleListens.FindString(line)
+		}
+		return ok
+	}
+	eventually(func() bool {
+		select {
+		case <-p.gone:
+			return true
+		default:
+			return ready()
+		}
+	})
+	if e.address == "" {
+		p.kill()
+		return nil, fmt.Errorf("%s did not start:\n%s", p.name, p.log.tail(40))
+	}
+	return e, nil
+}
+
+// quietPort is a free port from below those that the system gives to connections. Among those,
+// start.sh could meet itself when it looks whether the agent listens: a connection to a free port
+// of the machine's own can get that very port as its source, and then it stands.
+func quietPort() (string, error) {
+	var err error
+	for range 100 {
+		port := strconv.Itoa(20000 + rand.IntN(12000))
+		var free net.Listener
+		if free, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			free.Close()
+			return port, nil
+		}
+	}
+	return "", err
+}
+
+// end presses Ctrl-C: everything has to go, the agent too.
+func (e *example) end(t *testing.T) {
+	t.Helper()
+	syscall.Kill(-e.cmd.Process.Pid, syscall.SIGINT)
+	if !eventually(func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+e.agentPort)
+		if err == nil {
+			c.Close()
+			return false
+		}
+		c, err = net.Dial("tcp", strings.TrimPrefix(e.address, "http://"))
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	}) {
+		t.Errorf("the agent or Holdpoint still listens after Ctrl-C:\n%s", e.log.tail(20))
+	}
+}
+
+// deleted counts the lines in which the agent says that it deleted the file.
+func (e *example) deleted(file string) int {
+	n := 0
+	e.log.find(func(line string) bool {
+		if strings.TrimSpace(line) == "deleted "+file {
+			n++
+		}
+		return false
+	})
+	return n
+}
+
+// ask sends a message, and returns the id of the question that the run ends with.
+func (e *example) ask(t *testing.T, thread, file string) string {
+	t.Helper()
+	stream := e.post(t, `{"protocolVersion":"1.0","threadId":"`+thread+`","runId":"r1","state":{},"tools":[],"context":[],
+		"forwardedProps":{},"messages":[{"id":"m1","role":"user","content":"Delete `+file+`"}]}`)
+	found := openQuestion.FindStringSubmatch(stream)
+	if found == nil {
+		t.Fatalf("no question came:\n%s\n%s", stream, e.log.tail(40))
+	}
+	return found[1]
+}
+
+// answer sends a yes or a no; the run has to end without another question or an error.
+func (e *example) answer(t *testing.T, thread, question string, yes bool) {
+	t.Helper()
+	payload := fmt.Sprintf(`{"approved":%t}`, yes)
+	if words, ok := exampleSays[e.framework]; ok && yes {
+		payload = words[0]
+	} else if ok {
+		payload = words[1]
+	}
+	stream := e.post(t, fmt.Sprintf(`{"protocolVersion":"1.0","threadId":%q,"runId":"r2","state":{},"tools":[],"context":[],
+		"forwardedProps":{},"messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, thread, question, payload))
+	if !strings.Contains(stream, "RUN_FINISHED") || strings.Contains(stream, "RUN_ERROR") || openQuestion.MatchString(stream) {
+		t.Fatalf("the answer did not end the run:\n%s\n%s", stream, e.log.tail(40))
+	}
+}
+
+func (e *example) post(t *testing.T, body string) string {
+	t.Helper()
+	client := &http.Client{Timeout: patience}
+	response, err := client.Post(e.address, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, e.log.tail(40))
+	}
+	defer response.Body.Close()
+	stream, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(stream)
+}
