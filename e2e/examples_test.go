@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,14 +26,9 @@ var exampleStacks = []stack{
 	{"pydanticai", "2.68.0"}, {"mastra", "1.1.2"}, {"ag2", "1.2.1"}, {"crewai", "1.0.0"}, {"adk", "0.11.0"},
 }
 
-// exampleSays has what an example takes for a yes and a no, if that is not {"approved":true}.
-var exampleSays = map[string][2]string{
-	"ag2":    {`"y"`, `"n"`},
-	"crewai": {`"approved"`, `"rejected"`},
-}
-
-// TestExamples starts each example by its one command, denies once, approves once and sends the
-// approval again. Its agent prints a line for each file that it deletes.
+// TestExamples starts each example by its one command, denies once, and then does what its README
+// says: it asks, approves, and sends the approval again. The agent prints a line for each file that
+// it deletes.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("../examples/*/run.sh")
@@ -43,20 +39,22 @@ func TestExamples(t *testing.T) {
 		t.Run(s.framework, func(t *testing.T) {
 			t.Parallel()
 			samePins(t, s)
+			says := readExample(t, s)
 			e := startExample(t, s)
-			denied, approved := s.framework+"-no", s.framework+"-yes"
-			e.answer(t, denied, e.ask(t, denied, "no.txt"), false)
-			question := e.ask(t, approved, "yes.txt")
-			if n := e.deleted("yes.txt"); n != 0 {
+			thread := s.framework + "-no"
+			e.answers(t, e.post(t, says.deny(thread, e.asks(t, e.post(t, ask(thread, "no.txt"))))))
+			dir := t.TempDir()
+			e.asks(t, e.shell(t, dir, says.ask))
+			if n := e.deleted("a.txt"); n != 0 {
 				t.Fatalf("the file was deleted %d times before anybody said yes", n)
 			}
-			e.answer(t, approved, question, true)
-			if !eventually(func() bool { return e.deleted("yes.txt") > 0 }) {
+			e.answers(t, e.shell(t, dir, says.approve))
+			if !eventually(func() bool { return e.deleted("a.txt") > 0 }) {
 				t.Fatalf("nothing was deleted after a yes:\n%s", e.log.tail(40))
 			}
-			e.answer(t, approved, question, true)
+			e.answers(t, e.shell(t, dir, says.approve))
 			e.end(t)
-			if n := e.deleted("yes.txt"); n != 1 {
+			if n := e.deleted("a.txt"); n != 1 {
 				t.Errorf("the file was deleted %d times after one yes, said twice", n)
 			}
 			if n := e.deleted("no.txt"); n != 0 {
@@ -64,6 +62,37 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An exampleReadme is what the README of an example has one do, and what it says a no is.
+type exampleReadme struct{ ask, approve, no string }
+
+var (
+	shownBlock = regexp.MustCompile("(?s)```\n(.*?)```")
+	shownNo    = regexp.MustCompile("a\\s+no\\s+is\\s+`([^`]+)`")
+)
+
+func readExample(t *testing.T, s stack) exampleReadme {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "examples", s.framework, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, no := shownBlock.FindAllStringSubmatch(string(b), -1), shownNo.FindStringSubmatch(string(b))
+	if len(blocks) != 3 || no == nil || strings.TrimSpace(blocks[0][1]) != "./run.sh" {
+		t.Fatalf("the README of %s does not have run.sh, a question, an answer and what a no is", s.framework)
+	}
+	return exampleReadme{ask: blocks[1][1], approve: blocks[2][1], no: no[1]}
+}
+
+func ask(thread, file string) string {
+	return `{"protocolVersion":"1.0","threadId":"` + thread + `","runId":"r1","state":{},"tools":[],"context":[],
+		"forwardedProps":{},"messages":[{"id":"m1","role":"user","content":"Delete ` + file + `"}]}`
+}
+
+func (r exampleReadme) deny(thread, question string) string {
+	return fmt.Sprintf(`{"protocolVersion":"1.0","threadId":%q,"runId":"r2","state":{},"tools":[],"context":[],
+		"forwardedProps":{},"messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, thread, question, r.no)
 }
 
 // samePins: an example has the packages that the tests have installed, in the same versions.
@@ -267,11 +296,9 @@ func (e *example) deleted(file string) int {
 	return n
 }
 
-// ask sends a message, and returns the id of the question that the run ends with.
-func (e *example) ask(t *testing.T, thread, file string) string {
+// asks returns the id of the question that a stream ends with.
+func (e *example) asks(t *testing.T, stream string) string {
 	t.Helper()
-	stream := e.post(t, `{"protocolVersion":"1.0","threadId":"`+thread+`","runId":"r1","state":{},"tools":[],"context":[],
-		"forwardedProps":{},"messages":[{"id":"m1","role":"user","content":"Delete `+file+`"}]}`)
 	found := openQuestion.FindStringSubmatch(stream)
 	if found == nil {
 		t.Fatalf("no question came:\n%s\n%s", stream, e.log.tail(40))
@@ -279,20 +306,29 @@ func (e *example) ask(t *testing.T, thread, file string) string {
 	return found[1]
 }
 
-// answer sends a yes or a no; the run has to end without another question or an error.
-func (e *example) answer(t *testing.T, thread, question string, yes bool) {
+// answers: a stream has to end without another question or an error.
+func (e *example) answers(t *testing.T, stream string) {
 	t.Helper()
-	payload := fmt.Sprintf(`{"approved":%t}`, yes)
-	if words, ok := exampleSays[e.framework]; ok && yes {
-		payload = words[0]
-	} else if ok {
-		payload = words[1]
-	}
-	stream := e.post(t, fmt.Sprintf(`{"protocolVersion":"1.0","threadId":%q,"runId":"r2","state":{},"tools":[],"context":[],
-		"forwardedProps":{},"messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, thread, question, payload))
 	if !strings.Contains(stream, "RUN_FINISHED") || strings.Contains(stream, "RUN_ERROR") || openQuestion.MatchString(stream) {
 		t.Fatalf("the answer did not end the run:\n%s\n%s", stream, e.log.tail(40))
 	}
+}
+
+// shell runs commands of the README, but for the address.
+func (e *example) shell(t *testing.T, dir, commands string) string {
+	t.Helper()
+	if !strings.Contains(commands, "localhost:7080") {
+		t.Fatalf("these commands do not reach Holdpoint:\n%s", commands)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", strings.ReplaceAll(commands, "localhost:7080", e.address))
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, commands, e.log.tail(40))
+	}
+	return string(out)
 }
 
 func (e *example) post(t *testing.T, body string) string {

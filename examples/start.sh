@@ -13,7 +13,8 @@ if [ -z "${HOLDPOINT:-}" ]; then
 fi
 
 if [ -f package.json ]; then
-	[ -d node_modules ] || npm ci --no-audit --no-fund
+	# npm writes this file last: it says that all packages are there.
+	[ -f node_modules/.package-lock.json ] || npm ci --no-audit --no-fund
 	agent=(node_modules/.bin/node agent.mjs)
 else
 	if [ -z "${VENV:-}" ]; then
