@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -211,8 +210,9 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The shell ends the example when our end of the pipe is gone, however the tests ended.
-	const watch = `exec 3<&0 1>&2; "$0" 3<&- & p=$!; { read -r _ <&3; kill -TERM $p; } >/dev/null 2>&1 & wait $p`
+	// What the shell leaves behind ends the example when our end of the pipe is gone, however the
+	// tests ended. The example takes the shell's place: in its background it could not see Ctrl-C.
+	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -TERM $$; } >/dev/null 2>&1 & exec "$0" 3<&- </dev/null`
 	cmd := exec.Command("/bin/sh", "-c", watch, filepath.Join(folder, "run.sh"))
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(folder), "PYTHONDONTWRITEBYTECODE=1",
@@ -264,10 +264,11 @@ func quietPort() (string, error) {
 	return "", err
 }
 
-// end presses Ctrl-C: everything has to go, the agent too.
+// end presses Ctrl-C: everything has to go, the agent too. A terminal would tell all of them; here
+// only run.sh is told, so that it has to end the others.
 func (e *example) end(t *testing.T) {
 	t.Helper()
-	syscall.Kill(-e.cmd.Process.Pid, syscall.SIGINT)
+	e.cmd.Process.Signal(os.Interrupt)
 	if !eventually(func() bool {
 		c, err := net.Dial("tcp", "127.0.0.1:"+e.agentPort)
 		if err == nil {
