@@ -16,9 +16,15 @@ RACE := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 LINT_VERSION := v2.15.0
 LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 
+# Who reads deploy/ as its users do. They are pinned here for the same reason, and are built once, into .cache.
+HELM := .cache/bin/helm-v4.3.1
+KUSTOMIZE := .cache/bin/kustomize-v5.8.2
+KUBECONFORM := .cache/bin/kubeconform-v0.8.0
+COMPOSE := .cache/bin/compose-go-v2.16.2
+
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image e2e chaos newest bench bench-quick ablation micro update browser
+.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image deploy e2e chaos newest bench bench-quick ablation micro update browser
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +37,7 @@ run-demo: demo ## the same
 # The servers that stores are tested with are installed by the first test that needs one (internal/servers). Elsewhere such
 # a test is skipped where its server is missing; here it fails.
 test: export TEST_SERVERS := required
-test: tools modules lint race poison e2e bench-quick ## everything; installs what it needs into ignored folders
+test: tools modules lint race poison deploy e2e bench-quick ## everything; installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
@@ -106,6 +112,23 @@ $(LINT):
 	@mkdir -p $(@D)
 	$(call retry,GOBIN=$(CURDIR)/.cache/lint $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
 	@mv .cache/lint/golangci-lint $@
+
+deploy: export HELM := $(CURDIR)/$(HELM)
+deploy: export KUSTOMIZE := $(CURDIR)/$(KUSTOMIZE)
+deploy: export KUBECONFORM := $(CURDIR)/$(KUBECONFORM)
+deploy: export COMPOSE := $(CURDIR)/$(COMPOSE)
+deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) ## manifests, chart and compose files, read by helm, kustomize, kubeconform and compose-go
+	$(GO) test -tags deploy -count=1 -timeout 10m ./deploy
+
+$(HELM): package = helm.sh/helm/v4/cmd/helm
+$(KUSTOMIZE): package = sigs.k8s.io/kustomize/kustomize/v5
+$(KUBECONFORM): package = github.com/yannh/kubeconform/cmd/kubeconform
+$(COMPOSE): package = github.com/compose-spec/compose-go/v2/cmd
+# The version is what stands in the file's name behind the last dash. A build without debug information takes less time.
+$(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE):
+	@mkdir -p .cache/bin .cache/install/$(@F)
+	$(call retry,GOBIN=$(CURDIR)/.cache/install/$(@F) $(GO) install -ldflags='-s -w' $(package)@$(lastword $(subst -, ,$@)))
+	@mv .cache/install/$(@F)/* $@; rmdir .cache/install/$(@F)
 
 cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 	@mkdir -p .cache

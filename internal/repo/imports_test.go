@@ -66,6 +66,7 @@ var places = []place{
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
 	{"bench", []string{"bench/steps"}, "it measures the binary and others beside it by the same means, so it must not reach into ours; what a step of a store costs shows behind no binary, and is in a folder of its own"},
 	{"bench/steps", []string{"internal/agui", "internal/servers", "store", "store/*"}, "it measures the engines beside what they are made on, and nothing of what uses them"},
+	{"deploy", nil, "it has no code; its tests run the binary and others' tools, as who installs it does"},
 	{"e2e", []string{"internal/servers"}, "it tests the binary, so it must not reach into it; it may start the servers that the binary needs"},
 	{"e2e/*", nil, "a backend knows nothing of what stands before it"},
 }
@@ -89,6 +90,7 @@ var confined = []struct {
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/prometheus/client_golang/", []string{"internal/metrics"}, false, "names and labels of metrics are in one place; proxy tells what has happened and does not count"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
+	{"go.yaml.in/yaml/", []string{"deploy"}, true, "manifests are read by their tests only; Holdpoint reads no YAML"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},
 	{"holdpoint/internal/hostile/", nil, true, "it is for tests"},

@@ -1,0 +1,7 @@
+// Package deploy holds the tests of the files beside it: manifests for Kubernetes, a Helm chart, a
+// Kustomize component, compose files. It has no code of its own.
+//
+// The tests need helm, kustomize, kubeconform and compose-go's program, in the versions that the
+// Makefile pins, so they have the build tag deploy, and make deploy starts them. They ask no
+// cluster: README.md says what only a cluster can show.
+package deploy

@@ -1,0 +1,208 @@
+{{- define "holdpoint.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "holdpoint.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 56 | trimSuffix "-" }}
+{{- else if contains (include "holdpoint.name" .) .Release.Name }}
+{{- .Release.Name | trunc 56 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "holdpoint.name" .) | trunc 56 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "holdpoint.selector" -}}
+app.kubernetes.io/name: {{ include "holdpoint.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "holdpoint.labels" -}}
+{{ include "holdpoint.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "holdpoint.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}{{ default (include "holdpoint.fullname" .) .Values.serviceAccount.name }}
+{{- else }}{{ default "default" .Values.serviceAccount.name }}{{ end }}
+{{- end }}
+
+{{- define "holdpoint.image" -}}
+{{- if .Values.image.digest }}{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else }}{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
+{{- end }}
+
+{{- /* How long open streams run on: the grace period without the delay, and without the 5 seconds of the clean end. */ -}}
+{{- define "holdpoint.drainTimeout" -}}
+{{- sub (sub .Values.terminationGracePeriodSeconds .Values.drainDelaySeconds) 5 }}
+{{- end }}
+
+{{- /* Nine tenths of the memory limit, so that Go collects before the kernel kills. */ -}}
+{{- define "holdpoint.memory" -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources | toString }}
+{{- if regexMatch "^[0-9]+Mi$" $limit }}{{ div (mul (trimSuffix "Mi" $limit | int) 9) 10 }}MiB
+{{- else if regexMatch "^[0-9]+Gi$" $limit }}{{ div (mul (trimSuffix "Gi" $limit | int) 9216) 10 }}MiB
+{{- end }}
+{{- end }}
+
+{{- /* What no schema can say. */ -}}
+{{- define "holdpoint.check" -}}
+{{- $v := .Values }}
+{{- if and (gt (int $v.replicas) 1) (has $v.store.type (list "bolt" "memory")) }}
+{{- fail (printf "replicas is %d, but the store %s is for one process: set store.type to redis or postgres, and store.url to its address" (int $v.replicas) $v.store.type) }}
+{{- end }}
+{{- if and (has $v.store.type (list "redis" "postgres")) (not (hasPrefix $v.store.type $v.store.url)) }}
+{{- fail (printf "store.type is %s: set store.url to an address that begins with %s" $v.store.type $v.store.type) }}
+{{- end }}
+{{- if and (has $v.store.type (list "bolt" "memory")) $v.store.url }}
+{{- fail (printf "store.url is set, but store.type is %s: set it to redis or postgres" $v.store.type) }}
+{{- end }}
+{{- if and (eq $v.mode "gateway") (not $v.upstream) }}
+{{- fail "upstream is not set: the address of your agent, such as http://agent:8000/" }}
+{{- end }}
+{{- if and (eq $v.mode "gateway") $v.agent }}
+{{- fail "agent is set, but mode is gateway: for a pod of the agent with Holdpoint beside it set mode to sidecar" }}
+{{- end }}
+{{- if and (eq $v.mode "sidecar") (not $v.agent.image) }}
+{{- fail "mode is sidecar: set agent.image to the image of your agent" }}
+{{- end }}
+{{- if lt (include "holdpoint.drainTimeout" . | int) 1 }}
+{{- fail (printf "terminationGracePeriodSeconds is %d: that leaves open streams no time after drainDelaySeconds (%d) and the 5 seconds of a clean end" (int $v.terminationGracePeriodSeconds) (int $v.drainDelaySeconds)) }}
+{{- end }}
+{{- if and $v.principal.header (not (and $v.principal.trustedPeers $v.principal.keySecret.name)) }}
+{{- fail "principal.header needs principal.trustedPeers, the networks of the proxy that sets it, and principal.keySecret.name" }}
+{{- end }}
+{{- range $name := keys $v.config | sortAlpha }}
+{{- include "holdpoint.owned" $name }}
+{{- end }}
+{{- range $v.extraEnv }}
+{{- include "holdpoint.owned" .name }}
+{{- if hasKey $v.config .name }}
+{{- fail (printf "%s is in config and in extraEnv" .name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Variables that come of other values would be there twice. */ -}}
+{{- define "holdpoint.owned" -}}
+{{- $values := dict
+  "HOLDPOINT_UPSTREAM" "upstream"
+  "HOLDPOINT_UPSTREAM_HEADERS_FILE" "upstreamHeadersSecret"
+  "HOLDPOINT_LISTEN" "service"
+  "HOLDPOINT_ADMIN_LISTEN" "service"
+  "HOLDPOINT_STORE" "store"
+  "HOLDPOINT_STORE_PASSWORD_FILE" "store.passwordSecret"
+  "HOLDPOINT_PRINCIPAL_HEADER" "principal.header"
+  "HOLDPOINT_TRUSTED_PEERS" "principal.trustedPeers"
+  "HOLDPOINT_PRINCIPAL_KEY" "principal.keySecret"
+  "HOLDPOINT_PRINCIPAL_KEY_FILE" "principal.keySecret"
+  "HOLDPOINT_DRAIN_DELAY" "drainDelaySeconds"
+  "HOLDPOINT_DRAIN_TIMEOUT" "terminationGracePeriodSeconds" }}
+{{- if hasKey $values . }}
+{{- fail (printf "%s is not set by config or extraEnv: set %s" . (get $values .)) }}
+{{- end }}
+{{- end }}
+
+{{- define "holdpoint.container" -}}
+- name: holdpoint
+  image: {{ include "holdpoint.image" . | quote }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  {{- if eq .Values.mode "sidecar" }}
+  restartPolicy: Always
+  {{- end }}
+  env:
+    - name: HOLDPOINT_UPSTREAM
+      value: {{ default "http://127.0.0.1:8000/" .Values.upstream | quote }}
+    - name: HOLDPOINT_ADMIN_LISTEN
+      value: ":7081"
+    - name: HOLDPOINT_STORE
+      value: {{ get (dict "bolt" "bolt:///var/lib/holdpoint/state.db" "memory" "memory://") .Values.store.type | default .Values.store.url | quote }}
+    - name: HOLDPOINT_DRAIN_DELAY
+      value: "{{ .Values.drainDelaySeconds }}s"
+    - name: HOLDPOINT_DRAIN_TIMEOUT
+      value: "{{ include "holdpoint.drainTimeout" . }}s"
+    {{- with .Values.store.passwordSecret.name }}
+    - name: HOLDPOINT_STORE_PASSWORD_FILE
+      value: /etc/holdpoint/secrets/store-password
+    {{- end }}
+    {{- if .Values.principal.header }}
+    - name: HOLDPOINT_PRINCIPAL_HEADER
+      value: {{ .Values.principal.header | quote }}
+    - name: HOLDPOINT_TRUSTED_PEERS
+      value: {{ join ";" .Values.principal.trustedPeers | quote }}
+    {{- end }}
+    {{- with .Values.principal.keySecret.name }}
+    - name: HOLDPOINT_PRINCIPAL_KEY_FILE
+      value: /etc/holdpoint/secrets/principal-key
+    {{- end }}
+    {{- with .Values.upstreamHeadersSecret.name }}
+    - name: HOLDPOINT_UPSTREAM_HEADERS_FILE
+      value: /etc/holdpoint/secrets/upstream-headers
+    {{- end }}
+    {{- range $name, $value := .Values.config }}
+    - name: {{ $name }}
+      value: {{ $value | toString | quote }}
+    {{- end }}
+    {{- with include "holdpoint.memory" . }}
+    - name: GOMEMLIMIT
+      value: {{ . }}
+    {{- end }}
+    {{- with .Values.extraEnv }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  ports:
+    - name: agui
+      containerPort: 7080
+    - name: admin
+      containerPort: 7081
+  startupProbe:
+    httpGet: {path: /startupz, port: admin}
+    periodSeconds: 1
+    failureThreshold: 60
+  readinessProbe:
+    httpGet: {path: /readyz, port: admin}
+    periodSeconds: 2
+  livenessProbe:
+    httpGet: {path: /healthz, port: admin}
+  {{- if eq .Values.mode "sidecar" }}
+  lifecycle:
+    preStop:
+      exec: {command: ["/holdpoint", "drain"]}
+  {{- end }}
+  {{- with .Values.resources }}
+  resources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  securityContext:
+    runAsUser: 65532
+    runAsGroup: 65532
+    runAsNonRoot: true
+    readOnlyRootFilesystem: true
+    allowPrivilegeEscalation: false
+    capabilities: {drop: [ALL]}
+    seccompProfile: {type: RuntimeDefault}
+  {{- $secrets := include "holdpoint.secrets" . }}
+  {{- if or (eq .Values.store.type "bolt") $secrets }}
+  volumeMounts:
+    {{- if eq .Values.store.type "bolt" }}
+    - {name: state, mountPath: /var/lib/holdpoint}
+    {{- end }}
+    {{- if $secrets }}
+    - {name: secrets, mountPath: /etc/holdpoint/secrets, readOnly: true}
+    {{- end }}
+  {{- end }}
+{{- end }}
+
+{{- /* The sources of the volume with secrets; empty if there are none. */ -}}
+{{- define "holdpoint.secrets" -}}
+{{- $sources := list }}
+{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") }}
+{{- $secret := first . }}
+{{- if $secret.name }}
+{{- $sources = append $sources (dict "secret" (dict "name" $secret.name "items" (list (dict "key" $secret.key "path" (last .))))) }}
+{{- end }}
+{{- end }}
+{{- with $sources }}{{ toYaml . }}{{ end }}
+{{- end }}

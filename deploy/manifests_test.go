@@ -1,0 +1,459 @@
+//go:build deploy
+
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// released is the version of the chart, of the images, and the newest one of the changelog.
+func released(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("CHANGELOG.md has no version")
+	}
+	return string(m[1])
+}
+
+// charts are values with which the chart is rendered, as --set has them.
+var charts = map[string][]string{
+	"gateway":           {"upstream=http://agent:8000/"},
+	"gateway in memory": {"upstream=http://agent:8000/", "store.type=memory"},
+	"gateway with all": {
+		"upstream=http://agent:8000/", "replicas=3", "store.type=redis", "store.url=redis://redis:6379", "store.passwordSecret.name=store",
+		"principal.header=X-Forwarded-User", "principal.trustedPeers={10.1.0.0/16,10.2.0.0/16}", "principal.keySecret.name=principal",
+		"upstreamHeadersSecret.name=headers", "config.HOLDPOINT_NAME=agent", "config.HOLDPOINT_CORS_ORIGINS=https://app.example.com",
+		"terminationGracePeriodSeconds=610", "drainDelaySeconds=10", "serviceMonitor.enabled=true", "serviceMonitor.labels.release=prometheus",
+		"networkPolicy.from[0].podSelector.matchLabels.app=ingress", "networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring",
+		"podDisruptionBudget.maxUnavailable=50%", "image.digest=sha256:" + strings.Repeat("0", 64), "imagePullSecrets[0].name=pull",
+		"resources.limits.memory=512Mi", "priorityClassName=high", "nodeSelector.disk=ssd", "podLabels.team=a", "podAnnotations.note=b",
+		"extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy:3128", "service.type=LoadBalancer",
+	},
+	"gateway on PostgreSQL": {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
+	"sidecar":               {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
+	"sidecar with all": {
+		"mode=sidecar", "agent.image=registry.example.com/agent:1", "agent.name=graph", "agent.env[0].name=HOST", "agent.env[0].value=127.0.0.1",
+		"upstream=http://127.0.0.1:9000/agui", "replicas=2", "store.type=redis", "store.url=redis+sentinel://redis:26379/0?primary=main",
+		"terminationGracePeriodSeconds=120", "agent.volumeMounts[0].name=cache", "agent.volumeMounts[0].mountPath=/cache", "extraVolumes[0].name=cache",
+	},
+}
+
+// template is the arguments by which helm renders the chart.
+func template(values []string) []string {
+	args := []string{"template", "try", "helm/holdpoint", "--namespace", "agents"}
+	for _, v := range values {
+		args = append(args, "--set", v)
+	}
+	return args
+}
+
+// manifests is everything that somebody would send to a cluster, by its name.
+func manifests(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, pattern := range []string{"kubernetes/*.yaml", "kubernetes/gateway/istio.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[path] = string(text)
+		}
+	}
+	for _, folder := range []string{"kubernetes/gateway", "kustomize/example", "kustomize/behind-oauth2-proxy"} {
+		all[folder] = must(t, "KUSTOMIZE", "build", folder)
+	}
+	for name, values := range charts {
+		all["chart: "+name] = must(t, "HELM", template(values)...)
+	}
+	return all
+}
+
+// TestManifestsAreValid: kubeconform finds each object as the schemas of Kubernetes have it, in the
+// oldest version that has native sidecars and in the newest of the package.
+func TestManifestsAreValid(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range manifests(t) {
+		if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", ": ", "_", " ", "_").Replace(name)+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, version := range []string{"1.29.0", "1.37.0"} {
+		args := []string{"-strict", "-summary", "-kubernetes-version", version,
+			"-schema-location", "schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json",
+			"-schema-location", "schemas/custom/{{.ResourceKind}}{{.KindSuffix}}.json", dir}
+		stdout, stderr, err := run(t, "KUBECONFORM", args...)
+		if err != nil || !regexp.MustCompile(`Valid: [1-9]\d+, Invalid: 0, Errors: 0, Skipped: 0`).MatchString(stdout) {
+			t.Errorf("kubeconform for %s: %v\n%s%s", version, err, stdout, stderr)
+		}
+	}
+	wrong := filepath.Join(t.TempDir(), "wrong.yaml")
+	text := strings.Replace(manifests(t)["kubernetes/sidecar.yaml"], "runAsNonRoot", "runAsNoRoot", 1)
+	if err := os.WriteFile(wrong, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := run(t, "KUBECONFORM", "-strict", "-kubernetes-version", "1.37.0", "-schema-location", "schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json", wrong); err == nil || !strings.Contains(out, "runAsNoRoot") {
+		t.Errorf("kubeconform takes a field that does not exist: %v\n%s", err, out)
+	}
+}
+
+// TestChartLint: helm lint has nothing to say.
+func TestChartLint(t *testing.T) {
+	for name, values := range charts {
+		args := []string{"lint", "--strict", "helm/holdpoint"}
+		for _, v := range values {
+			args = append(args, "--set", v)
+		}
+		if out := must(t, "HELM", args...); strings.Contains(out, "[WARNING]") {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+}
+
+// TestChartRefuses: what cannot work is said before anything is installed.
+func TestChartRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, values, want string
+	}{
+		{"no agent", "", "upstream is not set: the address of your agent"},
+		{"replicas with a file", "upstream=http://a/ replicas=2", "replicas is 2, but the store bolt is for one process: set store.type to redis or postgres"},
+		{"replicas in memory", "upstream=http://a/ replicas=2 store.type=memory", "replicas is 2, but the store memory is for one process"},
+		{"a sidecar's replicas with a file", "mode=sidecar agent.image=x replicas=2", "replicas is 2"},
+		{"Redis without an address", "upstream=http://a/ store.type=redis", "set store.url to an address that begins with redis"},
+		{"Redis at PostgreSQL's address", "upstream=http://a/ store.type=redis store.url=postgres://db/x", "set store.url to an address that begins with redis"},
+		{"an address without a type", "upstream=http://a/ store.url=redis://redis", "store.url is set, but store.type is bolt"},
+		{"a password in the address", "upstream=http://a/ store.type=redis store.url=redis://u:secret@redis", "/store/url"},
+		{"a sidecar without an agent", "mode=sidecar", "set agent.image to the image of your agent"},
+		{"an agent beside the gateway", "upstream=http://a/ agent.image=x", "set mode to sidecar"},
+		{"no time for streams", "upstream=http://a/ terminationGracePeriodSeconds=10", "leaves open streams no time"},
+		{"a header from anybody", "upstream=http://a/ principal.header=X-User", "principal.header needs principal.trustedPeers"},
+		{"a variable of another value", "upstream=http://a/ config.HOLDPOINT_STORE=memory://", "HOLDPOINT_STORE is not set by config or extraEnv: set store"},
+		{"the same in extraEnv", "upstream=http://a/ extraEnv[0].name=HOLDPOINT_DRAIN_DELAY", "set drainDelaySeconds"},
+		{"a variable twice", "upstream=http://a/ config.HOLDPOINT_NAME=a extraEnv[0].name=HOLDPOINT_NAME", "HOLDPOINT_NAME is in config and in extraEnv"},
+		{"a variable of somebody else", "upstream=http://a/ config.PATH=/", "'PATH' does not match"},
+		{"a value that is not there", "upstream=http://a/ replica=2", "replica"},
+		{"a store that is not there", "upstream=http://a/ store.type=sqlite", "/store/type"},
+		{"a wrong number", "upstream=http://a/ replicas=two", "/replicas"},
+		{"an address without a scheme", "upstream=agent:8000", "/upstream"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, stderr, err := run(t, "HELM", template(strings.Fields(tt.values))...)
+			if err == nil || !strings.Contains(stderr, tt.want) {
+				t.Errorf("helm said %v: %s\nwant %q", err, stderr, tt.want)
+			}
+		})
+	}
+}
+
+// What is read of a pod.
+type (
+	pod struct {
+		AutomountServiceAccountToken, EnableServiceLinks *bool
+		TerminationGracePeriodSeconds                    *int
+		SecurityContext                                  security
+		InitContainers, Containers                       []container
+		Volumes                                          []struct {
+			Name                  string
+			PersistentVolumeClaim *struct{ ClaimName string }
+		}
+	}
+	container struct {
+		Name, Image, RestartPolicy                  string
+		Args                                        []string
+		Env                                         []variable
+		Ports                                       []struct{ ContainerPort int }
+		StartupProbe, ReadinessProbe, LivenessProbe *struct{ HTTPGet struct{ Path, Port string } }
+		Lifecycle                                   struct {
+			PreStop *struct {
+				Exec  struct{ Command []string }
+				Sleep struct{ Seconds int }
+			}
+		}
+		Resources       struct{ Limits map[string]string }
+		SecurityContext security
+		VolumeMounts    []struct{ Name, MountPath string }
+	}
+	variable struct {
+		Name, Value string
+		ValueFrom   any
+	}
+	security struct {
+		RunAsNonRoot, ReadOnlyRootFilesystem, AllowPrivilegeEscalation *bool
+		RunAsUser, FSGroup                                             int
+		SeccompProfile                                                 struct{ Type string }
+		Capabilities                                                   struct{ Drop, Add []string }
+	}
+	deployment struct {
+		Metadata struct{ Name string }
+		Spec     struct {
+			Replicas int
+			Strategy struct{ Type string }
+			Selector struct{ MatchLabels map[string]string }
+			Template struct {
+				Metadata struct{ Labels map[string]string }
+				Spec     pod
+			}
+		}
+	}
+)
+
+// is says whether something optional has a value.
+func is[T comparable](p *T, want T) bool { return p != nil && *p == want }
+
+// environment is the variables of a container.
+func (c container) environment() map[string]string {
+	env := map[string]string{}
+	for _, v := range c.Env {
+		env[v.Name] = v.Value
+	}
+	return env
+}
+
+// within says whether the labels of a selector are among those of a pod.
+func within(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return len(selector) > 0
+}
+
+// TestPods: each pod with Holdpoint in it is restricted, has the probes, ends in its grace period,
+// and is what the objects around it speak of.
+func TestPods(t *testing.T) {
+	for name, text := range manifests(t) {
+		t.Run(name, func(t *testing.T) {
+			objects := parse(t, text)
+			found := 0
+			for _, o := range objects {
+				if o["kind"] != "Deployment" {
+					continue
+				}
+				d := as[deployment](t, o)
+				found += checkPod(t, d)
+				checkAround(t, d, objects)
+			}
+			if found == 0 && name != filepath.FromSlash("kubernetes/gateway/istio.yaml") {
+				t.Error("no Holdpoint in it")
+			}
+		})
+	}
+}
+
+// checkPod says how many Holdpoints a pod has.
+func checkPod(t *testing.T, d deployment) int {
+	t.Helper()
+	p := d.Spec.Template.Spec
+	at := func(list []container) int {
+		return slices.IndexFunc(list, func(c container) bool { return c.Name == "holdpoint" })
+	}
+	native := at(p.InitContainers) >= 0
+	var h container
+	switch {
+	case native:
+		h = p.InitContainers[at(p.InitContainers)]
+	case at(p.Containers) >= 0:
+		h = p.Containers[at(p.Containers)]
+	default:
+		return 0
+	}
+	env := h.environment()
+	want := func(ok bool, what string) {
+		if !ok {
+			t.Errorf("%s: %s", d.Metadata.Name, what)
+		}
+	}
+	want(is(p.EnableServiceLinks, false), "enableServiceLinks is not false")
+	s := h.SecurityContext
+	want(is(s.RunAsNonRoot, true) && s.RunAsUser == 65532, "it may run as root")
+	want(is(s.ReadOnlyRootFilesystem, true), "its root file system can be written")
+	want(is(s.AllowPrivilegeEscalation, false), "it may get more rights")
+	want(slices.Equal(s.Capabilities.Drop, []string{"ALL"}) && s.Capabilities.Add == nil, "it has capabilities")
+	want(s.SeccompProfile.Type == "RuntimeDefault" || p.SecurityContext.SeccompProfile.Type == "RuntimeDefault", "no seccomp profile")
+	want(strings.Contains(h.Image, ":"+released(t)) || strings.Contains(h.Image, "@sha256:"), "the image is "+h.Image)
+
+	want(env["HOLDPOINT_ADMIN_LISTEN"] == ":7081", "the kubelet cannot reach the admin listener")
+	for _, probe := range []struct {
+		is   *struct{ HTTPGet struct{ Path, Port string } }
+		path string
+	}{{h.StartupProbe, "/startupz"}, {h.ReadinessProbe, "/readyz"}, {h.LivenessProbe, "/healthz"}} {
+		want(probe.is != nil && probe.is.HTTPGet.Path == probe.path && probe.is.HTTPGet.Port == "admin", "no probe "+probe.path)
+	}
+
+	seconds := func(name string) int {
+		v, err := time.ParseDuration(env[name])
+		want(err == nil, name+" is "+env[name])
+		return int(v.Seconds())
+	}
+	drain := seconds("HOLDPOINT_DRAIN_DELAY") + seconds("HOLDPOINT_DRAIN_TIMEOUT")
+	want(p.TerminationGracePeriodSeconds != nil && *p.TerminationGracePeriodSeconds == drain+5,
+		fmt.Sprintf("the drain takes %ds, and 5 for the end", drain))
+	want((h.RestartPolicy == "Always") == native, "restartPolicy is "+h.RestartPolicy)
+	if beside := native || len(p.Containers) > 1; beside {
+		want(h.Lifecycle.PreStop != nil && slices.Equal(h.Lifecycle.PreStop.Exec.Command, []string{"/holdpoint", "drain"}), "no drain before TERM")
+		for _, c := range p.Containers {
+			if c.Name == h.Name {
+				continue
+			}
+			stop := c.Lifecycle.PreStop
+			want(stop != nil && (stop.Sleep.Seconds == drain || slices.Equal(stop.Exec.Command, []string{"sleep", fmt.Sprint(drain)})),
+				"the agent does not live as long as the streams")
+		}
+		want(strings.HasPrefix(env["HOLDPOINT_UPSTREAM"], "http://127.0.0.1:"), "the agent beside it is asked at "+env["HOLDPOINT_UPSTREAM"])
+		want(!strings.Contains(env["HOLDPOINT_TRUSTED_PEERS"], "127.0.0"), "the agent would be believed")
+	}
+
+	store, _, _ := strings.Cut(env["HOLDPOINT_STORE"], "://")
+	want(d.Spec.Replicas <= 1 || !slices.Contains([]string{"", "memory", "bolt"}, store), "replicas do not share "+store)
+	if store == "bolt" {
+		want(d.Spec.Strategy.Type == "Recreate", "two pods would open one file")
+		path := strings.TrimPrefix(env["HOLDPOINT_STORE"], "bolt://")
+		want(slices.ContainsFunc(h.VolumeMounts, func(m struct{ Name, MountPath string }) bool {
+			return strings.HasPrefix(path, m.MountPath+"/") && slices.ContainsFunc(p.Volumes, func(v struct {
+				Name                  string
+				PersistentVolumeClaim *struct{ ClaimName string }
+			}) bool {
+				return v.Name == m.Name && v.PersistentVolumeClaim != nil
+			})
+		}), path+" is on no volume")
+		want(p.SecurityContext.FSGroup == 65532, "it cannot write to its volume")
+	}
+	var limit, memory int
+	_, err := fmt.Sscanf(strings.Replace(h.Resources.Limits["memory"], "1Gi", "1024Mi", 1)+" "+env["GOMEMLIMIT"], "%dMi %dMiB", &limit, &memory)
+	want(err == nil && memory < limit && memory > limit/2, "GOMEMLIMIT is "+env["GOMEMLIMIT"])
+	checkConfiguration(t, env)
+	return 1
+}
+
+// secret are variables that hold one. None may stand in a manifest.
+var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS)$`)
+
+// checkConfiguration has the binary judge the variables. Files that a cluster would mount are made.
+func checkConfiguration(t *testing.T, env map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), holdpoint, "check")
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		value := env[name]
+		if secret.MatchString(name) && value != "" {
+			t.Errorf("%s stands in the manifest", name)
+		}
+		if strings.HasSuffix(name, "_FILE") {
+			value = filepath.Join(dir, name)
+			content := strings.Repeat("k", 40)
+			if strings.HasSuffix(name, "_HEADERS_FILE") {
+				content = "X-Key: " + content
+			}
+			if err := os.WriteFile(value, []byte(content+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if path, ok := strings.CutPrefix(value, "bolt://"); ok {
+			value = "bolt://" + filepath.ToSlash(filepath.Join(dir, filepath.Base(path)))
+		}
+		if value != "" { // one with valueFrom has none here
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("holdpoint check: %v\n%s", err, out)
+	}
+}
+
+// checkAround: what selects pods selects these, and what names a port names one of them, by number:
+// a native sidecar's port is not found by its name everywhere (kubernetes/kubernetes#127958,
+// projectcalico/calico#8881).
+func checkAround(t *testing.T, d deployment, objects []object) {
+	t.Helper()
+	labels, ports := d.Spec.Template.Metadata.Labels, map[any]bool{}
+	for _, c := range slices.Concat(d.Spec.Template.Spec.InitContainers, d.Spec.Template.Spec.Containers) {
+		for _, p := range c.Ports {
+			ports[float64(p.ContainerPort)] = true
+		}
+	}
+	if !within(d.Spec.Selector.MatchLabels, labels) {
+		t.Errorf("%s selects other pods than its own", d.Metadata.Name)
+	}
+	budgets := 0
+	for _, o := range objects {
+		switch o["kind"] {
+		case "Service":
+			s := as[struct {
+				Spec struct {
+					Selector map[string]string
+					Ports    []struct{ TargetPort any }
+				}
+			}](t, o)
+			for _, p := range s.Spec.Ports {
+				if within(s.Spec.Selector, labels) && !ports[p.TargetPort] {
+					t.Errorf("a Service leads to port %v, which nobody of %s opens", p.TargetPort, d.Metadata.Name)
+				}
+			}
+		case "NetworkPolicy":
+			n := as[struct {
+				Spec struct {
+					PodSelector struct{ MatchLabels map[string]string }
+					Ingress     []struct{ Ports []struct{ Port any } }
+				}
+			}](t, o)
+			for _, rule := range n.Spec.Ingress {
+				if len(rule.Ports) == 0 {
+					t.Error("a NetworkPolicy opens every port")
+				}
+				for _, p := range rule.Ports {
+					if within(n.Spec.PodSelector.MatchLabels, labels) && !ports[p.Port] {
+						t.Errorf("a NetworkPolicy opens port %v, which nobody of %s opens", p.Port, d.Metadata.Name)
+					}
+				}
+			}
+		case "PodDisruptionBudget":
+			b := as[struct {
+				Spec struct {
+					Selector struct{ MatchLabels map[string]string }
+				}
+			}](t, o)
+			if within(b.Spec.Selector.MatchLabels, labels) {
+				budgets++
+			}
+		}
+	}
+	if d.Metadata.Name != "oauth2-proxy" && d.Metadata.Name != "agent" && (budgets > 0) != (d.Spec.Replicas > 1) {
+		t.Errorf("%s has %d replicas and %d disruption budgets", d.Metadata.Name, d.Spec.Replicas, budgets)
+	}
+}
+
+// TestVersions: the chart and the files speak of the newest version.
+func TestVersions(t *testing.T) {
+	version := released(t)
+	for path, want := range map[string]string{
+		"helm/holdpoint/Chart.yaml":            "appVersion: " + version,
+		"kustomize/sidecar/kustomization.yaml": "ref=v" + version,
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %q", path, want)
+		}
+	}
+}
