@@ -22,6 +22,9 @@
 //	holdpoint audit verify [-head seq:hash] FILE...
 //	                    read the files of an audit, the oldest first, and say which line was taken out
 //	                    or changed; exit 1 if one was. -head: a head that the log has
+//	holdpoint doctor [-json] URL|FILE|-
+//	                    send one harmless run to a backend, or read the recorded answer of one, and
+//	                    tell how it pauses and what Holdpoint makes of it (docs/doctor.md)
 //	holdpoint version   print the version
 //
 // # Environment
@@ -233,6 +236,9 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	if len(args) > 0 && args[0] == "audit" {
 		return auditCommand(args[1:], t.out, t.err)
 	}
+	if len(args) > 0 && args[0] == "doctor" {
+		return doctorCommand(args[1:], t)
+	}
 	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	serve := flags.Bool("serve", false, "")
@@ -292,6 +298,6 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|audit verify|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|audit verify|doctor|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

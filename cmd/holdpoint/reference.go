@@ -80,6 +80,9 @@ usage: holdpoint [command]
   drain    make the running process not ready, and wait until its streams have ended
   audit verify [-head seq:hash] FILE...
            read the files of an audit, the oldest first, and say which line was taken out or changed
+  doctor [-json] URL|FILE|-
+           send one harmless run to a backend, or read the recorded answer of one, and tell how it
+           pauses and what Holdpoint makes of it (docs/doctor.md). doctor -h has its options
   version  print the version
   help     print this text (also -h)
 

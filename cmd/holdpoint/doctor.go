@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"holdpoint/internal/doctor"
+)
+
+const doctorUsage = "usage: holdpoint doctor [-json] [-message text] [-header 'Name: value'] [-header-file file] " +
+	"[-timeout 60s] [-protocol-version 1.0] [-dialect name] [-tools file] URL|FILE|-"
+
+// doctorFlags are the options of doctor.
+type doctorFlags struct {
+	json    bool
+	probe   doctor.Probe
+	timeout time.Duration
+	tools   string
+	errs    []error
+}
+
+// doctorCommand is `holdpoint doctor`. The exit code is 0 if Holdpoint keeps the contract or has
+// nothing to do, 1 if there is something that it cannot do, and 2 if there was nothing to judge.
+func doctorCommand(args []string, t terminal) int {
+	f := doctorFlags{probe: doctor.Probe{Header: http.Header{}}}
+	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.BoolVar(&f.json, "json", false, "")
+	flags.StringVar(&f.probe.Message, "message", "", "")
+	flags.Func("header", "", func(line string) error { f.header(line); return nil })
+	flags.Func("header-file", "", func(file string) error { f.headerFile(file); return nil })
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "")
+	flags.StringVar(&f.probe.ProtocolVersion, "protocol-version", "1.0", "")
+	flags.StringVar(&f.probe.Dialect, "dialect", "", "")
+	flags.StringVar(&f.tools, "tools", "", "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(t.out, doctorUsage)
+		return exitOK
+	case err != nil:
+		return doctorMisuse(t.err, err)
+	case flags.NArg() != 1:
+		return doctorMisuse(t.err, fmt.Errorf("doctor takes one address, file or -, got %d", flags.NArg()))
+	case f.timeout <= 0:
+		return doctorMisuse(t.err, fmt.Errorf("-timeout %v: want more than 0", f.timeout))
+	}
+	if err := errors.Join(append(f.errs, f.readTools())...); err != nil {
+		return doctorMisuse(t.err, err)
+	}
+	report, err := f.examine(flags.Arg(0), t.in)
+	if err != nil {
+		fmt.Fprintln(t.err, "holdpoint: doctor:", err)
+		return exitMisuse
+	}
+	if f.json {
+		out := json.NewEncoder(t.out)
+		out.SetIndent("", "  ")
+		err = out.Encode(report)
+	} else {
+		err = report.Print(t.out)
+	}
+	if err != nil {
+		fmt.Fprintln(t.err, "holdpoint: doctor:", err)
+		return exitMisuse
+	}
+	switch report.Verdict {
+	case doctor.Cannot:
+		return exitError
+	case doctor.NoStream:
+		return exitMisuse
+	}
+	return exitOK
+}
+
+func doctorMisuse(w io.Writer, err error) int {
+	fmt.Fprintf(w, "holdpoint: %v\n\n%s\n", err, doctorUsage)
+	return exitMisuse
+}
+
+func (f *doctorFlags) header(line string) {
+	name, value, err := readHeader(line)
+	if err != nil {
+		f.errs = append(f.errs, fmt.Errorf("-header: %w", err))
+		return
+	}
+	f.probe.Header.Add(name, value)
+}
+
+func (f *doctorFlags) headerFile(file string) {
+	more, err := readHeaders(file)
+	if err != nil {
+		f.errs = append(f.errs, fmt.Errorf("-header-file: %w", err))
+		return
+	}
+	for name, values := range more {
+		f.probe.Header[name] = append(f.probe.Header[name], values...)
+	}
+}
+
+// readTools reads the tools that a client declares: their array, or a request that has it.
+func (f *doctorFlags) readTools() error {
+	if f.tools == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.tools)
+	if err != nil {
+		return fmt.Errorf("-tools: %w", err)
+	}
+	var request struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if json.Unmarshal(text, &request.Tools) != nil && (json.Unmarshal(text, &request) != nil || request.Tools == nil) {
+		return fmt.Errorf("-tools: %s: want a JSON array of tools, or a request that has them", f.tools)
+	}
+	f.probe.Tools, err = json.Marshal(request.Tools)
+	return err
+}
+
+// examine looks at what the argument names.
+func (f *doctorFlags) examine(source string, in io.Reader) (*doctor.Report, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	var a doctor.Answer
+	var err error
+	switch {
+	case source == "-":
+		stop() // a pipe that says nothing ends as any command does
+		a, err = doctor.Read(in)
+	case strings.Contains(source, "://"):
+		if f.probe.URL, err = doctor.Address(source); err != nil {
+			return nil, err
+		}
+		shown := *f.probe.URL
+		if shown.RawQuery != "" {
+			shown.RawQuery = "..." // it may hold a key
+		}
+		source = shown.Redacted()
+		sent, cancel := context.WithTimeout(ctx, f.timeout)
+		a, err = doctor.Fetch(sent, f.probe)
+		cancel()
+	default:
+		a, err = readRecording(source)
+	}
+	if err != nil {
+		return nil, err
+	}
+	report, err := doctor.Examine(context.Background(), a, f.probe.Options)
+	if err != nil {
+		return nil, err
+	}
+	report.Source = source
+	return report, nil
+}
+
+func readRecording(name string) (doctor.Answer, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return doctor.Answer{}, err
+	}
+	defer file.Close()
+	return doctor.Read(file)
+}

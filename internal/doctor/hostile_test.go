@@ -1,0 +1,143 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode"
+)
+
+const finished = `data: {"type":"RUN_FINISHED","threadId":"t","runId":"r"}` + "\n\n"
+const started = `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}` + "\n\n"
+
+func examine(t *testing.T, body string) *Report {
+	t.Helper()
+	a, err := Read(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Examine(t.Context(), a, Options{ProtocolVersion: "1.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestWhatIsNoStream: what is none is said, and the reason with it.
+func TestWhatIsNoStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		want Verdict
+		says string
+	}{
+		"nothing":        {"", NoStream, "empty"},
+		"text":           {"hello there", Cannot, "nothing in it is an event"},
+		"HTML":           {"<!doctype html><html></html>", Cannot, "nothing in it is an event"},
+		"bytes":          {"\x00\x01\xff\xfe\x80", Cannot, "nothing in it is an event"},
+		"JSON":           {`{"detail":"no"}`, Cannot, "nothing in it is an event"},
+		"other SSE":      {"data: {\"a\":1}\n\ndata: [DONE]\n\n", Cannot, "nothing in it is an event"},
+		"no end":         {started, Cannot, "UPSTREAM_EOF"},
+		"huge frame":     {started + "data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"delta\":\"" + strings.Repeat("a", maxFrame) + "\"}\n\n" + finished, Cannot, "HOLDPOINT_MAX_FRAME_BYTES"},
+		"plain":          {started + finished, Plain, ""},
+		"CRLF":           {strings.ReplaceAll(started+finished, "\n", "\r\n"), Plain, ""},
+		"curl -i":        {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nServer: uvicorn\r\n\r\n" + started + finished, Plain, ""},
+		"curl -i, h2":    {"HTTP/2 200 \r\ncontent-type: text/event-stream\r\n\r\n" + started + finished, Plain, ""},
+		"curl -i, 401":   {"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n\r\n{}", NoStream, "-header"},
+		"protobuf":       {"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.ag-ui.event+proto\r\n\r\n\x00\x00\x00\x05abcde", Cannot, "protobuf"},
+		"half a header":  {"HTTP/1.1 200 OK\r\nContent-", Cannot, "nothing in it is an event"},
+		"deep":           {started + "data: " + strings.Repeat("[", 100000) + "\n\n" + finished, Plain, ""},
+		"two types":      {started + `data: {"type":"RUN_FINISHED","type":"CUSTOM"}` + "\n\n", Cannot, ""},
+		"error at once":  {`data: {"type":"RUN_ERROR","message":"secret"}` + "\n\n", Plain, ""},
+		"finished twice": {started + finished + finished, Plain, ""},
+	} {
+		r := examine(t, c.body)
+		if all := strings.Join(r.Cannot, "\n"); r.Verdict != c.want || !strings.Contains(all, c.says) || c.want == Plain && all != "" {
+			t.Errorf("%s: %s, cannot %q", name, r.Verdict, r.Cannot)
+		}
+	}
+}
+
+// TestNothingOfThePayloadIsTold: not in words and not as JSON, and nothing that a terminal obeys.
+func TestNothingOfThePayloadIsTold(t *testing.T) {
+	const secret = "hunter2"
+	evil := "\\u001b[2J\\u202eevil\\u0007" + strings.Repeat("x", 500)
+	body := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nServer: \x1b[31mred\r\n\r\n" + started +
+		`data: {"type":"TEXT_MESSAGE_START","messageId":"` + secret + `","role":"assistant"}` + "\n\n" +
+		`data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"` + secret + `","delta":"` + secret + `"}` + "\n\n" +
+		`data: {"type":"TEXT_MESSAGE_END","messageId":"` + secret + `"}` + "\n\n" +
+		`data: {"type":"CUSTOM","name":"` + evil + `","value":"` + secret + `"}` + "\n\n" +
+		`data: {"type":"` + evil + `"}` + "\n\n" +
+		`data: {"type":"TOOL_CALL_START","toolCallId":"` + secret + `","toolCallName":"` + evil + `"}` + "\n\n" +
+		`data: {"type":"TOOL_CALL_ARGS","toolCallId":"` + secret + `","delta":"` + secret + `"}` + "\n\n" +
+		`data: {"type":"TOOL_CALL_END","toolCallId":"` + secret + `"}` + "\n\n" +
+		`data: {"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"` + secret +
+		`","reason":"shall I tell ` + secret + `?","message":"` + secret + `","toolCallId":"` + secret + `","metadata":{"` + secret + `":1}}]}}` + "\n\n"
+	r := examine(t, body)
+	if r.Verdict != Keeps || len(r.Questions) != 1 || r.Questions[0].Reason != "(free text)" {
+		t.Fatalf("%+v", r)
+	}
+	var words bytes.Buffer
+	if err := r.Print(&words); err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{words.String(), string(asJSON)} {
+		if strings.Contains(out, secret) || strings.Contains(out, strings.Repeat("x", 100)) {
+			t.Errorf("a payload is told: %s", out)
+		}
+		for _, c := range out {
+			if c != '\n' && !unicode.IsPrint(c) {
+				t.Errorf("character %U is told", c)
+			}
+		}
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	if _, err := Read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("err %v", err)
+	}
+	a, err := Read(io.MultiReader(strings.NewReader(started), iotest.ErrReader(broken)))
+	if err != nil || !a.Cut || string(a.Body) != started {
+		t.Errorf("%+v, %v", a, err)
+	}
+	a, err = Read(io.LimitReader(endless{}, MaxBytes+100))
+	if err != nil || !a.Cut || len(a.Body) != MaxBytes {
+		t.Errorf("%d bytes, cut %v, %v", len(a.Body), a.Cut, err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
+
+// TestTools: a call of a tool that the client declares is the client's, and asks nobody.
+func TestTools(t *testing.T) {
+	body, err := os.ReadFile(recordings + "/request-approval/approve-b/1.upstream.sse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Answer{Body: body}
+	for tools, want := range map[string]Verdict{"": Keeps, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {
+		o := Options{ProtocolVersion: "1.0"}
+		if tools != "" {
+			o.Tools = []byte(tools)
+		}
+		r, err := Examine(t.Context(), a, o)
+		if err != nil || r.Verdict != want {
+			t.Errorf("tools %q: %v, %+v", tools, err, r)
+		}
+	}
+	if _, err := Examine(t.Context(), a, Options{Dialect: "nonsense"}); err == nil {
+		t.Error("a dialect that there is not is taken")
+	}
+}

@@ -1,0 +1,217 @@
+package doctor
+
+import (
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/agentframework"
+	"holdpoint/translate/awsstrands"
+	"holdpoint/translate/draft"
+	"holdpoint/translate/langgraph"
+	"holdpoint/translate/phrases"
+	"holdpoint/translate/requestapproval"
+	"holdpoint/translate/standard"
+	"holdpoint/translate/strands"
+	"holdpoint/translate/superagent"
+)
+
+// A Framework is what made the answer, as far as it shows.
+type Framework struct {
+	Name string   `json:"name,omitempty"` // a heading of docs/support.md; "" if nothing shows it
+	Seen []string `json:"seen"`           // by what
+	// Versions is what the answer says of the version, "" if it says nothing. There is often none in
+	// a run that does not pause.
+	Versions string `json:"versions,omitempty"`
+	// Passes says why its questions cannot be answered through Holdpoint, "" if they can.
+	Passes string `json:"-"`
+}
+
+// sections are the headings of docs/support.md, by dialect.
+var sections = map[string]string{
+	agentframework.Name:  "Microsoft Agent Framework",
+	awsstrands.Name:      "Strands Agents",
+	draft.Name:           "AG-UI's draft of interrupts",
+	langgraph.Name:       "LangGraph",
+	phrases.Name:         "Questions in words",
+	requestapproval.Name: "Microsoft Agent Framework",
+	standard.Name:        "Any other backend with the interrupt outcome",
+	strands.Name:         "Strands Agents",
+	superagent.Name:      "superagent",
+}
+
+// A mark is what only one framework writes into a stream.
+type mark struct {
+	framework string
+	what      string
+	shows     func(ev agui.Event) bool
+	passes    string // see Framework
+}
+
+// marks are those that the recordings of testdata show. TestMarks counts them there.
+var marks = []mark{
+	{"LangGraph", "events of LangChain's stream (rawEvent or RAW)", isLangChain, ""},
+	{"LangGraph", "frames of a LangGraph Server (rawEvent)", isServerFrame, ""},
+	{"LangGraph", "interrupts with metadata.langgraph", hasMetadata("langgraph"), ""},
+	{"Microsoft Agent Framework", "interrupts with metadata.agent_framework", hasMetadata("agent_framework"), ""},
+	{"Microsoft Agent Framework", "CUSTOM function_approval_request", isCustom("function_approval_request"), ""},
+	{"Microsoft Agent Framework", "CUSTOM WorkflowInterruptEvent", isCustom("WorkflowInterruptEvent"), ""},
+	{"Strands Agents", "RAW events with the source strands", isRaw("strands"), ""},
+	{"pydantic-ai", "CUSTOM pydantic_ai_conversation_saved", isCustom("pydantic_ai_conversation_saved"), ""},
+	{"AG2", "interrupts with metadata.ag2", hasMetadata("ag2"), ""},
+	{"Google ADK", "interrupts with metadata.adk", hasMetadata("adk"), ""},
+	{"CrewAI", "interrupts with the reason crewai:human_feedback", hasReason("crewai:human_feedback"), ""},
+	{"Mastra", "interrupts with the reason mastra:tool_suspend", hasReason("mastra:tool_suspend"), ""},
+	{"agno", "RAW events with the source agno", isRaw("agno"), "agno asks by a call without a result: it passes, and Holdpoint keeps no contract there"},
+}
+
+func isCustom(name string) func(agui.Event) bool {
+	return func(ev agui.Event) bool { return ev.Type == agui.Custom && ev.Get("name").Str == name }
+}
+
+func isRaw(source string) func(agui.Event) bool {
+	return func(ev agui.Event) bool { return ev.Type == agui.Raw && ev.Get("source").Str == source }
+}
+
+func hasReason(reason string) func(agui.Event) bool {
+	return func(ev agui.Event) bool {
+		for _, i := range ev.Get("outcome.interrupts").Array() {
+			if ev.Type == agui.RunFinished && i.Get("reason").Str == reason {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func hasMetadata(key string) func(agui.Event) bool {
+	return func(ev agui.Event) bool {
+		for _, i := range ev.Get("outcome.interrupts").Array() {
+			if _, has := i.Get("metadata").Map()[key]; ev.Type == agui.RunFinished && has {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// langChain is the event of LangChain that an adapter shows beside its own, "" for none.
+func langChain(ev agui.Event) (name string, python bool) {
+	for _, raw := range []string{"rawEvent", "event"} {
+		if v := ev.Get(raw); v.IsObject() && (raw == "rawEvent" || ev.Type == agui.Raw) {
+			if name := v.Get("event").Str; strings.HasPrefix(name, "on_") && v.Get("run_id").Exists() && v.Get("metadata").Exists() {
+				return name, v.Get("parent_ids").Exists()
+			}
+		}
+	}
+	return "", false
+}
+
+func isLangChain(ev agui.Event) bool {
+	name, _ := langChain(ev)
+	return name != ""
+}
+
+// isServerFrame says whether the event shows the frame of a LangGraph Server that it was made of.
+// The TypeScript adapter shows it.
+func isServerFrame(ev agui.Event) bool {
+	name := ev.Get("rawEvent.event").Str
+	return (name == "events" || name == "messages" || name == "values") && ev.Get("rawEvent.id").Exists() && ev.Get("rawEvent.data").Exists()
+}
+
+// frameworkOf is what the marks of the answer say. A dialect that is one framework's says it too.
+func frameworkOf(dialect string, came *stream) Framework {
+	f := Framework{Seen: []string{}}
+	if dialect != "" {
+		f.Name = sections[dialect]
+		if dialect != standard.Name {
+			f.Seen = append(f.Seen, "it asks as the dialect "+dialect+" does")
+		}
+	}
+	for _, m := range marks {
+		for _, ev := range came.events {
+			if !m.shows(ev) {
+				continue
+			}
+			if f.Name == "" || f.Name == m.framework || dialect == standard.Name && len(f.Seen) == 0 {
+				f.Name, f.Seen = m.framework, append(f.Seen, m.what)
+				f.Passes = m.passes
+			}
+			break
+		}
+	}
+	switch f.Name {
+	case "LangGraph":
+		f.Versions = langGraphVersions(came)
+	case "Microsoft Agent Framework":
+		f.Versions = agentFrameworkVersions(dialect, came)
+	}
+	return f
+}
+
+// langGraphVersions is told by where the question stands. The adapters up to 0.0.42 announce it
+// before the last snapshot, those from 0.0.43 on behind it. Only 0.0.43 and later have the outcome.
+func langGraphVersions(came *stream) string {
+	python, typescript, asked, snapshot, outcome := false, false, -1, -1, false
+	for i, ev := range came.events {
+		if name, is := langChain(ev); name != "" && is {
+			python = true
+		}
+		typescript = typescript || isServerFrame(ev)
+		switch ev.Type {
+		case agui.Custom:
+			if ev.Get("name").Str == agui.OnInterrupt {
+				asked = i
+			}
+		case agui.StateSnapshot, agui.MessagesSnapshot:
+			snapshot = i
+		case agui.RunFinished:
+			outcome = outcome || hasMetadata("langgraph")(ev)
+		}
+	}
+	name := "its adapter"
+	switch {
+	case typescript:
+		name = "@ag-ui/langgraph (TypeScript)"
+	case python:
+		name = "ag-ui-langgraph (Python)"
+	}
+	switch {
+	case outcome, asked > snapshot && snapshot >= 0:
+		return name + " 0.0.43 or later"
+	case asked >= 0 && asked < snapshot:
+		return name + " up to 0.0.42"
+	case python || typescript:
+		return name + ", of a version that this answer does not tell"
+	}
+	return ""
+}
+
+// agentFrameworkVersions is told by the forms of a question, which came one after the other.
+func agentFrameworkVersions(dialect string, came *stream) string {
+	custom, confirm, list, outcome := false, false, false, false
+	for _, ev := range came.events {
+		switch ev.Type {
+		case agui.Custom:
+			custom = custom || isCustom("function_approval_request")(ev)
+		case agui.CallStart:
+			confirm = confirm || ev.Get("toolCallName").Str == "confirm_changes"
+		case agui.RunFinished:
+			list = list || ev.Get("interrupt").IsArray()
+			outcome = outcome || hasMetadata("agent_framework")(ev)
+		}
+	}
+	const python = "agent-framework-ag-ui (Python) "
+	switch {
+	case dialect == requestapproval.Name:
+		return "the request_approval of the .NET samples; the stream does not tell a version"
+	case outcome:
+		return python + "1.0.0rc8 or later"
+	case list:
+		return python + "1.0.0b260225 to 1.0.0rc7"
+	case custom && confirm:
+		return python + "1.0.0b260114 to b260219"
+	case custom:
+		return python + "up to 1.0.0b260219"
+	}
+	return ""
+}

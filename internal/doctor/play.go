@@ -1,0 +1,187 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/proxy"
+	"holdpoint/store/memory"
+	"holdpoint/translate/dialects"
+	"holdpoint/translate/superagent"
+)
+
+// played is what Holdpoint made of an answer.
+type played struct {
+	setting  string // HOLDPOINT_DIALECT
+	run      event.Run
+	out      *stream
+	warnings []string
+	again    int // further requests that Holdpoint would send
+}
+
+// play sends a run through a new Holdpoint whose backend gives the answer.
+func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*played, error) {
+	p := &played{setting: o.Dialect, out: &stream{}}
+	warn := func(msg string, _ ...any) { p.warnings = append(p.warnings, msg) }
+	d, err := list.New(o.Dialect, warn)
+	if err != nil {
+		return nil, err
+	}
+	backend := &replay{a: a}
+	h, err := proxy.New(proxy.Options{
+		Upstream: &url.URL{Scheme: "http", Host: "backend"}, Dialect: d, Store: memory.New(memory.Options{}),
+		Transport: backend, Logger: slog.New(warnings{warn}), MaxFrameBytes: maxFrame,
+		RunEnded: func(r *event.Run) { p.run = *r },
+	})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://holdpoint/", bytes.NewReader(input(came, o)))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	w := &written{header: http.Header{}}
+	h.ServeHTTP(w, req)
+	if w.status != http.StatusOK {
+		return nil, errors.New("doctor: Holdpoint does not take its own run: " + w.body.String())
+	}
+	p.out.read(w.body.Bytes())
+	p.again = max(0, backend.asked-1)
+	return p, nil
+}
+
+// understood is how much of the answer a dialect understood: the events of texts and calls that it
+// made, and questions count more. It is 0 for a stream that does not end as the dialect's do.
+//
+// superagent's dialect takes any text, also that of others. It is known by a question, or by frames
+// that are like its own.
+func (p *played) understood(came *stream) int {
+	n, asked := 0, 0
+	for _, ev := range p.out.events {
+		switch ev.Type {
+		case agui.RunErrored:
+			if agui.Code(ev.Get("code").Str) == agui.UpstreamEOF {
+				return 0
+			}
+		case agui.TextStart, agui.CallStart:
+			n++
+		case agui.RunFinished:
+			asked += 1000 * int(ev.Get("outcome.interrupts.#").Int())
+		}
+	}
+	if p.setting == superagent.Name && asked == 0 && !came.likeSuperagent() {
+		return 0
+	}
+	return n + asked
+}
+
+// likeSuperagent says whether a frame has what each frame of superagent's A2UI framing has.
+func (s *stream) likeSuperagent() bool {
+	return slices.ContainsFunc(s.events, func(ev agui.Event) bool {
+		return ev.Get("type").Str != "" && ev.Get("data").Exists() && ev.Get("timestamp").Exists()
+	})
+}
+
+// input is the run that the answer is played to. Its ids are those of the stream, for a backend
+// that answers another run is another case.
+func input(came *stream, o Options) []byte {
+	run := map[string]any{
+		"threadId": "doctor", "runId": "doctor", "state": map[string]any{}, "context": []any{}, "tools": []any{},
+		"messages":       []any{map[string]any{"id": "doctor-message", "role": "user", "content": DefaultMessage}},
+		"forwardedProps": map[string]any{},
+	}
+	if ev, ok := came.first(agui.RunStarted); ok {
+		for _, name := range []string{"threadId", "runId"} {
+			if id := ev.Get(name).Str; id != "" {
+				run[name] = id
+			}
+		}
+		if tools := ev.Get("input.tools"); tools.IsArray() {
+			run["tools"] = json.RawMessage(tools.Raw)
+		}
+	}
+	if o.Tools != nil {
+		run["tools"] = json.RawMessage(o.Tools)
+	}
+	if o.ProtocolVersion != "" {
+		run["protocolVersion"] = o.ProtocolVersion
+	}
+	return agui.MustMarshal(run)
+}
+
+// A replay is a backend that gives one answer.
+type replay struct {
+	a     Answer
+	asked int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.asked++; b.asked > 1 {
+		return nil, &net.OpError{Op: "dial", Err: errors.New("a recording has one answer")}
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
+	}
+	body := io.Reader(bytes.NewReader(b.a.Body))
+	if b.a.Cut {
+		body = io.MultiReader(body, broken{})
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,
+		Header: http.Header{"Content-Type": b.a.Header["Content-Type"], "Content-Encoding": b.a.Header["Content-Encoding"]}, Body: io.NopCloser(body),
+	}, nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// written is what a client gets.
+type written struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *written) Header() http.Header { return w.header }
+
+func (w *written) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (w *written) Flush() { w.WriteHeader(http.StatusOK) }
+
+// warnings is a slog.Handler that keeps what an operator would be warned of. Attributes may hold
+// parts of a request, so only the messages are kept.
+type warnings struct{ keep func(string, ...any) }
+
+func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w warnings) Handle(_ context.Context, r slog.Record) error {
+	w.keep(r.Message)
+	return nil
+}
+
+func (w warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w warnings) WithGroup(string) slog.Handler      { return w }

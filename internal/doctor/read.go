@@ -1,0 +1,48 @@
+package doctor
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// DefaultMessage is what the harmless run says.
+const DefaultMessage = "Hello. Please only say hello."
+
+// Read reads a recording: the body of an answer, or the whole answer with its headers, as curl -i
+// writes it. The error is that of r before anything came.
+func Read(r io.Reader) (Answer, error) {
+	body, cut, err := readBody(r)
+	if err != nil && len(body) == 0 {
+		return Answer{}, err
+	}
+	a := Answer{Body: body, Cut: cut}
+	if !bytes.HasPrefix(body, []byte("HTTP/")) {
+		return a, nil
+	}
+	head, rest, ok := bytes.Cut(body, []byte("\r\n\r\n"))
+	if !ok {
+		return a, nil
+	}
+	// curl writes HTTP/2 where net/http wants a version with a dot. The body is as it is behind the
+	// header: curl has decoded its chunks.
+	_, afterVersion, _ := bytes.Cut(head, []byte(" "))
+	res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(append(append([]byte("HTTP/1.1 "), afterVersion...), "\r\n\r\n"...))), nil)
+	if err != nil {
+		return a, nil
+	}
+	defer res.Body.Close() // it is empty: the body stands in rest
+	a.Status, a.Header, a.Body = res.StatusCode, res.Header, rest
+	return a.unpacked(), nil
+}
+
+// readBody reads at most MaxBytes. What came before an error is kept.
+func readBody(r io.Reader) (body []byte, cut bool, err error) {
+	body, err = io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if len(body) > MaxBytes {
+		return body[:MaxBytes], true, nil
+	}
+	return body, err != nil && !errors.Is(err, io.EOF), err
+}

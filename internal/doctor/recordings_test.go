@@ -1,0 +1,249 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const recordings = "../../testdata"
+
+// A recording is one answer of a backend in the scenarios of testdata.
+type recording struct {
+	name   string // langgraph/approve-py-0.0.42/1.upstream.sse
+	family string
+	answer Answer
+	tools  []byte // that the turn's request declares
+	asked  string // the dialect of the question that the turn ends with, "" for none
+	env    map[string]string
+}
+
+func allRecordings(t *testing.T) []recording {
+	t.Helper()
+	files, err := filepath.Glob(recordings + "/*/*/*.upstream*.sse")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	var list []recording
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(recordings, file)
+		r := recording{name: filepath.ToSlash(rel), answer: answerOf(text), env: map[string]string{}}
+		r.family, _, _ = strings.Cut(r.name, "/")
+		turn, _, _ := strings.Cut(filepath.Base(file), ".")
+		dir := filepath.Dir(file)
+		var request struct {
+			Tools json.RawMessage `json:"tools"`
+		}
+		var kept struct {
+			Pause   string `json:"pause"`
+			Dialect string `json:"dialect"`
+		}
+		read(filepath.Join(dir, turn+".request.json"), &request)
+		read(filepath.Join(dir, turn+".store.json"), &kept)
+		r.tools = request.Tools
+		if kept.Pause == "open" {
+			r.asked = kept.Dialect
+		}
+		scenario, err := os.ReadFile(filepath.Join(dir, "scenario.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(scenario)) {
+			if v, ok := strings.CutPrefix(line, "env: "); ok {
+				name, value, _ := strings.Cut(strings.TrimSpace(v), "=")
+				r.env[name] = value
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func read(file string, v any) {
+	if text, err := os.ReadFile(file); err == nil {
+		_ = json.Unmarshal(text, v)
+	}
+}
+
+// answerOf reads a file of testdata (testdata/README.md).
+func answerOf(file []byte) Answer {
+	if !bytes.HasPrefix(file, []byte("HTTP ")) {
+		body, cut := bytes.CutSuffix(bytes.TrimRight(file, "\n"), []byte("<cut>"))
+		if !cut {
+			body = file
+		}
+		return Answer{Body: body, Cut: cut}
+	}
+	head, body, _ := bytes.Cut(file, []byte("\n\n"))
+	lines := strings.Split(string(head), "\n")
+	a := Answer{Header: http.Header{}}
+	fmt.Sscanf(lines[0], "HTTP %d", &a.Status)
+	for _, l := range lines[1:] {
+		k, v, _ := strings.Cut(l, ":")
+		a.Header.Set(k, strings.TrimSpace(v))
+	}
+	a.Body, a.Cut = bytes.CutSuffix(bytes.TrimRight(body, "\n"), []byte("<cut>"))
+	return a
+}
+
+// A tally is what is told of the recordings of a family: how many are told rightly, of how many the
+// answer does not tell, and how many are no answer of an agent.
+type tally struct{ told, untold, none int }
+
+// tallies is the golden table. A run in which nobody is asked does not tell its dialect. Most of
+// what is untold are such runs: the ends of runs that were answered.
+var tallies = map[string]tally{
+	"agent-framework":  {told: 143, untold: 220, none: 1},
+	"agui":             {told: 50, untold: 50, none: 1},
+	"auto":             {told: 8, untold: 18},
+	"aws-strands":      {told: 48, untold: 65},
+	"contract":         {told: 71, untold: 82, none: 10},
+	"draft":            {told: 23, untold: 37},
+	"langgraph":        {told: 82, untold: 77, none: 1},
+	"phrases":          {untold: 47},
+	"request-approval": {told: 32, untold: 40, none: 2},
+	"strands":          {told: 113, untold: 17, none: 2},
+	"superagent":       {told: 41, untold: 24, none: 9},
+}
+
+// otherwise are recordings whose first turn asks, and that are told another dialect or none without
+// the variables of their scenario.
+var otherwise = map[string]string{
+	"agent-framework/dotnet-input/1.upstream.sse":      "agui",
+	"agent-framework/dotnet-input-auto/1.upstream.sse": "agui",
+	"draft/tool-call-two/1.upstream.sse":               "",
+	"strands/asked-what-py/1.upstream.sse":             "",
+}
+
+// TestRecordings: every recording is told as the dialect that asks in it, or as none. None is told
+// wrongly but those in otherwise, and each first question is told.
+func TestRecordings(t *testing.T) {
+	got := map[string]tally{}
+	for _, r := range allRecordings(t) {
+		report, err := Examine(t.Context(), r.answer, Options{Tools: r.tools, ProtocolVersion: "1.0"})
+		if err != nil {
+			t.Fatalf("%s: %v", r.name, err)
+		}
+		n := got[r.family]
+		other, exempt := otherwise[r.name]
+		switch {
+		case report.Verdict == NoStream:
+			n.none++
+		case exempt:
+			if report.Dialect != other {
+				t.Errorf("%s: told as %q, want %q", r.name, report.Dialect, other)
+			}
+			if other == "" {
+				n.untold++
+			}
+		case report.Dialect == "":
+			n.untold++
+			first := strings.HasSuffix(r.name, "/1.upstream.sse") && r.env["HOLDPOINT_PHRASES_ASK"] == "" && !r.answer.Cut
+			if r.asked != "" && first {
+				t.Errorf("%s: %s asks, and that is not told", r.name, r.asked)
+			}
+		case r.dialect() != "" && report.Dialect != r.dialect():
+			t.Errorf("%s: told as %q, want %q", r.name, report.Dialect, r.dialect())
+		default:
+			n.told++
+		}
+		if got[r.family] = n; r.asked != "" && report.Dialect == r.asked && (len(report.Questions) == 0 || report.Support == nil) {
+			t.Errorf("%s: told as %s without a question, or without a section of docs/support.md: %+v", r.name, r.asked, report)
+		}
+		total := 0
+		for _, c := range report.Events {
+			if total += c.Came; c.Passed+c.Rewritten+c.Dropped != c.Came {
+				t.Errorf("%s: %+v does not add up", r.name, c)
+			}
+		}
+		if report.Verdict != NoStream && report.Setting == "auto" && total != report.Answer.Events {
+			t.Errorf("%s: %d of %d events are told", r.name, total, report.Answer.Events)
+		}
+		frameworkIsRight(t, r, report)
+	}
+	for family, n := range got {
+		if n != tallies[family] {
+			t.Errorf("%s: %+v, want %+v", family, n, tallies[family])
+		}
+	}
+	if len(got) != len(tallies) {
+		t.Errorf("families %v", got)
+	}
+}
+
+// dialect is the only one that may be told of the recording, "" if several may.
+func (r recording) dialect() string {
+	switch {
+	case r.asked != "":
+		return r.asked
+	case r.family == "contract" || r.family == "auto":
+		return ""
+	}
+	return r.family
+}
+
+// version is the package's version in a scenario's name: py-0.0.47, 1.7.0, rc7, b260219.
+var version = regexp.MustCompile(`-(?:(py|ts)-)?(\d+\.\d+\.\d+|rc\d|b\d{6})(?:-|/)`)
+
+// frameworkIsRight holds what is told of framework and version against the scenario.
+func frameworkIsRight(t *testing.T, r recording, report *Report) {
+	t.Helper()
+	scenario := strings.TrimPrefix(r.name, r.family+"/")
+	for _, one := range []struct{ begins, name string }{{"adk-", "Google ADK"}, {"ag2-", "AG2"}, {"crewai", "CrewAI"}, {"mastra", "Mastra"}, {"pydantic-ai-", "pydantic-ai"}, {"agno", "agno"}} {
+		if strings.HasPrefix(scenario, one.begins) && !strings.Contains(scenario, "langgraph") &&
+			report.Framework.Name != "" && report.Framework.Name != one.name && report.Framework.Name != sections["agui"] {
+			t.Errorf("%s: told as %s", r.name, report.Framework.Name)
+		}
+	}
+	m := version.FindStringSubmatch(r.name)
+	if m == nil || report.Framework.Versions == "" {
+		return
+	}
+	told := report.Framework.Versions
+	var ok bool
+	switch {
+	case r.family == "langgraph":
+		ok = (m[2] >= "0.0.43" || !strings.Contains(told, "or later")) && (m[2] < "0.0.43" || !strings.Contains(told, "up to")) &&
+			(m[1] == "py" || !strings.Contains(told, "Python")) && (m[1] == "ts" || !strings.Contains(told, "TypeScript"))
+	case m[2] == "rc8" || m[2] == "1.7.0":
+		ok = strings.Contains(told, "rc8 or later") || report.Questions == nil
+	case m[2] == "rc7" || m[2] >= "b260225":
+		ok = strings.Contains(told, "b260225 to 1.0.0rc7")
+	case m[2] >= "b260114":
+		ok = strings.Contains(told, "b260114 to b260219")
+	default:
+		ok = strings.Contains(told, "up to 1.0.0b260219")
+	}
+	if !ok {
+		t.Errorf("%s: version told as %q", r.name, told)
+	}
+}
+
+// TestMarks: each mark is in some recording, and in none of another framework.
+func TestMarks(t *testing.T) {
+	list := allRecordings(t)
+	for _, m := range marks {
+		n := 0
+		for _, r := range list {
+			a := r.answer
+			a.Header = withType(a)
+			if slices.ContainsFunc(readStream(a).events, m.shows) {
+				n++
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s by %s: no recording shows it", m.framework, m.what)
+		}
+	}
+}

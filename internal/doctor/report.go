@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+)
+
+// A Verdict is the end of what doctor tells, and the exit code of the command.
+type Verdict string
+
+// Keeps: the backend asks, and Holdpoint keeps the contract for it. Plain: nothing asks in this
+// run, so there was nothing to do. Cannot: something that Holdpoint cannot do is in it. NoStream:
+// there is nothing that could be judged.
+const (
+	Keeps    Verdict = "keeps"
+	Plain    Verdict = "plain"
+	Cannot   Verdict = "cannot"
+	NoStream Verdict = "no-stream"
+)
+
+// A Report is what doctor tells. Its JSON is what -json prints.
+type Report struct {
+	Source    string         `json:"source"` // the file, the address without its query, or -
+	Verdict   Verdict        `json:"verdict"`
+	Answer    Described      `json:"answer"`
+	Dialect   string         `json:"dialect"` // "" if the answer does not tell
+	Setting   string         `json:"setting"` // the HOLDPOINT_DIALECT that this backend needs, "" if nobody knows
+	Framework Framework      `json:"framework"`
+	Questions []Question     `json:"questions"`
+	Events    []Change       `json:"events"`
+	Cannot    []string       `json:"cannot"`
+	Notes     []string       `json:"notes"` // what the answer does not tell, and what to do about it
+	Support   *SupportedPart `json:"support,omitempty"`
+}
+
+// Described is the answer as it came.
+type Described struct {
+	Status    int    `json:"status,omitempty"` // 0: a recording without its headers
+	MediaType string `json:"mediaType,omitempty"`
+	Server    string `json:"server,omitempty"`   // the header
+	Location  string `json:"location,omitempty"` // of a redirect, without its query
+	Bytes     int    `json:"bytes"`
+	Events    int    `json:"events"`
+	End       string `json:"end"` // RUN_FINISHED, RUN_ERROR, none; "" where no AG-UI is
+	Cut       bool   `json:"cut,omitempty"`
+}
+
+// A Question is one interrupt as a client gets it.
+type Question struct {
+	Reason string `json:"reason"`
+	Tool   string `json:"tool,omitempty"`
+	Schema bool   `json:"schema"` // a responseSchema is there, so a payload can be judged
+}
+
+func describe(a Answer, came *stream) Described {
+	d := Described{
+		Status: a.Status, MediaType: clean(mediaType(a.Header)), Server: clean(a.Header.Get("Server")),
+		Bytes: len(a.Body), Events: len(came.events), Cut: a.Cut,
+	}
+	if a.Status/100 == 3 {
+		d.Location, _, _ = strings.Cut(a.Header.Get("Location"), "?")
+		d.Location = clean(d.Location)
+	}
+	if came.known > 0 {
+		if d.End = string(came.end()); d.End == "" {
+			d.End = "none"
+		}
+	}
+	return d
+}
+
+func (r *Report) cannot(what string) { r.Cannot = append(r.Cannot, what) }
+func (r *Report) note(what string)   { r.Notes = append(r.Notes, what) }
+
+// tell fills the report of what was played.
+func (r *Report) tell(came *stream, p *played) {
+	r.Dialect = p.run.Dialect
+	r.Setting = p.setting
+	r.Events = compare(came, p.out)
+	r.Questions = questions(came, p.out)
+	r.Framework = frameworkOf(r.Dialect, came)
+	r.Support = supportOf(r.Framework, r.Dialect)
+
+	if p.again == 0 { // else the end is that of a request that was not sent
+		r.broken(came, p)
+	}
+	for _, w := range p.warnings {
+		if !slices.Contains(r.Cannot, w) && w != brokenOff && (p.again == 0 || w != unanswered) {
+			r.cannot(w)
+		}
+	}
+	if r.Framework.Passes != "" && len(r.Questions) == 0 {
+		r.cannot(r.Framework.Passes)
+	}
+	if calls := came.calls(); len(calls) > 0 && len(r.Questions) == 0 {
+		r.note("these calls have no result in the answer: " + strings.Join(calls, ", ") +
+			". If the client declares the tool, the call is the client's to answer (-tools). " +
+			"If the backend waits for a decision on it, Holdpoint lets it pass and keeps no contract there")
+	}
+	if p.again > 0 {
+		r.note("Holdpoint would send the backend one more request here, to learn what it asks. doctor sends one only")
+	}
+	switch {
+	case len(r.Cannot) > 0:
+		r.Verdict = Cannot
+	case len(r.Questions) > 0:
+		r.Verdict = Keeps
+	default:
+		r.Verdict = Plain
+		r.note("nobody is asked in this run, as in most. Record one that pauses to be sure: " +
+			"curl -N with a request that makes the agent ask, its output to a file, then holdpoint doctor FILE")
+	}
+	if r.Dialect == "" && len(r.Questions) == 0 {
+		r.note("Holdpoint knows a dialect by how it asks. It cannot tell one from a run in which nobody is asked")
+	}
+}
+
+// brokenOff and unanswered are what proxy logs of a stream that breaks off, and of a request that
+// gets no answer. The code says the same.
+const (
+	brokenOff  = "the backend's stream broke off"
+	unanswered = "the backend did not answer"
+)
+
+// broken says how the run ends for a client although the backend did not end it so.
+func (r *Report) broken(came *stream, p *played) {
+	if came.tooLarge {
+		r.cannot("a frame is larger than 8 MiB (HOLDPOINT_MAX_FRAME_BYTES)")
+	}
+	for _, ev := range p.out.events {
+		if ev.Type != agui.RunErrored || came.has(ev) {
+			continue
+		}
+		switch code := agui.Code(ev.Get("code").Str); code {
+		case agui.UpstreamEOF, agui.FrameTooLarge:
+			r.cannot("the stream has no terminal event, so a client is told " + string(code) + ": it is cut, or the backend does not end its runs")
+		case agui.UpstreamStatus:
+			r.cannot("the answer is no event stream (Content-Type: " + r.Answer.MediaType + "): a client is told " + string(code))
+		default:
+			if slices.Contains(agui.Codes(), code) {
+				r.cannot("a client is told RUN_ERROR " + string(code))
+			} else {
+				r.note("the backend's own error is told as RUN_ERROR")
+			}
+		}
+	}
+}
+
+// questions are the interrupts that a client gets.
+func questions(came, out *stream) []Question {
+	tools := map[string]string{}
+	for _, s := range []*stream{came, out} {
+		for _, ev := range s.events {
+			if name := ev.Get("toolCallName").Str; name != "" {
+				tools[ev.Get("toolCallId").Str] = clean(name)
+			}
+		}
+	}
+	list := []Question{}
+	for _, ev := range out.events {
+		if ev.Type != agui.RunFinished {
+			continue
+		}
+		for _, i := range ev.Get("outcome.interrupts").Array() {
+			list = append(list, Question{
+				Reason: word(i.Get("reason").Str), Tool: tools[i.Get("toolCallId").Str], Schema: i.Get("responseSchema").Exists(),
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+
+	"holdpoint/docs"
+	"holdpoint/translate/standard"
+)
+
+// A SupportedPart is what docs/support.md says of a framework.
+type SupportedPart struct {
+	Page     string    `json:"page"` // with the heading's anchor
+	About    string    `json:"about,omitempty"`
+	Packages []Package `json:"packages,omitempty"`
+	Limits   []string  `json:"limits,omitempty"` // what does not work, the first words of each point
+}
+
+// A Package is a row of a table of docs/support.md.
+type Package struct {
+	Name     string `json:"name"`
+	Versions string `json:"versions"`
+	Tested   string `json:"tested"`
+}
+
+// supportOf is the part of the page for a framework, nil for none.
+func supportOf(f Framework, dialect string) *SupportedPart {
+	name := f.Name
+	if name == "" && dialect == standard.Name {
+		name = sections[dialect]
+	}
+	part, ok := supported()[name]
+	if !ok {
+		return nil
+	}
+	return &part
+}
+
+var (
+	marked    = regexp.MustCompile("[*`]|\\[([^]]*)\\]\\([^)]*\\)")
+	testName  = regexp.MustCompile("`[a-z/0-9]+: Test")
+	notAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
+)
+
+// supported reads the part of docs/support.md between its two marks, by headings.
+func supported() map[string]SupportedPart {
+	parts := strings.Split(docs.Support, "<!-- supported -->")
+	list := map[string]SupportedPart{}
+	if len(parts) != 3 {
+		return list
+	}
+	for _, section := range strings.Split(parts[1], "\n### ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		list[heading] = readPart(heading, text)
+	}
+	return list
+}
+
+func readPart(heading, text string) SupportedPart {
+	anchor := strings.ReplaceAll(notAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+	p := SupportedPart{Page: "docs/support.md#" + anchor}
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		switch {
+		case strings.HasPrefix(block, "|"):
+			for _, row := range strings.Split(block, "\n")[2:] {
+				cells := strings.Split(strings.Trim(row, "| "), "|")
+				if len(cells) == 3 {
+					p.Packages = append(p.Packages, Package{plain(cells[0]), plain(cells[1]), plain(cells[2])})
+				}
+			}
+		case strings.HasPrefix(block, "- **"):
+			for _, point := range strings.Split("\n"+block, "\n- **")[1:] {
+				if lead, _, ok := strings.Cut(point, "**"); ok {
+					p.Limits = append(p.Limits, strings.TrimSuffix(plain(lead), "."))
+				}
+			}
+		case p.About == "" && len(p.Packages) == 0 && !strings.HasPrefix(block, "-"):
+			p.About = plain(block)
+		}
+	}
+	return p
+}
+
+// plain is a text of the page up to the first test that it names, without its marks and on one
+// line.
+func plain(s string) string {
+	if at := testName.FindStringIndex(s); at != nil {
+		s = strings.TrimRight(s[:at[0]], " \n(:;,")
+	}
+	return strings.Join(strings.Fields(marked.ReplaceAllString(s, "$1")), " ")
+}
