@@ -17,9 +17,12 @@ RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -buildvcs=auto -ldflags="-s -w" -o /holdpoint ./cmd/holdpoint
+# A volume for a file of the store is mounted here. A new volume of Docker's takes over the owner.
+RUN mkdir -p /out/var/lib/holdpoint
 
 FROM ${BASE}
 COPY --from=build /holdpoint /holdpoint
+COPY --from=build --chown=65532:65532 /out/var/lib/holdpoint /var/lib/holdpoint
 # The base's user, by number, so that Kubernetes' runAsNonRoot can see that it is not root.
 USER 65532:65532
 EXPOSE 7080
