@@ -95,6 +95,13 @@ func openChat(t *testing.T, kind, address, thread string, beside *chat) *chat {
 	if beside != nil {
 		args["beside"] = beside.name
 	}
+	c.open(t, args)
+	return c
+}
+
+// open opens the page, and closes it at the end of the test.
+func (c *chat) open(t *testing.T, args map[string]any) {
+	t.Helper()
 	c.do(t, "open", args)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -104,7 +111,6 @@ func openChat(t *testing.T, kind, address, thread string, beside *chat) *chat {
 		}
 		chats.driver.call(t, "close", map[string]any{"page": c.name}, &struct{}{})
 	})
-	return c
 }
 
 func (c *chat) do(t *testing.T, op string, args map[string]any) view {

@@ -7,6 +7,7 @@
 //
 // Commands:
 //   open    {page,kind,url,runtime?,thread,beside?}   a page in a profile of its own, or in that of the page beside
+//   open    {page,at}              the same with a page that somebody else serves, which has the same names for what it shows
 //   reload  {page}
 //   say     {page,text}            as a person: types and presses Enter
 //   type    {page,text}            into the field of the card
@@ -51,15 +52,16 @@ const browser = await chromium.launch({ executablePath: process.argv[2], headles
 const pages = new Map();
 const at = (name) => pages.get(name) ?? (() => { throw new Error(`no page ${name}`); })();
 
-// Runs in the page: what a person sees there.
+// Runs in the page: what a person sees there. A page that somebody else serves keeps nothing in window.chat.
 const seen = () => {
+  const told = window.chat ?? { events: [], errors: [] };
   const text = (selector) => [...document.querySelectorAll(selector)].map((e) => e.innerText).join("\n").trim();
-  const begun = window.chat.events.filter((e) => e.type === "RUN_STARTED");
+  const begun = told.events.filter((e) => e.type === "RUN_STARTED");
   return {
     card: text("#card .question"), refusal: text("#card .refusal"), notice: text("#notice"), state: text("#state"),
     chat: text("[data-testid=copilot-message-list], #messages"),
     draft: document.querySelector("[data-testid=copilot-chat-textarea], #composer")?.value ?? "",
-    pending: (window.chat.agent?.pendingInterrupts ?? []).map((i) => i.id), runs: begun.length, events: window.chat.events, errors: window.chat.errors,
+    pending: (told.agent?.pendingInterrupts ?? []).map((i) => i.id), runs: begun.length, events: told.events, errors: told.errors,
   };
 };
 const look = async (one) => ({ ...(await one.page.evaluate(seen)), console: one.said });
@@ -80,7 +82,7 @@ const send = "[data-testid=copilot-send-button], #send";
 const ready = (one) => one.page.waitForFunction((c) => document.querySelector(c) && document.getElementById("state")?.innerText === "idle", composer, { timeout: patience });
 
 const ops = {
-  async open({ page: name, kind, url, runtime, thread, beside }) {
+  async open({ page: name, kind, url, runtime, thread, beside, at: other }) {
     const context = beside ? at(beside).page.context() : await browser.newContext();
     const page = await context.newPage();
     const one = { page, said: [] };
@@ -88,7 +90,7 @@ const ops = {
     page.on("pageerror", (e) => one.said.push(`thrown: ${e}`));
     page.setDefaultTimeout(patience);
     pages.set(name, one);
-    await page.goto(`http://localhost:${server.address().port}/${kind}#${encodeURIComponent(JSON.stringify({ url, runtime, thread }))}`);
+    await page.goto(other ?? `http://localhost:${server.address().port}/${kind}#${encodeURIComponent(JSON.stringify({ url, runtime, thread }))}`);
     await ready(one);
     return look(one);
   },

@@ -1,0 +1,124 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A composeImage is what the last stage of a Dockerfile would start, in a folder in its place.
+type composeImage struct {
+	folder  string // of WORKDIR
+	env     []string
+	command []string
+}
+
+// A composeStage is a root file system that holds what is copied, and nothing of the base.
+type composeStage struct{ root, workdir string }
+
+// at is where a path of the stage is.
+func (s composeStage) at(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		path = s.workdir + "/" + path
+	}
+	return filepath.Join(s.root, filepath.FromSlash(path))
+}
+
+// composeBuild does what the lines of a Dockerfile say, on this machine: what it copies is copied,
+// and what it runs is run, or what instead has for that command. It knows the few instructions that
+// deploy/compose uses, and fails at any other.
+func composeBuild(t *testing.T, context, dockerfile string, instead map[string]func(dir string) error) *composeImage {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(context, dockerfile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, stages := &composeImage{}, map[string]composeStage{}
+	var now composeStage
+	for line := range strings.Lines(string(text)) {
+		word, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		err := error(nil)
+		switch word {
+		case "", "#", "ARG", "EXPOSE", "USER":
+		case "FROM":
+			now = composeStage{root: t.TempDir()}
+			image.env = nil
+			if _, name, ok := strings.Cut(args, " AS "); ok {
+				stages[name] = now
+			}
+		case "WORKDIR":
+			for name, s := range stages {
+				if s == now {
+					stages[name] = composeStage{now.root, args}
+				}
+			}
+			now.workdir = args
+			err = os.MkdirAll(now.at("."), 0o755)
+		case "ENV":
+			image.env = append(image.env, strings.Fields(args)...)
+		case "COPY":
+			err = composeCopy(now, context, stages, strings.Fields(args))
+		case "RUN":
+			if other := instead[args]; other != nil {
+				err = other(now.at("."))
+				break
+			}
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", args)
+			cmd.Dir = now.at(".")
+			if out, failed := cmd.CombinedOutput(); failed != nil {
+				err = fmt.Errorf("%w\n%s", failed, out)
+			}
+		case "CMD":
+			err = json.Unmarshal([]byte(args), &image.command)
+		default:
+			err = fmt.Errorf("this test knows no %s", word)
+		}
+		if err != nil {
+			t.Fatalf("%s: %s: %v", dockerfile, strings.TrimSpace(line), err)
+		}
+	}
+	if len(image.command) == 0 {
+		t.Fatalf("%s has no command", dockerfile)
+	}
+	image.folder = now.at(".")
+	return image
+}
+
+// composeCopy is COPY of files into a folder, or of another stage's folder.
+func composeCopy(to composeStage, context string, stages map[string]composeStage, args []string) error {
+	from := func(path string) string { return filepath.Join(context, path) }
+	if name, ok := strings.CutPrefix(args[0], "--from="); ok {
+		stage, ok := stages[name]
+		if !ok {
+			return fmt.Errorf("there is no stage %s", name)
+		}
+		from, args = stage.at, args[1:]
+	}
+	target := to.at(args[len(args)-1])
+	for _, path := range args[:len(args)-1] {
+		about, err := os.Stat(from(path))
+		if err != nil {
+			return err
+		}
+		if about.IsDir() {
+			if err := os.CopyFS(target, os.DirFS(from(path))); err != nil {
+				return err
+			}
+			continue
+		}
+		b, err := os.ReadFile(from(path))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(target, filepath.Base(path)), b, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// composeStacks are the files of deploy/compose, each with the stack whose packages its agent has.
+var composeStacks = map[string]stack{"langgraph": {"langgraph", "0.0.47"}, "pydanticai": {"pydanticai", "2.68.0"}}
+
+// A composeFile is what is read of one. deploy has compose-go judge the whole of it.
+type composeFile struct {
+	Services struct {
+		Agent struct {
+			Build       struct{ Context, Dockerfile string }
+			Healthcheck struct{ Test []string }
+		}
+		Holdpoint struct {
+			Environment map[string]string
+			Healthcheck struct{ Test []string }
+		}
+		Page struct {
+			Build       string
+			Environment map[string]string
+			Healthcheck struct{ Test []string }
+		}
+	}
+}
+
+func readCompose(t *testing.T, name string) (f composeFile) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../deploy/compose", name+".yaml"))
+	if err == nil {
+		err = yaml.Unmarshal(text, &f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestComposeStacks runs the commands of each compose file without containers: what its Dockerfiles
+// copy, run and start, with the environment of the file, on loopback. In a browser a person denies
+// once and approves once, and Holdpoint dies while the second question is open.
+func TestComposeStacks(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../deploy/compose/*.yaml")
+	if err != nil || len(files) != len(composeStacks) {
+		t.Fatalf("deploy/compose has %d files (%v), and this test knows %d", len(files), err, len(composeStacks))
+	}
+	chats.Do(func() { chats.err = startChats() })
+	if chats.err != nil {
+		t.Fatal(chats.err)
+	}
+	page := buildPage(t)
+	for name, s := range composeStacks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := readCompose(t, name)
+			agent := startComposeAgent(t, f, s)
+			holdpoint := startComposeHoldpoint(t, f, agent.port, "127.0.0.1:0")
+			front := startComposePage(t, f, page, holdpoint.address)
+
+			c := &chat{name: fresh("chat"), kind: copilotKit}
+			c.open(t, map[string]any{"at": "http://localhost:" + front.port})
+			c.say(t, "Delete no.txt")
+			c.asks(t, "the first question", "no.txt")
+			c.click(t, "deny")
+			c.shows(t, "the denial", map[string]string{"langgraph": "The person said no.", "pydanticai": "That is all."}[name])
+			c.say(t, "Delete a.txt")
+			c.asks(t, "the second question", "a.txt")
+			if n := agent.count("deleted a.txt"); n != 0 {
+				t.Fatalf("the file was deleted %d times before anybody said yes", n)
+			}
+			holdpoint.kill()
+			startComposeHoldpoint(t, f, agent.port, strings.TrimPrefix(holdpoint.address, "http://"))
+			c.click(t, "approve")
+			if !eventually(func() bool { return agent.count("deleted a.txt") > 0 }) {
+				t.Fatalf("nothing was deleted after a yes: %s\n%s", c.look(t), agent.log.tail(40))
+			}
+			c.sees(t, "the approval", map[string]any{"card": ""})
+			front.ends(t)
+			agent.ends(t)
+			if yes, no := agent.count("deleted a.txt"), agent.count("deleted no.txt"); yes != 1 || no != 0 {
+				t.Errorf("the file that was approved was deleted %d times, the one that was denied %d times", yes, no)
+			}
+		})
+	}
+}
+
+// buildPage makes the page as its Dockerfile does. The packages are those of copilotkit/, which has
+// all that the page's lock file names in the same versions.
+func buildPage(t *testing.T) *composeImage {
+	t.Helper()
+	const folder = "../deploy/compose/page"
+	want, got := locked(t, "copilotkit"), locked(t, folder)
+	if len(got) < 100 {
+		t.Fatalf("%s locks %d packages", folder, len(got))
+	}
+	for name, version := range got {
+		if want[name] != version {
+			t.Errorf("%s: %s is %s, and %q in e2e", folder, name, version, want[name])
+		}
+	}
+	packages, err := filepath.Abs("copilotkit/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return composeBuild(t, folder, "Dockerfile", map[string]func(string) error{
+		"npm ci": func(dir string) error { return os.Symlink(packages, filepath.Join(dir, "node_modules")) },
+	})
+}
+
+// A composeService is a process of such a stack, in the place of its container.
+type composeService struct {
+	*process
+	port string // on loopback
+}
+
+func startComposeAgent(t *testing.T, f composeFile, s stack) *composeService {
+	t.Helper()
+	samePins(t, s)
+	onDemand[s].install(s)
+	if err := onDemand[s].err; err != nil {
+		t.Fatal(err)
+	}
+	build := f.Services.Agent.Build
+	context := filepath.Join("../deploy/compose", build.Context)
+	image := composeBuild(t, context, build.Dockerfile, map[string]func(string) error{
+		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil }, // it is samePins
+	})
+	port, err := quietPort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := strings.NewReplacer("0.0.0.0", "127.0.0.1", "8000", port)
+	one := &composeService{startComposed(t, "agent", image, interpreter(s), here, "LANGSMITH_TRACING=false"), port}
+	healthy(t, one.process, f.Services.Agent.Healthcheck.Test, interpreter(s), here, nil)
+	return one
+}
+
+func startComposeHoldpoint(t *testing.T, f composeFile, agent, listen string) *holdpoint {
+	t.Helper()
+	admin := filepath.Join(shared.dir, fresh("admin")+".sock")
+	env := map[string]string{"HOLDPOINT_LISTEN": listen, "HOLDPOINT_ADMIN_LISTEN": "unix://" + admin}
+	volume := filepath.Join(shared.dir, "volume-"+agent)
+	if err := os.MkdirAll(volume, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	here := strings.NewReplacer("http://agent:8000", "http://127.0.0.1:"+agent, "/var/lib/holdpoint", volume)
+	for k, v := range f.Services.Holdpoint.Environment {
+		env[k] = here.Replace(v)
+	}
+	h := ownHoldpoint(t, env["HOLDPOINT_UPSTREAM"], env)
+	healthy(t, h.process, f.Services.Holdpoint.Healthcheck.Test, shared.binary, here, []string{"HOLDPOINT_ADMIN_LISTEN=" + env["HOLDPOINT_ADMIN_LISTEN"]})
+	return h
+}
+
+var pageListens = regexp.MustCompile(`^listening on port (\d+)$`)
+
+func startComposePage(t *testing.T, f composeFile, image *composeImage, upstream string) *composeService {
+	t.Helper()
+	if f.Services.Page.Build != "page" {
+		t.Fatalf("the page is built of %q", f.Services.Page.Build)
+	}
+	env := []string{"PORT=0"}
+	for k, v := range f.Services.Page.Environment {
+		env = append(env, k+"="+strings.Replace(v, "http://holdpoint:7080", upstream, 1))
+	}
+	one := &composeService{process: startComposed(t, "page", image, "node", strings.NewReplacer(), env...)}
+	if !eventually(func() bool {
+		line, ok := one.log.find(pageListens.MatchString)
+		if ok {
+			one.port = pageListens.FindStringSubmatch(line)[1]
+		}
+		return ok || one.isGone()
+	}) || one.port == "" {
+		t.Fatalf("the page did not start:\n%s", one.log.tail(20))
+	}
+	healthy(t, one.process, f.Services.Page.Healthcheck.Test, "node", strings.NewReplacer("3000", one.port), nil)
+	return one
+}
+
+// startComposed runs the command of an image in its folder. program takes the place of the image's.
+func startComposed(t *testing.T, name string, image *composeImage, program string, here *strings.Replacer, env ...string) *process {
+	t.Helper()
+	// What the shell leaves behind ends the process when our end of the pipe is gone, however the
+	// tests ended. The command takes the shell's place.
+	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -KILL $$; } >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null`
+	args := []string{"-c", watch, program}
+	for _, a := range image.command[1:] {
+		args = append(args, here.Replace(a))
+	}
+	cmd := exec.Command("/bin/sh", args...)
+	cmd.Dir = image.folder
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + image.folder}, append(image.env, env...)...)
+	p, err := startProcess("compose "+name, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s said:\n%s", p.name, p.log.tail(40))
+		}
+		p.kill()
+	})
+	return p
+}
+
+// healthy waits until the command of a healthcheck succeeds.
+func healthy(t *testing.T, p *process, test []string, program string, here *strings.Replacer, env []string) {
+	t.Helper()
+	if len(test) < 3 || test[0] != "CMD" {
+		t.Fatalf("%s: the healthcheck is %q", p.name, test)
+	}
+	var args []string
+	for _, a := range test[2:] {
+		args = append(args, here.Replace(a))
+	}
+	var said []byte
+	if !eventually(func() bool {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+		var err error
+		said, err = cmd.CombinedOutput()
+		return err == nil || p.isGone()
+	}) || p.isGone() {
+		t.Fatalf("%s is not healthy: %s\n%s", p.name, said, p.log.tail(40))
+	}
+}
+
+func (p *process) isGone() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// count is how often a line is in what a service printed.
+func (s *composeService) count(want string) int {
+	n := 0
+	s.log.find(func(line string) bool {
+		if strings.TrimSpace(line) == want {
+			n++
+		}
+		return false
+	})
+	return n
+}
+
+// ends sends TERM, as a container gets it, and waits for the end.
+func (s *composeService) ends(t *testing.T) {
+	t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	if !eventually(s.isGone) {
+		t.Errorf("%s goes on after TERM:\n%s", s.name, s.log.tail(20))
+	}
+	if c, err := net.Dial("tcp", "127.0.0.1:"+s.port); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("%s listens after TERM: %v", s.name, err)
+		if err == nil {
+			c.Close()
+		}
+	}
+}
