@@ -33,6 +33,9 @@ func New(opts Options) (*Handler, error) {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	if o.Agent != "" {
+		h.log = h.log.With("agent", o.Agent)
+	}
 	if o.Client == "" {
 		o.Client = ClientAuto
 	}

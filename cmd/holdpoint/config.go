@@ -149,7 +149,7 @@ func load(environ []string, list dialects.List) (*config, error) {
 	for _, name := range unknown {
 		errs = append(errs, unknownName(name, c.variables()))
 	}
-	c.ignored = injected
+	c.ignored, c.metrics = injected, c.newMetrics() // with the names that were read
 	for i := range errs {
 		errs[i] = fmt.Errorf("config: %w", errs[i])
 	}

@@ -15,8 +15,11 @@ func (c *config) newMetrics() *metrics.Metrics {
 	for _, code := range agui.Codes() {
 		codes = append(codes, string(code))
 	}
-	return metrics.New(metrics.Options{Version: readBuild().Version, Dialects: c.dialects.Names(), Codes: codes, Head: c.auditHead})
+	return metrics.New(metrics.Options{Version: readBuild().Version, Dialects: c.dialects.Names(), Codes: codes, Agents: c.agentNames(), Head: c.auditHead})
 }
+
+// agentNames are the names of the agents that the process serves.
+func (c *config) agentNames() []string { return []string{c.Name} }
 
 // auditHead is the head of the audit, the zero Head without one.
 func (c *config) auditHead() audit.Head {

@@ -14,7 +14,7 @@ import (
 func TestMetricsOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
-	p := startAs(t, "HOLDPOINT_UPSTREAM="+upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_ADMIN_LISTEN=127.0.0.1:0", "HOLDPOINT_AUDIT=stdout")
+	p := startAs(t, "HOLDPOINT_UPSTREAM="+upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_NAME=billing", "HOLDPOINT_ADMIN_LISTEN=127.0.0.1:0", "HOLDPOINT_AUDIT=stdout")
 	at := p.wait(t, "admin listener")["admin_addr"].(string)
 	addr := p.wait(t, "listening")["addr"].(string)
 	id := askedID.FindStringSubmatch(ask(t, addr, "r1", ""))
@@ -28,7 +28,7 @@ func TestMetricsOfTheBinary(t *testing.T) {
 		}
 		b, _ := io.ReadAll(res.Body)
 		res.Body.Close()
-		if text = string(b); strings.Contains(text, "holdpoint_run_duration_seconds_count 3\n") {
+		if text = string(b); strings.Contains(text, `holdpoint_run_duration_seconds_count{agent="billing"} 3`+"\n") {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -36,13 +36,13 @@ func TestMetricsOfTheBinary(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`holdpoint_runs_total{dialect="agui",outcome="interrupt"} 1`,
-		`holdpoint_runs_total{dialect="agui",outcome="finished"} 1`,
-		`holdpoint_runs_total{dialect="none",outcome="refused"} 1`,
-		`holdpoint_interrupts_raised_total{dialect="agui"} 1`,
-		`holdpoint_interrupts_ended_total{how="resolved"} 1`,
-		`holdpoint_resumes_total{result="claimed"} 1`,
-		`holdpoint_refusals_total{code="UNKNOWN_INTERRUPT_ID"} 1`,
+		`holdpoint_runs_total{agent="billing",dialect="agui",outcome="interrupt"} 1`,
+		`holdpoint_runs_total{agent="billing",dialect="agui",outcome="finished"} 1`,
+		`holdpoint_runs_total{agent="billing",dialect="none",outcome="refused"} 1`,
+		`holdpoint_interrupts_raised_total{agent="billing",dialect="agui"} 1`,
+		`holdpoint_interrupts_ended_total{agent="billing",how="resolved"} 1`,
+		`holdpoint_resumes_total{agent="billing",result="claimed"} 1`,
+		`holdpoint_refusals_total{agent="billing",code="UNKNOWN_INTERRUPT_ID"} 1`,
 		`holdpoint_store_step_seconds_count{step="claim"} 1`,
 		`holdpoint_audit_seq 5`,
 		`go_goroutines`,

@@ -88,6 +88,7 @@ type Interrupt struct {
 
 // A Run is what is counted of a run when it has ended.
 type Run struct {
+	Agent            string        // its configured name
 	Dialect, Outcome string        // as in the log; "" if nobody knows
 	Upstream         string        // how the backend failed, "" if it did not
 	Duration, First  time.Duration // First: until the first bytes of a backend's stream, 0 if there was none

@@ -1,8 +1,9 @@
 // Package metrics counts what Holdpoint does, for Prometheus.
 //
 // It deliberately knows nothing of a run but what it is told when the run has ended, so a frame
-// that passes costs nothing here. Labels hold values of fixed lists only: no ids, and nothing that
-// a client or a backend chose. Names follow https://prometheus.io/docs/practices/naming/.
+// that passes costs nothing here. Labels hold values of fixed lists only, and names of agents that
+// the configuration has: no ids, and nothing that a client or a backend chose. Names follow
+// https://prometheus.io/docs/practices/naming/.
 //
 // docs/operations.md has a table of all metrics, which a test compares with the registry.
 package metrics
@@ -30,6 +31,9 @@ type Options struct {
 	Version  string
 	Dialects []string // that there are
 	Codes    []string // that a refusal can have
+	// Agents are the names of the agents that the process serves, "" for one without a name. Nil: one
+	// without a name.
+	Agents []string
 	// Head is the head of the audit; nil: there is none.
 	Head func() audit.Head
 }
@@ -41,8 +45,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	runs      *prometheus.CounterVec
-	duration  prometheus.Histogram
-	first     prometheus.Histogram
+	duration  *prometheus.HistogramVec
+	first     *prometheus.HistogramVec
 	frames    *prometheus.CounterVec
 	upstream  *prometheus.CounterVec
 	raised    *prometheus.CounterVec
@@ -60,24 +64,25 @@ var _ event.Sink = (*Metrics)(nil)
 
 // New makes Metrics.
 func New(o Options) *Metrics {
+	if o.Agents == nil {
+		o.Agents = []string{""}
+	}
 	m := &Metrics{opts: o, registry: prometheus.NewRegistry()}
-	m.runs = m.counters("runs_total", "Runs that have ended.", "dialect", "outcome")
-	m.duration = m.histogram("run_duration_seconds", "From a run's request to its end.", longTimes)
-	m.first = m.histogram("first_byte_seconds", "From a run's request to the first bytes of its stream, for runs that reached a backend.", shortTimes)
-	m.frames = m.counters("frames_total", "Frames of runs that have ended: from the backend (passed, rewritten, dropped) and Holdpoint's own (made).", "kind")
-	m.upstream = m.counters("upstream_errors_total", "Runs whose backend failed, by how the last exchange with it ended.", "class")
-	m.raised = m.counters("interrupts_raised_total", "Questions that were kept and told.", "dialect")
-	m.ended = m.counters("interrupts_ended_total", "Questions that have ended.", "how")
-	m.resumes = m.counters("resumes_total", "What became of requests with answers.", "result")
-	m.refusals = m.counters("refusals_total", "Runs that were refused.", "code")
+	m.runs = m.counters("runs_total", "Runs that have ended.", "agent", "dialect", "outcome")
+	m.duration = m.histograms("run_duration_seconds", "From a run's request to its end.", longTimes, "agent")
+	m.first = m.histograms("first_byte_seconds", "From a run's request to the first bytes of its stream, for runs that reached a backend.", shortTimes, "agent")
+	m.frames = m.counters("frames_total", "Frames of runs that have ended: from the backend (passed, rewritten, dropped) and Holdpoint's own (made).", "agent", "kind")
+	m.upstream = m.counters("upstream_errors_total", "Runs whose backend failed, by how the last exchange with it ended.", "agent", "class")
+	m.raised = m.counters("interrupts_raised_total", "Questions that were kept and told.", "agent", "dialect")
+	m.ended = m.counters("interrupts_ended_total", "Questions that have ended.", "agent", "how")
+	m.resumes = m.counters("resumes_total", "What became of requests with answers.", "agent", "result")
+	m.refusals = m.counters("refusals_total", "Runs that were refused.", "agent", "code")
 	m.waiting = m.gauge("pauses_waiting", "Threads in the store that wait for an answer, 20,000 at most. Every replica tells the same.")
 	m.oldest = m.gauge("pause_oldest_seconds", "How long the oldest of them has waited; 0 if none does.")
-	m.steps = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: "holdpoint", Name: "store_step_seconds", Help: "Time of a step of the store.", Buckets: shortTimes,
-	}, []string{"step"})
+	m.steps = m.histograms("store_step_seconds", "Time of a step of the store.", shortTimes, "step")
 	m.failures = m.counters("store_errors_total", "Steps that the store could not do, or whose reply was lost.", "step")
 	m.evictions = m.counters("store_evictions_total", "What the store in memory gave up for room: results of answered questions, or the snapshots of open ones.", "what")
-	m.registry.MustRegister(m.steps, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := m.gauges("build_info", "1, with the version.", "version")
 	build.WithLabelValues(o.Version).Set(1)
 	if o.Head != nil {
@@ -112,12 +117,20 @@ var (
 
 // begin makes the counters whose labels are known, so that the first of something shows as a rise.
 func (m *Metrics) begin() {
-	for v, list := range map[*prometheus.CounterVec][]string{
-		m.frames: Kinds, m.upstream: Classes, m.ended: hows, m.resumes: results, m.failures: stepsOf, m.evictions: whats,
-		m.refusals: m.opts.Codes, m.raised: m.opts.Dialects,
-	} {
+	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats} {
 		for _, value := range list {
 			v.WithLabelValues(value)
+		}
+	}
+	for _, agent := range m.opts.Agents {
+		m.duration.WithLabelValues(agent)
+		m.first.WithLabelValues(agent)
+		for v, list := range map[*prometheus.CounterVec][]string{
+			m.frames: Kinds, m.upstream: Classes, m.ended: hows, m.resumes: results, m.refusals: m.opts.Codes, m.raised: m.opts.Dialects,
+		} {
+			for _, value := range list {
+				v.WithLabelValues(agent, value)
+			}
 		}
 	}
 }
@@ -138,8 +151,8 @@ func (m *Metrics) gauge(name, help string) prometheus.Gauge {
 	return m.gauges(name, help).WithLabelValues()
 }
 
-func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "holdpoint", Name: name, Help: help, Buckets: buckets})
+func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "holdpoint", Name: name, Help: help, Buckets: buckets}, labels)
 	m.registry.MustRegister(h)
 	return h
 }
@@ -162,21 +175,21 @@ func of(list []string, value string) string {
 
 // RunEnded counts a run.
 func (m *Metrics) RunEnded(r *event.Run) {
-	dialect := none
+	agent, dialect := of(m.opts.Agents, r.Agent), none
 	if r.Dialect != "" {
 		dialect = of(m.opts.Dialects, r.Dialect)
 	}
-	m.runs.WithLabelValues(dialect, of(Outcomes, r.Outcome)).Inc()
-	m.duration.Observe(r.Duration.Seconds())
+	m.runs.WithLabelValues(agent, dialect, of(Outcomes, r.Outcome)).Inc()
+	m.duration.WithLabelValues(agent).Observe(r.Duration.Seconds())
 	if r.First > 0 {
-		m.first.Observe(r.First.Seconds())
+		m.first.WithLabelValues(agent).Observe(r.First.Seconds())
 	}
 	if r.Upstream != "" {
-		m.upstream.WithLabelValues(of(Classes, r.Upstream)).Inc()
+		m.upstream.WithLabelValues(agent, of(Classes, r.Upstream)).Inc()
 	}
 	for n, count := range []int{r.Passed, r.Rewritten, r.Dropped, r.Made} {
 		if count > 0 {
-			m.frames.WithLabelValues(Kinds[n]).Add(float64(count))
+			m.frames.WithLabelValues(agent, Kinds[n]).Add(float64(count))
 		}
 	}
 }
@@ -186,19 +199,19 @@ func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(of(whats, w
 
 // Take implements event.Sink. It never fails.
 func (m *Metrics) Take(e *event.Event) error {
-	questions := float64(len(e.Interrupts))
+	agent, questions := of(m.opts.Agents, e.Agent), float64(len(e.Interrupts))
 	switch e.Kind {
 	case event.Raised:
-		m.raised.WithLabelValues(of(m.opts.Dialects, e.Dialect)).Add(questions)
+		m.raised.WithLabelValues(agent, of(m.opts.Dialects, e.Dialect)).Add(questions)
 	case event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired:
-		m.ended.WithLabelValues(string(e.Kind)[len("interrupt."):]).Add(questions)
+		m.ended.WithLabelValues(agent, string(e.Kind)[len("interrupt."):]).Add(questions)
 	case event.Claimed, event.Released, event.InDoubt, event.Replayed:
-		m.resumes.WithLabelValues(string(e.Kind)[len("resume."):]).Inc()
+		m.resumes.WithLabelValues(agent, string(e.Kind)[len("resume."):]).Inc()
 	case event.Refused:
-		m.resumes.WithLabelValues("refused").Inc()
-		m.refusals.WithLabelValues(of(m.opts.Codes, e.Code)).Inc()
+		m.resumes.WithLabelValues(agent, "refused").Inc()
+		m.refusals.WithLabelValues(agent, of(m.opts.Codes, e.Code)).Inc()
 	case event.RunRefused:
-		m.refusals.WithLabelValues(of(m.opts.Codes, e.Code)).Inc()
+		m.refusals.WithLabelValues(agent, of(m.opts.Codes, e.Code)).Inc()
 	}
 	return nil
 }

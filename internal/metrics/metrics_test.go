@@ -29,7 +29,8 @@ var update = flag.Bool("update", false, "write the table of metrics anew")
 func newMetrics() *Metrics {
 	return New(Options{
 		Version: "v1", Dialects: []string{"auto", "langgraph"}, Codes: []string{"PARTIAL_RESUME"},
-		Head: func() audit.Head { return audit.Head{Seq: 7, Failed: 2} },
+		Agents: []string{"billing", "support"},
+		Head:   func() audit.Head { return audit.Head{Seq: 7, Failed: 2} },
 	})
 }
 
@@ -38,13 +39,14 @@ func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := newMetrics()
 	for _, kind := range event.Kinds() {
-		m.Take(&event.Event{Kind: kind, Dialect: "langgraph", Code: "PARTIAL_RESUME", Interrupts: make([]event.Interrupt, 2)})
+		m.Take(&event.Event{Agent: "billing", Kind: kind, Dialect: "langgraph", Code: "PARTIAL_RESUME", Interrupts: make([]event.Interrupt, 2)})
 	}
-	m.Take(&event.Event{Kind: event.Refused, Code: "whatever somebody wrote", Dialect: "x"})
-	m.Take(&event.Event{Kind: event.Raised, Dialect: "whatever somebody wrote", Interrupts: make([]event.Interrupt, 1)})
-	m.RunEnded(&event.Run{Dialect: "langgraph", Outcome: "finished", Duration: time.Second, First: time.Millisecond, Passed: 5, Rewritten: 1, Dropped: 2, Made: 3})
-	m.RunEnded(&event.Run{Outcome: "refused"})
-	m.RunEnded(&event.Run{Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
+	m.Take(&event.Event{Agent: "billing", Kind: event.Refused, Code: "whatever somebody wrote", Dialect: "x"})
+	m.Take(&event.Event{Agent: "billing", Kind: event.Raised, Dialect: "whatever somebody wrote", Interrupts: make([]event.Interrupt, 1)})
+	m.RunEnded(&event.Run{Agent: "billing", Dialect: "langgraph", Outcome: "finished", Duration: time.Second, First: time.Millisecond, Passed: 5, Rewritten: 1, Dropped: 2, Made: 3})
+	m.RunEnded(&event.Run{Agent: "billing", Outcome: "refused"})
+	m.RunEnded(&event.Run{Agent: "whoever", Outcome: "refused"})
+	m.RunEnded(&event.Run{Agent: "billing", Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
 	m.Evicted("results")
 	s := m.Store(failing{memory.New(memory.Options{})})
 	s.Load(t.Context(), "k", "")
@@ -73,26 +75,28 @@ func text(t *testing.T, m *Metrics) string {
 func TestCounts(t *testing.T) {
 	got := text(t, used(t))
 	for _, want := range []string{
-		`holdpoint_runs_total{dialect="langgraph",outcome="finished"} 1`,
-		`holdpoint_runs_total{dialect="none",outcome="refused"} 1`,
-		`holdpoint_runs_total{dialect="other",outcome="other"} 1`,
-		`holdpoint_upstream_errors_total{class="other"} 1`,
-		`holdpoint_upstream_errors_total{class="eof"} 0`,
-		`holdpoint_run_duration_seconds_count 3`,
-		`holdpoint_first_byte_seconds_count 1`,
-		`holdpoint_frames_total{kind="passed"} 5`,
-		`holdpoint_frames_total{kind="rewritten"} 1`,
-		`holdpoint_frames_total{kind="dropped"} 2`,
-		`holdpoint_frames_total{kind="made"} 3`,
-		`holdpoint_interrupts_raised_total{dialect="langgraph"} 2`,
-		`holdpoint_interrupts_raised_total{dialect="other"} 1`,
-		`holdpoint_interrupts_ended_total{how="resolved"} 2`,
-		`holdpoint_interrupts_ended_total{how="retired"} 2`,
-		`holdpoint_resumes_total{result="claimed"} 1`,
-		`holdpoint_resumes_total{result="in_doubt"} 1`,
-		`holdpoint_resumes_total{result="refused"} 2`,
-		`holdpoint_refusals_total{code="PARTIAL_RESUME"} 2`,
-		`holdpoint_refusals_total{code="other"} 1`,
+		`holdpoint_runs_total{agent="billing",dialect="langgraph",outcome="finished"} 1`,
+		`holdpoint_runs_total{agent="billing",dialect="none",outcome="refused"} 1`,
+		`holdpoint_runs_total{agent="billing",dialect="other",outcome="other"} 1`,
+		`holdpoint_runs_total{agent="other",dialect="none",outcome="refused"} 1`,
+		`holdpoint_upstream_errors_total{agent="support",class="eof"} 0`,
+		`holdpoint_upstream_errors_total{agent="billing",class="other"} 1`,
+		`holdpoint_upstream_errors_total{agent="billing",class="eof"} 0`,
+		`holdpoint_run_duration_seconds_count{agent="billing"} 3`,
+		`holdpoint_first_byte_seconds_count{agent="billing"} 1`,
+		`holdpoint_frames_total{agent="billing",kind="passed"} 5`,
+		`holdpoint_frames_total{agent="billing",kind="rewritten"} 1`,
+		`holdpoint_frames_total{agent="billing",kind="dropped"} 2`,
+		`holdpoint_frames_total{agent="billing",kind="made"} 3`,
+		`holdpoint_interrupts_raised_total{agent="billing",dialect="langgraph"} 2`,
+		`holdpoint_interrupts_raised_total{agent="billing",dialect="other"} 1`,
+		`holdpoint_interrupts_ended_total{agent="billing",how="resolved"} 2`,
+		`holdpoint_interrupts_ended_total{agent="billing",how="retired"} 2`,
+		`holdpoint_resumes_total{agent="billing",result="claimed"} 1`,
+		`holdpoint_resumes_total{agent="billing",result="in_doubt"} 1`,
+		`holdpoint_resumes_total{agent="billing",result="refused"} 2`,
+		`holdpoint_refusals_total{agent="billing",code="PARTIAL_RESUME"} 2`,
+		`holdpoint_refusals_total{agent="billing",code="other"} 1`,
 		`holdpoint_pauses_waiting 1`,
 		`holdpoint_store_step_seconds_count{step="claim"} 1`,
 		`holdpoint_store_errors_total{step="claim"} 0`, // it had an answer
