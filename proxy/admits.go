@@ -28,6 +28,18 @@ const (
 // admits judges a request by its form, before anybody asks who sends it. It answers what it turns
 // away.
 func (h *Handler) admits(w http.ResponseWriter, req *http.Request) bool {
+	if !h.admitsConnection(w, req) || !h.admitsNames(w, req) {
+		return false
+	}
+	if isWebSocket(req) && h.isAgents(req.URL.Path) {
+		h.turnAway(w, req, slog.LevelInfo, http.StatusBadRequest, "a WebSocket is not taken on the path of an agent: runs in it could not be read")
+		return false
+	}
+	return true
+}
+
+// admitsConnection answers what the listener has refused.
+func (h *Handler) admitsConnection(w http.ResponseWriter, req *http.Request) bool {
 	if status, reason := front.Refused(req.Context()); status != 0 {
 		level := slog.LevelInfo
 		if status != http.StatusBadRequest {
@@ -36,13 +48,6 @@ func (h *Handler) admits(w http.ResponseWriter, req *http.Request) bool {
 		}
 		w.Header().Set("Connection", "close")
 		h.turnAway(w, req, level, status, reason)
-		return false
-	}
-	if !h.admitsNames(w, req) {
-		return false
-	}
-	if isWebSocket(req) && h.isAgents(req.URL.Path) {
-		h.turnAway(w, req, slog.LevelInfo, http.StatusBadRequest, "a WebSocket is not taken on the path of an agent: runs in it could not be read")
 		return false
 	}
 	return true

@@ -58,8 +58,8 @@ func (h *Handler) allowOwn(header http.Header, req *http.Request) {
 		return
 	}
 	addVary(header, "Origin") // what a cache keeps for one origin must not go to another
-	if req == nil || header.Get("Access-Control-Allow-Origin") != "" {
-		return // the backend's, of an answer in whose place this one stands
+	if req == nil || h.allowances == nil || header.Get("Access-Control-Allow-Origin") != "" {
+		return // no backend is there to ask (Router), or it has said it, in the answer that this one stands for
 	}
 	said := h.allowances.of(req)
 	if said.origin == "" {

@@ -46,7 +46,7 @@ type Handler struct {
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see backend.Transports
 
-	bodyRoom bodyRoom
+	bodyRoom *bodyRoom                        // a Router's agents have one
 	routes   *lru.Cache[string, spokenAt]     // by path; clients choose paths
 	agents   *lru.Cache[string, struct{}]     // paths whose runs got streams, see isAgents
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall

@@ -54,7 +54,7 @@ func New(opts Options) (*Handler, error) {
 	if o.AddressShare >= 100 {
 		o.AddressShare = 0
 	}
-	h.bodyRoom.limit, h.bodyRoom.share = o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)
+	h.bodyRoom = &bodyRoom{limit: o.BodyBytes, share: o.BodyBytes / 100 * int64(o.AddressShare)}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -45,8 +46,9 @@ type Options struct {
 	Dialect  translate.Dialect
 	Store    store.Store
 
-	Agent string          // the agent's name, which tells agents apart that share a store
-	Gate  *principal.Gate // says who asks; nil: nobody in particular
+	Agent  string          // the agent's name, which tells agents apart that share a store
+	Prefix string          // of the paths by which clients reach the agent, if a Router takes it off; see CheckPrefix
+	Gate   *principal.Gate // says who asks; nil: nobody in particular
 
 	Client Client // "": auto
 
@@ -106,6 +108,9 @@ func (o *Options) validate() error {
 	}
 	if o.Store == nil {
 		errs = append(errs, errors.New("proxy: no store"))
+	}
+	if err := CheckPrefix(o.Prefix); err != nil {
+		errs = append(errs, fmt.Errorf("proxy: prefix %q: %w", o.Prefix, err))
 	}
 	return errors.Join(errs...)
 }

@@ -19,10 +19,14 @@ type pageKey struct{}
 // withPage marks a request that a browser sends for a page of its own: a GET of "/" that names
 // text/html. */*, which curl and fetch send, does not.
 func withPage(req *http.Request) *http.Request {
-	if req.Method != http.MethodGet || req.URL.Path != "/" || hasBody(req) || !namesHTML(req.Header["Accept"]) {
+	if !wantsPage(req) {
 		return req
 	}
 	return req.WithContext(context.WithValue(req.Context(), pageKey{}, true))
+}
+
+func wantsPage(req *http.Request) bool {
+	return req.Method == http.MethodGet && req.URL.Path == "/" && !hasBody(req) && namesHTML(req.Header["Accept"])
 }
 
 func namesHTML(accept []string) bool {
@@ -59,10 +63,14 @@ func introduce(res *http.Response) {
 	} {
 		res.Header.Del(name) // they say something of the body that is gone
 	}
-	res.Header.Set("Content-Type", "text/html; charset=utf-8")
-	res.Header.Set("Content-Length", strconv.Itoa(len(text)))
-	res.Header.Set("Cache-Control", "no-store")
-	addVary(res.Header, "Accept")
+	pageHeader(res.Header, text)
+}
+
+func pageHeader(header http.Header, text string) {
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	header.Set("Cache-Control", "no-store")
+	addVary(header, "Accept")
 }
 
 // aboutPage names nothing of this installation: whoever reaches it may be anybody.
@@ -73,6 +81,18 @@ const aboutPage = `<!doctype html>
 <p>Here is an agent that speaks AG-UI, behind Holdpoint, a proxy for its questions.
 This address has no page: the agent's backend answered STATUS.</p>
 <p>An application talks to the agent by sending a run to the agent's path, with POST. If you
+expected a chat, open the address of the application.</p>
+</html>
+`
+
+// nowherePage is shown where a Router has no agent.
+const nowherePage = `<!doctype html>
+<html lang="en">
+<title>Holdpoint</title>
+<h1>Holdpoint</h1>
+<p>Here are agents that speak AG-UI, behind Holdpoint, a proxy for their questions.
+Each has a path of its own, and this address is no agent's.</p>
+<p>An application talks to an agent by sending a run to the agent's path, with POST. If you
 expected a chat, open the address of the application.</p>
 </html>
 `

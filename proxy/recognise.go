@@ -130,7 +130,7 @@ func (h *Handler) slow(w http.ResponseWriter) (done func()) {
 // may.
 func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType) (body []byte, object bool, err error) {
 	defer h.slow(w)()
-	hold := &bodyHold{room: &h.bodyRoom, from: h.clientHash(req)}
+	hold := &bodyHold{room: h.bodyRoom, from: h.clientHash(req)}
 	defer hold.giveBack()
 	limit := h.opts.MaxRequestBytes
 	head, first, err := readHead(req.Body, limit, req.ContentLength)

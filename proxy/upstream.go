@@ -224,19 +224,25 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	return nil
 }
 
-// relocate turns a Location that names the upstream to the origin that the client knows.
+// relocate turns a Location that names the upstream to the origin that the client knows. Below a
+// prefix it does so for one without an origin too, which would leave the agent's own path.
 func (h *Handler) relocate(res *http.Response) {
 	to, err := url.Parse(res.Header.Get("Location"))
 	up := h.opts.Upstream
-	if err != nil || !to.IsAbs() || !strings.EqualFold(to.Host, up.Host) && !strings.EqualFold(to.Host, res.Request.Host) {
+	switch {
+	case err != nil:
+		return
+	case to.IsAbs() && (strings.EqualFold(to.Host, up.Host) || strings.EqualFold(to.Host, res.Request.Host)):
+		out := res.Request.Header
+		to.Scheme, to.Host = out.Get("X-Forwarded-Proto"), out.Get("X-Forwarded-Host")
+	case h.opts.Prefix == "" || to.Scheme != "" || to.Host != "" || !strings.HasPrefix(to.EscapedPath(), "/"):
 		return
 	}
-	out := res.Request.Header
-	to.Scheme, to.Host = out.Get("X-Forwarded-Proto"), out.Get("X-Forwarded-Host")
-	if base := strings.TrimSuffix(up.EscapedPath(), "/"); base != "" {
-		rest, ok := strings.CutPrefix(to.EscapedPath(), base)
-		if plain, err := url.PathUnescape(rest); ok && err == nil && (rest == "" || rest[0] == '/') {
-			to.Path, to.RawPath = "/"+strings.TrimPrefix(plain, "/"), "/"+strings.TrimPrefix(rest, "/")
+	base := strings.TrimSuffix(up.EscapedPath(), "/")
+	if rest, ok := strings.CutPrefix(to.EscapedPath(), base); ok && base+h.opts.Prefix != "" && (rest == "" || rest[0] == '/') {
+		escaped := h.opts.Prefix + "/" + strings.TrimPrefix(rest, "/")
+		if plain, err := url.PathUnescape(escaped); err == nil {
+			to.Path, to.RawPath = plain, escaped
 		}
 	}
 	res.Header.Set("Location", to.String())
