@@ -8,6 +8,8 @@
 //	values      what is taken, a|b, where that is a list
 //	doc         what it does: a sentence without a full stop
 //
+// The fields of an embedded struct are those of the struct that it is in. Its type is exported.
+//
 // An empty variable counts as unset: templates of charts and compose files write them so.
 //
 // It does not read files, and it does not know which variables there should be.
@@ -46,11 +48,18 @@ func (g Group) Variables() []Variable {
 	if err := unset.parse(nil); err != nil {
 		panic("variables: a default cannot be read: " + err.Error()) // a mistake in a tag
 	}
-	now, byDefault := reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem()
+	return g.variables(reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem())
+}
+
+// variables are those of the struct now. byDefault is the same with nothing set.
+func (g Group) variables(now, byDefault reflect.Value) []Variable {
 	var list []Variable
 	for f, value := range now.Fields() {
 		key, tagged := f.Tag.Lookup("env")
 		if !tagged {
+			if f.Anonymous && f.Type.Kind() == reflect.Struct {
+				list = append(list, g.variables(value, byDefault.FieldByIndex(f.Index))...)
+			}
 			continue
 		}
 		v := Variable{

@@ -69,3 +69,24 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+type Embedded struct {
+	Name string `env:"NAME" envDefault:"e" doc:"a name"`
+}
+
+// TestEmbedded: variables of an embedded struct are read and shown as the others.
+func TestEmbedded(t *testing.T) {
+	type outer struct {
+		Embedded
+		On bool `env:"ON" doc:"a switch"`
+	}
+	var got outer
+	g := variables.Group{Prefix: "X_", Options: &got}
+	if errs := g.Read(map[string]string{"X_NAME": "a", "X_ON": "1"}); errs != nil || got != (outer{Embedded{"a"}, true}) {
+		t.Errorf("%+v, %v", got, errs)
+	}
+	list := g.Variables()
+	if len(list) != 2 || list[0].Name != "X_NAME" || list[0].Value != "a" || list[0].IsDefault || list[1].Name != "X_ON" {
+		t.Errorf("%+v", list)
+	}
+}

@@ -223,3 +223,25 @@ func ordinary(n int, dialect string) []agui.Event {
 	}
 	return events
 }
+
+// TestAnew: the options of a list that was made anew are its own, and its errors name its variables.
+func TestAnew(t *testing.T) {
+	list := All()
+	other := list.Anew("HOLDPOINT_ROUTES_0_")
+	if errs := other.Read(map[string]string{"HOLDPOINT_ROUTES_0_LANGGRAPH_CANCEL": "true", "HOLDPOINT_DRAFT_CANCEL": "true"}); errs != nil {
+		t.Fatal(errs)
+	}
+	if errs := list.Check(langgraph.Name); errs != nil {
+		t.Errorf("the first list has read it: %v", errs)
+	}
+	const want = `HOLDPOINT_ROUTES_0_LANGGRAPH_CANCEL "true": it could be taken for an approval`
+	if errs := other.Check(langgraph.Name); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+		t.Errorf("%v", errs)
+	}
+	if _, err := other.New(langgraph.Name, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if _, err := list.New(langgraph.Name, nil); err != nil {
+		t.Errorf("%v", err)
+	}
+}

@@ -15,7 +15,7 @@ import (
 // An Entry is a dialect that can be made.
 type Entry struct {
 	Name string
-	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes.
+	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes; see Anew.
 	Prefix string
 	// Options points to a struct of variables (package variables). Each that is not a switch or a
 	// number says by a tag what the answers are that it is sent as:
@@ -35,6 +35,8 @@ type Entry struct {
 	Options any
 	// New makes the dialect of what Options points to. It refuses options that are wrong.
 	New func(translate.Warn) (translate.Dialect, error)
+
+	anew func(prefix string) Entry
 }
 
 // With is the list with one more dialect, which auto asks last.
@@ -42,15 +44,30 @@ func With[O any, D translate.Dialect](l List, name string, newDialect func(O, tr
 	return append(l, entry(name, newDialect))
 }
 
+// Anew is the same list with options of its own, at the defaults, whose variables have another
+// prefix in the place of HOLDPOINT_.
+func (l List) Anew(prefix string) List {
+	list := make(List, len(l))
+	for n, e := range l {
+		list[n] = e.anew(prefix)
+	}
+	return list
+}
+
 // entry makes one of a dialect's name and of its function New.
 func entry[O any, D translate.Dialect](name string, newDialect func(O, translate.Warn) (D, error)) Entry {
+	return entryOf("HOLDPOINT_", name, newDialect)
+}
+
+func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O, translate.Warn) (D, error)) Entry {
 	o := new(O)
 	e := Entry{
 		Name:    name,
-		Prefix:  "HOLDPOINT_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_",
+		Prefix:  prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_",
 		Options: o,
 	}
 	e.group().Read(nil) // no environment: the defaults
+	e.anew = func(prefix string) Entry { return entryOf(prefix, name, newDialect) }
 	e.New = func(warn translate.Warn) (translate.Dialect, error) {
 		if err := errors.Join(append(e.check(), e.lacks()...)...); err != nil {
 			return nil, fmt.Errorf("dialects: %w", err)
