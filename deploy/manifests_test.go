@@ -43,6 +43,10 @@ var charts = map[string][]string{
 		"resources.limits.memory=512Mi", "priorityClassName=high", "nodeSelector.disk=ssd", "podLabels.team=a", "podAnnotations.note=b",
 		"extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy:3128", "service.type=LoadBalancer",
 	},
+	"gateway with routes": {
+		"upstream=http://agent:8000/", "config.HOLDPOINT_ROUTES_0_PATH=/billing", "config.HOLDPOINT_ROUTES_0_NAME=billing",
+		"config.HOLDPOINT_ROUTES_0_UPSTREAM=http://billing:8000/agent", "config.HOLDPOINT_ROUTES_0_DIALECT=langgraph",
+	},
 	"gateway on PostgreSQL": {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
 	"sidecar":               {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
 	"sidecar with all": {

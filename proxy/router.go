@@ -18,8 +18,8 @@ import (
 
 // RouterOptions configure a Router. Agents is required.
 type RouterOptions struct {
-	// Agents are the handlers, each below its Options.Prefix. No two have one prefix, in whatever case,
-	// and no two have one Options.Agent: they would share the records of threads.
+	// Agents are the handlers, each below its Options.Prefix. No two have one prefix, in whatever
+	// case, and no two have one Options.Agent: they would share the records of threads.
 	Agents []*Handler
 	// AllowOrigins are the origins whose pages may read what the Router itself answers, as
 	// Options.AllowOrigins. Each agent has its own.
@@ -64,8 +64,8 @@ func NewRouter(o RouterOptions) (*Router, error) {
 	return rt, nil
 }
 
-// CheckPrefix says what is wrong with a prefix. It has a plain spelling only, so that no two read it
-// as two paths.
+// CheckPrefix says what is wrong with a prefix. It has a plain spelling only, so that no two read
+// it as two paths.
 func CheckPrefix(prefix string) error {
 	switch {
 	case prefix == "":
@@ -107,8 +107,8 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// agentAt is the agent that a request is for, nil if there is none. ok is false if the path, read as
-// some servers would, is another agent's.
+// agentAt is the agent that a request is for, nil if there is none. ok is false if the path, read
+// as some servers would, is another agent's.
 func (rt *Router) agentAt(u *url.URL) (h *Handler, ok bool) {
 	written := rt.below(u.EscapedPath(), func(prefix string) string { return prefix })
 	read := rt.below(recordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)

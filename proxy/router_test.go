@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,8 +22,8 @@ type crossroads struct {
 	agents []*Handler
 }
 
-// newCrossroads makes one with an agent below each prefix, whose name is the prefix. The upstream of
-// each has the path /up.
+// newCrossroads makes one with an agent below each prefix, whose name is the prefix. The upstream
+// of each has the path /up.
 func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroads {
 	t.Helper()
 	c := &crossroads{}
@@ -34,6 +35,8 @@ func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroad
 				w.WriteHeader(http.StatusTemporaryRedirect)
 				return
 			}
+			w.Header().Set("Set-Cookie", "s=1; Path=/up")
+			w.Header().Set("X-Asked", fmt.Sprint(r.Header))
 			w.Header().Set("Access-Control-Allow-Origin", "https://"+strings.Trim(prefix, "/")+".example")
 			io.WriteString(w, "["+prefix+"] "+r.URL.EscapedPath())
 		}))
@@ -203,6 +206,18 @@ func TestLocationBelowAPrefix(t *testing.T) {
 		if got := strings.ReplaceAll(res.Header.Get("Location"), c.URL, "HERE"); got != tt.want {
 			t.Errorf("%s: Location %s became %s, want %s", tt.at, tt.to, got, tt.want)
 		}
+	}
+}
+
+// TestCookiesOfRoutes: cookies pass as they are, and no header tells the backend of the prefix.
+func TestCookiesOfRoutes(t *testing.T) {
+	c := newCrossroads(t, RouterOptions{}, "/somewhere")
+	res, _ := c.get(t, "GET", "/somewhere", http.Header{})
+	if got := res.Header.Get("Set-Cookie"); got != "s=1; Path=/up" {
+		t.Errorf("the cookie became %q", got)
+	}
+	if got := res.Header.Get("X-Asked"); got == "" || strings.Contains(got, "somewhere") {
+		t.Errorf("the backend was told %s", got)
 	}
 }
 

@@ -80,8 +80,7 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 // too long.
 func TestReadingABody(t *testing.T) {
 	const limit = 300 << 10
-	h := &Handler{opts: Options{MaxRequestBytes: limit}}
-	h.bodyRoom.limit = 2 * limit
+	h := &Handler{opts: Options{MaxRequestBytes: limit}, bodyRoom: &bodyRoom{limit: 2 * limit}}
 	for _, size := range []int{2, 3, 511, 512, 513, 4095, 4096, 4097, 64 << 10, 200 << 10, limit - 1, limit, limit + 1, 2 * limit} {
 		whole := []byte(`{` + strings.Repeat(" ", size-2) + `}`)
 		for _, declared := range []int{size, -1, 7, 10 * limit} {

@@ -90,9 +90,12 @@ func (c *config) sinks() event.Sink {
 
 // endedByTime is engine.Options.Ended: it tells the event of a pause that only time has ended.
 func (c *config) endedByTime() func(store.Key, *store.Result) {
-	to := c.sinks()
+	to, agent := c.sinks(), c.Name
+	if len(c.routes) > 0 {
+		agent = "" // whose question it was does not stand in the record
+	}
 	return func(_ store.Key, result *store.Result) {
-		if e := proxy.EndedByTime(c.Name, result); e != nil {
+		if e := proxy.EndedByTime(agent, result); e != nil {
 			_ = to.Take(e) // who cannot take it says so
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -29,26 +27,15 @@ import (
 // The tag env is the name behind HOLDPOINT_. doc says what the variable does, without a full stop
 // at the end. values lists the values that are taken, if only some are.
 type config struct {
-	Upstream            address `env:"UPSTREAM" doc:"address of the backend, http or https. The path of a request is appended to its path"`
-	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
-	PreserveHost        bool    `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
-	Listen              string  `env:"LISTEN" envDefault:":7080" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it"`
-	TLSCertFile         string  `env:"TLS_CERT_FILE" doc:"file with the certificate of the listener, and those between it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is read again when it changes (docs/limits.md#tls)"`
-	TLSKeyFile          string  `env:"TLS_KEY_FILE" doc:"file with its private key (PEM)"`
-	TLSClientCAFile     string  `env:"TLS_CLIENT_CA_FILE" doc:"file with authorities (PEM). A client then needs a certificate of theirs"`
-	H2C                 bool    `env:"H2C" envDefault:"false" doc:"take HTTP/2 without TLS too, from clients that know of it"`
-	UpstreamCAFile      string  `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
-	UpstreamCertFile    string  `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
-	UpstreamKeyFile     string  `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
-	UpstreamServerName  string  `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, in place of the host of HOLDPOINT_UPSTREAM"`
-	UpstreamHTTP2       bool    `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
-	AdminListen         string  `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
-	PProf               bool    `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
+	Agent
 
-	CORSOrigins origins `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
-
-	Dialect string       `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
-	Client  proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
+	Listen          string `env:"LISTEN" envDefault:":7080" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it"`
+	TLSCertFile     string `env:"TLS_CERT_FILE" doc:"file with the certificate of the listener, and those between it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is read again when it changes (docs/limits.md#tls)"`
+	TLSKeyFile      string `env:"TLS_KEY_FILE" doc:"file with its private key (PEM)"`
+	TLSClientCAFile string `env:"TLS_CLIENT_CA_FILE" doc:"file with authorities (PEM). A client then needs a certificate of theirs"`
+	H2C             bool   `env:"H2C" envDefault:"false" doc:"take HTTP/2 without TLS too, from clients that know of it"`
+	AdminListen     string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
+	PProf           bool   `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
 
 	Store             storeAddress  `env:"STORE" envDefault:"memory://" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. postgres://user@host/database and redis://host:6379 are for several, also rediss://, redis+sentinel:// and redis+cluster://"`
 	StorePasswordFile string        `env:"STORE_PASSWORD_FILE" doc:"file with the password of HOLDPOINT_STORE, so that its address need not hold one. It is read at start and on HUP"`
@@ -92,7 +79,6 @@ type config struct {
 	AuditRequired bool            `env:"AUDIT_REQUIRED" envDefault:"false" doc:"refuse an answer with AUDIT_UNAVAILABLE if it cannot be written down before it is handed on. Each line is on the disk then before anything goes on"`
 	ShowPrincipal principal.Shown `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit and the log name the user: by the keyed hash that the records have, by the name, or not at all"`
 
-	Name             string  `env:"NAME" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
 	TrustedPeers     peers   `env:"TRUSTED_PEERS" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. From everybody else they are refused"`
@@ -106,10 +92,9 @@ type config struct {
 
 	principalKeys principal.Ring
 
-	dialects dialects.List // with the options that were read
-	headers  http.Header   // of UpstreamHeadersFile
-	ring     engine.Ring   // of StoreKeys
-	ignored  []string      // variables that Kubernetes injects
+	routes  []*route
+	ring    engine.Ring // of StoreKeys
+	ignored []string    // variables that Kubernetes injects
 
 	listen, admin listen.Address // of Listen and AdminListen
 	adminGiven    bool           // AdminListen is not the default
@@ -117,8 +102,8 @@ type config struct {
 	gate  *principal.Gate // made with the handler
 	audit *audit.Log      // opened before the store; nil: there is none
 
-	metrics                *metrics.Metrics
-	serverTLS, upstreamTLS *certificates.Set // nil if no file is named
+	metrics   *metrics.Metrics
+	serverTLS *certificates.Set // nil if no file is named
 }
 
 // memoryStore is the default of HOLDPOINT_STORE.
@@ -126,7 +111,7 @@ const memoryStore = "memory://"
 
 // newConfig is the configuration of an empty environment. It lacks what is required.
 func newConfig(list dialects.List) *config {
-	c := &config{dialects: list}
+	c := &config{Agent: Agent{prefix: prefix, dialects: list}}
 	c.group().Read(nil)
 	c.metrics = c.newMetrics()
 	return c
@@ -141,13 +126,16 @@ func load(environ []string, list dialects.List) (*config, error) {
 	c := newConfig(list)
 	errs := slices.Concat(c.group().Read(environment), list.Read(environment))
 	c.adminGiven = environment[prefix+"ADMIN_LISTEN"] != ""
-	if environment[prefix+"UPSTREAM"] == "" {
+	routes, routeErrs := readRoutes(environment, list)
+	c.routes = routes
+	if environment[prefix+"UPSTREAM"] == "" && len(routes) == 0 {
 		errs = append(errs, errors.New("HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
 	}
-	errs = append(errs, c.check()...)
-	unknown, injected := ownNames(environment, c.variables())
+	errs = slices.Concat(errs, c.check(), routeErrs, c.checkRoutes())
+	known := c.known()
+	unknown, injected := ownNames(environment, known)
 	for _, name := range unknown {
-		errs = append(errs, unknownName(name, c.variables()))
+		errs = append(errs, unknownName(name, known))
 	}
 	c.ignored, c.metrics = injected, c.newMetrics() // with the names that were read
 	for i := range errs {
@@ -160,8 +148,8 @@ func load(environ []string, list dialects.List) (*config, error) {
 func (c *config) check() []error {
 	var errs []error
 	wrong := func(name string, err error) { errs = append(errs, c.group().Wrong(name, err)) }
-	if !slices.Contains(c.dialects.Names(), c.Dialect) {
-		wrong("DIALECT", fmt.Errorf("want one of %s", strings.Join(c.dialects.Names(), ", ")))
+	if c.isSet() || len(c.routes) == 0 {
+		errs = append(errs, c.checkAgent()...)
 	}
 	errs = append(errs, c.checkListen()...)
 	errs = append(errs, c.checkEdge()...)
@@ -180,14 +168,6 @@ func (c *config) check() []error {
 		wrong("REPLAY_TTL", errors.New("want more than 0, such as 24h"))
 	}
 	errs = append(errs, c.checkWho()...)
-	errs = append(errs, c.dialects.Check(c.Dialect)...)
-	if c.UpstreamHeadersFile != "" {
-		headers, err := readHeaders(c.UpstreamHeadersFile)
-		for _, err := range split(err) {
-			errs = append(errs, fmt.Errorf("%sUPSTREAM_HEADERS_FILE: %w", prefix, err))
-		}
-		c.headers = headers
-	}
 	return errs
 }
 
@@ -202,23 +182,35 @@ func split(err error) []error {
 	return []error{err}
 }
 
-// newHandler is the proxy that c describes, on a store.
+// newHandler is the proxy for the agent of HOLDPOINT_UPSTREAM, on a store.
 func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handler, error) {
-	dialect, err := c.dialects.New(c.Dialect, logger.Warn)
+	c.gate = c.newGate(logger)
+	return c.newHandlerOf(&c.Agent, c.metrics.Store(kept), logger)
+}
+
+// newHandlerOf is the proxy for one agent. What is not the agent's own is c's.
+func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (*proxy.Handler, error) {
+	dialect, err := a.dialects.New(a.Dialect, logger.Warn)
 	if err != nil {
 		return nil, err
 	}
-	c.gate = c.newGate(logger)
 	return proxy.New(proxy.Options{
-		Agent:           c.Name,
-		Gate:            c.gate,
-		Upstream:        c.Upstream.URL,
+		Agent:           a.Name,
+		Prefix:          a.path,
+		Upstream:        a.Upstream.URL,
 		Dialect:         dialect,
-		Store:           c.metrics.Store(kept),
+		Client:          a.Client,
+		UpstreamHeaders: a.headers,
+		PreserveHost:    a.PreserveHost,
+		AllowOrigins:    a.CORSOrigins,
+		UpstreamTLS:     a.clientTLS(),
+		UpstreamHTTP2:   a.UpstreamHTTP2,
+
+		Gate:            c.gate,
+		Store:           kept,
 		StoreInMemory:   c.Store.scheme() == "memory",
 		StoreOutage:     c.StoreOutage,
 		OnDisconnect:    c.OnDisconnect,
-		Client:          c.Client,
 		InterruptTTL:    c.InterruptTTL,
 		MaxRequestBytes: int64(c.MaxRequestBytes),
 		BodyBytes:       int64(c.BodyBytes),
@@ -227,15 +219,10 @@ func newHandler(c *config, kept store.Store, logger *slog.Logger) (*proxy.Handle
 		TranscriptBytes: int(c.TranscriptBytes),
 		IdleTimeout:     c.StreamIdleTimeout,
 		Heartbeat:       c.Heartbeat,
-		UpstreamHeaders: c.headers,
-		PreserveHost:    c.PreserveHost,
-		AllowOrigins:    c.CORSOrigins,
 		Events:          c.sinks(),
 		RunEnded:        c.metrics.RunEnded,
 		EventsRequired:  c.AuditRequired,
 		ShowPrincipal:   c.ShowPrincipal,
-		UpstreamTLS:     c.clientTLS(),
-		UpstreamHTTP2:   c.UpstreamHTTP2,
 		WriteTimeout:    c.WriteTimeout,
 		Underscores:     c.HeaderUnderscores,
 		Logger:          logger,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,7 +14,6 @@ import (
 
 	"holdpoint/internal/certificates"
 	"holdpoint/internal/front"
-	"holdpoint/proxy"
 )
 
 // checkEdge judges what is said of connections to both sides, and reads the files of TLS.
@@ -36,28 +34,14 @@ func (c *config) checkEdge() []error {
 		wrong("TLS_CLIENT_CA_FILE", "clients show certificates by TLS only, set HOLDPOINT_TLS_CERT_FILE and HOLDPOINT_TLS_KEY_FILE too")
 		return errs
 	}
-	if c.Upstream.URL != nil && c.Upstream.Scheme == "http" {
-		for _, one := range [][2]string{
-			{"UPSTREAM_CA_FILE", c.UpstreamCAFile}, {"UPSTREAM_CERT_FILE", c.UpstreamCertFile},
-			{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile}, {"UPSTREAM_SERVER_NAME", c.UpstreamServerName},
-		} {
-			if one[1] != "" {
-				wrong(one[0], "HOLDPOINT_UPSTREAM begins with http://, and there is no TLS: want https://, or leave this out")
-			}
-		}
-		if errs != nil {
-			return errs
-		}
-	}
 	var err error
-	c.serverTLS, err = openCertificates(certificates.Files{Cert: c.TLSCertFile, Key: c.TLSKeyFile, CA: c.TLSClientCAFile}, "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE")
-	errs = append(errs, split(err)...)
-	c.upstreamTLS, err = openCertificates(certificates.Files{Cert: c.UpstreamCertFile, Key: c.UpstreamKeyFile, CA: c.UpstreamCAFile}, "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE", "UPSTREAM_CA_FILE")
+	c.serverTLS, err = openCertificates(certificates.Files{Cert: c.TLSCertFile, Key: c.TLSKeyFile, CA: c.TLSClientCAFile}, prefix, "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE")
 	return append(errs, split(err)...)
 }
 
-// openCertificates reads files of TLS, which the variables name. It is nil if they name none.
-func openCertificates(files certificates.Files, cert, key, ca string) (*certificates.Set, error) {
+// openCertificates reads files of TLS, which the variables with the prefix name. It is nil if they
+// name none.
+func openCertificates(files certificates.Files, prefix, cert, key, ca string) (*certificates.Set, error) {
 	var named []string
 	for name, file := range map[string]string{cert: files.Cert, key: files.Key, ca: files.CA} {
 		if file != "" {
@@ -76,23 +60,6 @@ func openCertificates(files certificates.Files, cert, key, ca string) (*certific
 		return nil, fmt.Errorf("%s: %w", strings.Join(named, ", "), err)
 	}
 	return set, nil
-}
-
-// clientTLS is proxy.Options.UpstreamTLS, nil if nothing is said.
-func (c *config) clientTLS() func(protocols ...string) *tls.Config {
-	name := c.UpstreamServerName
-	if c.upstreamTLS == nil && name == "" {
-		return nil
-	}
-	if name == "" {
-		name = c.Upstream.Hostname()
-	}
-	return func(protocols ...string) *tls.Config {
-		if c.upstreamTLS == nil {
-			return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name, NextProtos: protocols}
-		}
-		return c.upstreamTLS.Client(name, protocols...)
-	}
 }
 
 const (
@@ -155,14 +122,16 @@ type certificateSet struct {
 	changed func()
 }
 
-func (c *config) certificateSets(h *proxy.Handler) []certificateSet {
+func (c *config) certificateSets(agents []served) []certificateSet {
 	var sets []certificateSet
 	if c.serverTLS != nil {
 		sets = append(sets, certificateSet{prefix + "TLS_*_FILE", c.serverTLS, func() {}})
 	}
-	if c.upstreamTLS != nil {
-		// A kept connection would have the old certificate, or an authority that has gone.
-		sets = append(sets, certificateSet{prefix + "UPSTREAM_*_FILE", c.upstreamTLS, h.CloseIdleConnections})
+	for _, a := range agents {
+		if a.upstreamTLS != nil {
+			// A kept connection would have the old certificate, or an authority that has gone.
+			sets = append(sets, certificateSet{a.prefix + "UPSTREAM_*_FILE", a.upstreamTLS, a.handler.CloseIdleConnections})
+		}
 	}
 	return sets
 }

@@ -75,14 +75,25 @@ func unknownName(name string, list []variables.Variable) error {
 	if remedy, ok := removed[name]; ok {
 		return fmt.Errorf("%s is not a variable of Holdpoint any more: %s", name, remedy)
 	}
+	if err := ofAllRoutes(name, list); err != nil {
+		return err
+	}
 	return fmt.Errorf("%s is not a variable of Holdpoint, did you mean %s?", name, nearest(name, list))
 }
 
-// nearest is the known name with the smallest edit distance.
+// nearest is the known name with the smallest edit distance; of several, one that begins with name.
 func nearest(name string, list []variables.Variable) string {
 	return slices.MinFunc(list, func(a, b variables.Variable) int {
-		return cmp.Compare(distance(name, a.Name), distance(name, b.Name))
+		return cmp.Or(cmp.Compare(distance(name, a.Name), distance(name, b.Name)), cmp.Compare(rest(name, a), rest(name, b)))
 	}).Name
+}
+
+// rest is 0 if the variable begins with name, else 1.
+func rest(name string, v variables.Variable) int {
+	if strings.HasPrefix(v.Name, name) {
+		return 0
+	}
+	return 1
 }
 
 // distance is the number of letters to insert, drop, replace or swap with their neighbour (optimal

@@ -17,8 +17,11 @@ func (c *config) checkListen() []error {
 	var err error
 	if c.listen, err = listen.Parse(c.Listen); err != nil {
 		wrong("LISTEN", err)
-	} else if isOwn(c.Upstream.URL, c.Listen) {
-		wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen))
+	}
+	for _, a := range c.agents() {
+		if err == nil && isOwn(a.Upstream.URL, c.Listen) {
+			errs = append(errs, a.group().Wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint itself listens (HOLDPOINT_LISTEN %s), want the backend's address", c.Listen)))
+		}
 	}
 	if c.AdminListen == off {
 		if c.PProf {
@@ -30,10 +33,14 @@ func (c *config) checkListen() []error {
 	switch c.admin, err = listen.Parse(c.AdminListen); {
 	case err != nil:
 		wrong("ADMIN_LISTEN", fmt.Errorf("%w, or off", err))
-	case isOwn(c.Upstream.URL, c.AdminListen):
-		wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint's probes are (HOLDPOINT_ADMIN_LISTEN %s): give those another address, or off", c.AdminListen))
 	case listens && c.listen.Overlaps(c.admin):
 		wrong("ADMIN_LISTEN", fmt.Errorf("it is taken by HOLDPOINT_LISTEN (%s): runs and probes need an address each", c.Listen))
+	default:
+		for _, a := range c.agents() {
+			if isOwn(a.Upstream.URL, c.AdminListen) {
+				errs = append(errs, a.group().Wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint's probes are (HOLDPOINT_ADMIN_LISTEN %s): give those another address, or off", c.AdminListen)))
+			}
+		}
 	}
 	return errs
 }

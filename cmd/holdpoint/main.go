@@ -33,17 +33,6 @@
 //     is appended to its path
 //   - HOLDPOINT_UPSTREAM_HEADERS_FILE (none): file with headers to add to every request to the
 //     backend, one line Name: value for each. It is read at start and on HUP
-//   - HOLDPOINT_PRESERVE_HOST (false): send the client's Host header to the backend instead of the
-//     upstream's
-//   - HOLDPOINT_LISTEN (:7080): address to listen on, host:port or unix:///path/of.sock
-//     (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it
-//   - HOLDPOINT_TLS_CERT_FILE (none): file with the certificate of the listener, and those between
-//     it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is
-//     read again when it changes (docs/limits.md#tls)
-//   - HOLDPOINT_TLS_KEY_FILE (none): file with its private key (PEM)
-//   - HOLDPOINT_TLS_CLIENT_CA_FILE (none): file with authorities (PEM). A client then needs a
-//     certificate of theirs
-//   - HOLDPOINT_H2C (false): take HTTP/2 without TLS too, from clients that know of it
 //   - HOLDPOINT_UPSTREAM_CA_FILE (none): file with the authorities that the backend's certificate
 //     must come from (PEM), in place of the system's. It is read again when it changes
 //   - HOLDPOINT_UPSTREAM_CERT_FILE (none): file with the certificate that Holdpoint shows the
@@ -53,20 +42,33 @@
 //     place of the host of HOLDPOINT_UPSTREAM
 //   - HOLDPOINT_UPSTREAM_HTTP2 (false): speak HTTP/2 to the backend: if it offers that where there
 //     is TLS, else from the first byte
-//   - HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081): address of /healthz, /readyz, /startupz and
-//     /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use
-//     Holdpoint goes on without; if a given one is, it does not start
-//   - HOLDPOINT_PPROF (false): open Go's profiles at /debug/pprof/ on the admin listener
-//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
-//     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
-//     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows
-//     any request header. Without it, the backend's own CORS headers count (docs/browser.md)
+//   - HOLDPOINT_PRESERVE_HOST (false): send the client's Host header to the backend instead of the
+//     upstream's
+//   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
+//     of one id at one path would be one thread
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
 //     agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands,
 //     superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
+//   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
+//     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
+//     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows
+//     any request header. Without it, the backend's own CORS headers count (docs/browser.md)
+//   - HOLDPOINT_LISTEN (:7080): address to listen on, host:port or unix:///path/of.sock
+//     (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it
+//   - HOLDPOINT_TLS_CERT_FILE (none): file with the certificate of the listener, and those between
+//     it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is
+//     read again when it changes (docs/limits.md#tls)
+//   - HOLDPOINT_TLS_KEY_FILE (none): file with its private key (PEM)
+//   - HOLDPOINT_TLS_CLIENT_CA_FILE (none): file with authorities (PEM). A client then needs a
+//     certificate of theirs
+//   - HOLDPOINT_H2C (false): take HTTP/2 without TLS too, from clients that know of it
+//   - HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081): address of /healthz, /readyz, /startupz and
+//     /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use
+//     Holdpoint goes on without; if a given one is, it does not start
+//   - HOLDPOINT_PPROF (false): open Go's profiles at /debug/pprof/ on the admin listener
 //   - HOLDPOINT_STORE (memory://): where pauses are kept (docs/state.md). memory:// loses them on a
 //     restart. bolt:///var/lib/holdpoint/state.db is a file for one process.
 //     postgres://user@host/database and redis://host:6379 are for several, also rediss://,
@@ -144,8 +146,6 @@
 //     written down before it is handed on. Each line is on the disk then before anything goes on
 //   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit and the log name the user: by the keyed hash
 //     that the records have, by the name, or not at all. Values: hash, name, none
-//   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
-//     of one id at one path would be one thread
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
 //     threads, whatever their ids (docs/principals.md)
 //   - HOLDPOINT_PRINCIPAL_HEADER (none): header that names the user, set by a proxy in front. A
@@ -165,6 +165,9 @@
 //   - HOLDPOINT_THREAD_NAMESPACE (none): principal: the backend gets a hash of tenant, user and
 //     thread as thread id, so that a thread of another user is another thread (docs/principals.md).
 //     Values: none, principal
+//   - HOLDPOINT_ROUTES_0_PATH (none): path below which another agent is, such as /billing.
+//     HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of
+//     this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)
 //   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
 //     a tool review. It must be nothing that a graph could take for a yes
 //   - HOLDPOINT_AWS_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name what

@@ -19,7 +19,13 @@ func (c *config) newMetrics() *metrics.Metrics {
 }
 
 // agentNames are the names of the agents that the process serves.
-func (c *config) agentNames() []string { return []string{c.Name} }
+func (c *config) agentNames() []string {
+	var names []string
+	for _, a := range c.agents() {
+		names = append(names, a.Name)
+	}
+	return names
+}
 
 // auditHead is the head of the audit, the zero Head without one.
 func (c *config) auditHead() audit.Head {

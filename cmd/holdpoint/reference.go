@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"holdpoint/internal/variables"
@@ -13,7 +14,7 @@ import (
 
 // variables are all that exist: the configuration's, and those of the dialects.
 func (c *config) variables() []variables.Variable {
-	list := append(c.group().Variables(), c.dialects.Variables()...)
+	list := slices.Concat(c.group().Variables(), []variables.Variable{routeVariable}, c.dialects.Variables())
 	for i := range list {
 		if list[i].Name == prefix+"DIALECT" {
 			list[i].Values = c.dialects.Names()
@@ -86,8 +87,8 @@ usage: holdpoint [command]
   version  print the version
   help     print this text (also -h)
 
-Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set. An empty variable counts as
-unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
+Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set, or a route. An empty variable
+counts as unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
 `
 
 // printUsage is `holdpoint -h`.

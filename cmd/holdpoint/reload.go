@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"holdpoint/internal/audit"
-	"holdpoint/proxy"
 	"holdpoint/store/engine"
 )
 
@@ -61,13 +60,16 @@ func notifyHangup() (hangups chan os.Signal, stop func()) {
 // reloads are what c has read from files and can take again while runs go on. What a dialect was
 // told by a file is not among them: a question that was asked under one description is answered
 // under the same.
-func (c *config) reloads(h *proxy.Handler, kept openStore, logger *slog.Logger) reloads {
+func (c *config) reloads(agents []served, kept openStore, logger *slog.Logger) reloads {
 	var l reloads
-	if c.UpstreamHeadersFile != "" {
-		l.add(prefix+"UPSTREAM_HEADERS_FILE", func() error {
-			headers, err := readHeaders(c.UpstreamHeadersFile)
+	for _, a := range agents {
+		if a.UpstreamHeadersFile == "" {
+			continue
+		}
+		l.add(a.prefix+"UPSTREAM_HEADERS_FILE", func() error {
+			headers, err := readHeaders(a.UpstreamHeadersFile)
 			if err == nil {
-				h.SetUpstreamHeaders(headers)
+				a.handler.SetUpstreamHeaders(headers)
 			}
 			return err
 		})

@@ -46,7 +46,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 			logger.Error("the store did not close well", "err", err)
 		}
 	}()
-	handler, err := newHandler(c, kept, logger)
+	handler, agents, err := newService(c, kept, logger)
 	if err != nil {
 		logger.Error("cannot start", "err", err)
 		return exitError
@@ -67,8 +67,8 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	go newCalm().run(stop)
 	go runGate(c.gate, stop)
 	go watchAudit(c.audit, logger, auditHeadEvery, stop)
-	hooks := c.reloads(handler, kept, logger) // a piece that is to hear of HUP adds itself here
-	sets := c.certificateSets(handler)
+	hooks := c.reloads(agents, kept, logger) // a piece that is to hear of HUP adds itself here
+	sets := c.certificateSets(agents)
 	for _, s := range sets {
 		hooks.add(s.what, s.reload)
 	}
@@ -106,10 +106,25 @@ func logStart(c *config, logger *slog.Logger) {
 	if c.ignored != nil {
 		attrs = append(attrs, slog.Any("ignored", c.ignored))
 	}
-	logger.Info("holdpoint", "version", readBuild().Version, "upstream", c.Upstream.String(), "dialect", c.Dialect, "store", c.Store.scheme())
+	start := []any{"version", readBuild().Version}
+	if c.isSet() {
+		start = append(start, "upstream", c.Upstream.String(), "dialect", c.Dialect)
+	}
+	logger.Info("holdpoint", append(start, "store", c.Store.scheme())...)
+	for _, r := range c.routes {
+		logger.Info("route", "path", r.Path, "agent", r.Name, "upstream", r.Upstream.String(), "dialect", r.Dialect)
+	}
 	logger.Debug("configuration", attrs...)
-	if c.CORSOrigins.everybody() {
-		logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", "HOLDPOINT_CORS_ORIGINS")
+	warnOrigins := func(list origins, name string) {
+		if list.everybody() {
+			logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", name)
+		}
+	}
+	warnOrigins(c.CORSOrigins, prefix+"CORS_ORIGINS")
+	for _, r := range c.routes {
+		if name := r.prefix + "CORS_ORIGINS"; r.own[name] {
+			warnOrigins(r.CORSOrigins, name)
+		}
 	}
 	logWho(c, logger)
 }

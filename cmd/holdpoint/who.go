@@ -56,9 +56,6 @@ func (c *config) checkWho() []error {
 		errs = append(errs, c.group().Wrong(name, fmt.Errorf(format, args...)))
 	}
 	missing := func(name, why string) { errs = append(errs, fmt.Errorf("%s%s is not set, %s", prefix, name, why)) }
-	if len(c.Name) > 100 || strings.ContainsFunc(c.Name, isControl) {
-		wrong("NAME", "want at most 100 bytes without control characters")
-	}
 	headers := 0
 	for _, h := range [][2]string{{"PRINCIPAL_HEADER", c.PrincipalHeader}, {"TENANT_HEADER", c.TenantHeader}} {
 		if h[1] == "" {
@@ -214,7 +211,7 @@ func logWho(c *config, logger *slog.Logger) {
 	if u := c.JWKSURL.URL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		logger.Warn("the issuer's keys come over plain HTTP: whoever stands on the way can sign tokens for anybody", "variable", "HOLDPOINT_JWT_JWKS_URL")
 	}
-	if c.Name == "" && isRemoteStore(c.Store.scheme()) {
+	if c.Name == "" && c.isSet() && isRemoteStore(c.Store.scheme()) {
 		logger.Warn("HOLDPOINT_NAME is not set: another agent on this store, at the same path, would share threads with this one")
 	}
 }

@@ -224,7 +224,8 @@ func ordinary(n int, dialect string) []agui.Event {
 	return events
 }
 
-// TestAnew: the options of a list that was made anew are its own, and its errors name its variables.
+// TestAnew: the options of a list that was made anew are its own, and its errors name its
+// variables.
 func TestAnew(t *testing.T) {
 	list := All()
 	other := list.Anew("HOLDPOINT_ROUTES_0_")

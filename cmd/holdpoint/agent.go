@@ -1,0 +1,113 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/certificates"
+	"holdpoint/internal/variables"
+	"holdpoint/proxy"
+	"holdpoint/translate/dialects"
+)
+
+// An Agent is what is configured for one agent: for that of HOLDPOINT_UPSTREAM, and for that of
+// each route. It is exported so that it can be embedded (package variables).
+type Agent struct {
+	Upstream            address      `env:"UPSTREAM" doc:"address of the backend, http or https. The path of a request is appended to its path"`
+	UpstreamHeadersFile string       `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
+	UpstreamCAFile      string       `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
+	UpstreamCertFile    string       `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
+	UpstreamKeyFile     string       `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
+	UpstreamServerName  string       `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, in place of the host of HOLDPOINT_UPSTREAM"`
+	UpstreamHTTP2       bool         `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
+	PreserveHost        bool         `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
+	Name                string       `env:"NAME" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
+	Dialect             string       `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
+	Client              proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
+	CORSOrigins         origins      `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
+
+	prefix      string            // of its variables
+	path        string            // below which it is, "" for all
+	dialects    dialects.List     // with the options that were read
+	headers     http.Header       // of UpstreamHeadersFile
+	upstreamTLS *certificates.Set // nil if no file is named
+}
+
+func (a *Agent) group() variables.Group { return variables.Group{Prefix: a.prefix, Options: a} }
+
+// isSet says whether there is such an agent.
+func (a *Agent) isSet() bool { return a.Upstream.URL != nil }
+
+// checkAgent judges what is said of one agent, and reads its files.
+func (a *Agent) checkAgent() []error {
+	var errs []error
+	wrong := func(name, format string, args ...any) {
+		errs = append(errs, a.group().Wrong(name, fmt.Errorf(format, args...)))
+	}
+	if !slices.Contains(a.dialects.Names(), a.Dialect) {
+		wrong("DIALECT", "want one of %s", strings.Join(a.dialects.Names(), ", "))
+	}
+	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, isControl) {
+		wrong("NAME", "want at most 100 bytes without control characters")
+	}
+	errs = append(errs, a.dialects.Check(a.Dialect)...)
+	errs = append(errs, a.checkTLS()...)
+	if a.UpstreamHeadersFile != "" {
+		headers, err := readHeaders(a.UpstreamHeadersFile)
+		for _, err := range split(err) {
+			errs = append(errs, fmt.Errorf("%sUPSTREAM_HEADERS_FILE: %w", a.prefix, err))
+		}
+		a.headers = headers
+	}
+	return errs
+}
+
+// checkTLS judges what is said of TLS to the backend, and reads its files.
+func (a *Agent) checkTLS() []error {
+	if a.isSet() && a.Upstream.Scheme == "http" {
+		var errs []error
+		for _, one := range [][2]string{
+			{"UPSTREAM_CA_FILE", a.UpstreamCAFile}, {"UPSTREAM_CERT_FILE", a.UpstreamCertFile},
+			{"UPSTREAM_KEY_FILE", a.UpstreamKeyFile}, {"UPSTREAM_SERVER_NAME", a.UpstreamServerName},
+		} {
+			if one[1] != "" {
+				errs = append(errs, a.group().Wrong(one[0], errors.New(a.prefix+"UPSTREAM begins with http://, and there is no TLS: want https://, or leave this out")))
+			}
+		}
+		if errs != nil {
+			return errs
+		}
+	}
+	var err error
+	a.upstreamTLS, err = openCertificates(certificates.Files{Cert: a.UpstreamCertFile, Key: a.UpstreamKeyFile, CA: a.UpstreamCAFile}, a.prefix, "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE", "UPSTREAM_CA_FILE")
+	return split(err)
+}
+
+// clientTLS is proxy.Options.UpstreamTLS, nil if nothing is said.
+func (a *Agent) clientTLS() func(protocols ...string) *tls.Config {
+	name := a.UpstreamServerName
+	if a.upstreamTLS == nil && name == "" {
+		return nil
+	}
+	if name == "" {
+		name = a.Upstream.Hostname()
+	}
+	return func(protocols ...string) *tls.Config {
+		if a.upstreamTLS == nil {
+			return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name, NextProtos: protocols}
+		}
+		return a.upstreamTLS.Client(name, protocols...)
+	}
+}
+
+// orPath is the agent's name, or its path for one without a name.
+func (a *Agent) orPath() string {
+	if a.Name == "" {
+		return a.path + "/"
+	}
+	return a.Name
+}

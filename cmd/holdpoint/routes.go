@@ -1,0 +1,236 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdpoint/internal/variables"
+	"holdpoint/proxy"
+	"holdpoint/store"
+	"holdpoint/translate/dialects"
+)
+
+// A route is one more agent, below a path of its own. Its variables are those of an Agent and of
+// the dialects, with HOLDPOINT_ROUTES_0_, HOLDPOINT_ROUTES_1_ and so on in the place of HOLDPOINT_.
+//
+// What is not said of a route is as it is without the prefix. That does not hold for its name, nor
+// for UPSTREAM and what begins so: a credential for one backend is none for another.
+type route struct {
+	Path string `env:"PATH" doc:"path below which the agent is"`
+	Agent
+	own map[string]bool // the variables that are set for the route itself
+}
+
+// routeName matches a variable of a route.
+var routeName = regexp.MustCompile(`^HOLDPOINT_ROUTES_(0|[1-9][0-9]{0,5})_`)
+
+// routeVariable stands for all variables of routes in the reference.
+var routeVariable = variables.Variable{
+	Name: prefix + "ROUTES_0_PATH",
+	Doc:  "path below which another agent is, such as /billing. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)",
+}
+
+// inherits says whether a variable, without prefixes, is that of the process where a route has none
+// of its own.
+func inherits(name string) bool {
+	return name != "PATH" && name != "NAME" && !strings.HasPrefix(name, "UPSTREAM")
+}
+
+// readRoutes reads the routes of an environment, and judges them but for what c knows of other
+// agents.
+func readRoutes(environment map[string]string, list dialects.List) ([]*route, []error) {
+	numbers := map[int]bool{}
+	for name, value := range environment {
+		if m := routeName.FindStringSubmatch(name); m != nil && value != "" && !fromKubernetes.MatchString(name) {
+			n, _ := strconv.Atoi(m[1]) // six digits
+			numbers[n] = true
+		}
+	}
+	var routes []*route
+	var errs []error
+	for n := range numbers {
+		r := &route{Agent: Agent{prefix: fmt.Sprintf("%sROUTES_%d_", prefix, n)}, own: map[string]bool{}}
+		r.dialects = list.Anew(r.prefix)
+		routes = append(routes, r)
+	}
+	slices.SortFunc(routes, func(a, b *route) int {
+		return cmp.Or(cmp.Compare(len(a.prefix), len(b.prefix)), cmp.Compare(a.prefix, b.prefix))
+	})
+	for n, r := range routes {
+		if want := fmt.Sprintf("%sROUTES_%d_", prefix, n); r.prefix != want {
+			errs = append(errs, fmt.Errorf("%sPATH: there is no %sPATH, and routes are counted from 0 without a gap", r.prefix, want))
+			break
+		}
+	}
+	for _, r := range routes {
+		errs = append(errs, r.read(environment)...)
+	}
+	return routes, errs
+}
+
+// variables are all those of the route.
+func (r *route) variables() []variables.Variable {
+	list := append(r.routeGroup().Variables(), r.dialects.Variables()...)
+	for i := range list {
+		if list[i].Name == r.prefix+"DIALECT" {
+			list[i].Values = r.dialects.Names()
+		}
+	}
+	return list
+}
+
+func (r *route) routeGroup() variables.Group { return variables.Group{Prefix: r.prefix, Options: r} }
+
+// read fills the route from an environment.
+func (r *route) read(environment map[string]string) []error {
+	mine := map[string]string{}
+	inherited := map[string]bool{}
+	for _, v := range r.variables() {
+		name := strings.TrimPrefix(v.Name, r.prefix)
+		mine[v.Name] = environment[v.Name]
+		r.own[v.Name] = mine[v.Name] != ""
+		if !r.own[v.Name] && inherits(name) {
+			mine[v.Name] = environment[prefix+name]
+			inherited[v.Name] = mine[v.Name] != ""
+		}
+	}
+	errs := append(r.routeGroup().Read(mine), r.dialects.Read(mine)...)
+	errs = append(errs, r.checkRoute()...)
+	return slices.DeleteFunc(errs, func(err error) bool { // what is inherited is wrong at its own place
+		name, _, _ := strings.Cut(err.Error(), " ")
+		return inherited[strings.TrimSuffix(name, ":")]
+	})
+}
+
+// checkRoute judges what is said of the route by itself.
+func (r *route) checkRoute() []error {
+	var errs []error
+	for _, one := range []struct {
+		name, example string
+		missing       bool
+	}{
+		{"PATH", "the path below which the agent is, such as /billing", r.Path == ""},
+		{"NAME", "the agent's name: the records of its threads are kept under it, and log, metrics and audit have it", r.Name == ""},
+		{"UPSTREAM", "the address of its backend, such as http://localhost:8000/agent", !r.own[r.prefix+"UPSTREAM"]},
+	} {
+		if one.missing {
+			errs = append(errs, fmt.Errorf("%s%s is not set, want %s", r.prefix, one.name, one.example))
+		}
+	}
+	if r.Path != "" && r.Path != "/" {
+		if err := proxy.CheckPrefix(r.Path); err != nil {
+			errs = append(errs, r.routeGroup().Wrong("PATH", err))
+		}
+		r.path = r.Path
+	}
+	return append(errs, r.checkAgent()...)
+}
+
+// checkRoutes judges the routes beside each other and the first agent.
+func (c *config) checkRoutes() []error {
+	var errs []error
+	if len(c.routes) > 0 && !c.isSet() {
+		for _, v := range c.Agent.group().Variables() {
+			if name := strings.TrimPrefix(v.Name, prefix); !v.IsDefault && !inherits(name) && name != "UPSTREAM" {
+				errs = append(errs, c.group().Wrong(name, fmt.Errorf("it is for HOLDPOINT_UPSTREAM, which is not set, and routes have their own (%s%s)", c.routes[0].prefix, name)))
+			}
+		}
+	}
+	paths, names := map[string]string{}, map[string]string{}
+	if c.isSet() {
+		paths["/"] = prefix + "UPSTREAM"
+		names[c.Name] = prefix + "NAME"
+	}
+	for _, r := range c.routes {
+		path := strings.ToLower(r.Path)
+		switch before := paths[path]; {
+		case path == "":
+		case before == prefix+"UPSTREAM":
+			errs = append(errs, r.routeGroup().Wrong("PATH", errors.New("HOLDPOINT_UPSTREAM is the agent of all paths that no route has, leave one of them out")))
+		case before != "":
+			errs = append(errs, r.routeGroup().Wrong("PATH", fmt.Errorf("%s is the same, in whatever case: want a path for each agent", before)))
+		default:
+			paths[path] = r.prefix + "PATH"
+		}
+		if before := names[r.Name]; before != "" && r.Name != "" {
+			errs = append(errs, r.routeGroup().Wrong("NAME", fmt.Errorf("%s is the same: agents of one name would share their threads", before)))
+		}
+		names[r.Name] = r.prefix + "NAME"
+	}
+	return errs
+}
+
+// agents are all that there are.
+func (c *config) agents() []*Agent {
+	var list []*Agent
+	if c.isSet() || len(c.routes) == 0 {
+		list = append(list, &c.Agent)
+	}
+	for _, r := range c.routes {
+		list = append(list, &r.Agent)
+	}
+	return list
+}
+
+// known are all variables that may be set: those of the reference, and those of the routes.
+func (c *config) known() []variables.Variable {
+	list := c.variables()
+	for _, r := range c.routes {
+		list = append(list, r.variables()...)
+	}
+	return list
+}
+
+// ofAllRoutes is the error for a variable that a route cannot have for itself, nil if it is no
+// such.
+func ofAllRoutes(name string, known []variables.Variable) error {
+	m := routeName.FindString(name)
+	if m == "" {
+		return nil
+	}
+	whole := prefix + strings.TrimPrefix(name, m)
+	if !slices.ContainsFunc(known, func(v variables.Variable) bool { return v.Name == whole }) {
+		return nil
+	}
+	return fmt.Errorf("%s: a route cannot have this for itself, set %s for all agents", name, whole)
+}
+
+// A served agent is one with its handler.
+type served struct {
+	*Agent
+	handler *proxy.Handler
+}
+
+// A service takes requests for all agents.
+type service interface {
+	http.Handler
+	Drain(context.Context) error
+}
+
+// newService makes the handlers of all agents that c describes, on one store.
+func newService(c *config, kept store.Store, logger *slog.Logger) (service, []served, error) {
+	c.gate = c.newGate(logger)
+	kept = c.metrics.Store(kept)
+	var all []served
+	var handlers []*proxy.Handler
+	for _, a := range c.agents() {
+		h, err := c.newHandlerOf(a, kept, logger)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", a.orPath(), err)
+		}
+		all, handlers = append(all, served{a, h}), append(handlers, h)
+	}
+	if len(c.routes) == 0 {
+		return handlers[0], all, nil
+	}
+	rt, err := proxy.NewRouter(proxy.RouterOptions{Agents: handlers, AllowOrigins: c.CORSOrigins, Logger: logger})
+	return rt, all, err
+}
