@@ -11,7 +11,7 @@ import (
 // record is written in the lowest version that can say what is in it:
 //
 //  1. everything but
-//  2. a pause that is contested, see Store.Contest.
+//  2. a pause that is contested, see Store.Contest; notices, see Outbox.
 const Version = 2 + upcoming
 
 // State of a record's pause.
@@ -97,6 +97,7 @@ type Record struct {
 	Doubt   *Result   `json:"doubt,omitempty"`
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
 	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Store.Occupy
+	Outbox  *Outbox   `json:"outbox,omitempty"`
 	// Now is the store's clock at the time of the Load; it is not stored.
 	Now time.Time `json:"-"`
 }

@@ -174,6 +174,18 @@ type Store interface {
 	// before it, and who acts on a row loads the record. A thread that is opened or ends while the
 	// pages are read may be missing or be there twice.
 	Waiting(ctx context.Context, q Query) (Page, error)
+
+	// Unsent lists the threads that have notices to send, by when they are due: q.Due is required,
+	// and Row.Opened is not set. The list may hold too much, never too little.
+	Unsent(ctx context.Context, q Query) (Page, error)
+
+	// Take gives the notices of a thread to its caller, to be sent within hold. It gives none if
+	// there are none, or if they are not due: somebody else has them, or they wait after a failure.
+	Take(ctx context.Context, key Key, hold time.Duration) (Taken, error)
+
+	// Sent strikes off the notices with these ids; one that is not there is no error. What is left
+	// is due after wait. failed says that the first of it was not taken, and counts that.
+	Sent(ctx context.Context, key Key, ids []string, wait time.Duration, failed bool) error
 }
 
 // A Query asks for a page of what waits. The zero value asks for the first hundred, the longest

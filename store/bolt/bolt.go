@@ -95,7 +95,7 @@ var _ engine.Table = (*table)(nil)
 // prepare makes the buckets of a new file.
 func (t *table) prepare() error {
 	return t.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, rowsBucket, bodiesBucket, snapshotsBucket, openedBucket, dueBucket, goneBucket} {
+		for _, name := range [][]byte{metaBucket, rowsBucket, bodiesBucket, snapshotsBucket, openedBucket, dueBucket, goneBucket, unsentBucket, notifyBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -202,6 +202,7 @@ func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (bool, 
 		return errors.Join(
 			rows.Put([]byte(key), join(c.To, is, c.Head)),
 			list(tx, key, was, is),
+			notify(tx, key, c.Notify),
 			contents(tx, key, c),
 		)
 	})

@@ -52,6 +52,9 @@ type Change struct {
 	// Gone is when the row may be forgotten, zero if it waits. Until it has been forgotten it is
 	// read and written as any other.
 	Gone time.Time
+	// Notify moves the row's place in the list of what is to be sent; nil: as it is. The zero time is
+	// no place. The list changes as the others do.
+	Notify *time.Time
 	// Guard says that the change counts only when it is as safe as the table was told to make it.
 	Guard bool
 }
@@ -69,6 +72,10 @@ type Table interface {
 	Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error)
 	// Waiting returns a page of the rows that wait. package cursor has what a cursor is.
 	Waiting(ctx context.Context, q store.Query) (store.Page, error)
+	// Unsent returns a page of the rows with a place in the list of what is to be sent, by then.
+	Unsent(ctx context.Context, q store.Query) (store.Page, error)
+	// Unlist takes a key out of that list that has no row.
+	Unlist(ctx context.Context, key store.Key) error
 	// Open counts the rows that wait. It may be a little behind.
 	Open(ctx context.Context) (int, error)
 	// Forget drops rows that are gone, some at a time. It returns how many. A table whose server
@@ -96,6 +103,11 @@ type Options struct {
 	// Retired, or Doubtful without anybody having said so. It is called behind the step, by whoever's
 	// step it was. If the reply to that step is lost, nobody is called. nil: nobody is.
 	Ended func(store.Key, *store.Result)
+	// Notices are those of a pause that Ended is called with. The step writes them that ends it. nil:
+	// there are none, and no step brings any.
+	Notices func(store.Key, *store.Result) []store.Notice
+	// NoticesLost is called with how many were given up; see store.MaxNotices. nil: nobody is.
+	NoticesLost func(int)
 	// Sweep is how often what time has done is written down, and what is gone forgotten. 0: every
 	// minute; below 0: never.
 	Sweep time.Duration
@@ -112,6 +124,9 @@ type Store struct {
 	known  known
 	safe   *lru.Cache[string, struct{}] // pauses by their ids, of which a guarded change is safe
 	ended  func(store.Key, *store.Result)
+
+	notices func(store.Key, *store.Result) []store.Notice
+	lost    func(int) // never nil
 }
 
 // safePauses bounds what is remembered of them. One that is forgotten is written once more.
@@ -135,7 +150,10 @@ func New(t Table, o Options) *Store {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	safe, _ := lru.New[string, struct{}](safePauses) // an error only of a size below 1
-	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended}
+	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended, notices: o.Notices, lost: o.NoticesLost}
+	if s.lost == nil {
+		s.lost = func(int) {}
+	}
 	s.keys.Store(&o.Keys)
 	s.sweep.begin(s, o.Sweep)
 	return s
@@ -191,7 +209,8 @@ func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest
 		return nil, rules.Claim(rec, now, pauseID, token, digest, lease)
 	}})
 	if errors.Is(err, ErrNotGuarded) {
-		s.undo(key, step{do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+		s.undo(key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+			rules.Unpost(rec, now, store.NoticesOf(ctx))
 			return nil, rules.Release(rec, token)
 		}})
 	}

@@ -36,6 +36,9 @@ type head struct {
 	Opened  time.Time    `json:"opened,omitzero"`
 	Due     time.Time    `json:"due,omitzero"`
 	Gone    time.Time    `json:"gone,omitzero"`
+	// A claim is renewed often, and writes this each time. It is here all the same, so that what is
+	// sent is struck off without the body.
+	Outbox *store.Outbox `json:"outbox,omitempty"`
 }
 
 // body is the form of the rest, without snapshots.
@@ -75,6 +78,10 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 	}
 	o := opened{bodyAt: h.Body, opened: h.Opened, due: h.Due, gone: h.Gone}
 	o.Version, o.Owner, o.State, o.Token, o.Digest, o.Lease, o.Busy = h.Version, h.Owner, h.State, h.Token, h.Digest, h.Lease, h.Busy
+	o.Outbox = h.Outbox
+	if o.Outbox != nil && len(o.Outbox.Notices) == 0 {
+		return opened{}, errors.New("store: the record is damaged: its outbox is empty")
+	}
 	if !withBody || h.Body == 0 {
 		return o, nil
 	}
@@ -116,7 +123,7 @@ func decode(plain []byte, part any) error {
 func (s *Store) sealHead(key store.Key, o *opened) ([]byte, error) {
 	plain, err := encode(head{
 		Version: o.Version, Owner: o.Owner, State: o.State, Token: o.Token, Digest: o.Digest, Lease: o.Lease, Busy: o.Busy,
-		Body: o.bodyAt, Opened: o.opened, Due: o.due, Gone: o.gone,
+		Body: o.bodyAt, Opened: o.opened, Due: o.due, Gone: o.gone, Outbox: o.Outbox,
 	})
 	if err != nil {
 		return nil, err

@@ -81,6 +81,8 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	}
 	st.guard = st.guard || st.tells && row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 	settled := st.body && rules.Settle(&rec, row.Now, s.policy)
+	lost := rules.Overdue(&rec, row.Now)
+	before := rec
 	puts, err := st.do(&rec, row.Now)
 	if err != nil {
 		// What time has done is seen again by whoever asks next.
@@ -89,6 +91,7 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	if st.body {
 		rules.Fit(&rec, s.policy)
 	}
+	lost += s.post(ctx, key, &was.Record, &before, &rec, row.Now, st)
 	overdue := was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!st.body || rules.SameBody(&was.Record, &rec))
 	st.reseal = st.body && s.sealedBefore(row, &was)
@@ -108,6 +111,9 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	}
 	if ok && change.Guard && rec.Pause != nil {
 		s.safe.Add(rec.Pause.ID, struct{}{})
+	}
+	if ok && lost > 0 {
+		s.lost(lost)
 	}
 	if ok && s.ended != nil && !st.closes {
 		if r := rules.EndedByTime(&was.Record, &rec); r != nil {
@@ -154,6 +160,9 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 	}
 	next := opened{Record: *rec, bodyAt: was.bodyAt}
 	next.Version = rules.Format(rec)
+	if rec.Outbox != was.Outbox {
+		c.Notify = rules.Notify(rec)
+	}
 	unseen := !st.body && was.bodyAt != 0 // there is more of the record than the step has looked at
 	if unseen {
 		next.Version = max(next.Version, was.Version)

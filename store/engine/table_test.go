@@ -79,6 +79,7 @@ type mapRow struct {
 	Row
 	snapshots          map[string][]byte
 	opened, due, until time.Time
+	notify             time.Time
 	headWrites, bodies int
 }
 
@@ -126,6 +127,9 @@ func (m *mapTable) Write(_ context.Context, key store.Key, c Change) (bool, erro
 		return false, nil
 	}
 	r.Revision, r.Head, r.opened, r.due, r.until = c.To, c.Head, c.Opened, c.Due, c.Gone
+	if c.Notify != nil {
+		r.notify = *c.Notify
+	}
 	r.headWrites++
 	if c.Body != nil {
 		r.Body = c.Body
@@ -176,6 +180,28 @@ func (m *mapTable) Waiting(_ context.Context, q store.Query) (store.Page, error)
 	})
 	return cursor.Page(q, rows), nil
 }
+
+func (m *mapTable) Unsent(_ context.Context, q store.Query) (store.Page, error) {
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var rows []store.Row
+	for key, r := range m.rows {
+		row := store.Row{Key: key, Due: r.notify}
+		if !r.notify.IsZero() && !row.Due.After(q.Due) && after.Before(cursor.Of(q, row)) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Row) int {
+		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
+	})
+	return cursor.Page(q, rows), nil
+}
+
+func (m *mapTable) Unlist(context.Context, store.Key) error { return nil } // the list is in the rows
 
 func (m *mapTable) Open(context.Context) (int, error) {
 	m.mu.Lock()

@@ -43,7 +43,7 @@ func classify(rec *store.Record) class {
 			return ended
 		}
 	}
-	if rec.Owner != "" || len(rec.Results)+len(rec.Busy) > 0 {
+	if rec.Owner != "" || len(rec.Results)+len(rec.Busy) > 0 || rec.Outbox != nil {
 		return bare
 	}
 	return absent
@@ -88,6 +88,7 @@ func (s *Store) set(e *entry, rec store.Record, puts []rules.Put) {
 	if !sameSlice(old, rec.Results) {
 		s.count(e, old)
 	}
+	s.list(e)
 	if pause != rec.Pause || doubt != rec.Doubt {
 		s.countPause(e, pause)
 	}
@@ -241,6 +242,7 @@ func (s *Store) retire(now time.Time) bool {
 		rec := e.rec
 		if rules.Settle(&rec, now, s.policy) {
 			s.noteEnded(e.key, &e.rec, &rec)
+			s.post(e.key, &e.rec, &rec, now)
 			s.set(e, rec, nil)
 		}
 		if rec.Pause != nil {
@@ -318,6 +320,11 @@ func (s *Store) forget() bool {
 	_, e, ok := s.bare.RemoveOldest()
 	if ok {
 		s.bytes -= e.bytes
+		if o := e.rec.Outbox; o != nil {
+			s.lost += len(o.Notices)
+			s.sends -= e.sends
+			delete(s.unsent, e.key)
+		}
 	}
 	return ok
 }

@@ -64,6 +64,9 @@ type Options struct {
 	Share int
 	// Ended is called as engine.Options has it.
 	Ended func(store.Key, *store.Result)
+	// Notices and NoticesLost are called as engine.Options has them. They must not ask the Store.
+	Notices     func(store.Key, *store.Result) []store.Notice
+	NoticesLost func(int)
 	// Evicted is called when something goes for room: "results" of a thread, or the "snapshots" of a
 	// pause. It must not ask the Store. nil: nobody is told.
 	Evicted func(what string)
@@ -81,6 +84,8 @@ type Store struct {
 	now         func() time.Time
 	tellEnded   func(store.Key, *store.Result)
 	evicted     func(what string)
+	notices     func(store.Key, *store.Result) []store.Notice
+	tellLost    func(int)
 
 	mu sync.Mutex
 	// Each record is in one of three lists: it waits for an answer, it has ended with a result that
@@ -95,7 +100,10 @@ type Store struct {
 	snapshots  *simplelru.LRU[store.Key, struct{}] // the pauses that have some, in the order in which they were opened
 	from       map[uint64]portion
 	retireFrom time.Time // before it no waiting pause can have reached the retention
-	untold     []untold  // what Options.Ended is to be called with, once the lock is free
+	unsent     map[store.Key]*entry
+	sends      int      // bytes of all notices
+	lost       int      // notices that were given up, and Options.NoticesLost is to be told
+	untold     []untold // what Options.Ended is to be called with, once the lock is free
 }
 
 // An untold is a pause that nobody ended but time.
@@ -123,6 +131,7 @@ type entry struct {
 	class class
 	bytes int // of its results
 	waits portion
+	sends int // bytes of its notices
 }
 
 // A portion is what pauses take: places, bytes, and the bytes among them that cannot go.
@@ -160,6 +169,9 @@ func New(o Options) *Store {
 		share:       o.Share,
 		tellEnded:   o.Ended,
 		evicted:     o.Evicted,
+		notices:     o.Notices,
+		tellLost:    o.NoticesLost,
+		unsent:      map[store.Key]*entry{},
 	}
 	if s.entries <= 0 {
 		s.entries = DefaultEntries
@@ -219,6 +231,7 @@ func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pa
 			return err
 		}
 		s.noteEnded(key, &was, rec)
+		s.postEnded(key, &was, rec, now)
 		return nil
 	})
 }
@@ -311,21 +324,29 @@ func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record,
 		return notAsked(err)
 	}
 	var ended []untold
+	lost := 0
 	defer func() {
+		if lost > 0 && s.tellLost != nil {
+			s.tellLost(lost)
+		}
 		for _, u := range ended {
 			s.tellEnded(u.key, u.result)
 		}
 	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() { ended, lost, s.untold, s.lost = s.untold, s.lost, nil, 0 }()
 	defer s.shrink()
-	defer func() { ended, s.untold = s.untold, nil }()
 	now := s.now()
 	used.Tell(ctx, now)
 	e := s.use(key)
 	rec := e.rec
-	if rules.Settle(&rec, now, s.policy) {
+	changed := rules.Settle(&rec, now, s.policy)
+	if changed {
 		s.noteEnded(key, &e.rec, &rec)
+	}
+	if changed || rec.Outbox != nil {
+		s.post(key, &e.rec, &rec, now)
 		s.set(e, rec, nil)
 	}
 	puts, err := f(&rec, now)
@@ -333,6 +354,7 @@ func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record,
 		return err
 	}
 	rules.Fit(&rec, s.policy)
+	s.postBrought(ctx, &e.rec, &rec, now)
 	s.set(e, rec, puts)
 	return nil
 }

@@ -94,3 +94,15 @@ func (a *alternating) Snapshots(ctx context.Context, k store.Key, pauseID string
 func (a *alternating) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
 	return a.next().Waiting(ctx, q)
 }
+
+func (a *alternating) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
+	return a.next().Unsent(ctx, q)
+}
+
+func (a *alternating) Take(ctx context.Context, k store.Key, hold time.Duration) (store.Taken, error) {
+	return a.next().Take(ctx, k, hold)
+}
+
+func (a *alternating) Sent(ctx context.Context, k store.Key, ids []string, wait time.Duration, failed bool) error {
+	return a.next().Sent(ctx, k, ids, wait, failed)
+}

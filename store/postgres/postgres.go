@@ -171,7 +171,7 @@ func Open(c *Config, o engine.Options) (*engine.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	t := &table{pool: pool, names: namesIn(c.schema), log: o.Logger}
+	t := &table{pool: pool, names: namesIn(c.schema), log: o.Logger, sends: o.Notices != nil}
 	t.ready = engine.Await(t.prepare, lasting, o.Logger)
 	return engine.New(t, o), nil
 }

@@ -17,7 +17,7 @@ const schemaVersion = 1
 var schemaSQL string
 
 // names are the tables, as a statement writes them.
-type names struct{ schema, threads, snapshots, version string }
+type names struct{ schema, threads, snapshots, unsent, version string }
 
 // namesIn are the tables in a schema. "" is the first schema of the role's search path.
 func namesIn(schema string) names {
@@ -25,7 +25,7 @@ func namesIn(schema string) names {
 	if schema != "" {
 		prefix = `"` + schema + `".` // it may be a word of SQL
 	}
-	return names{schema, prefix + "holdpoint_threads", prefix + "holdpoint_snapshots", prefix + "holdpoint_schema"}
+	return names{schema, prefix + "holdpoint_threads", prefix + "holdpoint_snapshots", prefix + "holdpoint_unsent", prefix + "holdpoint_schema"}
 }
 
 // sql makes the tables.
@@ -35,7 +35,7 @@ func (n names) sql() string {
 		// With IF NOT EXISTS alone the role would need the right to make one.
 		schema = "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '" + n.schema + "') THEN CREATE SCHEMA \"" + n.schema + "\"; END IF; END $$;\n"
 	}
-	return strings.NewReplacer("{{schema}}\n", schema, "{{threads}}", n.threads, "{{snapshots}}", n.snapshots, "{{version}}", n.version).Replace(schemaSQL)
+	return strings.NewReplacer("{{schema}}\n", schema, "{{threads}}", n.threads, "{{snapshots}}", n.snapshots, "{{unsent}}", n.unsent, "{{version}}", n.version).Replace(schemaSQL)
 }
 
 // Schema is the SQL that makes the tables in the schema of the address, for a DBA to run. A nil
@@ -69,13 +69,14 @@ func (t *table) prepare(ctx context.Context) error {
 		}
 		return row, nil
 	}
-	row, err := ask("SELECT to_regclass('" + t.names.version + "') IS NOT NULL, pg_is_in_recovery()")
+	row, err := ask("SELECT to_regclass('" + t.names.version + "') IS NOT NULL, pg_is_in_recovery()," +
+		" to_regclass('" + t.names.unsent + "') IS NOT NULL")
 	switch {
 	case err != nil:
 		return err
 	case row[1] == "t":
 		return fmt.Errorf("postgres: %w: %s", errTables, remedies[codeReadOnly])
-	case row[0] == "f":
+	case row[0] == "f", row[2] == "f" && t.sends: // the tables of before have no list of what is to be sent
 		if _, err := conn.Exec(ctx, t.names.sql()).ReadAll(); err != nil {
 			return fmt.Errorf("the tables cannot be made: %w", told(err))
 		}
@@ -92,7 +93,11 @@ func (t *table) prepare(ctx context.Context) error {
 		return fmt.Errorf("postgres: %w: they have version %d, and this binary knows %d: they were made by a newer version of Holdpoint", errTables, version, schemaVersion)
 	}
 	const may = "has_table_privilege('%[1]s', 'SELECT') AND has_table_privilege('%[1]s', 'INSERT') AND has_table_privilege('%[1]s', 'UPDATE') AND has_table_privilege('%[1]s', 'DELETE')"
-	row, err = ask("SELECT " + fmt.Sprintf(may, t.names.threads) + " AND " + fmt.Sprintf(may, t.names.snapshots))
+	all := "SELECT " + fmt.Sprintf(may, t.names.threads) + " AND " + fmt.Sprintf(may, t.names.snapshots)
+	if t.sends {
+		all += " AND " + fmt.Sprintf(may, t.names.unsent)
+	}
+	row, err = ask(all)
 	switch {
 	case err != nil:
 		return err

@@ -1,5 +1,5 @@
 -- The tables of Holdpoint's store, version 1. To run it twice does no harm.
--- Afterwards a role needs SELECT, INSERT, UPDATE and DELETE on the two tables, and SELECT on
+-- Afterwards a role needs SELECT, INSERT, UPDATE and DELETE on the three tables, and SELECT on
 -- holdpoint_schema.
 BEGIN;
 SELECT pg_advisory_xact_lock(7521962907131893);
@@ -29,6 +29,10 @@ CREATE TABLE IF NOT EXISTS {{snapshots}} (
   PRIMARY KEY (key, name)
 );
 ALTER TABLE {{snapshots}} ALTER bytes SET STORAGE EXTERNAL;
+
+-- The list of what the webhook is to send, and when. Without a webhook it is not used.
+CREATE TABLE IF NOT EXISTS {{unsent}} (key text COLLATE "C" PRIMARY KEY, due timestamptz NOT NULL);
+CREATE INDEX IF NOT EXISTS holdpoint_unsent_due ON {{unsent}} (due, key);
 
 CREATE TABLE IF NOT EXISTS {{version}} (version integer NOT NULL);
 INSERT INTO {{version}} SELECT 1 WHERE NOT EXISTS (SELECT FROM {{version}});

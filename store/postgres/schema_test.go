@@ -96,6 +96,33 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 			t.Errorf("%s locks stay behind", n)
 		}
 	})
+	t.Run("tables of before have no list of what is to be sent", func(t *testing.T) {
+		address := with(server.URL(), "schema=before")
+		if err := usable(open(t, address, engine.Options{}), "made"); err != nil {
+			t.Fatal(err)
+		}
+		sql("DROP TABLE before.holdpoint_unsent")
+		if err := usable(open(t, address, engine.Options{}), "p"); err != nil {
+			t.Errorf("who sends nothing does not need it: %v", err)
+		}
+		none := func(store.Key, *store.Result) []store.Notice { return nil }
+		s := open(t, address, engine.Options{Notices: none})
+		ctx := store.WithNotices(t.Context(), store.Notice{ID: "n", Body: []byte("{}")})
+		if err := s.Open(ctx, "k", "", ask("q")); err != nil {
+			t.Fatal(err)
+		}
+		page, err := s.Unsent(t.Context(), store.Query{Due: time.Now().Add(time.Minute)})
+		if err != nil || len(page.Rows) != 1 {
+			t.Errorf("listed are %v, %v", page.Rows, err)
+		}
+		sql("DELETE FROM before.holdpoint_threads WHERE key = 'k'")
+		if _, err := s.Take(t.Context(), "k", time.Minute); err != nil {
+			t.Error(err)
+		}
+		if n := server.ExecIn(servers.PostgresDatabase, "SELECT count(*) FROM before.holdpoint_unsent"); n != "0" {
+			t.Errorf("%s keys without a row are listed", n)
+		}
+	})
 	t.Run("a role that may not make tables", func(t *testing.T) {
 		sql("CREATE ROLE app LOGIN PASSWORD 'app'")
 		sql("CREATE SCHEMA given")

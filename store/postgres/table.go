@@ -19,6 +19,7 @@ type table struct {
 	names names
 	ready *engine.Ready
 	log   *slog.Logger
+	sends bool // steps may bring notices
 }
 
 var _ engine.Table = (*table)(nil)
@@ -84,8 +85,8 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 		fmt.Fprintf(&b, "UPDATE %s SET %s WHERE key = %s AND revision = %s RETURNING key", t.names.threads, strings.Join(list, ", "), k, q.int(c.From))
 	}
 	q.sql = b.String()
-	if len(c.Drop)+len(c.Put) > 0 {
-		q.sql = t.withSnapshots(&q, q.sql, c)
+	if len(c.Drop)+len(c.Put) > 0 || c.Notify != nil {
+		q.sql = t.withOthers(&q, q.sql, c)
 	}
 	rows, err := t.write(ctx, &q)
 	if overtaken(err) {
@@ -97,9 +98,9 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	return len(rows) == 1, err
 }
 
-// withSnapshots makes the change of the snapshots a part of the statement: they change if the row
-// does.
-func (t *table) withSnapshots(q *statement, row string, c engine.Change) string {
+// withOthers makes the change of the snapshots, and of the list of what is to be sent, a part of the
+// statement: they change if the row does.
+func (t *table) withOthers(q *statement, row string, c engine.Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "WITH changed AS (%s)", row)
 	if len(c.Drop) > 0 {
@@ -118,6 +119,7 @@ func (t *table) withSnapshots(q *statement, row string, c engine.Change) string 
 		fmt.Fprintf(&b, ", put AS (INSERT INTO %s (key, name, bytes) SELECT changed.key, v.name, v.bytes FROM changed, (VALUES %s) AS v (name, bytes)"+
 			" ON CONFLICT (key, name) DO UPDATE SET bytes = EXCLUDED.bytes)", t.names.snapshots, strings.Join(list, ", "))
 	}
+	b.WriteString(t.withNotify(q, c))
 	b.WriteString(" SELECT key FROM changed")
 	return b.String()
 }

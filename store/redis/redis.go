@@ -191,7 +191,7 @@ func arguments(key store.Key, c engine.Change) []string {
 	}
 	args := []string{
 		strconv.FormatInt(c.From, 10), strconv.FormatInt(c.To, 10), string(c.Head), micros(c.Opened), micros(c.Due), gone, string(key),
-		strconv.Itoa(len(c.Drop)),
+		strconv.Itoa(len(c.Drop)), notify(c),
 	}
 	for _, name := range c.Drop {
 		args = append(args, snapshotField+name)

@@ -38,17 +38,19 @@ else
 end
 return {t[1], t[2], r[1], r[2], r[3]}`)
 
-	// KEYS: the row, the list by opened, the list by due. ARGV: the revision it must have, the next
-	// one, head, opened and due in microseconds (or 0), when it is gone in milliseconds (or 0), the
-	// row's name in the lists, how many fields there are to drop, these, and pairs of fields to set.
+	// KEYS: the row, the list by opened, the list by due, the list of what is to be sent. ARGV: the
+	// revision it must have, the next one, head, opened and due in microseconds (or 0), when it is
+	// gone in milliseconds (or 0), the row's name in the lists, how many fields there are to drop, when
+	// it is to be sent in microseconds (or 0, or nothing), the fields to drop, and pairs of fields to
+	// set.
 	//
 	// The first command that writes is the one that is refused when there is no memory. After it,
 	// Redis refuses no more of the script's.
 	writeScript = newScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'rev', ARGV[2], 'head', ARGV[3])
-local n = 8 + tonumber(ARGV[8])
-for i = 9, n do redis.call('HDEL', KEYS[1], ARGV[i]) end
+local n = 9 + tonumber(ARGV[8])
+for i = 10, n do redis.call('HDEL', KEYS[1], ARGV[i]) end
 for i = n + 1, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 if ARGV[4] == '0' then
   redis.call('ZREM', KEYS[2], ARGV[7])
@@ -56,6 +58,11 @@ if ARGV[4] == '0' then
 else
   redis.call('ZADD', KEYS[2], ARGV[4], ARGV[7])
   redis.call('ZADD', KEYS[3], ARGV[5], ARGV[7])
+end
+if ARGV[9] == '0' then
+  redis.call('ZREM', KEYS[4], ARGV[7])
+elseif ARGV[9] ~= '' then
+  redis.call('ZADD', KEYS[4], ARGV[9], ARGV[7])
 end
 if ARGV[6] == '0' then
   redis.call('PERSIST', KEYS[1])

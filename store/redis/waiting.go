@@ -20,6 +20,8 @@ type reader struct {
 	count int           // how many rows to ask for
 	rows  []store.Row
 	ended bool
+	// unsent: the list is that of what is to be sent, else one of the two of what waits.
+	unsent bool
 }
 
 // Waiting is engine.Table's. It merges the lists of all parts.
@@ -30,10 +32,15 @@ func (t *table) Waiting(ctx context.Context, q store.Query) (store.Page, error) 
 	}
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
+	return t.merged(ctx, q, after, false)
+}
+
+// merged merges the lists of all parts.
+func (t *table) merged(ctx context.Context, q store.Query, after cursor.Cursor, unsent bool) (store.Page, error) {
 	readers := make([]*reader, parts)
 	for n := range readers {
 		// The first rows are spread over all parts; some have more of them than others.
-		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8}
+		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8, unsent: unsent}
 	}
 	var rows []store.Row
 	for len(rows) <= q.Size() {
@@ -92,6 +99,9 @@ func (t *table) page(q store.Query, r *reader) call {
 		keys[0], keys[1] = keys[1], keys[0]
 		last = micros(q.Due)
 	}
+	if r.unsent {
+		keys = []string{t.unsent(r.part), t.unsent(r.part)}
+	}
 	first := "-inf"
 	if !r.at.Time.IsZero() {
 		first = micros(r.at.Time)
@@ -117,6 +127,9 @@ func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 		row := store.Row{Key: store.Key(fields[n]), Opened: when, Due: other}
 		if !q.Due.IsZero() {
 			row.Opened, row.Due = row.Due, row.Opened
+		}
+		if r.unsent {
+			row.Opened = time.Time{}
 		}
 		if at := cursor.Of(q, row); r.at.Before(at) {
 			r.rows = append(r.rows, row)

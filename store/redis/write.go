@@ -25,7 +25,7 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	}
 	defer release()
 	part := partOf(key)
-	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part)}, args: arguments(key, c)}
+	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part), t.unsent(part)}, args: arguments(key, c)}
 	write := func() (int64, error) { return run(ctx, at, w)[0].AsInt64() }
 	if c.Guard && t.options.Replicas > 0 {
 		write = func() (int64, error) { return t.guarded(ctx, at, w) }

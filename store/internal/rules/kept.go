@@ -74,7 +74,7 @@ func SameBody(a, b *store.Record) bool {
 // SameHead says whether a step has changed nothing of what stands beside those.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
-		a.Lease.Equal(b.Lease) && same(a.Busy, b.Busy)
+		a.Lease.Equal(b.Lease) && same(a.Busy, b.Busy) && a.Outbox == b.Outbox
 }
 
 func same[T any](a, b []T) bool {
@@ -132,6 +132,9 @@ func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	for _, r := range rec.Results {
 		gone = later(gone, latestExpiry(r.Pause))
 	}
+	if o := rec.Outbox; o != nil {
+		gone = later(gone, o.Notices[len(o.Notices)-1].At.Add(store.NoticeAge))
+	}
 	return gone
 }
 
@@ -145,13 +148,13 @@ func later(a, b time.Time) time.Time {
 // Format is the lowest version of records that can say what is in this one. An upgrade under way
 // then shuts older binaries out only of what uses something new. 0: there is no record.
 func Format(rec *store.Record) int {
-	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy) == 0 {
+	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy) == 0 && rec.Outbox == nil {
 		return 0
 	}
 	if saysMore(rec) {
 		return store.Version
 	}
-	if rec.Pause != nil && rec.Pause.Contested {
+	if rec.Outbox != nil || rec.Pause != nil && rec.Pause.Contested {
 		return 2
 	}
 	return 1

@@ -13,12 +13,23 @@ const (
 
 // Bytes of a record, roughly, with its snapshots.
 func Bytes(rec *store.Record) int {
-	n := restBytes
+	n := restBytes + BytesOfOutbox(rec.Outbox)
 	if rec.Pause != nil {
 		n += BytesOfWaiting(rec.Pause, rec.Doubt) + rec.Pause.Kept
 	}
 	for _, r := range rec.Results {
 		n += BytesOfResult(r)
+	}
+	return n
+}
+
+// BytesOfOutbox is the size of what is to be sent, roughly. Nil has none.
+func BytesOfOutbox(o *store.Outbox) (n int) {
+	if o == nil {
+		return 0
+	}
+	for _, notice := range o.Notices {
+		n += 2*itemBytes + len(notice.ID) + len(notice.Body)
 	}
 	return n
 }

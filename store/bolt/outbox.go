@@ -1,0 +1,76 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"holdpoint/store"
+	"holdpoint/store/internal/cursor"
+)
+
+// The list of what is to be sent: sorted by time and key, and the time of each key. They stand
+// apart from the rows, so that a file of before needs no other format.
+var (
+	unsentBucket = []byte("unsent")
+	notifyBucket = []byte("notify")
+)
+
+// notify moves a key to its place in the list.
+func notify(tx *bbolt.Tx, key store.Key, at *time.Time) error {
+	if at == nil {
+		return nil
+	}
+	times, unsent := tx.Bucket(notifyBucket), tx.Bucket(unsentBucket)
+	if was := times.Get([]byte(key)); len(was) == 8 {
+		if err := unsent.Delete(place(int64(binary.BigEndian.Uint64(was)), key)); err != nil {
+			return err
+		}
+	}
+	if at.IsZero() {
+		return times.Delete([]byte(key))
+	}
+	return errors.Join(
+		times.Put([]byte(key), binary.BigEndian.AppendUint64(nil, uint64(micros(*at)))),
+		unsent.Put(place(micros(*at), key), nil))
+}
+
+// Unsent is engine.Table's.
+func (t *table) Unsent(_ context.Context, q store.Query) (store.Page, error) {
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var rows []store.Row
+	err = t.db.View(func(tx *bbolt.Tx) error {
+		from := place(micros(after.Time), after.Key)
+		at := tx.Bucket(unsentBucket).Cursor()
+		for k, _ := at.Seek(from); k != nil && len(rows) <= q.Size(); k, _ = at.Next() {
+			if len(k) < 8 {
+				return errors.New("store: the file is damaged: a place in a list is too short")
+			}
+			when := int64(binary.BigEndian.Uint64(k))
+			if when > q.Due.UnixMicro() {
+				return nil
+			}
+			if string(k) != string(from) {
+				rows = append(rows, store.Row{Key: store.Key(k[8:]), Due: timeOf(when)})
+			}
+		}
+		return nil
+	})
+	return cursor.Page(q, rows), err
+}
+
+// Unlist is engine.Table's.
+func (t *table) Unlist(_ context.Context, key store.Key) error {
+	return t.db.Update(func(tx *bbolt.Tx) error {
+		if tx.Bucket(rowsBucket).Get([]byte(key)) != nil {
+			return nil
+		}
+		return notify(tx, key, &time.Time{})
+	})
+}

@@ -1,0 +1,123 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"holdpoint/store"
+)
+
+// Post writes notices into the record. One that is there already stays as it is. It returns how
+// many were given up: too large ones, and the oldest of too many.
+func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
+	var o store.Outbox
+	if rec.Outbox != nil {
+		o = *rec.Outbox
+		o.Notices = slices.Clone(o.Notices)
+	} else {
+		o.Due = now
+	}
+	changed := false
+	for _, n := range notices {
+		switch {
+		case slices.ContainsFunc(o.Notices, func(has store.Notice) bool { return has.ID == n.ID }):
+			continue
+		case len(n.Body) > store.MaxNoticeBytes:
+			lost++
+			continue
+		}
+		if n.At.IsZero() {
+			n.At = now
+		}
+		o.Notices, changed = append(o.Notices, n), true
+	}
+	if over := len(o.Notices) - store.MaxNotices; over > 0 {
+		lost += over
+		o.Notices = slices.Clone(o.Notices[over:])
+	}
+	if changed {
+		rec.Outbox = &o
+	}
+	return lost
+}
+
+// Unpost takes notices back of a step that does not count. One that was sent by then is not known
+// any more.
+func Unpost(rec *store.Record, now time.Time, notices []store.Notice) {
+	for _, n := range notices {
+		Sent(rec, now, []string{n.ID}, 0, false)
+	}
+}
+
+// Overdue gives up the notices that have waited for store.NoticeAge, and returns how many.
+func Overdue(rec *store.Record, now time.Time) int {
+	if rec.Outbox == nil || !past(now, rec.Outbox.Notices[0].At, store.NoticeAge) {
+		return 0
+	}
+	before := len(rec.Outbox.Notices)
+	keep(rec, func(n store.Notice) bool { return !past(now, n.At, store.NoticeAge) })
+	if rec.Outbox == nil {
+		return before
+	}
+	return before - len(rec.Outbox.Notices)
+}
+
+// Take is the step of store.Store.Take.
+func Take(rec *store.Record, now time.Time, hold time.Duration) store.Taken {
+	if rec.Outbox == nil || now.Before(rec.Outbox.Due) {
+		return store.Taken{Now: now}
+	}
+	o := *rec.Outbox
+	o.Due = now.Add(hold)
+	rec.Outbox = &o
+	return store.Taken{Notices: slices.Clone(o.Notices), Tries: o.Tries, Now: now}
+}
+
+// Sent is the step of store.Store.Sent.
+func Sent(rec *store.Record, now time.Time, ids []string, wait time.Duration, failed bool) {
+	if rec.Outbox == nil {
+		return
+	}
+	struck := keep(rec, func(n store.Notice) bool { return !slices.Contains(ids, n.ID) })
+	if rec.Outbox == nil {
+		return
+	}
+	o := *rec.Outbox
+	o.Due = now.Add(wait)
+	if struck {
+		o.Tries = 0
+	}
+	if failed {
+		o.Tries++
+	}
+	rec.Outbox = &o
+}
+
+// keep takes the notices out that wanted does not want. It returns whether there were any.
+func keep(rec *store.Record, wanted func(store.Notice) bool) bool {
+	var left []store.Notice
+	for _, n := range rec.Outbox.Notices {
+		if wanted(n) {
+			left = append(left, n)
+		}
+	}
+	if len(left) == len(rec.Outbox.Notices) {
+		return false
+	}
+	if len(left) == 0 {
+		rec.Outbox = nil
+		return true
+	}
+	o := *rec.Outbox
+	o.Notices = left
+	rec.Outbox = &o
+	return true
+}
+
+// Notify is the record's place in the list of what is to be sent: the zero time if it has none.
+func Notify(rec *store.Record) *time.Time {
+	if rec.Outbox == nil {
+		return &time.Time{}
+	}
+	return &rec.Outbox.Due
+}

@@ -1,0 +1,97 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"holdpoint/store"
+	"holdpoint/store/internal/cursor"
+	"holdpoint/store/internal/rules"
+)
+
+// maxSends bounds the bytes of all notices: a receiver that is away must not take the room of
+// questions. Above it new ones are given up.
+const maxSends = 64 << 20
+
+// post puts what a pause has to tell that only time has ended into the record, and gives up what
+// is too old.
+func (s *Store) post(key store.Key, was, rec *store.Record, now time.Time) {
+	s.lost += rules.Overdue(rec, now)
+	s.postEnded(key, was, rec, now)
+}
+
+// postEnded is the part of post that Open needs too: a pause in doubt gives way to its own.
+func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) {
+	if s.notices != nil {
+		if r := rules.EndedByTime(was, rec); r != nil {
+			s.lost += rules.Post(rec, now, s.notices(key, r))
+		}
+	}
+}
+
+// postBrought puts the notices of a step into the record, if the step has changed it.
+func (s *Store) postBrought(ctx context.Context, was, rec *store.Record, now time.Time) {
+	brought := store.NoticesOf(ctx)
+	switch {
+	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
+	case s.sends >= maxSends:
+		s.lost += len(brought)
+	default:
+		s.lost += rules.Post(rec, now, brought)
+	}
+}
+
+// list notes whether an entry has something to send.
+func (s *Store) list(e *entry) {
+	n := rules.BytesOfOutbox(e.rec.Outbox)
+	s.sends += n - e.sends
+	e.sends = n
+	if e.rec.Outbox != nil {
+		s.unsent[e.key] = e
+	} else if len(s.unsent) > 0 {
+		delete(s.unsent, e.key)
+	}
+}
+
+// Unsent is store.Store's. It looks at all that is to be sent, which is bounded as the threads are.
+func (s *Store) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Page{}, notAsked(err)
+	}
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var rows []store.Row
+	s.mu.Lock()
+	for key, e := range s.unsent {
+		row := store.Row{Key: key, Due: e.rec.Outbox.Due}
+		if !row.Due.After(q.Due) && after.Before(cursor.Of(q, row)) {
+			rows = append(rows, row)
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(rows, func(a, b store.Row) int {
+		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
+	})
+	return cursor.Page(q, rows), nil
+}
+
+// Take is store.Store's.
+func (s *Store) Take(ctx context.Context, key store.Key, hold time.Duration) (taken store.Taken, err error) {
+	err = s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
+		taken = rules.Take(rec, now, hold)
+		return nil
+	})
+	return taken, err
+}
+
+// Sent is store.Store's.
+func (s *Store) Sent(ctx context.Context, key store.Key, ids []string, wait time.Duration, failed bool) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
+		rules.Sent(rec, now, ids, wait, failed)
+		return nil
+	})
+}

@@ -1,0 +1,46 @@
+package redis
+
+import (
+	"context"
+
+	"holdpoint/store"
+	"holdpoint/store/engine"
+	"holdpoint/store/internal/cursor"
+)
+
+func (t *table) unsent(part int) string { return t.part(part) + "unsent" }
+
+// notify is the argument of writeScript: nothing, 0 to take the row out of the list, or its place.
+func notify(c engine.Change) string {
+	if c.Notify == nil {
+		return ""
+	}
+	return micros(*c.Notify)
+}
+
+// Unsent is engine.Table's. It merges the lists of all parts, as Waiting does.
+func (t *table) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
+	}
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	return t.merged(ctx, q, after, true)
+}
+
+// Unlist is engine.Table's. Redis drops rows by itself, and not their places in this list.
+func (t *table) Unlist(ctx context.Context, key store.Key) error {
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	results, err := t.read(ctx, call{unlistScript, []string{t.row(key), t.unsent(partOf(key))}, []string{string(key)}})
+	if err != nil {
+		return err
+	}
+	return explain(results[0].Error())
+}
+
+// unlistScript: KEYS: the row, the list. ARGV: the row's name in the list.
+var unlistScript = newScript(`
+if redis.call('HGET', KEYS[1], 'rev') then return 0 end
+return redis.call('ZREM', KEYS[2], ARGV[1])`)
