@@ -98,8 +98,8 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	return len(rows) == 1, err
 }
 
-// withOthers makes the change of the snapshots, and of the list of what is to be sent, a part of the
-// statement: they change if the row does.
+// withOthers makes the change of the snapshots, and of the list of what is to be sent, a part of
+// the statement: they change if the row does.
 func (t *table) withOthers(q *statement, row string, c engine.Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "WITH changed AS (%s)", row)

@@ -40,9 +40,9 @@ return {t[1], t[2], r[1], r[2], r[3]}`)
 
 	// KEYS: the row, the list by opened, the list by due, the list of what is to be sent. ARGV: the
 	// revision it must have, the next one, head, opened and due in microseconds (or 0), when it is
-	// gone in milliseconds (or 0), the row's name in the lists, how many fields there are to drop, when
-	// it is to be sent in microseconds (or 0, or nothing), the fields to drop, and pairs of fields to
-	// set.
+	// gone in milliseconds (or 0), the row's name in the lists, how many fields there are to drop,
+	// when it is to be sent in microseconds (or 0, or nothing), the fields to drop, and pairs of
+	// fields to set.
 	//
 	// The first command that writes is the one that is refused when there is no memory. After it,
 	// Redis refuses no more of the script's.
