@@ -30,6 +30,10 @@ func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroad
 	kept := memory.New(memory.Options{Entries: 100, ReplayTTL: time.Hour, PauseRetention: time.Hour})
 	for _, prefix := range prefixes {
 		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("nothing") {
+				http.Error(w, "nothing here", http.StatusNotFound)
+				return
+			}
 			if to := r.URL.Query().Get("to"); to != "" {
 				w.Header().Set("Location", strings.ReplaceAll(to, "SELF", "http://"+r.Host))
 				w.WriteHeader(http.StatusTemporaryRedirect)
@@ -121,12 +125,16 @@ func TestRoutes(t *testing.T) {
 		{"/a/%2e%2e/x", unclear, unclear},
 		{"/a/..%2fx", unclear, unclear},
 		{"/a/./b", unclear, unclear},
+		{"/a/..;/x", unclear, unclear},
+		{"/a;/../x", unclear, nobody},
+		{"/%E2%84%AAiosk", unclear, unclear}, // the sign for kelvin, whose small letter is k
+		{"/kiosk", "[/kiosk] /up", ""},
 	} {
 		if tt.without == "" {
 			tt.without = tt.with
 		}
 		for _, all := range []bool{true, false} {
-			prefixes, want := []string{"/a", "/Team.1", "/a/longer"}, tt.without
+			prefixes, want := []string{"/a", "/Team.1", "/a/longer", "/kiosk"}, tt.without
 			if all {
 				prefixes, want = append(prefixes, ""), tt.with
 			}
@@ -143,7 +151,7 @@ func TestRoutes(t *testing.T) {
 }
 
 // TestNoAgentAtAPath: who comes to no agent is told so, a browser by a page, and nobody is told
-// which agents there are.
+// which agents there are. A browser that comes to an agent is shown that agent's page.
 func TestNoAgentAtAPath(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/billing", "/support")
 	for _, tt := range []struct{ method, target, accept, media, says string }{
@@ -151,6 +159,8 @@ func TestNoAgentAtAPath(t *testing.T) {
 		{"GET", "/", "*/*", "application/json", "no agent is at this path"},
 		{"POST", "/", "text/html", "application/json", "no agent is at this path"},
 		{"GET", "/x", "text/html", "application/json", "no agent is at this path"},
+		{"GET", "/support?nothing", "text/html", "text/html; charset=utf-8", "Here is an agent that speaks AG-UI"},
+		{"GET", "/support?nothing", "*/*", "text/plain; charset=utf-8", "nothing here"},
 	} {
 		res, body := c.get(t, tt.method, tt.target, http.Header{"Accept": {tt.accept}})
 		if res.StatusCode != http.StatusNotFound || res.Header.Get("Content-Type") != tt.media || !strings.Contains(body, tt.says) {
