@@ -49,13 +49,16 @@ func (r *run) event(kind event.Kind, p *agui.Pause, code string) *event.Event {
 }
 
 // tells says whether anybody hears of events. Digests are made only for those who do.
-func (l *ledger) tells() bool { return l.run != nil && l.run.h.opts.Events != nil }
+func (l *ledger) tells() bool {
+	return l.run != nil && (l.run.h.opts.Events != nil || l.run.h.opts.Notices != nil)
+}
 
-// raised tells that a pause was opened.
-func (l *ledger) raised(p *agui.Pause) {
-	if l.tells() {
-		_ = l.tell(event.Raised, p, "", l.asked(p))
+// raised is that a pause is opened.
+func (l *ledger) raised(p *agui.Pause) []saying {
+	if !l.tells() {
+		return nil
 	}
+	return []saying{{event.Raised, p, "", l.asked(p)}}
 }
 
 // asked are the questions of a pause.
@@ -189,25 +192,23 @@ func saysOf(i *agui.Interrupt, a *agui.Answer) string {
 	return ""
 }
 
-// ended tells what became of the questions of a claimed pause: an event for each way to end.
-func (l *ledger) ended(c *claimedPause, result *store.Result) {
+// ended is what becomes of the questions of a claimed pause: an event for each way to end.
+func (l *ledger) ended(c *claimedPause, result *store.Result) []saying {
 	code := ""
 	if agui.PeekType(result.Finish) == agui.RunErrored {
 		code = agui.Cut(gjson.GetBytes(result.Finish, "code").Str)
 	}
 	switch result.How {
 	case store.Lost:
-		_ = l.tell(event.Lost, c.pause, string(agui.BackendLostInterrupt), c.answers)
-		return
+		return []saying{{event.Lost, c.pause, string(agui.BackendLostInterrupt), c.answers}}
 	case store.Doubtful:
-		_ = l.tell(event.InDoubt, c.pause, code, c.answers)
-		return
+		return []saying{{event.InDoubt, c.pause, code, c.answers}}
 	}
-	l.byWay(c, code)
+	return c.byWay(code)
 }
 
-// byWay tells the questions as resolved, cancelled or expired.
-func (l *ledger) byWay(c *claimedPause, code string) {
+// byWay are the questions as resolved, cancelled or expired.
+func (c *claimedPause) byWay(code string) []saying {
 	ways := map[event.Kind][]event.Interrupt{}
 	for _, q := range c.answers {
 		way := event.Resolved
@@ -219,11 +220,13 @@ func (l *ledger) byWay(c *claimedPause, code string) {
 		}
 		ways[way] = append(ways[way], q)
 	}
+	var says []saying
 	for _, way := range []event.Kind{event.Resolved, event.Cancelled, event.Expired} {
 		if ways[way] != nil {
-			_ = l.tell(way, c.pause, code, ways[way])
+			says = append(says, saying{way, c.pause, code, ways[way]})
 		}
 	}
+	return says
 }
 
 // maxNamedInEvent bounds the questions that a refused request names in its event: it can name very

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/store"
@@ -160,6 +162,7 @@ func TestEvents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &hearer{}
+			var key store.Key
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				if n > len(c.streams) {
 					t.Errorf("call %d of the backend", n)
@@ -172,6 +175,11 @@ func TestEvents(t *testing.T) {
 				}
 			}, func(o *Options) {
 				o.Events, o.Agent = h, "billing"
+				o.Posted = func(k store.Key) { key = k }
+				o.Notices = func(e *event.Event) (store.Notice, bool) {
+					one := &hearer{list: []event.Event{*e}}
+					return store.Notice{ID: fmt.Sprint(e.Kind, e.Interrupts), Body: agui.MustMarshal(one.heard()[0])}, true
+				}
 				if c.dialect != nil {
 					c.dialect(o.Dialect.(*fakeDialect))
 				}
@@ -185,12 +193,40 @@ func TestEvents(t *testing.T) {
 			if got := h.heard(); !slices.Equal(got, c.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
+			wantSent(t, g.store, key, c.want)
 			for _, e := range h.list {
 				if e.Agent != "billing" || e.Thread != "t" || e.Run == "" || e.Time.IsZero() || e.Door != event.Chat {
 					t.Errorf("an event without its place: %+v", e)
 				}
 			}
 		})
+	}
+}
+
+// wantSent ends the test unless the record has those events to send that a step of the store has
+// made true.
+func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
+	t.Helper()
+	var want, got []string
+	for _, line := range told {
+		kind, _, _ := strings.Cut(strings.SplitN(line, " ", 2)[0], ":")
+		switch event.Kind(kind) {
+		case event.Claiming, event.Replayed, event.Refused, event.RunRefused: // they change no record
+		default:
+			want = append(want, line)
+		}
+	}
+	rec, err := s.Load(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.Outbox != nil {
+		for _, n := range rec.Outbox.Notices {
+			got = append(got, gjson.ParseBytes(n.Body).Str)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("to be sent are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

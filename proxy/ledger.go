@@ -83,10 +83,11 @@ func (l *ledger) snapshots(pauseID string, at store.Moment) (kept store.Snapshot
 
 // open keeps a pause of a run without a claim. store.ErrExists: another question is open.
 func (l *ledger) open(p *agui.Pause) error {
-	err := l.twice(func(ctx context.Context) error { return l.store.Open(ctx, l.key, l.owner, *p) },
+	says := l.raised(p)
+	err := l.posting(says, func(ctx context.Context) error { return l.store.Open(ctx, l.key, l.owner, *p) },
 		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
 	if err == nil {
-		l.raised(p)
+		l.say(says)
 	}
 	return err
 }
@@ -110,7 +111,11 @@ func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now t
 		}
 	}
 	digest := contract.Digest(answers)
-	err := l.twice(func(ctx context.Context) error { return l.store.Claim(ctx, l.key, p.ID, token, digest, LeaseTime) },
+	var says []saying
+	if claimed != nil {
+		says = []saying{{event.Claimed, p, "", claimed.answers}}
+	}
+	err := l.posting(says, func(ctx context.Context) error { return l.store.Claim(ctx, l.key, p.ID, token, digest, LeaseTime) },
 		store.ErrReplay, store.ErrConflict, store.ErrNotFound)
 	if err == nil && claimed != nil {
 		if err = l.tell(event.Claimed, p, "", claimed.answers); err != nil {
@@ -131,27 +136,40 @@ func (l *ledger) renew(ctx context.Context, token string) error {
 // finish ends a claim. next is the pause that the run ended in, nil if it did not ask.
 // store.ErrStale: the claim was given up for lost.
 func (l *ledger) finish(token string, result store.Result, next *agui.Pause) error {
-	err := l.twice(func(ctx context.Context) error { return l.store.Finish(ctx, l.key, token, result, next) }, store.ErrStale)
+	var ends, raises []saying
+	if l.claimed != nil {
+		ends = l.ended(l.claimed, &result)
+	}
+	if next != nil {
+		raises = l.raised(next)
+	}
+	err := l.posting(slices.Concat(ends, raises), func(ctx context.Context) error {
+		return l.store.Finish(ctx, l.key, token, result, next)
+	}, store.ErrStale)
 	if c := l.claimed; c != nil {
 		l.claimed = nil
 		switch {
 		case err == nil:
-			l.ended(c, &result)
+			l.say(ends)
 		case !errors.Is(err, store.ErrStale): // it may have been done, and nobody may ever say so again
 			_ = l.tell(event.InDoubt, c.pause, string(agui.StoreUnavailable), c.answers)
 		}
 	}
-	if err == nil && next != nil {
-		l.raised(next)
+	if err == nil {
+		l.say(raises)
 	}
 	return err
 }
 
 // release gives a claimed pause back. store.ErrStale: there is nothing to give back.
 func (l *ledger) release(token string) error {
-	err := l.twice(func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
-	if c := l.claimed; c != nil && err == nil {
-		_ = l.tell(event.Released, c.pause, "", c.answers)
+	var says []saying
+	if c := l.claimed; c != nil {
+		says = []saying{{event.Released, c.pause, "", c.answers}}
+	}
+	err := l.posting(says, func(ctx context.Context) error { return l.store.Release(ctx, l.key, token) }, store.ErrStale)
+	if err == nil {
+		l.say(says)
 	}
 	l.claimed = nil
 	return err
@@ -162,12 +180,16 @@ func (l *ledger) release(token string) error {
 var errClosed = fmt.Errorf("closed by a step whose reply was lost, perhaps: %w", store.ErrNotFound)
 
 // close ends a pause that nobody has claimed, or that is in doubt; see endedAlready and errClosed.
-func (l *ledger) close(pauseID string, result store.Result) error {
+// It says what that means if the pause may have been closed by it.
+func (l *ledger) close(pauseID string, result store.Result, says ...saying) error {
 	tries := 0
-	err := l.twice(func(ctx context.Context) error { tries++; return l.store.Close(ctx, l.key, pauseID, result) },
+	err := l.posting(says, func(ctx context.Context) error { tries++; return l.store.Close(ctx, l.key, pauseID, result) },
 		store.ErrNotFound, store.ErrExists)
 	if tries > 1 && errors.Is(err, store.ErrNotFound) {
-		return errClosed
+		err = errClosed
+	}
+	if closed(err) {
+		l.say(says)
 	}
 	return err
 }

@@ -88,6 +88,12 @@ type Options struct {
 	EventsRequired bool
 	ShowPrincipal  principal.Shown // in events and in the log
 
+	// Notices makes of an event what is to be sent of it, if anything is. It then stands in the record
+	// until it is sent. Posted is told of each record that has something to send, and must not wait.
+	// nil: nothing is sent.
+	Notices func(*event.Event) (store.Notice, bool)
+	Posted  func(store.Key)
+
 	// RunEnded is told of each run that has ended; nil: nobody is. It must not take long.
 	RunEnded func(*event.Run)
 

@@ -256,10 +256,8 @@ func (r *run) withdraw() {
 	if rec, err := r.ledger.load(); err == nil && rec.State != store.Open {
 		return // it was answered meanwhile, and that has an end of its own
 	}
-	err := r.ledger.close(r.report.paused.ID, store.Result{How: store.Withdrawn, Seen: r.report.paused.Seen})
-	if closed(err) {
-		_ = r.ledger.tell(event.Withdrawn, r.report.paused, "", questions(r.report.paused))
-	}
+	err := r.ledger.close(r.report.paused.ID, store.Result{How: store.Withdrawn, Seen: r.report.paused.Seen},
+		saying{event.Withdrawn, r.report.paused, "", questions(r.report.paused)})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("pause not withdrawn", "err", err)
 	}

@@ -208,14 +208,13 @@ func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the reque
 func (r *run) closeDoubt() {
 	p := r.record.Pause
 	told := store.Result{How: store.Doubtful}
+	var says []saying
 	if r.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
 		told.Seen = p.Seen
+		says = []saying{{event.InDoubt, p, "", questions(p)}} // else the run that came to the doubt has told it
 	}
-	switch err := r.ledger.close(p.ID, told); {
+	switch err := r.ledger.close(p.ID, told, says...); {
 	case closed(err):
-		if r.record.Doubt == nil { // else the run that came to the doubt has told it
-			_ = r.ledger.tell(event.InDoubt, p, "", questions(p))
-		}
 	case endedAlready(err):
 		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default: // it may be closed: a doubt is rather told twice than never
@@ -227,10 +226,11 @@ func (r *run) closeDoubt() {
 // verdict is set.
 func (r *run) giveUp() bool {
 	p := r.record.Pause
-	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen})
-	if closed(err) && r.ledger.tells() {
-		r.ledger.byWay(r.ledger.answered(p, contract.CancelAll(p), r.record.Now), "")
+	var says []saying
+	if r.ledger.tells() {
+		says = r.ledger.answered(p, contract.CancelAll(p), r.record.Now).byWay("")
 	}
+	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, says...)
 	switch {
 	case err == nil:
 	case endedAlready(err):
