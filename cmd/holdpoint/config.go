@@ -79,6 +79,14 @@ type config struct {
 	AuditRequired bool            `env:"AUDIT_REQUIRED" envDefault:"false" doc:"refuse an answer with AUDIT_UNAVAILABLE if it cannot be written down before it is handed on. Each line is on the disk then before anything goes on"`
 	ShowPrincipal principal.Shown `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit and the log name the user: by the keyed hash that the records have, by the name, or not at all"`
 
+	WebhookURL          secret     `env:"WEBHOOK_URL" doc:"address that is told of questions and of what becomes of them, by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says otherwise. No proxy of the environment is used"`
+	WebhookEvents       eventKinds `env:"WEBHOOK_EVENTS" doc:"which events are sent: event,event. Without it those that say that a question was asked and how it ended. There are resume.claimed and resume.released too"`
+	WebhookContent      bool       `env:"WEBHOOK_CONTENT" envDefault:"false" doc:"send the questions' messages, the arguments of their calls and the answers as well. They may end on lock screens"`
+	WebhookTemplateFile string     `env:"WEBHOOK_TEMPLATE_FILE" doc:"file with a Go template that makes the body, such as those in deploy/webhook"`
+	WebhookSecret       secret     `env:"WEBHOOK_SECRET" doc:"secret that events are signed with (Standard Webhooks): whsec_ and base64. Several with commas sign each event several times, to change one"`
+	WebhookSecretFile   string     `env:"WEBHOOK_SECRET_FILE" doc:"file with the value of WEBHOOK_SECRET"`
+	WebhookPrivate      bool       `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
+
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
 	TrustedPeers     peers   `env:"TRUSTED_PEERS" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. From everybody else they are refused"`
@@ -101,6 +109,7 @@ type config struct {
 
 	gate  *principal.Gate // made with the handler
 	audit *audit.Log      // opened before the store; nil: there is none
+	hook  *hook           // of the webhook; nil: there is none
 
 	metrics   *metrics.Metrics
 	serverTLS *certificates.Set // nil if no file is named
@@ -155,6 +164,7 @@ func (c *config) check() []error {
 	errs = append(errs, c.checkEdge()...)
 	c.checkStore(wrong)
 	c.checkAudit(wrong)
+	c.checkWebhook(wrong)
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
 		wrong("BODY_BYTES", fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
 	}
@@ -220,6 +230,8 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		IdleTimeout:     c.StreamIdleTimeout,
 		Heartbeat:       c.Heartbeat,
 		Events:          c.sinks(),
+		Notices:         c.notices(),
+		Posted:          c.posted(),
 		RunEnded:        c.metrics.RunEnded,
 		EventsRequired:  c.AuditRequired,
 		ShowPrincipal:   c.ShowPrincipal,

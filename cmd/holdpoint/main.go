@@ -146,6 +146,21 @@
 //     written down before it is handed on. Each line is on the disk then before anything goes on
 //   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit and the log name the user: by the keyed hash
 //     that the records have, by the name, or not at all. Values: hash, name, none
+//   - HOLDPOINT_WEBHOOK_URL (none): address that is told of questions and of what becomes of them,
+//     by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says
+//     otherwise. No proxy of the environment is used
+//   - HOLDPOINT_WEBHOOK_EVENTS (none): which events are sent: event,event. Without it those that
+//     say that a question was asked and how it ended. There are resume.claimed and resume.released
+//     too
+//   - HOLDPOINT_WEBHOOK_CONTENT (false): send the questions' messages, the arguments of their calls
+//     and the answers as well. They may end on lock screens
+//   - HOLDPOINT_WEBHOOK_TEMPLATE_FILE (none): file with a Go template that makes the body, such as
+//     those in deploy/webhook
+//   - HOLDPOINT_WEBHOOK_SECRET (none): secret that events are signed with (Standard Webhooks):
+//     whsec_ and base64. Several with commas sign each event several times, to change one
+//   - HOLDPOINT_WEBHOOK_SECRET_FILE (none): file with the value of WEBHOOK_SECRET
+//   - HOLDPOINT_WEBHOOK_PRIVATE (false): let the webhook go to a private address or loopback, and
+//     by http. Link-local addresses, such as those of a cloud's metadata, stay refused
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
 //     threads, whatever their ids (docs/principals.md)
 //   - HOLDPOINT_PRINCIPAL_HEADER (none): header that names the user, set by a proxy in front. A

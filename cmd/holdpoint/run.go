@@ -30,6 +30,10 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 		return exitError
 	}
 	defer closeAudit(c.audit, logger)
+	if err := c.newSender(logger); err != nil {
+		logger.Error("cannot start the webhook", "err", err)
+		return exitError
+	}
 	probes, err := startAdmin(c, logger)
 	if err != nil {
 		logger.Error("cannot listen", "variable", "HOLDPOINT_ADMIN_LISTEN", "err", err)
@@ -62,6 +66,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 		return exitOK
 	default:
 	}
+	defer c.runSender(kept)()
 	stop := make(chan struct{})
 	defer close(stop)
 	go newCalm().run(stop)

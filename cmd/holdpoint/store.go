@@ -176,6 +176,7 @@ func (c *config) engineOptions(logger *slog.Logger) engine.Options {
 	return engine.Options{
 		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, LongestLease: proxy.LeaseTime, RecordBytes: int(c.StoreRecordBytes),
 		Entries: c.StoreEntries, Keys: c.ring, Logger: logger, Ended: c.endedByTime(),
+		Notices: c.noticesByTime(), NoticesLost: c.noticesLost(logger),
 	}
 }
 
@@ -218,10 +219,11 @@ func checkMemory(c *config, _ *url.URL) error {
 	return nil
 }
 
-func openMemory(c *config, _ *url.URL, _ *slog.Logger) (openStore, error) {
+func openMemory(c *config, _ *url.URL, logger *slog.Logger) (openStore, error) {
 	return openStore{memory.New(memory.Options{
 		Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), RecordBytes: int(c.StoreRecordBytes),
 		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, Ended: c.endedByTime(), Evicted: c.metrics.Evicted,
+		Notices: c.noticesByTime(), NoticesLost: c.noticesLost(logger),
 	}), func() error { return nil }, nil, nil}, nil
 }
 

@@ -58,6 +58,7 @@ type Metrics struct {
 	steps     *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 	evictions *prometheus.CounterVec
+	hooked    hooked
 }
 
 var _ event.Sink = (*Metrics)(nil)
@@ -82,6 +83,7 @@ func New(o Options) *Metrics {
 	m.steps = m.histograms("store_step_seconds", "Time of a step of the store.", shortTimes, "step")
 	m.failures = m.counters("store_errors_total", "Steps that the store could not do, or whose reply was lost.", "step")
 	m.evictions = m.counters("store_evictions_total", "What the store in memory gave up for room: results of answered questions, or the snapshots of open ones.", "what")
+	m.hooked = m.newHooked()
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := m.gauges("build_info", "1, with the version.", "version")
 	build.WithLabelValues(o.Version).Set(1)
@@ -117,7 +119,7 @@ var (
 
 // begin makes the counters whose labels are known, so that the first of something shows as a rise.
 func (m *Metrics) begin() {
-	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats} {
+	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats, m.hooked.results: webhookResults} {
 		for _, value := range list {
 			v.WithLabelValues(value)
 		}

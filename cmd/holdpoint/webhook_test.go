@@ -1,0 +1,178 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/tidwall/gjson"
+)
+
+const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// A receiver of the webhook takes nothing while it is down.
+type receiver struct {
+	*httptest.Server
+	down  atomic.Bool
+	tries chan struct{}
+	took  chan struct{}
+
+	mu    sync.Mutex
+	kinds map[string]string // by webhook-id
+	wrong error             // of a signature
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{tries: make(chan struct{}, 1000), took: make(chan struct{}, 1000), kinds: map[string]string{}}
+	verify, err := standardwebhooks.NewWebhook(hookSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		if r.down.Load() {
+			r.tries <- struct{}{}
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		body, _ := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if err := verify.Verify(body, req.Header); err != nil {
+			r.wrong = err
+		}
+		r.kinds[req.Header.Get("webhook-id")] = gjson.GetBytes(body, "type").Str
+		r.took <- struct{}{}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// wait waits for one thing of what comes.
+func waitFor(t *testing.T, what <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-what:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing came")
+	}
+}
+
+// TestWebhookOverAKill: while the receiver is away a question is asked and answered, and Holdpoint
+// is killed. After its start every event arrives, signed.
+func TestWebhookOverAKill(t *testing.T) {
+	upstream := httptest.NewServer(&asker{})
+	defer upstream.Close()
+	r := newReceiver(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "secret")
+	if err := os.WriteFile(file, []byte(hookSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{
+		"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=bolt://" + filepath.Join(dir, "state.db"),
+		"HOLDPOINT_WEBHOOK_URL=" + r.URL, "HOLDPOINT_WEBHOOK_PRIVATE=true", "HOLDPOINT_WEBHOOK_SECRET_FILE=" + file,
+		"HOLDPOINT_DRAIN_DELAY=0s",
+	}
+	r.down.Store(true)
+	p, addr := start(t, environ...)
+	id := askedID.FindStringSubmatch(ask(t, addr, "r1", ""))
+	if id == nil {
+		t.Fatal("no question")
+	}
+	ask(t, addr, "r2", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1]))
+	waitFor(t, r.tries)
+	p.Process.Kill()
+	p.exit()
+	r.down.Store(false)
+	p, _ = start(t, environ...)
+	var kinds []string
+	for len(kinds) < 2 {
+		waitFor(t, r.took)
+		r.mu.Lock()
+		kinds = nil
+		for _, kind := range r.kinds {
+			kinds = append(kinds, kind)
+		}
+		r.mu.Unlock()
+	}
+	slices.Sort(kinds)
+	if want := []string{"interrupt.raised", "interrupt.resolved"}; !slices.Equal(kinds, want) {
+		t.Errorf("got %q, want %q", kinds, want)
+	}
+	if r.wrong != nil {
+		t.Error(r.wrong)
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestWebhookIsInNobodysWay: a receiver that answers nothing holds up neither a run nor the end.
+func TestWebhookIsInNobodysWay(t *testing.T) {
+	upstream := httptest.NewServer(&asker{})
+	defer upstream.Close()
+	came, release := make(chan struct{}, 100), make(chan struct{})
+	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-release
+	}))
+	defer hook.Close()
+	defer close(release)
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_DRAIN_DELAY=0s",
+		"HOLDPOINT_WEBHOOK_URL="+hook.URL, "HOLDPOINT_WEBHOOK_PRIVATE=true")
+	id := askedID.FindStringSubmatch(ask(t, addr, "r1", ""))
+	if id == nil {
+		t.Fatal("no question")
+	}
+	waitFor(t, came)
+	if got := ask(t, addr, "r2", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1])); !strings.Contains(got, "success") {
+		t.Errorf("the run came to %s", got)
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 { // while the receiver still thinks
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestWebhookSettings: what is wrong is said at start, without the address, which is a secret with
+// some receivers.
+func TestWebhookSettings(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.tmpl")
+	if err := os.WriteFile(broken, []byte(`{"a":"{{.Thread}}"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base := []string{"HOLDPOINT_UPSTREAM=http://localhost:1"}
+	for _, c := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"WEBHOOK_CONTENT=true"}, "HOLDPOINT_WEBHOOK_CONTENT"},
+		{[]string{"WEBHOOK_URL=http://hooks.example.com/t0ken"}, "HOLDPOINT_WEBHOOK_PRIVATE"},
+		{[]string{"WEBHOOK_URL=https://169.254.169.254/t0ken", "WEBHOOK_PRIVATE=true"}, "HOLDPOINT_WEBHOOK_URL"},
+		{[]string{"WEBHOOK_URL=https://hooks.example.com/t0ken", "WEBHOOK_SECRET=short"}, "HOLDPOINT_WEBHOOK_SECRET"},
+		{[]string{"WEBHOOK_URL=https://hooks.example.com/t0ken", "WEBHOOK_EVENTS=run.refused"}, "interrupt.raised"},
+		{[]string{"WEBHOOK_URL=https://hooks.example.com/t0ken", "WEBHOOK_TEMPLATE_FILE=" + broken}, "without json"},
+	} {
+		environ := slices.Clone(base)
+		for _, s := range c.set {
+			environ = append(environ, "HOLDPOINT_"+s)
+		}
+		stdout, stderr, code := holdpoint(t, environ, "check")
+		if code == 0 || !strings.Contains(stdout+stderr, c.want) || strings.Contains(stdout+stderr, "t0ken") {
+			t.Errorf("%q: exit %d, %s%s", c.set, code, stdout, stderr)
+		}
+	}
+}

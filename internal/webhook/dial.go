@@ -1,0 +1,86 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// errInside says that an address is not one of the open Internet.
+var errInside = errors.New("the address is not a public one (HOLDPOINT_WEBHOOK_PRIVATE)")
+
+// reserved are networks without public hosts that net/netip has no word for.
+// https://www.iana.org/assignments/iana-ipv4-special-registry
+// https://www.iana.org/assignments/iana-ipv6-special-registry
+var reserved = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's host, which has a public address
+}
+
+// allowed judges the address that a connection is about to go to.
+func allowed(a netip.Addr, private bool) error {
+	a = a.Unmap().WithZone("")
+	switch {
+	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(): // a cloud's metadata is link-local
+		return fmt.Errorf("%s: %w", a, errInside)
+	case private:
+		return nil
+	case a.IsPrivate(), a.IsLoopback():
+		return fmt.Errorf("%s: %w", a, errInside)
+	}
+	for _, p := range reserved {
+		if p.Contains(a) {
+			return fmt.Errorf("%s: %w", a, errInside)
+		}
+	}
+	return nil
+}
+
+// newClient follows no redirect and no proxy. It judges an address when the name has been resolved
+// already, so that a name that resolves otherwise the second time gains nothing.
+func newClient(private bool) *http.Client {
+	dialer := &net.Dialer{Timeout: sendTimeout, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return allowed(at.Addr(), private)
+	}}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: sendTimeout,
+			MaxIdleConnsPerHost: workers, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+		},
+	}
+}
+
+// ParseURL judges the receiver's address. No error holds it: the addresses of Slack are secrets.
+func ParseURL(text string, private bool) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return nil, errors.New("not an address, want one such as https://hooks.example.com/holdpoint")
+	case u.Scheme == "http" && !private:
+		return nil, errors.New("want https, or HOLDPOINT_WEBHOOK_PRIVATE=true for a receiver within your own network")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("want https")
+	case u.User != nil:
+		return nil, errors.New("user and password are not sent, leave them out")
+	case u.Fragment != "":
+		return nil, errors.New("a fragment (#) never reaches a server, leave it out")
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		if allowed(a, private) != nil {
+			return nil, errInside
+		}
+	}
+	return u, nil
+}

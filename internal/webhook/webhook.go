@@ -1,0 +1,146 @@
+// Package webhook tells a receiver of what happens to questions and answers. It turns an event into
+// a notice, which the step of the store that makes the event writes into the thread's record, and
+// sends what stands there.
+//
+// It deliberately is in nobody's way: a run writes its notices with a step that it takes anyway,
+// and never waits for the receiver. A crash between the receiver's answer and the step that strikes
+// a notice off sends it again, under the same id.
+package webhook
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// Kinds are the events that can be sent: those that a step of the store makes. A refusal and a
+// replay change no record, so there is none that would keep them.
+func Kinds() []event.Kind {
+	return append(Defaults(), event.Claimed, event.Released)
+}
+
+// Defaults are the events that are sent unless somebody chooses: a question was asked, and what
+// became of it.
+func Defaults() []event.Kind {
+	return []event.Kind{
+		event.Raised, event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired, event.InDoubt,
+	}
+}
+
+// A Maker makes notices of events.
+type Maker struct {
+	Kinds   []event.Kind // nil: Defaults
+	Content bool         // with the questions' messages, the calls' arguments and the answers
+}
+
+// Body is the default body, in the form that Standard Webhooks proposes. It is what a record keeps.
+type Body struct {
+	Type      event.Kind `json:"type"`
+	Timestamp time.Time  `json:"timestamp"`
+	Data      Data       `json:"data"`
+}
+
+// Data are the words of the audit. Empty fields are not known, or do not apply.
+type Data struct {
+	Agent         string     `json:"agent,omitempty"`
+	Tenant        string     `json:"tenant,omitempty"`
+	Thread        string     `json:"thread,omitempty"`
+	Run           string     `json:"run,omitempty"`
+	Pause         string     `json:"pause,omitempty"`
+	Dialect       string     `json:"dialect,omitempty"`
+	Door          event.Door `json:"door,omitempty"`
+	Principal     string     `json:"principal,omitempty"`
+	PrincipalHash string     `json:"principalHash,omitempty"`
+	Code          string     `json:"code,omitempty"`
+	Interrupts    []Question `json:"interrupts"`
+	More          int        `json:"more,omitempty"`    // questions that are left out
+	LeftOut       bool       `json:"leftOut,omitempty"` // the content was too large
+}
+
+// A Question is one question of an event.
+type Question struct {
+	ID     string   `json:"id"`
+	Reason string   `json:"reason,omitempty"`
+	Tools  []string `json:"tools,omitempty"`
+	Status string   `json:"status,omitempty"`
+	Says   string   `json:"says,omitempty"`
+
+	Message string          `json:"message,omitempty"` // these three only if they are asked for
+	Calls   json.RawMessage `json:"calls,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Bounds of a body. With content it may be as large as a notice.
+const (
+	maxQuestions = 16
+	maxTools     = 16
+)
+
+// Notice is the event as a record keeps it. ok is false if it is not to be sent.
+func (m *Maker) Notice(e *event.Event) (n store.Notice, ok bool) {
+	kinds := m.Kinds
+	if kinds == nil {
+		kinds = Defaults()
+	}
+	if !slices.Contains(kinds, e.Kind) {
+		return n, false
+	}
+	b := Body{Type: e.Kind, Timestamp: e.Time.UTC(), Data: Data{
+		Agent: agui.Cut(e.Agent), Tenant: agui.Cut(e.Tenant), Thread: agui.Cut(e.Thread), Run: agui.Cut(e.Run), Pause: e.Pause,
+		Dialect: e.Dialect, Door: e.Door, Principal: agui.Cut(e.Principal), PrincipalHash: e.PrincipalHash, Code: agui.Cut(e.Code),
+		Interrupts: []Question{},
+	}}
+	for i := range e.Interrupts {
+		if i == maxQuestions {
+			b.Data.More = len(e.Interrupts) - i
+			break
+		}
+		b.Data.Interrupts = append(b.Data.Interrupts, m.question(&e.Interrupts[i]))
+	}
+	n.ID, n.Body = "evt_"+rand.Text(), agui.MustMarshal(b)
+	if len(n.Body) > store.MaxNoticeBytes {
+		b.Data.LeftOut = true
+		for i := range b.Data.Interrupts {
+			q := &b.Data.Interrupts[i]
+			q.Message, q.Calls, q.Payload = "", nil, nil
+		}
+		n.Body = agui.MustMarshal(b)
+	}
+	return n, true
+}
+
+func (m *Maker) question(i *event.Interrupt) Question {
+	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says}
+	for _, tool := range i.Tools[:min(len(i.Tools), maxTools)] {
+		q.Tools = append(q.Tools, agui.Cut(tool))
+	}
+	if m.Content {
+		q.Message = gjson.GetBytes(i.Object, "message").Str
+		q.Calls, q.Payload = valid(i.Calls), valid(i.Payload)
+	}
+	return q
+}
+
+func valid(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || !agui.ValidJSON(raw) {
+		return nil
+	}
+	return raw
+}
+
+// Named gives a notice the id that follows from what it is about: whoever tells of this ending
+// tells it under the same one.
+func Named(n store.Notice, e *event.Event) store.Notice {
+	sum := sha256.Sum256([]byte(e.Pause + " " + string(e.Kind)))
+	n.ID = "evt_" + hex.EncodeToString(sum[:16])
+	return n
+}

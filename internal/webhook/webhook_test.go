@@ -1,0 +1,459 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"go.uber.org/goleak"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/internal/webhook"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	secret    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	newSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+	hostile   = "<!channel> <https://evil|x> \"}],\"a\":\" \\ *b*\n@here \u202egnp.exe\u2028\x00"
+)
+
+// A recorder is a receiver.
+type recorder struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []string
+	ids    []string
+	heads  []http.Header
+	status func(n int) int // of the n-th request, from 1
+	got    chan struct{}
+}
+
+func record(t *testing.T, status func(n int) int) *recorder {
+	r := &recorder{status: status, got: make(chan struct{}, 1000)}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	r.mu.Lock()
+	r.bodies, r.ids, r.heads = append(r.bodies, string(body)), append(r.ids, req.Header.Get("webhook-id")), append(r.heads, req.Header)
+	n := len(r.bodies)
+	r.mu.Unlock()
+	if r.status != nil {
+		code := r.status(n)
+		if code/100 == 3 {
+			w.Header().Set("Location", "/elsewhere")
+		}
+		w.WriteHeader(code)
+	}
+	r.got <- struct{}{}
+}
+
+// wait waits for n requests.
+func (r *recorder) wait(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case <-r.got:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the receiver got nothing more")
+		}
+	}
+}
+
+func urlOf(t *testing.T, text string) *url.URL {
+	u, err := webhook.ParseURL(text, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// run runs a sender until the test ends, or until what it returns is called.
+func run(t *testing.T, s store.Store, o webhook.Options) (*webhook.Sender, func()) {
+	o.Private, o.Poll = true, 20*time.Millisecond
+	sender, err := webhook.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { sender.Run(s, stop); close(done) }()
+	end := sync.OnceFunc(func() { close(stop); <-done })
+	t.Cleanup(end)
+	return sender, end
+}
+
+func raised(words string) *event.Event {
+	return &event.Event{
+		Kind: event.Raised, Time: time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), Agent: words, Thread: words, Pause: "p", Door: event.Chat,
+		Interrupts: []event.Interrupt{{
+			ID: words, Reason: words, Tools: []string{words}, Object: agui.MustMarshal(map[string]string{"message": "the agent's words " + words}),
+			Calls: json.RawMessage(`[{"name":"refund","arguments":{"amount":100}}]`),
+		}},
+	}
+}
+
+// post opens a pause with the notices of an event.
+func post(t *testing.T, s store.Store, key store.Key, m *webhook.Maker, e *event.Event) store.Notice {
+	t.Helper()
+	n, ok := m.Notice(e)
+	if !ok {
+		t.Fatal("it is not to be sent")
+	}
+	if err := s.Open(store.WithNotices(t.Context(), n), key, "", agui.Pause{ID: "p"}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// empty waits until the thread has nothing to send.
+func empty(t *testing.T, s store.Store, key store.Key) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		rec, err := s.Load(t.Context(), key, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Outbox == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("still there: %+v", rec.Outbox)
+		}
+	}
+}
+
+// TestSigned: each event arrives once, signed as Standard Webhooks has it, with the old and the new
+// secret while they change. The body has no arguments and no words of the agent.
+func TestSigned(t *testing.T) {
+	r, s := record(t, nil), memory.New(memory.Options{})
+	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Secrets: []string{newSecret, secret}})
+	n := post(t, s, "k", &webhook.Maker{}, raised("billing"))
+	sender.Wake("k")
+	r.wait(t, 1)
+	empty(t, s, "k")
+	end()
+	if len(r.bodies) != 1 || r.ids[0] != n.ID || r.bodies[0] != string(n.Body) {
+		t.Fatalf("got %q with %q, want %s once", r.bodies, r.ids, n.Body)
+	}
+	if strings.Contains(r.bodies[0], "amount") || strings.Contains(r.bodies[0], "words") {
+		t.Errorf("the body has what was not asked for: %s", r.bodies[0])
+	}
+	for _, key := range []string{secret, newSecret} {
+		w, err := standardwebhooks.NewWebhook(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Verify([]byte(r.bodies[0]), r.heads[0]); err != nil {
+			t.Error(err)
+		}
+		if w.Verify([]byte(r.bodies[0]+" "), r.heads[0]) == nil {
+			t.Error("another body is signed too")
+		}
+	}
+	var b webhook.Body
+	if err := json.Unmarshal([]byte(r.bodies[0]), &b); err != nil || b.Type != event.Raised || b.Data.Interrupts[0].Tools[0] != "billing" {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// TestContent: messages, arguments and answers are sent only if asked for, and left out if they are
+// too large for a record.
+func TestContent(t *testing.T) {
+	m := &webhook.Maker{Content: true}
+	n, _ := m.Notice(raised("x"))
+	if !strings.Contains(string(n.Body), `"amount":100`) || !strings.Contains(string(n.Body), "the agent's words") {
+		t.Errorf("without its content: %s", n.Body)
+	}
+	n, _ = m.Notice(raised(strings.Repeat("x", store.MaxNoticeBytes)))
+	if len(n.Body) > store.MaxNoticeBytes || !strings.Contains(string(n.Body), `"leftOut":true`) {
+		t.Errorf("%d bytes", len(n.Body))
+	}
+	if _, ok := m.Notice(&event.Event{Kind: event.Refused}); ok {
+		t.Error("a refusal is sent")
+	}
+	many := raised("x")
+	for range 100 {
+		many.Interrupts = append(many.Interrupts, many.Interrupts[0])
+	}
+	n, _ = (&webhook.Maker{}).Notice(many)
+	if !strings.Contains(string(n.Body), `"more":85`) {
+		t.Errorf("101 questions: %s", n.Body)
+	}
+}
+
+// TestTriedAgain: what is not taken is sent again under the same id, in order, until it is. A
+// redirect is not followed. What the receiver says it will never take is not sent again.
+func TestTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		statuses []int
+		result   string // the last
+	}{
+		{"500", []int{500, 204}, webhook.ResultSent},
+		{"a redirect", []int{302, 307, 200}, webhook.ResultSent},
+		{"401", []int{401, 200}, webhook.ResultSent},
+		{"429", []int{429, 202}, webhook.ResultSent},
+		{"400", []int{400}, webhook.ResultRefused},
+		{"410", []int{410}, webhook.ResultRefused},
+		{"413", []int{413}, webhook.ResultRefused},
+		{"422", []int{422}, webhook.ResultRefused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := record(t, func(n int) int { return c.statuses[min(n, len(c.statuses))-1] })
+			s := memory.New(memory.Options{})
+			var mu sync.Mutex
+			var results []string
+			sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Tried: func(result string, _ time.Duration) {
+				mu.Lock()
+				results = append(results, result)
+				mu.Unlock()
+			}})
+			n := post(t, s, "k", &webhook.Maker{}, raised("x"))
+			sender.Wake("k")
+			r.wait(t, len(c.statuses))
+			empty(t, s, "k")
+			end()
+			if len(r.ids) != len(c.statuses) || slices.ContainsFunc(r.ids, func(id string) bool { return id != n.ID }) {
+				t.Errorf("got %q, want %s %d times", r.ids, n.ID, len(c.statuses))
+			}
+			if results[len(results)-1] != c.result || len(results) != len(c.statuses) {
+				t.Errorf("got %q, want %s at the end", results, c.result)
+			}
+		})
+	}
+}
+
+// TestTwoSenders: of two processes on one store one sends.
+func TestTwoSenders(t *testing.T) {
+	r, s := record(t, nil), memory.New(memory.Options{})
+	_, end1 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
+	_, end2 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
+	for _, key := range []store.Key{"a", "b", "c", "d", "e"} {
+		post(t, s, key, &webhook.Maker{}, raised("x"))
+	}
+	r.wait(t, 5)
+	for _, key := range []store.Key{"a", "b", "c", "d", "e"} {
+		empty(t, s, key)
+	}
+	end1()
+	end2()
+	if ids := slices.Compact(slices.Sorted(slices.Values(r.ids))); len(ids) != 5 || len(r.ids) != 5 {
+		t.Errorf("%d events in %d requests, want 5 in 5", len(ids), len(r.ids))
+	}
+}
+
+// TestSlowReceiver: the sender ends while the receiver still thinks, and what it was sending is due
+// for whoever comes next.
+func TestSlowReceiver(t *testing.T) {
+	release, came := make(chan struct{}), make(chan struct{}, 1)
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		came <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer slow.Close()
+	defer close(release)
+	s := memory.New(memory.Options{})
+	sender, end := run(t, s, webhook.Options{URL: urlOf(t, slow.URL)})
+	n := post(t, s, "k", &webhook.Maker{}, raised("x"))
+	sender.Wake("k")
+	<-came
+	end() // it would be the test's own time that is over
+	taken, err := s.Take(context.Background(), "k", time.Minute)
+	if err != nil || len(taken.Notices) != 1 || taken.Notices[0].ID != n.ID || taken.Tries != 0 {
+		t.Errorf("took %+v, %v", taken, err)
+	}
+}
+
+// TestRecipes: what an agent writes is text at the receivers, whatever it is, and the body is JSON.
+func TestRecipes(t *testing.T) {
+	files, err := filepath.Glob("../../deploy/webhook/*.tmpl")
+	if err != nil || len(files) != 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tmpl, err := webhook.ParseTemplate(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys := map[string]bool{}
+			for _, words := range []string{"plain", hostile} {
+				r, s := record(t, nil), memory.New(memory.Options{})
+				sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
+				n := post(t, s, "k", &webhook.Maker{Content: true}, raised(words))
+				sender.Wake("k")
+				r.wait(t, 1)
+				end()
+				if r.bodies[0] == string(n.Body) {
+					t.Fatal("the default body was sent")
+				}
+				var body any
+				if err := json.Unmarshal([]byte(r.bodies[0]), &body); err != nil {
+					t.Fatalf("%v: %s", err, r.bodies[0])
+				}
+				had := map[string]bool{}
+				texts := collect(body, had)
+				if words == "plain" {
+					keys = had
+				} else if !maps.Equal(keys, had) {
+					t.Errorf("the agent's words made other keys: %v", had)
+				}
+				if !strings.Contains(texts, strings.SplitN(words, " ", 2)[0]) && !strings.Contains(texts, "&lt;!channel&gt;") {
+					t.Errorf("the words are gone: %s", texts)
+				}
+				if strings.ContainsAny(texts, "\u202e\u2028\x00") {
+					t.Errorf("what is not seen got through: %q", texts)
+				}
+				if top, ok := body.(map[string]any)["text"].(string); ok && strings.Contains(top, "<!") {
+					t.Errorf("Slack would take it for a mention: %s", top)
+				}
+			}
+		})
+	}
+}
+
+// collect returns all texts of a JSON value, and notes its keys.
+func collect(v any, keys map[string]bool) string {
+	switch v := v.(type) {
+	case string:
+		return v + "\n"
+	case []any:
+		var all string
+		for _, one := range v {
+			all += collect(one, keys)
+		}
+		return all
+	case map[string]any:
+		var all string
+		for key, one := range v {
+			keys[key] = true
+			all += collect(one, keys)
+		}
+		return all
+	}
+	return ""
+}
+
+// TestTemplatesThatAreRefused: a value that goes around the functions, and a body that is no JSON.
+func TestTemplatesThatAreRefused(t *testing.T) {
+	for _, text := range []string{
+		`{"a":"{{.Thread}}"}`, `{"a":"{{printf "%s" .Thread}}"}`, `{"a":"{{html .Thread}}"}`, `{"a":"{{js .Thread}}"}`,
+		`{"a":"{{urlquery .Thread}}"}`, `{"a":"{{print .Thread}}"}`, `{"a":"{{index .Thread 0}}"}`, `{"a":"{{range .Thread}}{{.}}{{end}}"}`,
+		`{"a":{{printf "%q" .Thread}}}`, `{"a":"{{.Thread.text}}"}`, `{"a":"{{.Interrupts}}"}`, `{"a":"{{.}}"}`,
+		`{"a":"{{(index .Interrupts 0).Message}}"}`, `{"a":"{{slice (printf "%v" .Thread) 0 99}}"}`,
+		`{"a":`, `{{json .Thread}`, `{{json .Nothing}}`, `{"a":{{in .Thread}}}`, `"{{.Thread | slack}}" "`,
+	} {
+		if _, err := webhook.ParseTemplate(text); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+	for _, text := range []string{`{"a":{{json .Thread}}}`, `{"a":"{{in .Thread}}"}`, `{"a":{{if is .Agent "billing"}}1{{else}}2{{end}}}`} {
+		if _, err := webhook.ParseTemplate(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestDefaultInPlaceOfABrokenBody: a template whose body breaks with what an agent wrote loses no
+// event.
+func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
+	tmpl, err := webhook.ParseTemplate(`{"a":{{if is .Agent "breaks"}}{{else}}1{{end}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, s := record(t, nil), memory.New(memory.Options{})
+	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
+	n := post(t, s, "k", &webhook.Maker{}, raised("breaks"))
+	sender.Wake("k")
+	r.wait(t, 1)
+	end()
+	if r.bodies[0] != string(n.Body) {
+		t.Errorf("got %s", r.bodies[0])
+	}
+}
+
+// TestAddresses: nothing inside is reached unless it is allowed, also not by a name that leads
+// there.
+func TestAddresses(t *testing.T) {
+	for _, c := range []struct {
+		address     string
+		public, own bool // taken without and with HOLDPOINT_WEBHOOK_PRIVATE
+	}{
+		{"https://hooks.example.com/x?y=z", true, true},
+		{"https://93.184.216.34/", true, true},
+		{"http://hooks.example.com/", false, true},
+		{"https://10.0.0.1/", false, true},
+		{"https://127.0.0.1/", false, true},
+		{"https://[::1]/", false, true},
+		{"https://[::ffff:10.0.0.1]/", false, true},
+		{"https://[fd00::1]/", false, true},
+		{"https://100.64.0.1/", false, true},
+		{"https://169.254.169.254/latest", false, false},
+		{"https://[fe80::1]/", false, false},
+		{"https://0.0.0.0/", false, false},
+		{"ftp://hooks.example.com/", false, false},
+		{"https://u:p@hooks.example.com/", false, false},
+		{"hooks.example.com", false, false},
+	} {
+		_, err := webhook.ParseURL(c.address, false)
+		if (err == nil) != c.public {
+			t.Errorf("%s: %v", c.address, err)
+		}
+		if _, err = webhook.ParseURL(c.address, true); (err == nil) != c.own {
+			t.Errorf("%s with private ones: %v", c.address, err)
+		}
+	}
+	r, s := record(t, nil), memory.New(memory.Options{})
+	u := urlOf(t, r.URL)
+	u.Host = strings.Replace(u.Host, "127.0.0.1", "localhost", 1)
+	failed := make(chan string, 100)
+	sender, err := webhook.New(webhook.Options{URL: u, Tried: func(result string, _ time.Duration) { failed <- result }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post(t, s, "k", &webhook.Maker{}, raised("x"))
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { sender.Run(s, stop); close(done) }()
+	sender.Wake("k")
+	if result := <-failed; result != webhook.ResultFailed || len(r.bodies) != 0 {
+		t.Errorf("a name that leads inside: %s, and the receiver got %q", result, r.bodies)
+	}
+	close(stop)
+	<-done
+}
+
+func TestSecretsThatAreRefused(t *testing.T) {
+	for _, secret := range []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_short", "whsec_!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!"} {
+		if _, err := webhook.New(webhook.Options{Secrets: []string{secret}}); err == nil {
+			t.Errorf("%s is taken", secret)
+		}
+	}
+}
