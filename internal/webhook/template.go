@@ -118,8 +118,17 @@ var functions = template.FuncMap{
 		text, err := textOf(v)
 		return within(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)), err
 	},
+	// short is a value of at most so many bytes, and "..." behind it if some are left out.
+	"short": func(most int, v Value) Value { return valueOf(short(most, v.text())) },
 	// is compares a value with a text.
 	"is": func(v Value, text string) bool { return v.text() == text },
+}
+
+func short(most int, text string) string {
+	if most < 0 || len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // textOf is the visible text of a value.

@@ -107,15 +107,37 @@ func (m *Maker) Notice(e *event.Event) (n store.Notice, ok bool) {
 		b.Data.Interrupts = append(b.Data.Interrupts, m.question(&e.Interrupts[i]))
 	}
 	n.ID, n.Body = "evt_"+rand.Text(), agui.MustMarshal(b)
-	if len(n.Body) > store.MaxNoticeBytes {
-		b.Data.LeftOut = true
-		for i := range b.Data.Interrupts {
-			q := &b.Data.Interrupts[i]
-			q.Message, q.Calls, q.Payload = "", nil, nil
+	for _, less := range []func(*Data){withoutContent, withoutTools, withoutQuestions} {
+		if len(n.Body) <= store.MaxNoticeBytes {
+			break
 		}
+		b.Data.LeftOut = true
+		less(&b.Data)
 		n.Body = agui.MustMarshal(b)
 	}
 	return n, true
+}
+
+// What is left out of an event that is too large for a record, one after the other. An agent must
+// not be able to ask so much that nobody is told. What is left then always fits.
+
+func withoutContent(d *Data) {
+	for i := range d.Interrupts {
+		q := &d.Interrupts[i]
+		q.Message, q.Calls, q.Payload = "", nil, nil
+	}
+}
+
+func withoutTools(d *Data) {
+	for i := range d.Interrupts {
+		q := &d.Interrupts[i]
+		q.Tools = q.Tools[:min(len(q.Tools), 1)]
+	}
+}
+
+func withoutQuestions(d *Data) {
+	d.More += len(d.Interrupts) - 1
+	d.Interrupts = d.Interrupts[:1]
 }
 
 func (m *Maker) question(i *event.Interrupt) Question {

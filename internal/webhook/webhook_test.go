@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"go.uber.org/goleak"
@@ -191,6 +192,17 @@ func TestContent(t *testing.T) {
 	if _, ok := m.Notice(&event.Event{Kind: event.Refused}); ok {
 		t.Error("a refusal is sent")
 	}
+	long := raised(strings.Repeat("<", 1000))
+	i := &long.Interrupts[0]
+	i.Tools = slices.Repeat(i.Tools, 100)
+	long.Tenant, long.Run, long.Principal, long.Code = i.ID, i.ID, i.ID, i.ID
+	long.Interrupts = slices.Repeat(long.Interrupts, 100)
+	for _, m := range []*webhook.Maker{{}, {Content: true}} {
+		n, _ = m.Notice(long)
+		if err := json.Unmarshal(n.Body, new(webhook.Body)); err != nil || len(n.Body) > store.MaxNoticeBytes {
+			t.Errorf("an agent that asks much is not told of: %d bytes, %v", len(n.Body), err)
+		}
+	}
 	many := raised("x")
 	for range 100 {
 		many.Interrupts = append(many.Interrupts, many.Interrupts[0])
@@ -338,6 +350,72 @@ func TestRecipes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecipesStayShort: no agent makes a message that its receiver refuses for its size, and so
+// keeps a question from being seen. The limits are 3,000 characters of a text of Slack, 28 KB of a
+// message of Teams and 4,096 bytes of a message of ntfy.
+func TestRecipesStayShort(t *testing.T) {
+	files, err := filepath.Glob("../../deploy/webhook/*.tmpl")
+	if err != nil || len(files) != 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tmpl, err := webhook.ParseTemplate(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []string{"<", "a", "€"} {
+			e := raised(strings.Repeat(c, 600))
+			i := &e.Interrupts[0]
+			i.Calls = nil
+			for range 20 {
+				i.Tools = append(i.Tools, i.Tools[0])
+			}
+			for range 20 {
+				e.Interrupts = append(e.Interrupts, *i)
+			}
+			r, s := record(t, nil), memory.New(memory.Options{})
+			sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
+			n := post(t, s, "k", &webhook.Maker{}, e)
+			sender.Wake("k")
+			r.wait(t, 1)
+			end()
+			var body map[string]any
+			if err := json.Unmarshal([]byte(r.bodies[0]), &body); err != nil || r.bodies[0] == string(n.Body) {
+				t.Fatalf("%s: %v, %.300s", file, err, r.bodies[0])
+			}
+			if message, _ := body["message"].(string); len(r.bodies[0]) > 28_000 || len(message) > 4096 {
+				t.Errorf("%s: %d bytes, and a message of %d", file, len(r.bodies[0]), len(message))
+			}
+			for _, text := range texts(body) {
+				if utf8.RuneCountInString(text) > 3000 {
+					t.Errorf("%s: a text of %d bytes", file, len(text))
+				}
+			}
+		}
+	}
+}
+
+// texts are all texts of a JSON value.
+func texts(v any) (all []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			all = append(all, texts(one)...)
+		}
+	case map[string]any:
+		for _, one := range v {
+			all = append(all, texts(one)...)
+		}
+	}
+	return all
 }
 
 // collect returns all texts of a JSON value, and notes its keys.

@@ -1,10 +1,13 @@
 package bolt_test
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/bolt"
 	"holdpoint/store/engine"
@@ -34,6 +37,39 @@ func TestContract(t *testing.T) {
 			Now:     c.Now,
 		})
 	}, storetest.Unbounded)
+}
+
+// A row that is forgotten with something to send leaves a place in the list, which whoever comes to
+// take it takes out. A file keeps the list.
+func TestUnsentOutlivesItsRow(t *testing.T) {
+	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+	o := bolt.Options{Now: func() time.Time { return now }}
+	path := filepath.Join(t.TempDir(), "state.db")
+	o.Sweep = -1
+	s, err := bolt.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := store.WithNotices(t.Context(), store.Notice{ID: "n", Body: []byte("{}")})
+	err = errors.Join(s.Open(ctx, "k", "", agui.Pause{ID: "p"}), s.Close(t.Context(), "k", "p", store.Result{How: store.Withdrawn}), s.Stop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, o)
+	for n, want := range []int{1, 1, 0} {
+		if page, err := s.Unsent(t.Context(), store.Query{Due: now}); err != nil || len(page.Rows) != want {
+			t.Errorf("%d: %v, %v", n, page.Rows, err)
+		}
+		switch n {
+		case 0:
+			now = now.Add(store.DefaultPauseRetention)
+			s.Sweep(t.Context())
+		case 1:
+			if taken, err := s.Take(t.Context(), "k", time.Minute); err != nil || taken.Notices != nil {
+				t.Errorf("took %v, %v", taken, err)
+			}
+		}
+	}
 }
 
 // A second process on the file must not begin: both would think that they are the only one.

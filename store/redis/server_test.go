@@ -399,6 +399,33 @@ func TestRowsThatWaitStay(t *testing.T) {
 	}
 }
 
+// TestUnsentOutlivesItsRow: Redis drops a row by itself, and not its place in the list of what is
+// to be sent. Whoever comes to take it takes it out.
+func TestUnsentOutlivesItsRow(t *testing.T) {
+	t.Parallel()
+	r := servers.StartRedis(t, servers.RedisOptions{})
+	s := open(t, r.URL()+"?prefix=mine:", redis.Options{})
+	must(t, s.Open(store.WithNotices(t.Context(), store.Notice{ID: "n", Body: []byte("{}")}), "k", "", pause("p")))
+	listed := func() int {
+		page, err := s.Unsent(t.Context(), store.Query{Due: time.Now().Add(time.Minute)})
+		must(t, err)
+		return len(page.Rows)
+	}
+	keys, _ := r.Do("KEYS", "*:r:*").([]any)
+	if len(keys) != 1 || listed() != 1 {
+		t.Fatalf("%d rows, %d listed", len(keys), listed())
+	}
+	r.Do("DEL", keys[0].(string))
+	if n := listed(); n != 1 {
+		t.Fatalf("%d listed", n)
+	}
+	_, err := s.Take(t.Context(), "k", time.Minute)
+	must(t, err)
+	if n := listed(); n != 0 {
+		t.Errorf("%d listed", n)
+	}
+}
+
 // TestPagesOfWhatWaits: all threads that wait come once, in order, also when many of them were
 // opened in the same microsecond.
 func TestPagesOfWhatWaits(t *testing.T) {
