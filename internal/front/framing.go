@@ -17,18 +17,26 @@ type framing struct {
 	long   bool                 // it is longer
 	fields bool                 // the request line has come
 	old    bool                 // it says HTTP/1.0
+	second bool                 // it is that of HTTP/2, and no field has followed
 
 	length  bool   // Content-Length stands there
 	size    int64  // what it says
+	wrong   bool   // it says no number, or two
 	coding  bool   // Transfer-Encoding stands there
 	folded  bool   // a line goes on in the next one
 	left    int64  // of the body, or of a chunk
 	begun   bool   // a byte of the request at hand has come
+	stretch bool   // one of the two has more than maxLine bytes
 	refused string // why the connection is not followed, "" if nothing is wrong
 }
 
-// maxLine is how much of a line is looked at. The names and the values that count are shorter.
-const maxLine = 256
+const (
+	// maxLine is how much of a line is looked at. The names and the values that count are shorter,
+	// unless somebody hides them.
+	maxLine = 256
+	// lineTail is how much of a longer line's end is kept: its request line ends with the version.
+	lineTail = len(" HTTP/1.0\r")
+)
 
 func newFraming() framing { return framing{state: (*framing).head} }
 
@@ -60,10 +68,13 @@ func (f *framing) lineEnd(c byte) bool {
 		f.line = bytes.TrimSuffix(f.line, []byte("\r"))
 		return true
 	}
-	if len(f.line) < maxLine {
+	if len(f.line) < maxLine+lineTail {
 		f.line = append(f.line, c)
 	} else {
 		f.long = true
+		tail := f.line[maxLine:]
+		copy(tail, tail[1:])
+		tail[lineTail-1] = c
 	}
 	return false
 }
@@ -90,15 +101,13 @@ func (f *framing) head(c byte) {
 }
 
 func (f *framing) requestLine() {
-	if bytes.Equal(f.line, []byte("PRI * HTTP/2.0")) {
-		f.state = nil // HTTP/2 has frames, and no two lengths
-		return
-	}
+	f.second = bytes.Equal(f.line, []byte("PRI * HTTP/2.0"))
 	f.fields = true
 	f.old = bytes.HasSuffix(f.line, []byte(" HTTP/1.0"))
 }
 
 func (f *framing) field() {
+	f.second = false
 	if f.line[0] == ' ' || f.line[0] == '\t' {
 		f.folded = true
 		return
@@ -107,12 +116,11 @@ func (f *framing) field() {
 	switch {
 	case bytes.EqualFold(name, []byte("Content-Length")):
 		size, err := strconv.ParseUint(string(bytes.Trim(value, " \t")), 10, 63)
-		if err != nil || f.length && int64(size) != f.size {
-			f.state = nil // net/http answers 400 and closes
-			return
-		}
+		f.wrong = f.wrong || err != nil || f.length && int64(size) != f.size
+		f.stretch = f.stretch || f.long
 		f.length, f.size = true, int64(size)
 	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+		f.stretch = f.stretch || f.long
 		f.coding = true
 	}
 }
@@ -120,14 +128,17 @@ func (f *framing) field() {
 // headEnd says what follows the header.
 func (f *framing) headEnd() {
 	switch {
-	case f.state == nil:
-		return
 	case f.coding && f.length:
 		f.refused = "Content-Length and Transfer-Encoding stand together"
 	case f.coding && f.old:
 		f.refused = "Transfer-Encoding stands in a request of HTTP/1.0"
 	case f.folded:
 		f.refused = "a header goes on in a second line"
+	case f.stretch:
+		f.refused = "Content-Length or Transfer-Encoding has hundreds of bytes"
+	case f.wrong, // net/http answers 400 and closes
+		f.second: // HTTP/2 has frames, and no two lengths; where it is not taken, net/http closes
+		f.state = nil
 	case f.coding:
 		f.state = (*framing).chunk
 	case f.length:
@@ -136,7 +147,7 @@ func (f *framing) headEnd() {
 	if f.refused != "" {
 		f.state = nil
 	}
-	f.fields, f.old, f.length, f.coding, f.folded, f.begun = false, false, false, false, false, false
+	f.fields, f.old, f.second, f.length, f.wrong, f.coding, f.folded, f.stretch, f.begun = false, false, false, false, false, false, false, false, false
 }
 
 // chunk reads the line before a chunk. The chunk and the end of its last line are skipped.
@@ -149,7 +160,7 @@ func (f *framing) chunk(c byte) {
 	size, err := strconv.ParseUint(string(bytes.Trim(text, " \t")), 16, 62)
 	switch {
 	case err != nil:
-		f.state = nil // as in field
+		f.state = nil // net/http answers 400 and closes
 	case size == 0:
 		f.state = (*framing).trailer
 	default:
