@@ -166,15 +166,15 @@ func (s *panickingStore) Load(ctx context.Context, key store.Key, owner string) 
 
 // TestAbortedHandlerIsNoBug: net/http's own way to end a connection stays that.
 func TestAbortedHandlerIsNoBug(t *testing.T) {
-	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {})
-	g.h.transport = roundTripper(func(*http.Request) (*http.Response, error) { panic(http.ErrAbortHandler) })
+	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {}, func(o *Options) {
+		o.Transport = roundTripper(func(*http.Request) (*http.Response, error) { panic(http.ErrAbortHandler) })
+	})
 	if _, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r", ""))); err == nil {
 		t.Error("an answer")
 	}
 	if logs := g.logs.String(); strings.Contains(logs, "panicked") {
 		t.Error(logs)
 	}
-	g.h.transport = &http.Transport{}
 }
 
 // TestRunRefusedWhileDrainingHasItsLine: an operator counts the runs by these lines.
