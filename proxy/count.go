@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/translate"
 )
 
 // count tells what is counted of the run. It is over then, so its frames cost nothing but additions
@@ -37,18 +38,21 @@ var upstreamClasses = map[agui.Code]string{
 
 // noteUpstream notes how the backend has failed in an exchange that has ended, if it has. A run
 // that somebody else ended is not its fault.
-func (r *run) noteUpstream(e *ending) {
+func (r *run) noteUpstream(e *ending, res *translate.Result) {
 	switch cause := context.Cause(r.life.ctx); {
 	case e.None, errors.Is(cause, context.Canceled), errors.Is(cause, errDraining):
 		return
 	}
+	// A protocol of its own may have no event for the end. Its dialect knows what a clean end means.
+	clean := r.h.foreign != nil && !e.Cut &&
+		(res.Next != nil || len(res.Asked.Interrupts) > 0 || res.Finish.Type == agui.RunFinished)
 	class := ""
 	switch {
 	case e.Event.Type == agui.RunErrored:
 		class = "run_error"
 	case e.broken == nil && e.Event.Type == agui.Unknown && (e.Cut || r.h.foreign == nil):
 		class = "eof"
-	case e.broken == nil:
+	case e.broken == nil, clean && e.broken.Code == agui.UpstreamEOF:
 		return
 	case e.broken.Code != agui.UpstreamStatus:
 		class = upstreamClasses[e.broken.Code]

@@ -15,6 +15,10 @@ func TestRunsAreCounted(t *testing.T) {
 	row := func(delta string) string {
 		return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + delta + `"}`
 	}
+	pieces := func(body string) func(w http.ResponseWriter) {
+		return func(w http.ResponseWriter) { answers("application/x-ndjson", body)(w, nil, 0) }
+	}
+	foreign := func(d *foreignDialect) func(*Options) { return func(o *Options) { o.Dialect = d } }
 	const custom = `{"type":"CUSTOM","name":"x","value":1}`
 	for _, c := range []struct {
 		name   string
@@ -59,11 +63,34 @@ func TestRunsAreCounted(t *testing.T) {
 			}, input("t", "r", ""), nil,
 			event.Run{Dialect: "fake", Outcome: "error", Upstream: "run_error", Passed: 2},
 		},
+		{
+			"pieces whose end is the run's", pieces("hello\n"), input("t", "r", ""), foreign(&foreignDialect{endless: true}),
+			event.Run{Dialect: "fake", Outcome: "finished", Made: 3},
+		},
+		{
+			"pieces that say the end", pieces("hello\nends\n"), input("t", "r", ""), foreign(&foreignDialect{}),
+			event.Run{Dialect: "fake", Outcome: "finished", Made: 3},
+		},
+		{
+			"pieces that lack their end", pieces("hello\n"), input("t", "r", ""), foreign(&foreignDialect{}),
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", Made: 3},
+		},
+		{
+			"pieces that break off", func(w http.ResponseWriter) {
+				pieces("hello\n")(w)
+				w.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}, input("t", "r", ""), foreign(&foreignDialect{endless: true}),
+			event.Run{Dialect: "fake", Outcome: "error", Upstream: "eof", Made: 3},
+		},
 		{"a refusal", nil, input("t", "r", resumeWith(yes("n1"))), nil, event.Run{Outcome: "refused", Made: 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ended := make(chan event.Run, 1)
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { c.serve(w) }, func(o *Options) {
+				if c.change != nil {
+					c.change(o)
+				}
 				o.RunEnded = func(r *event.Run) { ended <- *r }
 				if c.serve == nil {
 					o.Transport = roundTripper(func(*http.Request) (*http.Response, error) {
@@ -73,7 +100,8 @@ func TestRunsAreCounted(t *testing.T) {
 			})
 			g.answer(c.body)
 			got := <-ended
-			if got.Duration <= 0 || (got.First > 0) != (got.Passed+got.Rewritten > 0 || got.Upstream == "unreachable" || got.Upstream == "no_stream") {
+			began := got.Passed+got.Rewritten > 0 || c.change != nil || got.Upstream == "unreachable" || got.Upstream == "no_stream"
+			if got.Duration <= 0 || (got.First > 0) != began {
 				t.Errorf("times: %+v", got)
 			}
 			if got.Duration, got.First = 0, 0; got != c.want {

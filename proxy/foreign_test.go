@@ -25,6 +25,7 @@ import (
 type foreignDialect struct {
 	fakeDialect
 	untaken bool
+	endless bool // there is no `ends`: a clean end of the stream is the run's
 }
 
 func (*foreignDialect) Route(path string) (string, bool) {
@@ -84,7 +85,7 @@ func (r *foreignRun) End(e translate.End) (translate.Result, error) {
 		if r.d.untaken {
 			res.Untaken = r.messages[len(r.messages)-1:]
 		}
-	case e.Event.Type == agui.Unknown:
+	case e.Event.Type == agui.Unknown && (!r.d.endless || e.Cut):
 		res.Finish = agui.Event{}
 	}
 	return res, nil

@@ -14,9 +14,9 @@ import (
 // conclude ends an exchange: it asks the translation what the end means, saves it, and says what
 // the client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
-	r.noteUpstream(&e)
 	e.Refused = refuses(e.Status) || !r.claim.connected.Load()
 	res, err := r.exchange.Run.End(e.End)
+	r.noteUpstream(&e, &res)
 	if e.inner != translate.Finished && err == nil && res.Fate == translate.Finished {
 		if res.Fate = e.inner; len(res.Asked.Interrupts) == 0 {
 			res.Finish = e.Event
