@@ -22,7 +22,8 @@ type claim struct {
 	keeps  func(*store.Result) // adds what the record keeps of the run at its end
 
 	token string
-	held  atomic.Bool // token is set; for other goroutines' eyes
+	given []store.Given // the answers, as the result is to keep them
+	held  atomic.Bool   // token is set; for other goroutines' eyes
 	lease *renewal
 	until atomic.Pointer[time.Time] // the lease holds, for all that is known here
 	evidence
@@ -39,7 +40,7 @@ func (c *claim) take(p *agui.Pause, answers []agui.Answer, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	c.token = token
+	c.token, c.given = token, given(p, answers)
 	c.held.Store(true)
 	c.lasts(asked)
 	c.before, c.resumes = 0, false // what other answers of the run came to is settled
@@ -171,6 +172,7 @@ func (c *claim) finish(result store.Result, next *agui.Pause) error {
 		result.Next = next.ID
 	}
 	c.keeps(&result)
+	result.Given = c.given
 	c.stop()
 	err := c.ledger.finish(c.token, result, next)
 	c.drop()

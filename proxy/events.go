@@ -2,8 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -67,8 +65,8 @@ func (l *ledger) asked(p *agui.Pause) []event.Interrupt {
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		list[n] = question(i)
-		list[n].Object, list[n].Calls = i.Object, askedCalls(i)
-		list[n].Asked = askedDigest(l.run, i, list[n].Calls)
+		list[n].Object, list[n].Calls = i.Object, i.AskedCalls()
+		list[n].Asked = p.Origin.AskedDigest(i)
 	}
 	return list
 }
@@ -93,57 +91,6 @@ func questions(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// askedCalls are the calls that a yes lets run, as JSON: name and arguments. nil: they are not
-// known.
-func askedCalls(i *agui.Interrupt) json.RawMessage {
-	if len(i.Calls) == 0 {
-		return nil
-	}
-	type call struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	list := make([]call, len(i.Calls))
-	for n, c := range i.Calls {
-		list[n] = call{c.Name, json.RawMessage(c.Args)}
-		if c.Unknown || !agui.ValidJSON([]byte(c.Args)) {
-			list[n].Arguments = agui.MustMarshal(c.Args)
-		}
-	}
-	return agui.MustMarshal(list)
-}
-
-// askedDigest is a digest of exactly what was asked, and of whom. docs/audit.md has the recipe.
-func askedDigest(r *run, i *agui.Interrupt, calls json.RawMessage) string {
-	if calls == nil {
-		calls = json.RawMessage("[]")
-	}
-	return digestText(agui.MustMarshal(struct {
-		Agent     string          `json:"agent"`
-		Tenant    string          `json:"tenant"`
-		Thread    string          `json:"thread"`
-		Interrupt json.RawMessage `json:"interrupt"`
-		Calls     json.RawMessage `json:"calls"`
-	}{r.h.opts.Agent, r.who.Tenant, r.request.clientThread(), i.Object, calls}))
-}
-
-// answeredDigest is a digest of exactly what was answered.
-func answeredDigest(a *agui.Answer) string {
-	payload := a.Payload
-	if payload == nil {
-		payload = json.RawMessage("null")
-	}
-	return digestText(agui.MustMarshal(struct {
-		Status  agui.Status     `json:"status"`
-		Payload json.RawMessage `json:"payload"`
-	}{a.Status, payload}))
-}
-
-func digestText(object []byte) string {
-	sum := sha256.Sum256(agui.Canonical(object))
-	return "sha256:" + hexOf(sum[:])
-}
-
 // A claimedPause is a pause with the answers that it was claimed for.
 type claimedPause struct {
 	pause   *agui.Pause
@@ -163,7 +110,7 @@ func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *
 		i := &p.Interrupts[n]
 		q := question(i)
 		if a := given[i.ID]; a != nil {
-			q.Status, q.Answered, q.Payload = string(a.Status), answeredDigest(a), bytes.Clone(a.Payload) // it lies in the request
+			q.Status, q.Answered, q.Payload = string(a.Status), a.AnsweredDigest(), bytes.Clone(a.Payload) // it lies in the request
 			q.Says = saysOf(i, a)
 		}
 		if at, expires := i.Expires(); expires && now.After(at) && q.Status == string(agui.Cancelled) {
@@ -241,7 +188,7 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 	var of []event.Interrupt
 	for n := range r.answers.list[:min(len(r.answers.list), maxNamedInEvent)] {
 		a := &r.answers.list[n]
-		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: answeredDigest(a), Payload: a.Payload}
+		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: a.AnsweredDigest(), Payload: a.Payload}
 		if pause != nil {
 			if i := pause.Interrupt(a.ID); i != nil {
 				q.ID, q.Reason, q.Tools, q.Says = i.ID, i.Reason(), question(i).Tools, saysOf(i, a)

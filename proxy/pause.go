@@ -130,6 +130,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	p.Backend = res.Backend
 	p.ID = random128()
 	p.From = r.h.clientHash(r.request.http)
+	p.Origin = r.origin()
 	r.noteCalls(p.Interrupts)
 	for n := range p.Interrupts {
 		if i := &p.Interrupts[n]; i.Yes == nil && i.No == nil {

@@ -61,6 +61,12 @@ type Result struct {
 	// replay shows the thread at the end, and two snapshots for each result would double the store.
 	Pause *agui.Pause `json:"pause,omitempty"`
 	At    time.Time   `json:"at"`
+	// Given are the answers, for whoever is shown the record. Nobody decides anything by them. nil:
+	// it was not answered, or nobody knows the answers any more.
+	Given []Given `json:"given,omitempty"`
+	// Door is where the end came from, if it was not the chat. By is who ended it there.
+	Door string `json:"door,omitempty"`
+	By   string `json:"by,omitempty"`
 	// Receipt is a digest of the arguments of Finish. By it the store recognises a repeated call.
 	// Nobody else reads it.
 	Receipt string `json:"receipt,omitempty"`
@@ -70,6 +76,17 @@ type Result struct {
 	// not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
 	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
+}
+
+// Given is an answer as a result keeps it.
+type Given struct {
+	ID     string      `json:"id"` // of the interrupt
+	Status agui.Status `json:"status"`
+	Says   string      `json:"says,omitempty"` // approved or denied, where the dialect knew
+	// Payload is the answer's value; nil if there was none, or if it was too large to keep. Digest is
+	// that of the answer all the same, see agui.Answer.AnsweredDigest.
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Digest  string          `json:"digest,omitempty"`
 }
 
 // A record keeps its newest results: MaxReplayable that can be replayed, and MaxTombstones beside

@@ -77,7 +77,7 @@ type config struct {
 	Audit         auditTarget     `env:"AUDIT" envDefault:"off" doc:"where to write down who asked and answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file"`
 	AuditPayload  bool            `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"write the questions, the arguments of their calls and the answers into the audit, and not only digests of them"`
 	AuditRequired bool            `env:"AUDIT_REQUIRED" envDefault:"false" doc:"refuse an answer with AUDIT_UNAVAILABLE if it cannot be written down before it is handed on. Each line is on the disk then before anything goes on"`
-	ShowPrincipal principal.Shown `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit and the log name the user: by the keyed hash that the records have, by the name, or not at all"`
+	ShowPrincipal principal.Shown `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
 
 	WebhookURL          secret     `env:"WEBHOOK_URL" doc:"address that is told of questions and of what becomes of them, by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says otherwise. No proxy of the environment is used"`
 	WebhookEvents       eventKinds `env:"WEBHOOK_EVENTS" doc:"which events are sent: event,event. Without it those that say that a question was asked and how it ended. There are resume.claimed and resume.released too"`

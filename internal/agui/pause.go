@@ -123,6 +123,7 @@ type Pause struct {
 
 	// What follows is proxy's to fill.
 
+	Origin   *Origin         `json:"origin,omitempty"`   // nil in a record of before; nobody writes into it
 	Digest   string          `json:"digest,omitempty"`   // of the interrupts as the dialect gave them
 	Finish   json.RawMessage `json:"finish,omitempty"`   // RUN_FINISHED without outcome and with the ids of the run that paused
 	Messages json.RawMessage `json:"messages,omitempty"` // what a MESSAGES_SNAPSHOT holds; nil if not known

@@ -175,6 +175,7 @@ func pause(id string) agui.Pause {
 		Messages:     json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
 		State:        json.RawMessage(`{"n":1}`),
 		Seen:         []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m2"}},
+		Origin:       &agui.Origin{Agent: "a", Tenant: "x", Path: "/p", Query: "q=1", Thread: "t1", Run: "r1", Requester: "ann", Shown: "both"},
 	}
 }
 
@@ -208,6 +209,9 @@ func result(mark string) store.Result {
 		Messages: json.RawMessage(`[{"id":"m1"},{"id":"m3"}]`),
 		State:    json.RawMessage(`{"n":2}`),
 		Seen:     []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m3", Digest: "dm3"}},
+		Given:    []store.Given{{ID: "i1", Status: agui.Resolved, Says: "approved", Payload: json.RawMessage(`{"ok":true}`), Digest: "d"}},
+		Door:     "desk",
+		By:       "ops",
 	}
 }
 

@@ -86,6 +86,7 @@ func clonePause(p *agui.Pause) *agui.Pause {
 func cloneResult(r store.Result) store.Result {
 	r.IDs = slices.Clone(r.IDs)
 	r.Seen = slices.Clone(r.Seen)
+	r.Given = slices.Clone(r.Given)
 	r.Pause = clonePause(r.Pause)
 	return r
 }

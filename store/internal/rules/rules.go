@@ -189,6 +189,12 @@ func fill(r, d store.Result) store.Result {
 	if r.Seen == nil {
 		r.Seen = d.Seen
 	}
+	if r.Given == nil {
+		r.Given = d.Given
+	}
+	if r.Door == "" {
+		r.Door, r.By = d.Door, d.By
+	}
 	return r
 }
 

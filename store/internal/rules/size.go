@@ -40,6 +40,9 @@ func BytesOfResult(r *store.Result) int {
 	for _, id := range r.IDs {
 		n += len(id) + itemBytes
 	}
+	for _, g := range r.Given {
+		n += 2*itemBytes + len(g.ID) + len(g.Payload) + len(g.Digest)
+	}
 	if r.Pause != nil {
 		n += bytesOfPause(r.Pause)
 	}
@@ -63,6 +66,9 @@ func bytesOfPause(p *agui.Pause) int {
 		for _, c := range i.Calls {
 			n += 2*itemBytes + len(c.ID) + len(c.Name) + len(c.Args)
 		}
+	}
+	if o := p.Origin; o != nil {
+		n += restBytes/2 + len(o.Path) + len(o.Query) + len(o.Thread) + len(o.Run) + len(o.Requester)
 	}
 	for _, ev := range p.Native {
 		n += len(ev) + itemBytes

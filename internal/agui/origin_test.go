@@ -1,0 +1,62 @@
+package agui
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// The digest is of agent, tenant, thread, the whole interrupt and the calls with their arguments.
+// How these are written does not count.
+func TestAskedDigest(t *testing.T) {
+	interrupt := func(object, name, args string) *Interrupt {
+		return &Interrupt{ID: "i", Object: json.RawMessage(object), Calls: []AskedCall{{ID: "c", Name: name, Args: args}}}
+	}
+	const object = `{"id":"i","reason":"tool_call","message":"Refund?"}`
+	from := &Origin{Agent: "billing", Tenant: "acme", Thread: "t1", Run: "r1", Path: "/a"}
+	same := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"to":"x"}`))
+
+	// printf '%s' '{"agent":"billing","calls":[{"arguments":{"amount":1,"to":"x"},"name":"refund"}],"interrupt":
+	// {"id":"i","message":"Refund?","reason":"tool_call"},"tenant":"acme","thread":"t1"}' | sha256sum
+	const want = "sha256:944ed5abc648214c30c319d0076b6cdeff7f2dd15d8d8adca778b5122f65b8bd"
+	if same != want {
+		t.Errorf("digest is %s, want %s", same, want)
+	}
+	for name, c := range map[string]struct {
+		from  *Origin
+		i     *Interrupt
+		equal bool
+	}{
+		"white space and order":     {from, interrupt(`{ "reason":"tool_call","id":"i","message":"Refund?"}`, "refund", `{"to":"x", "amount":1}`), true},
+		"another run of the thread": {&Origin{Agent: "billing", Tenant: "acme", Thread: "t1", Run: "r2"}, interrupt(object, "refund", `{"amount":1,"to":"x"}`), true},
+		"another agent":             {&Origin{Agent: "b", Tenant: "acme", Thread: "t1"}, interrupt(object, "refund", `{"amount":1,"to":"x"}`), false},
+		"another tenant":            {&Origin{Agent: "billing", Thread: "t1"}, interrupt(object, "refund", `{"amount":1,"to":"x"}`), false},
+		"another thread":            {&Origin{Agent: "billing", Tenant: "acme", Thread: "t2"}, interrupt(object, "refund", `{"amount":1,"to":"x"}`), false},
+		"nobody knows where from":   {nil, interrupt(object, "refund", `{"amount":1,"to":"x"}`), false},
+		"another message":           {from, interrupt(`{"id":"i","reason":"tool_call","message":"refund?"}`, "refund", `{"amount":1,"to":"x"}`), false},
+		"another tool":              {from, interrupt(object, "refund2", `{"amount":1,"to":"x"}`), false},
+		"another value":             {from, interrupt(object, "refund", `{"amount":2,"to":"x"}`), false},
+		"a key twice":               {from, interrupt(object, "refund", `{"amount":1,"amount":10000,"to":"x"}`), false},
+		"arguments as text":         {from, interrupt(object, "refund", `"{\"amount\":1,\"to\":\"x\"}"`), false},
+	} {
+		if got := c.from.AskedDigest(c.i); (got == same) != c.equal {
+			t.Errorf("%s: the digest is the same: %t", name, got == same)
+		}
+	}
+	// Of two values for one key it counts which one stands first.
+	twice := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"amount":10000}`))
+	if twice == from.AskedDigest(interrupt(object, "refund", `{"amount":10000,"amount":1}`)) {
+		t.Error("a key twice: the order does not count")
+	}
+}
+
+// Arguments that are not known in full are text, and so is what is no JSON.
+func TestAskedCalls(t *testing.T) {
+	i := &Interrupt{Calls: []AskedCall{{Name: "a", Args: `{"x":1}`}, {Name: "b", Args: `{"x":`, Unknown: true}, {Name: "c", Args: `{"x"`}}}
+	const want = `[{"name":"a","arguments":{"x":1}},{"name":"b","arguments":"{\"x\":"},{"name":"c","arguments":"{\"x\""}]`
+	if got := string(i.AskedCalls()); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := (&Interrupt{}).AskedCalls(); got != nil {
+		t.Errorf("without calls: %s", got)
+	}
+}

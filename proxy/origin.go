@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"bytes"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// origin says where a pause of the run comes from, for whoever is shown it outside of the chat.
+func (r *run) origin() *agui.Origin {
+	o := &agui.Origin{
+		Agent: r.h.opts.Agent, Tenant: r.who.Tenant, Thread: strings.Clone(r.request.clientThread()),
+		Run: strings.Clone(r.request.input.RunID), Shown: shownAs(r.show),
+	}
+	if req := r.request.http; req != nil {
+		o.Path, o.Query = req.URL.EscapedPath(), req.URL.RawQuery
+	}
+	o.Requester, o.RequesterHash = r.h.opts.ShowPrincipal.Of(r.who)
+	return o
+}
+
+// shownAs is a translate.Show as records have it.
+func shownAs(s translate.Show) string {
+	switch s {
+	case translate.ShowNative:
+		return string(ClientNative)
+	case translate.ShowBoth:
+		return string(ClientBoth)
+	}
+	return string(ClientOutcome)
+}
+
+// maxGivenBytes is how much of one answer a result keeps. Nothing is decided by it; it is shown.
+const maxGivenBytes = 64 << 10
+
+// given are answers as a result keeps them.
+func given(p *agui.Pause, answers []agui.Answer) []store.Given {
+	asked := p.Indexed()
+	list := make([]store.Given, len(answers))
+	for n := range answers {
+		a := &answers[n]
+		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status, Digest: a.AnsweredDigest()}
+		if i := asked.Interrupt(a.ID); i != nil {
+			g.Says = saysOf(i, a)
+		}
+		if len(a.Payload) <= maxGivenBytes {
+			g.Payload = bytes.Clone(a.Payload) // it lies in the request
+		}
+		list[n] = g
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package proxy
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/principal"
+	"holdpoint/store"
+)
+
+// TestOriginOfPause: the record says where a question comes from, and a result says what was
+// answered. The event of the question has the same digest as can be made from the record.
+func TestOriginOfPause(t *testing.T) {
+	h := &hearer{}
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
+	}, func(o *Options) { o.Events, o.Agent = h, "billing" })
+	key := threadKey("", "billing", "/agent", "t")
+	load := func() store.Record {
+		t.Helper()
+		rec, err := g.store.Load(t.Context(), key, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	post := func(body string) {
+		t.Helper()
+		res, err := http.Post(g.front.URL+"/agent?tab=2", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	post(input("t", "r1", ""))
+	p := load().Pause
+	if p == nil || p.Origin == nil {
+		t.Fatalf("the pause has no origin: %+v", p)
+	}
+	want := agui.Origin{Agent: "billing", Path: "/agent", Query: "tab=2", Thread: "t", Run: "r1", Shown: "outcome"}
+	if *p.Origin != want {
+		t.Errorf("origin is %+v, want %+v", *p.Origin, want)
+	}
+	if got, told := p.Origin.AskedDigest(&p.Interrupts[0]), h.list[0].Interrupts[0].Asked; got != told {
+		t.Errorf("the record's digest is %s, the event's %s", got, told)
+	}
+	post(input("t", "r2", resumeWith(yes(p.Interrupts[0].ID))))
+	results := load().Results
+	if len(results) != 1 || len(results[0].Given) != 1 {
+		t.Fatalf("results: %+v", results)
+	}
+	switch given, told := results[0].Given[0], h.list[1].Interrupts[0]; {
+	case given.ID != p.Interrupts[0].ID, given.Status != agui.Resolved, string(given.Payload) != "true", given.Digest != told.Answered:
+		t.Errorf("the result has the answer %+v, the event %+v", given, told)
+	}
+}
+
+// TestRequesterAsShown: a record names the requester as HOLDPOINT_SHOW_PRINCIPAL says, so that a
+// name stands in no store by itself.
+func TestRequesterAsShown(t *testing.T) {
+	peers, err := principal.ParsePeers("192.0.2.0/24") // httptest's
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := principal.ParseRing(strings.Repeat("k", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := httptest.NewRequest(http.MethodPost, "/agent", nil)
+	req.Header.Set("X-User", "ann")
+	who, refused := principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", Keys: ring}).Ask(req, false)
+	if refused != nil {
+		t.Fatal(refused.Reason)
+	}
+	for _, shown := range []principal.Shown{principal.ShowHash, principal.ShowName, principal.ShowNone} {
+		r := &run{h: &Handler{opts: Options{ShowPrincipal: shown}}, request: request{input: &agui.RunInput{}}}
+		r.who = who
+		o := r.origin()
+		if name := o.Requester == "ann"; name != (shown == principal.ShowName) || (o.RequesterHash != "") != (shown == principal.ShowHash) {
+			t.Errorf("%s: requester %q, hash %q", shown, o.Requester, o.RequesterHash)
+		}
+	}
+}
+
+// TestLargeAnswerIsNotKept: of a large answer the result keeps the digest only.
+func TestLargeAnswerIsNotKept(t *testing.T) {
+	p := &agui.Pause{Interrupts: []agui.Interrupt{{ID: "i", Object: []byte(`{"id":"i"}`)}}}
+	for size, kept := range map[int]bool{maxGivenBytes: true, maxGivenBytes + 1: false} {
+		payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)
+		list := given(p, []agui.Answer{{ID: "i", Status: agui.Resolved, Payload: payload}})
+		if got := list[0]; (got.Payload != nil) != kept || got.Digest == "" {
+			t.Errorf("%d bytes: kept %t, digest %q", size, got.Payload != nil, got.Digest)
+		}
+	}
+}
