@@ -209,15 +209,21 @@ func (r *run) tellRefused(code agui.Code) {
 }
 
 // EndedByTime is the event of a pause that nobody ended but time, as the store tells it; see
-// engine.Options.Ended. It is nil if there is nothing to tell.
-func EndedByTime(agent string, result *store.Result) *event.Event {
+// engine.Options.Ended. It is nil if there is nothing to tell. Whose process tells it does not
+// matter: agent, tenant, thread and run are those of the record. One of before has thread and run
+// in the terminal event only.
+func EndedByTime(result *store.Result) *event.Event {
 	p := result.Pause
 	if p == nil {
 		return nil
 	}
 	e := &event.Event{
-		Kind: event.Retired, Time: result.At, Agent: agent, Pause: p.ID, Dialect: p.Dialect, Door: event.Retention,
-		Thread: gjson.GetBytes(p.Finish, "threadId").Str, Run: agui.Cut(gjson.GetBytes(p.Finish, "runId").Str),
+		Kind: event.Retired, Time: result.At, Pause: p.ID, Dialect: p.Dialect, Door: event.Retention,
+	}
+	if o := p.Origin; o != nil {
+		e.Agent, e.Tenant, e.Thread, e.Run = o.Agent, o.Tenant, o.Thread, agui.Cut(o.Run)
+	} else {
+		e.Thread, e.Run = gjson.GetBytes(p.Finish, "threadId").Str, agui.Cut(gjson.GetBytes(p.Finish, "runId").Str)
 	}
 	if result.How == store.Doubtful {
 		e.Kind = event.InDoubt

@@ -288,7 +288,7 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}, func(o *Options) {
 		o.Events, o.Agent = h, "billing"
 		o.Store = memory.New(memory.Options{PauseRetention: time.Hour, Now: func() time.Time { return now }, Ended: func(_ store.Key, r *store.Result) {
-			_ = h.Take(EndedByTime("billing", r))
+			_ = h.Take(EndedByTime(r))
 		}})
 	})
 	g.do(input("t", "r1", ""))
@@ -299,6 +299,10 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}
 	if e := h.list[1]; e.Thread != "t" || e.Run != "r1" || e.Door != event.Retention || e.Agent != "billing" || e.Pause != h.list[0].Pause {
 		t.Errorf("%+v", e)
+	}
+	before := &store.Result{How: store.Retired, Pause: &agui.Pause{ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`)}}
+	if e := EndedByTime(before); e.Thread != "t" || e.Run != "r1" || e.Agent != "" {
+		t.Errorf("of a record without an origin: %+v", e)
 	}
 }
 

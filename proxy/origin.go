@@ -16,7 +16,7 @@ func (r *run) origin() *agui.Origin {
 		Run: strings.Clone(r.request.input.RunID), Shown: shownAs(r.show),
 	}
 	if req := r.request.http; req != nil {
-		o.Path, o.Query = req.URL.EscapedPath(), req.URL.RawQuery
+		o.Path = req.URL.EscapedPath()
 	}
 	o.Requester, o.RequesterHash = r.h.opts.ShowPrincipal.Of(r.who)
 	return o

@@ -40,7 +40,7 @@ func TestOriginOfPause(t *testing.T) {
 	if p == nil || p.Origin == nil {
 		t.Fatalf("the pause has no origin: %+v", p)
 	}
-	want := agui.Origin{Agent: "billing", Path: "/agent", Query: "tab=2", Thread: "t", Run: "r1", Shown: "outcome"}
+	want := agui.Origin{Agent: "billing", Path: "/agent", Thread: "t", Run: "r1", Shown: "outcome"}
 	if *p.Origin != want {
 		t.Errorf("origin is %+v, want %+v", *p.Origin, want)
 	}

@@ -90,20 +90,12 @@ func (c *config) sinks() event.Sink {
 
 // endedByTime is engine.Options.Ended: it tells the event of a pause that only time has ended.
 func (c *config) endedByTime() func(store.Key, *store.Result) {
-	to, agent := c.sinks(), c.agentByTime()
+	to := c.sinks()
 	return func(_ store.Key, result *store.Result) {
-		if e := proxy.EndedByTime(agent, result); e != nil {
+		if e := proxy.EndedByTime(result); e != nil {
 			_ = to.Take(e) // who cannot take it says so
 		}
 	}
-}
-
-// agentByTime is the agent of a pause that only time has ended.
-func (c *config) agentByTime() string {
-	if len(c.routes) > 0 {
-		return "" // whose question it was does not stand in the record
-	}
-	return c.Name
 }
 
 // auditHeadEvery is how often the head of the audit goes to the log, if it has moved.

@@ -145,9 +145,8 @@ func (c *config) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	if c.hook == nil {
 		return nil
 	}
-	agent := c.agentByTime()
 	return func(_ store.Key, result *store.Result) []store.Notice {
-		e := proxy.EndedByTime(agent, result)
+		e := proxy.EndedByTime(result)
 		if e == nil {
 			return nil
 		}

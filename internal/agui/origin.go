@@ -11,10 +11,9 @@ import (
 type Origin struct {
 	Agent  string `json:"agent,omitempty"` // the name that the operator gave the agent
 	Tenant string `json:"tenant,omitempty"`
-	// Path and Query are those of the client's request, as they were written. A query may hold
-	// credentials, so it is shown to nobody.
+	// Path is the one of the client's request, as it was written, without the prefix of a route. The
+	// query is not kept: it may hold credentials, and a question may wait for weeks.
 	Path   string `json:"path,omitempty"`
-	Query  string `json:"query,omitempty"`
 	Thread string `json:"thread,omitempty"` // the client's id of it
 	Run    string `json:"run,omitempty"`    // the client's id of the run that paused
 	// Requester is the name of the run's principal, or RequesterHash its keyed hash, as the operator

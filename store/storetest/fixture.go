@@ -175,7 +175,7 @@ func pause(id string) agui.Pause {
 		Messages:     json.RawMessage(`[{"id":"m1","role":"user","content":"hi"}]`),
 		State:        json.RawMessage(`{"n":1}`),
 		Seen:         []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m2"}},
-		Origin:       &agui.Origin{Agent: "a", Tenant: "x", Path: "/p", Query: "q=1", Thread: "t1", Run: "r1", Requester: "ann", Shown: "both"},
+		Origin:       &agui.Origin{Agent: "a", Tenant: "x", Path: "/p", Thread: "t1", Run: "r1", Requester: "ann", Shown: "both"},
 	}
 }
 

@@ -68,7 +68,7 @@ func bytesOfPause(p *agui.Pause) int {
 		}
 	}
 	if o := p.Origin; o != nil {
-		n += restBytes/2 + len(o.Path) + len(o.Query) + len(o.Thread) + len(o.Run) + len(o.Requester)
+		n += restBytes/2 + len(o.Path) + len(o.Thread) + len(o.Run) + len(o.Requester) + len(o.Agent) + len(o.Tenant) + len(o.RequesterHash)
 	}
 	for _, ev := range p.Native {
 		n += len(ev) + itemBytes
