@@ -144,8 +144,9 @@
 //     answers into the audit, and not only digests of them
 //   - HOLDPOINT_AUDIT_REQUIRED (false): refuse an answer with AUDIT_UNAVAILABLE if it cannot be
 //     written down before it is handed on. Each line is on the disk then before anything goes on
-//   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit and the log name the user: by the keyed hash
-//     that the records have, by the name, or not at all. Values: hash, name, none
+//   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit, the log and the desk name the user: by the
+//     keyed hash that the records have, by the name, which the records then have too, or not at
+//     all. Values: hash, name, none
 //   - HOLDPOINT_WEBHOOK_URL (none): address that is told of questions and of what becomes of them,
 //     by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says
 //     otherwise. No proxy of the environment is used
