@@ -316,7 +316,8 @@ func TestDigestsOfEvents(t *testing.T) {
 	g.do(input("t", "r1", ""))
 	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
 	asked, claimed := h.list[0].Interrupts[0], h.list[1].Interrupts[0]
-	// printf '{"agent":"billing","calls":[],"interrupt":{"id":"n1~id1","reason":"confirmation"},"tenant":"","thread":"t"}' | sha256sum
+	// printf '{"agent":"billing","calls":[],"interrupt":{"id":"n1~id1","reason":"confirmation"},
+	// "tenant":"","thread":"t"}' | sha256sum, in one line
 	const wantAsked = "sha256:258ac739aa8a3f59db0997f312fa1375c42b16ce4aeac592878aa85923b78585"
 	if asked.Asked != wantAsked {
 		t.Errorf("asked %s, want %s", asked.Asked, wantAsked)
