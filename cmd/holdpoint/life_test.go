@@ -267,6 +267,10 @@ func TestAThousandStreams(t *testing.T) {
 	for range streams {
 		<-b.begun
 	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Process.Pid))
+	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) { // Linux only
+		t.Errorf("%d open files for %d streams, want two for each", len(open), streams)
+	}
 	p.Process.Signal(syscall.SIGTERM)
 	p.wait(t, "draining")
 	close(b.release)

@@ -1,0 +1,137 @@
+//go:build deploy
+
+package deploy
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stands is what a program of docs/operations.md does here, where there is no cluster and no
+// Docker. What would be sent to a cluster goes through kubeconform, and the names of its
+// Deployments are kept for the commands that name one.
+var stands = map[string]string{
+	// A build goes on at the root. What it made is started to its first listener, and ended.
+	"go": `test "$1 $2" = "build -o"
+		"$GO" -C "$ROOT" build -o "$PWD/real" "$4"
+		mkdir -p "$(dirname "$3")"
+		cat > "$3" <<-'END'
+			#!/bin/sh
+			if test $# -gt 0; then exec "$WORK/real" "$@"; fi
+			"$WORK/real" 2> "$WORK/log" & pid=$!
+			until grep -q '"listening"' "$WORK/log"; do
+				kill -0 $pid || { cat "$WORK/log" >&2; exit 1; }
+				sleep 0.02
+			done
+			kill $pid
+			wait $pid
+		END
+		chmod +x "$3"`,
+	"make": `"$MAKE" -n -C "$ROOT" "$@" | grep -q "docker build -t holdpoint:1 "`,
+	"docker": `case "$1" in
+		tag) test "$2" = holdpoint:1; echo "$3" > "$WORK/tagged" ;;
+		push) grep -qx "$2" "$WORK/tagged" ;;
+		run) shift
+			while test $# -gt 1; do
+				case "$1" in
+				-e) export "$2"; shift 2 ;;
+				-p|-v|--cap-drop|--security-opt|--stop-timeout) shift 2 ;;
+				--read-only) shift ;;
+				*) echo "docker run: what is $1?" >&2; exit 1 ;;
+				esac
+			done
+			test "$1" = holdpoint:1
+			"$WORK/real" check ;;
+		compose) test "$2 $4 $5" = "-f up --build"; "$COMPOSE" "$3" ;;
+		*) exit 1 ;;
+		esac`,
+	"sent": `cat > "$WORK/sent.yaml"
+		"$KUBECONFORM" -strict -kubernetes-version 1.37.0 \
+			-schema-location "$ROOT/deploy/schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json" \
+			-schema-location "$ROOT/deploy/schemas/custom/{{.ResourceKind}}{{.KindSuffix}}.json" "$WORK/sent.yaml"
+		if test "$1" != as-is; then grep -q "image: \"\?registry.example.com/holdpoint:$1" "$WORK/sent.yaml"; fi
+		awk '/^kind: Deployment/ {d = 1} d && /^  name:/ {print "deployment/" $2; d = 0}' "$WORK/sent.yaml" >> "$WORK/names"`,
+	"kubectl": `case "$1 $2" in
+		"apply -f") test "$3" = -; sent 1 ;;
+		"apply -k") "$KUSTOMIZE" build "$3" > "$WORK/built"; sent as-is < "$WORK/built" ;;
+		"kustomize "*) exec "$KUSTOMIZE" build "$2" ;;
+		"rollout status"|"rollout restart"|"set image") grep -qx "$3" "$WORK/names" ;;
+		*) exit 1 ;;
+		esac`,
+	// An upgrade knows the values of the installation before.
+	"helm": `verb=$1 name=$2 chart=$3; shift 3
+		case "$verb" in
+		install) printf '%s\n' "$@" > "$WORK/values-$name"; tag=1 ;;
+		upgrade) test "$1" = --reset-then-reuse-values; shift
+			"$HELM" upgrade --help | grep -q -- --reset-then-reuse-values
+			set -- $(cat "$WORK/values-$name") "$@"; tag=2 ;;
+		*) exit 1 ;;
+		esac
+		"$HELM" template "$name" "$chart" "$@" > "$WORK/built"
+		sent $tag < "$WORK/built"`,
+}
+
+// TestCommandsOfOperations: the programs take what docs/operations.md tells to type for an
+// installation and an upgrade. Its files are there, and a cluster would take what it makes.
+func TestCommandsOfOperations(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	bin := filepath.Join(work, "stands")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range stands {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nset -eu\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "deploy"), filepath.Join(work, "deploy")); err != nil {
+		t.Fatal(err)
+	}
+	environ := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "ROOT="+root, "WORK="+work, "HOME="+work, "KUBECONFIG="+filepath.Join(work, "none"),
+		"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=0")
+	for _, name := range []string{"go", "make"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		environ = append(environ, strings.ToUpper(name)+"="+path)
+	}
+	for _, tool := range []string{"GOCACHE", "GOPATH"} { // HOME is another one
+		out, err := exec.Command("go", "env", tool).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		environ = append(environ, tool+"="+strings.TrimSpace(string(out)))
+	}
+	ran := 0
+	for _, section := range strings.Split(string(page), "\n## ") {
+		heading, body, _ := strings.Cut(section, "\n")
+		if !slices.Contains([]string{"Install", "Upgrade", "Secrets and files that change"}, heading) {
+			continue
+		}
+		for _, block := range regexp.MustCompile("(?s)\n```\n(.*?)\n```\n").FindAllStringSubmatch(body, -1) {
+			ran++
+			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(block[1], "/var/lib/holdpoint/", filepath.ToSlash(work)+"/"))
+			cmd.Dir, cmd.Env = work, environ
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s\n%s", err, block[1], out)
+			}
+		}
+	}
+	if ran < 14 {
+		t.Errorf("%d blocks of commands ran", ran)
+	}
+}

@@ -1,0 +1,81 @@
+package repo
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// section is the part of docs/operations.md below a heading, up to the next one of its level.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(read(t, "docs/operations.md"), "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("docs/operations.md has no section %s", heading)
+	}
+	body, _, _ := strings.Cut(rest, "\n## ")
+	return body
+}
+
+// TestSizingIsMeasured: each figure of the tables stands in bench/results.md, below the command
+// that is said to have measured it. There it may stand before its spread.
+func TestSizingIsMeasured(t *testing.T) {
+	results := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").Split(read(t, "bench/results.md"), -1)[1:]
+	commands := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").FindAllStringSubmatch(read(t, "bench/results.md"), -1)
+	rows := regexp.MustCompile("(?m)^\\| .+ \\| ([\\d.]+)(?: \\w+)? \\| (`go run .+`) \\|$").FindAllStringSubmatch(section(t, "Sizing"), -1)
+	for _, row := range rows {
+		at := slices.IndexFunc(commands, func(c []string) bool { return c[1] == row[2] })
+		if at < 0 {
+			t.Errorf("bench/results.md has nothing of %s", row[2])
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^\| holdpoint\b.*\| `+regexp.QuoteMeta(row[1])+`( \[.*?\])? (\||after)`).MatchString(results[at]) &&
+			!regexp.MustCompile(`(?m)^\| a pause and a resume \| `+regexp.QuoteMeta(row[1])+` \[`).MatchString(results[at]) {
+			t.Errorf("%s: no %s for Holdpoint in bench/results.md", row[0], row[1])
+		}
+	}
+	if len(rows) < 14 {
+		t.Errorf("%d figures, the form of the tables has changed", len(rows))
+	}
+}
+
+// TestEachAlertHasItsRunbook: what to do at an alert stands below its name, in their order, and
+// nothing stands there for an alert that is gone.
+func TestEachAlertHasItsRunbook(t *testing.T) {
+	var alerts, headings []string
+	for _, m := range regexp.MustCompile(`(?m)^ *- alert: (\w+)$`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yaml"), -1) {
+		alerts = append(alerts, m[1])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^### (\w+)\n\n\S`).FindAllStringSubmatch(section(t, "At an alert"), -1) {
+		headings = append(headings, m[1])
+	}
+	if len(alerts) < 8 || !slices.Equal(alerts, headings) {
+		t.Errorf("the alerts are\n%v\nthe runbook has\n%v", alerts, headings)
+	}
+}
+
+// TestFilesOfCommandsExist: so do the paths that the chart names to whoever has installed it.
+// deploy's tests run the commands of operations.md.
+func TestFilesOfCommandsExist(t *testing.T) {
+	path := regexp.MustCompile(`(?m)(?:^|[\s"'(=])(?:\./)?((?:deploy|cmd|examples|bench|docs|e2e|testdata)/[\w./-]*\w)`)
+	blocks := regexp.MustCompile("(?ms)^```\\w*\n.*?^```$")
+	found := 0
+	for _, document := range append(documents(t), "deploy/helm/holdpoint/templates/NOTES.txt") {
+		text := read(t, document)
+		if strings.HasSuffix(document, ".md") {
+			text = strings.Join(blocks.FindAllString(text, -1), "\n")
+		}
+		for _, m := range path.FindAllStringSubmatch(text, -1) {
+			found++
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: there is no %s", document, m[1])
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("%d paths found", found)
+	}
+}
