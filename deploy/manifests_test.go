@@ -47,6 +47,10 @@ var charts = map[string][]string{
 		"upstream=http://agent:8000/", "config.HOLDPOINT_ROUTES_0_PATH=/billing", "config.HOLDPOINT_ROUTES_0_NAME=billing",
 		"config.HOLDPOINT_ROUTES_0_UPSTREAM=http://billing:8000/agent", "config.HOLDPOINT_ROUTES_0_DIALECT=langgraph",
 	},
+	"gateway with a webhook": {
+		"upstream=http://agent:8000/", "webhook.urlSecret.name=hook", "webhook.signingSecret.name=hook",
+		"webhook.template.name=hook", "webhook.template.key=slack.json.tmpl", "config.HOLDPOINT_WEBHOOK_PRIVATE=true",
+	},
 	"gateway on PostgreSQL": {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
 	"sidecar":               {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
 	"sidecar with all": {
@@ -149,6 +153,8 @@ func TestChartRefuses(t *testing.T) {
 		{"an agent beside the gateway", "upstream=http://a/ agent.image=x", "set mode to sidecar"},
 		{"no time for streams", "upstream=http://a/ terminationGracePeriodSeconds=10", "leaves open streams no time"},
 		{"a header from anybody", "upstream=http://a/ principal.header=X-User", "principal.header needs principal.trustedPeers"},
+		{"a signature for nobody", "upstream=http://a/ webhook.signingSecret.name=hook", "webhook.signingSecret and webhook.template need webhook.urlSecret.name"},
+		{"a variable of the webhook", "upstream=http://a/ config.HOLDPOINT_WEBHOOK_URL=https://x/", "HOLDPOINT_WEBHOOK_URL is not set by config or extraEnv: set webhook.urlSecret"},
 		{"a variable of another value", "upstream=http://a/ config.HOLDPOINT_STORE=memory://", "HOLDPOINT_STORE is not set by config or extraEnv: set store"},
 		{"the same in extraEnv", "upstream=http://a/ extraEnv[0].name=HOLDPOINT_DRAIN_DELAY", "set drainDelaySeconds"},
 		{"a variable twice", "upstream=http://a/ config.HOLDPOINT_NAME=a extraEnv[0].name=HOLDPOINT_NAME", "HOLDPOINT_NAME is in config and in extraEnv"},
@@ -349,7 +355,7 @@ func checkPod(t *testing.T, d deployment) int {
 }
 
 // secret are variables that hold one. None may stand in a manifest.
-var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS)$`)
+var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS|WEBHOOK_SECRET)$`)
 
 // checkConfiguration has the binary judge the variables. Files that a cluster would mount are made.
 func checkConfiguration(t *testing.T, env map[string]string) {
@@ -364,8 +370,17 @@ func checkConfiguration(t *testing.T, env map[string]string) {
 		if strings.HasSuffix(name, "_FILE") {
 			value = filepath.Join(dir, name)
 			content := strings.Repeat("k", 40)
-			if strings.HasSuffix(name, "_HEADERS_FILE") {
+			switch {
+			case strings.HasSuffix(name, "_HEADERS_FILE"):
 				content = "X-Key: " + content
+			case name == "HOLDPOINT_WEBHOOK_SECRET_FILE":
+				content = "whsec_" + content
+			case name == "HOLDPOINT_WEBHOOK_TEMPLATE_FILE":
+				recipe, err := os.ReadFile("webhook/slack.json.tmpl")
+				if err != nil {
+					t.Fatal(err)
+				}
+				content = string(recipe)
 			}
 			if err := os.WriteFile(value, []byte(content+"\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -374,7 +389,13 @@ func checkConfiguration(t *testing.T, env map[string]string) {
 		if path, ok := strings.CutPrefix(value, "bolt://"); ok {
 			value = "bolt://" + filepath.ToSlash(filepath.Join(dir, filepath.Base(path)))
 		}
-		if value != "" { // one with valueFrom has none here
+		if name == "HOLDPOINT_WEBHOOK_URL" {
+			if value != "" {
+				t.Error("the webhook's address stands in the manifest")
+			}
+			value = "https://hooks.example.com/" // as the Secret would have it
+		}
+		if value != "" { // another one with valueFrom has none here
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}

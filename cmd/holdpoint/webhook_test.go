@@ -70,7 +70,8 @@ func waitFor(t *testing.T, what <-chan struct{}) {
 }
 
 // TestWebhookOverAKill: while the receiver is away a question is asked and answered, and Holdpoint
-// is killed. After its start every event arrives, signed.
+// is killed, and runs without its webhook for a while. When it has it again every event arrives,
+// signed.
 func TestWebhookOverAKill(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -95,6 +96,13 @@ func TestWebhookOverAKill(t *testing.T) {
 	waitFor(t, r.tries)
 	p.Process.Kill()
 	p.exit()
+	off := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "HOLDPOINT_WEBHOOK_") })
+	p, addr = start(t, off...)
+	ask(t, addr, "r3", "") // another step of the thread, whose question nobody is told of
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
 	r.down.Store(false)
 	p, _ = start(t, environ...)
 	var kinds []string

@@ -199,12 +199,9 @@ var version = regexp.MustCompile(`-(?:(py|ts)-)?(\d+\.\d+\.\d+|rc\d|b\d{6})(?:-|
 // frameworkIsRight holds what is told of framework and version against the scenario.
 func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	t.Helper()
-	scenario := strings.TrimPrefix(r.name, r.family+"/")
-	for _, one := range []struct{ begins, name string }{{"adk-", "Google ADK"}, {"ag2-", "AG2"}, {"crewai", "CrewAI"}, {"mastra", "Mastra"}, {"pydantic-ai-", "pydantic-ai"}, {"agno", "agno"}} {
-		if strings.HasPrefix(scenario, one.begins) && !strings.Contains(scenario, "langgraph") &&
-			report.Framework.Name != "" && report.Framework.Name != one.name && report.Framework.Name != sections["agui"] {
-			t.Errorf("%s: told as %s", r.name, report.Framework.Name)
-		}
+	if made := r.framework(); made != "" && report.Framework.Name != "" &&
+		report.Framework.Name != made && report.Framework.Name != sections["agui"] {
+		t.Errorf("%s: told as %s", r.name, report.Framework.Name)
 	}
 	m := version.FindStringSubmatch(r.name)
 	if m == nil || report.Framework.Versions == "" {
@@ -230,20 +227,50 @@ func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	}
 }
 
-// TestMarks: each mark is in some recording, and in none of another framework.
+// framework is what made the recording, by the name of its scenario; "" if that does not say it.
+func (r recording) framework() string {
+	scenario := strings.TrimPrefix(r.name, r.family+"/")
+	for _, one := range []struct{ begins, name string }{
+		{"adk-", "Google ADK"}, {"ag2-", "AG2"}, {"crewai", "CrewAI"}, {"mastra", "Mastra"},
+		{"pydantic-ai-", "pydantic-ai"}, {"agno", "agno"},
+	} {
+		if strings.HasPrefix(scenario, one.begins) && !strings.Contains(scenario, "langgraph") {
+			return one.name
+		}
+	}
+	switch r.family {
+	case "agui", "draft", "auto", "contract", "phrases": // of several
+		return ""
+	}
+	return sections[r.family]
+}
+
+// TestMarks: each mark is in some recording, and in none that another framework is known to have
+// made.
 func TestMarks(t *testing.T) {
 	list := allRecordings(t)
+	known := map[string]int{}
+	for _, r := range list {
+		known[r.framework()]++
+	}
 	for _, m := range marks {
 		n := 0
 		for _, r := range list {
 			a := r.answer
 			a.Header = withType(a)
-			if slices.ContainsFunc(readStream(a).events, m.shows) {
-				n++
+			if !slices.ContainsFunc(readStream(a).events, m.shows) {
+				continue
+			}
+			n++
+			if made := r.framework(); made != "" && made != m.framework {
+				t.Errorf("%s by %s: %s shows it, and %s made that", m.framework, m.what, r.name, made)
 			}
 		}
 		if n == 0 {
 			t.Errorf("%s by %s: no recording shows it", m.framework, m.what)
+		}
+		if known[m.framework] == 0 {
+			t.Errorf("%s: no recording is known to be its own", m.framework)
 		}
 	}
 }

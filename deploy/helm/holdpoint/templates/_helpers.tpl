@@ -74,6 +74,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and $v.principal.header (not (and $v.principal.trustedPeers $v.principal.keySecret.name)) }}
 {{- fail "principal.header needs principal.trustedPeers, the networks of the proxy that sets it, and principal.keySecret.name" }}
 {{- end }}
+{{- if and (or $v.webhook.signingSecret.name $v.webhook.template.name) (not $v.webhook.urlSecret.name) }}
+{{- fail "webhook.signingSecret and webhook.template need webhook.urlSecret.name, the Secret with the address" }}
+{{- end }}
 {{- range $name := keys $v.config | sortAlpha }}
 {{- include "holdpoint.owned" $name }}
 {{- end }}
@@ -98,6 +101,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "HOLDPOINT_TRUSTED_PEERS" "principal.trustedPeers"
   "HOLDPOINT_PRINCIPAL_KEY" "principal.keySecret"
   "HOLDPOINT_PRINCIPAL_KEY_FILE" "principal.keySecret"
+  "HOLDPOINT_WEBHOOK_URL" "webhook.urlSecret"
+  "HOLDPOINT_WEBHOOK_SECRET" "webhook.signingSecret"
+  "HOLDPOINT_WEBHOOK_SECRET_FILE" "webhook.signingSecret"
+  "HOLDPOINT_WEBHOOK_TEMPLATE_FILE" "webhook.template"
   "HOLDPOINT_DRAIN_DELAY" "drainDelaySeconds"
   "HOLDPOINT_DRAIN_TIMEOUT" "terminationGracePeriodSeconds" }}
 {{- if hasKey $values . }}
@@ -140,6 +147,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     {{- with .Values.upstreamHeadersSecret.name }}
     - name: HOLDPOINT_UPSTREAM_HEADERS_FILE
       value: /etc/holdpoint/secrets/upstream-headers
+    {{- end }}
+    {{- with .Values.webhook.urlSecret }}
+    {{- if .name }}
+    - name: HOLDPOINT_WEBHOOK_URL
+      valueFrom:
+        secretKeyRef: {name: {{ .name | quote }}, key: {{ .key | quote }}}
+    {{- end }}
+    {{- end }}
+    {{- with .Values.webhook.signingSecret.name }}
+    - name: HOLDPOINT_WEBHOOK_SECRET_FILE
+      value: /etc/holdpoint/secrets/webhook-secret
+    {{- end }}
+    {{- with .Values.webhook.template.name }}
+    - name: HOLDPOINT_WEBHOOK_TEMPLATE_FILE
+      value: /etc/holdpoint/secrets/webhook-template
     {{- end }}
     {{- range $name, $value := .Values.config }}
     - name: {{ $name }}
@@ -195,13 +217,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   {{- end }}
 {{- end }}
 
-{{- /* The sources of the volume with secrets; empty if there are none. */ -}}
+{{- /* The sources of the volume with secrets, and with the webhook's template; empty if there are none. */ -}}
 {{- define "holdpoint.secrets" -}}
 {{- $sources := list }}
-{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") }}
+{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") (list .Values.webhook.signingSecret "webhook-secret") }}
 {{- $secret := first . }}
 {{- if $secret.name }}
 {{- $sources = append $sources (dict "secret" (dict "name" $secret.name "items" (list (dict "key" $secret.key "path" (last .))))) }}
+{{- end }}
+{{- end }}
+{{- with .Values.webhook.template }}
+{{- if .name }}
+{{- $sources = append $sources (dict "configMap" (dict "name" .name "items" (list (dict "key" .key "path" "webhook-template")))) }}
 {{- end }}
 {{- end }}
 {{- with $sources }}{{ toYaml . }}{{ end }}
