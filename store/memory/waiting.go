@@ -19,18 +19,31 @@ func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) 
 	if err != nil {
 		return store.Page{}, err
 	}
+	// Only what can be on the page is kept and sorted: everybody else waits for the lock meanwhile.
 	var rows []store.Row
+	var last cursor.Cursor // once there are enough rows: those behind it are of a later page
+	most := q.Size() + 1
 	s.mu.Lock()
 	now := s.now()
 	for key, e := range s.waiting {
 		row := store.Row{Key: key, Opened: e.rec.Pause.Opened, Due: rules.Due(&e.rec, e.rec.Pause.Opened, now, s.policy)}
-		if (q.Due.IsZero() || !row.Due.After(q.Due)) && after.Before(cursor.Of(q, row)) {
-			rows = append(rows, row)
+		at := cursor.Of(q, row)
+		if !q.Due.IsZero() && row.Due.After(q.Due) || !after.Before(at) || last != (cursor.Cursor{}) && last.Before(at) {
+			continue
+		}
+		if rows = append(rows, row); len(rows) == 4*most {
+			sortRows(q, rows)
+			rows = rows[:most]
+			last = cursor.Of(q, rows[most-1])
 		}
 	}
 	s.mu.Unlock()
+	sortRows(q, rows)
+	return cursor.Page(q, rows), nil
+}
+
+func sortRows(q store.Query, rows []store.Row) {
 	slices.SortFunc(rows, func(a, b store.Row) int {
 		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
 	})
-	return cursor.Page(q, rows), nil
 }
