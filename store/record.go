@@ -71,9 +71,9 @@ type Result struct {
 	// Nobody else reads it.
 	Receipt string `json:"receipt,omitempty"`
 	// Tombstone: the result cannot be replayed any more. It is older than the replay time and every
-	// expiresAt of the pause, or the store had no room. PauseID, IDs, How, ByArray, At, Receipt and
-	// Failed are left. A Sticky pause also keeps Digest and its questions, because the backend does
-	// not forget the answer either.
+	// expiresAt of the pause, or the store had no room. PauseID, IDs, How, ByArray, At, Door, By,
+	// Receipt and Failed are left. A Sticky pause also keeps Digest and its questions, because the
+	// backend does not forget the answer either.
 	Tombstone bool `json:"tombstone,omitempty"`
 	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
 }

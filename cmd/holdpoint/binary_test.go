@@ -137,7 +137,8 @@ func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 type process struct {
 	*exec.Cmd
 	log  *json.Decoder
-	seen []string // messages of the log so far
+	seen []string         // messages of the log so far
+	said []map[string]any // its lines
 }
 
 // start runs the proxy on a free port, which it returns.
@@ -172,6 +173,7 @@ func (p *process) wait(t *testing.T, msg string) map[string]any {
 		if err := p.log.Decode(&line); err != nil {
 			t.Fatalf("the log ends without %q (after %q): %v", msg, p.seen, err)
 		}
+		p.said = append(p.said, line)
 		if p.seen = append(p.seen, line["msg"].(string)); line["msg"] == msg {
 			return line
 		}
@@ -180,7 +182,8 @@ func (p *process) wait(t *testing.T, msg string) map[string]any {
 
 // exit waits for the end and returns the code.
 func (p *process) exit() int {
-	for p.log.Decode(new(map[string]any)) == nil {
+	for line := map[string]any(nil); p.log.Decode(&line) == nil; line = nil {
+		p.said = append(p.said, line)
 	}
 	p.Wait()
 	return p.ProcessState.ExitCode()

@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/audit"
 	"holdpoint/internal/certificates"
+	"holdpoint/internal/desk"
 	"holdpoint/internal/listen"
 	"holdpoint/internal/metrics"
 	"holdpoint/internal/principal"
@@ -87,6 +88,11 @@ type config struct {
 	WebhookSecretFile   string     `env:"WEBHOOK_SECRET_FILE" doc:"file with the value of WEBHOOK_SECRET"`
 	WebhookPrivate      bool       `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
 
+	DeskListen    string   `env:"DESK_LISTEN" envDefault:"off" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
+	DeskAuth      deskAuth `env:"DESK_AUTH" envDefault:"token" values:"token" doc:"how a caller of the desk says who it is"`
+	DeskToken     secret   `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one"`
+	DeskTokenFile string   `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name and sha256: with the hash of a token. It is read at start and on HUP"`
+
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
 	TrustedPeers     peers   `env:"TRUSTED_PEERS" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. From everybody else they are refused"`
@@ -104,8 +110,9 @@ type config struct {
 	ring    engine.Ring // of StoreKeys
 	ignored []string    // variables that Kubernetes injects
 
-	listen, admin listen.Address // of Listen and AdminListen
-	adminGiven    bool           // AdminListen is not the default
+	listen, admin, desk listen.Address // of Listen, AdminListen and DeskListen
+	adminGiven          bool           // AdminListen is not the default
+	deskTokens          []desk.Token
 
 	gate  *principal.Gate // made with the handler
 	audit *audit.Log      // opened before the store; nil: there is none
@@ -161,6 +168,7 @@ func (c *config) check() []error {
 		errs = append(errs, c.checkAgent()...)
 	}
 	errs = append(errs, c.checkListen()...)
+	errs = append(errs, c.checkDesk()...)
 	errs = append(errs, c.checkEdge()...)
 	c.checkStore(wrong)
 	c.checkAudit(wrong)

@@ -162,6 +162,14 @@
 //   - HOLDPOINT_WEBHOOK_SECRET_FILE (none): file with the value of WEBHOOK_SECRET
 //   - HOLDPOINT_WEBHOOK_PRIVATE (false): let the webhook go to a private address or loopback, and
 //     by http. Link-local addresses, such as those of a cloud's metadata, stay refused
+//   - HOLDPOINT_DESK_LISTEN (off): address of the API that lists what waits, in the same forms as
+//     LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With
+//     HOLDPOINT_TLS_CERT_FILE it speaks TLS
+//   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is. Values: token
+//   - HOLDPOINT_DESK_TOKEN (none): token of the desk's callers, of at least 32 characters. Several
+//     with commas, to change one
+//   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name and sha256:
+//     with the hash of a token. It is read at start and on HUP
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
 //     threads, whatever their ids (docs/principals.md)
 //   - HOLDPOINT_PRINCIPAL_HEADER (none): header that names the user, set by a proxy in front. A

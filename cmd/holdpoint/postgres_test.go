@@ -78,8 +78,10 @@ func survives(t *testing.T, server interface {
 	defer upstream.Close()
 	environ := []string{
 		"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE_PASSWORD_FILE=" + password,
-		"HOLDPOINT_STORE=" + store,
+		"HOLDPOINT_STORE=" + store, "HOLDPOINT_NAME=asker", "HOLDPOINT_DESK_TOKEN=" + deskToken,
 	}
+	c := caller{T: t, at: socket(t), token: deskToken}
+	environ = append(environ, "HOLDPOINT_DESK_LISTEN="+c.at)
 	server.Stop()
 	probes := socket(t)
 	p, addr := start(t, append(environ, "HOLDPOINT_ADMIN_LISTEN="+probes)...)
@@ -118,6 +120,10 @@ func survives(t *testing.T, server interface {
 		t.Fatalf("no question in %s", question)
 	}
 	resume := fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1])
+	waits := c.ok("GET", "/v1/approvals?agent=asker").Get("approvals.0")
+	if waits.Get("questions.0.id").Str != id[1] || waits.Get("thread").Str != "t" {
+		t.Errorf("the desk lists %s", waits)
+	}
 	for range 2 {
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -130,6 +136,19 @@ func survives(t *testing.T, server interface {
 	}
 	if n := backend.answers.Load(); n != 1 {
 		t.Errorf("the backend got %d answers, want 1", n)
+	}
+	if end := c.ok("GET", "/v1/approvals/"+waits.Get("id").Str).Get("end"); end.Get("how").Str != "finished" || end.Get("questions.0.status").Str != "resolved" {
+		t.Errorf("the desk shows the end %s", end)
+	}
+	if askedID.FindStringSubmatch(ask(t, addr, "r3", "")) == nil {
+		t.Fatal("no second question")
+	}
+	waits = c.ok("GET", "/v1/approvals").Get("approvals.0")
+	if how := c.ok("DELETE", "/v1/approvals/"+waits.Get("id").Str).Get("end.how").Str; how != "withdrawn" {
+		t.Errorf("the thread was freed as %q", how)
+	}
+	if left := c.ok("GET", "/v1/approvals").Get("approvals.#").Int(); left != 0 {
+		t.Errorf("%d threads wait then", left)
 	}
 }
 

@@ -67,12 +67,19 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	default:
 	}
 	defer c.runSender(kept)()
+	d, err := c.startDesk(kept, logger)
+	if err != nil {
+		logger.Error("cannot listen", "variable", "HOLDPOINT_DESK_LISTEN", "err", err)
+		return exitError
+	}
+	defer d.close()
 	stop := make(chan struct{})
 	defer close(stop)
 	go newCalm().run(stop)
 	go runGate(c.gate, stop)
 	go watchAudit(c.audit, logger, auditHeadEvery, stop)
 	hooks := c.reloads(agents, kept, logger) // a piece that is to hear of HUP adds itself here
+	c.reloadDesk(&hooks, d)
 	sets := c.certificateSets(agents)
 	for _, s := range sets {
 		hooks.add(s.what, s.reload)

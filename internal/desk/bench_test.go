@@ -9,8 +9,8 @@ import (
 	"holdpoint/store/memory"
 )
 
-// BenchmarkList is a page of what waits, and one that looks at 2000 records for a thread that is not
-// there, with 10,000 and 100,000 threads in memory.
+// BenchmarkList is a page of what waits, and one that looks at 2000 records for a thread that is
+// not there, with 10,000 and 100,000 threads in memory.
 func BenchmarkList(b *testing.B) {
 	for _, threads := range []int{10_000, 100_000} {
 		list, err := ParseTokens(secret)

@@ -47,9 +47,11 @@ func Kinds() []Kind {
 type Door string
 
 // Chat: a run of the chat that asked. Retention: nobody came within HOLDPOINT_PAUSE_RETENTION.
+// Desk: the API of the desk; Event.Principal is the name of its token then.
 const (
 	Chat      Door = "chat"
 	Retention Door = "retention"
+	Desk      Door = "desk"
 )
 
 // An Event is one thing that happened. Empty fields are not known, or do not apply. Its bytes may

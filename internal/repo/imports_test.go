@@ -34,6 +34,7 @@ var places = []place{
 	{"internal/certificates", nil, "both sides of TLS are the same to it, and so is what they carry"},
 	{"internal/authority", nil, "it makes files, for whoever is tested with them"},
 	{"internal/admin", []string{"internal/listen"}, "it is told what there is to tell, so that no probe can come to a run or to the backend"},
+	{"internal/desk", []string{"internal/agui", "internal/event", "store"}, "it is a door on the records, beside the chat: it must see no run, and no run may wait for it"},
 	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
 	{"internal/principal", nil, "who asks has nothing to do with what is asked; a desk will ask it too"},
 	{"internal/hostile", nil, "it makes and measures, whatever is tested with it"},
@@ -82,7 +83,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/metrics", "internal/doctor", "internal/webhook", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "internal/doctor", "internal/webhook", "internal/desk", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},

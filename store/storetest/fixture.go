@@ -218,6 +218,6 @@ func result(mark string) store.Result {
 // tombstone is what is left of a result.
 func tombstone(r *store.Result) *store.Result {
 	return &store.Result{
-		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt, Tombstone: true,
+		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Door: r.Door, By: r.By, Receipt: r.Receipt, Tombstone: true,
 	}
 }

@@ -156,8 +156,8 @@ func bury(results []*store.Result, dead func(*store.Result) bool) []*store.Resul
 func tombstone(r *store.Result) *store.Result {
 	t := &store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Receipt: r.Receipt,
-		Tombstone: true,
-		Failed:    r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored,
+		Door: r.Door, By: r.By, Tombstone: true,
+		Failed: r.Failed || r.How == store.Doubtful || agui.PeekType(r.Finish) == agui.RunErrored,
 	}
 	if p := r.Pause; p != nil && p.Sticky {
 		t.Digest = r.Digest

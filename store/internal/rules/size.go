@@ -36,7 +36,7 @@ func BytesOfOutbox(o *store.Outbox) (n int) {
 
 // BytesOfResult is the size of a result, roughly, with its snapshots.
 func BytesOfResult(r *store.Result) int {
-	n := restBytes + len(r.Finish) + r.Kept + bytesOfSeen(r.Seen)
+	n := restBytes + len(r.Finish) + r.Kept + bytesOfSeen(r.Seen) + len(r.By)
 	for _, id := range r.IDs {
 		n += len(id) + itemBytes
 	}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"holdpoint/internal/desk"
+	"holdpoint/internal/front"
+	"holdpoint/internal/listen"
+	"holdpoint/store"
+)
+
+// A deskAuth is HOLDPOINT_DESK_AUTH: how a caller of the desk says who it is.
+type deskAuth string
+
+// UnmarshalText takes token. It says of the other forms when they come, because docs and issues
+// name them.
+func (a *deskAuth) UnmarshalText(text []byte) error {
+	switch *a = deskAuth(text); *a {
+	case "token":
+		return nil
+	case "header", "jwt":
+		return errors.New("it comes with the rest of the desk, where callers have rights of their own, want token")
+	case "none":
+		return errors.New("there is no such thing: in a pod the agent, and each tool that it runs, reaches every address of the pod, want token")
+	}
+	return errors.New("want token")
+}
+
+// String is the form that is read.
+func (a deskAuth) String() string { return string(a) }
+
+// checkDesk judges what belongs to HOLDPOINT_DESK_LISTEN, and reads the tokens.
+func (c *config) checkDesk() []error {
+	var errs []error
+	wrong := func(name string, err error) { errs = append(errs, c.group().Wrong(name, err)) }
+	if c.DeskListen == off {
+		for _, one := range [][2]string{{"DESK_TOKEN", c.DeskToken.text}, {"DESK_TOKEN_FILE", c.DeskTokenFile}} {
+			if one[1] != "" {
+				wrong(one[0], errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well"))
+			}
+		}
+		return errs
+	}
+	at, err := listen.Parse(c.DeskListen)
+	if err != nil {
+		wrong("DESK_LISTEN", fmt.Errorf("%w, or off", err))
+	}
+	c.desk = at
+	for _, other := range [][2]string{{"HOLDPOINT_LISTEN", c.Listen}, {"HOLDPOINT_ADMIN_LISTEN", c.AdminListen}} {
+		if taken, otherErr := listen.Parse(other[1]); err == nil && otherErr == nil && taken.Overlaps(at) {
+			wrong("DESK_LISTEN", fmt.Errorf("it is taken by %s (%s), want an address of its own", other[0], other[1]))
+		}
+	}
+	for _, a := range c.agents() {
+		if err == nil && isOwn(a.Upstream.URL, c.DeskListen) {
+			errs = append(errs, a.group().Wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint's desk is (HOLDPOINT_DESK_LISTEN %s), want the backend's address", c.DeskListen)))
+		}
+	}
+	if c.DeskToken.text == "" && c.DeskTokenFile == "" {
+		return append(errs, errors.New("HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token, on loopback too: want a file with one, such as openssl rand -hex 32 makes"))
+	}
+	if c.deskTokens, err = c.readDeskTokens(); err != nil {
+		name := "DESK_TOKEN"
+		if c.DeskTokenFile != "" {
+			name = "DESK_TOKEN_FILE"
+		}
+		for _, err := range split(err) {
+			wrong(name, err)
+		}
+	}
+	return errs
+}
+
+// readDeskTokens reads the tokens of the variable or of the file. No error has a part of one.
+func (c *config) readDeskTokens() ([]desk.Token, error) {
+	text, err := c.secretOf(c.DeskToken, c.DeskTokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if c.DeskTokenFile == "" {
+		text = strings.ReplaceAll(text, ",", "\n")
+	}
+	return desk.ParseTokens(text)
+}
+
+// A deskServer is the desk's listener. nil: there is none.
+type deskServer struct {
+	http   *http.Server
+	tokens *desk.Tokens
+}
+
+// The desk's answers are short, and its requests have no bodies.
+const (
+	deskReadTimeout  = 20 * time.Second
+	deskWriteTimeout = time.Minute
+	deskLastWords    = 2 * time.Second
+)
+
+// startDesk starts the desk on the store, if there is to be one.
+func (c *config) startDesk(kept store.Store, logger *slog.Logger) (*deskServer, error) {
+	if c.DeskListen == off {
+		return nil, nil
+	}
+	listener, err := c.desk.Listen()
+	if err != nil {
+		return nil, err
+	}
+	s := &deskServer{tokens: &desk.Tokens{}}
+	s.tokens.Set(c.deskTokens)
+	s.http = &http.Server{
+		Handler: desk.New(desk.Options{
+			Store: c.metrics.Store(kept), Tokens: s.tokens, Events: c.sinks(), Notices: c.notices(), Posted: c.posted(),
+			Refused: front.Refused, Logger: logger,
+		}),
+		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	logger.Info("desk", "desk_addr", c.desk.Shown(listener), "tokens", len(c.deskTokens))
+	behind := c.behindFront(s.http, listener, logger)
+	go func() {
+		if err := s.http.Serve(behind); !errors.Is(err, http.ErrServerClosed) {
+			logger.Error("the desk's listener has ended", "err", err)
+		}
+	}()
+	return s, nil
+}
+
+// close ends the desk. Answers that are on their way have a moment.
+func (s *deskServer) close() {
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deskLastWords)
+	defer cancel()
+	_ = s.http.Shutdown(ctx)
+	_ = s.http.Close()
+}
+
+// reloadDesk adds the tokens to what HUP reads again.
+func (c *config) reloadDesk(l *reloads, s *deskServer) {
+	if s == nil || c.DeskTokenFile == "" {
+		return
+	}
+	l.add(prefix+"DESK_TOKEN_FILE", func() error {
+		list, err := c.readDeskTokens()
+		if err == nil {
+			s.tokens.Set(list)
+		}
+		return err
+	})
+}

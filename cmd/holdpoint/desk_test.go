@@ -1,0 +1,375 @@
+//go:build unix
+
+package main
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/authority"
+	"holdpoint/translate/dialects"
+)
+
+const (
+	deskToken  = "d5e7a3f0c1b2948576aabbccddeeff00"
+	otherToken = "00ffeeddccbbaa6758492b1c0f3a7e5d"
+)
+
+// A caller asks the desk of a process at a unix socket or a TCP address.
+type caller struct {
+	*testing.T
+	at, token string
+}
+
+// call returns the status and the body. An answer that is no JSON ends the test.
+func (c caller) call(method, path string) (int, gjson.Result) {
+	c.Helper()
+	req, err := http.NewRequest(method, "http://desk"+path, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := clientOf(c.at).Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !gjson.ValidBytes(text) {
+		c.Fatalf("%s %s: %v: %s", method, path, err, text)
+	}
+	if h := res.Header.Get("Access-Control-Allow-Origin"); h != "" {
+		c.Errorf("%s %s: a page of %s may read it", method, path, h)
+	}
+	return res.StatusCode, gjson.ParseBytes(text)
+}
+
+// ok is the body of an answer 200.
+func (c caller) ok(method, path string) gjson.Result {
+	c.Helper()
+	status, body := c.call(method, path)
+	if status != http.StatusOK {
+		c.Fatalf("%s %s: status %d: %s", method, path, status, body)
+	}
+	return body
+}
+
+// post makes a run below a path and returns its stream.
+func post(t *testing.T, addr, path, thread, more string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
+	res, err := http.Post("http://"+addr+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+func yesTo(id string) string {
+	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id)
+}
+
+// TestDesk: whoever has a token sees what waits for any agent of the process, over a kill, and
+// frees a thread. That is in the audit, in the metrics and sent by the webhook, and nothing is sent
+// to the agent. No log has a token.
+func TestDesk(t *testing.T) {
+	backend := &asker{}
+	upstream := httptest.NewServer(backend)
+	defer upstream.Close()
+	hook := newReceiver(t)
+	dir := t.TempDir()
+	tokens, audit, admin := filepath.Join(dir, "tokens"), filepath.Join(dir, "audit.jsonl"), socket(t)
+	write := func(text string) {
+		if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(deskToken + "\n")
+	environ := []string{
+		"HOLDPOINT_ROUTES_0_PATH=/billing", "HOLDPOINT_ROUTES_0_NAME=billing", "HOLDPOINT_ROUTES_0_UPSTREAM=" + upstream.URL,
+		"HOLDPOINT_ROUTES_1_PATH=/mail", "HOLDPOINT_ROUTES_1_NAME=mail", "HOLDPOINT_ROUTES_1_UPSTREAM=" + upstream.URL,
+		"HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=bolt://" + filepath.Join(dir, "state.db"), "HOLDPOINT_DRAIN_DELAY=0s",
+		"HOLDPOINT_ADMIN_LISTEN=" + admin, "HOLDPOINT_AUDIT=file://" + audit, "HOLDPOINT_LOG_LEVEL=debug",
+		"HOLDPOINT_WEBHOOK_URL=" + hook.URL, "HOLDPOINT_WEBHOOK_PRIVATE=true", "HOLDPOINT_WEBHOOK_SECRET=" + hookSecret,
+		"HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN_FILE=" + tokens,
+	}
+	var p *process
+	var addr string
+	c := caller{T: t, token: deskToken}
+	begin := func() {
+		p = startAs(t, environ...)
+		c.at = p.wait(t, "desk")["desk_addr"].(string)
+		addr = p.wait(t, "listening")["addr"].(string)
+	}
+	begin()
+	asked := askedID.FindStringSubmatch(post(t, addr, "/billing", "t1", ""))
+	if asked == nil || post(t, addr, "/mail/box", "t1", "") == "" {
+		t.Fatal("no question")
+	}
+	for _, token := range []string{"", "x", otherToken, deskToken[1:], deskToken + "0"} {
+		if status, body := (caller{t, c.at, token}).call("GET", "/v1/approvals"); status != http.StatusUnauthorized || body.Get("code").Str != "UNAUTHENTICATED" {
+			t.Errorf("with the token %q: %d %s", token, status, body)
+		}
+	}
+	p.Process.Kill()
+	p.exit()
+	before := p.said
+	begin()
+
+	list := c.ok("GET", "/v1/approvals?thread=t1").Get("approvals").Array()
+	if len(list) != 2 || list[0].Get("agent").Str != "billing" || list[0].Get("path").Str != "/" || list[1].Get("agent").Str != "mail" || list[1].Get("path").Str != "/box" {
+		t.Fatalf("what waits: %s", list)
+	}
+	id := list[0].Get("id").Str
+	one := c.ok("GET", "/v1/approvals/"+id)
+	if one.Get("state").Str != "waiting" || one.Get("questions.0.id").Str != asked[1] || one.Get("questions.0.message").Str != "Go on?" || one.Get("thread").Str != "t1" {
+		t.Errorf("one of them: %s", one)
+	}
+	freed := c.ok("DELETE", "/v1/approvals/"+id)
+	if freed.Get("end.how").Str != "withdrawn" || freed.Get("end.door").Str != "desk" || freed.Get("end.by").Str != "operator" {
+		t.Errorf("freed: %s", freed)
+	}
+	if status, body := c.call("DELETE", "/v1/approvals/"+id); status != http.StatusConflict || body.Get("code").Str != "APPROVAL_ENDED" {
+		t.Errorf("freed twice: %d %s", status, body)
+	}
+	if got := post(t, addr, "/billing", "t1", yesTo(asked[1])); !strings.Contains(got, `"UNKNOWN_INTERRUPT_ID"`) || backend.answers.Load() != 0 {
+		t.Errorf("a late answer: %s", got)
+	}
+	if got := askedID.FindStringSubmatch(post(t, addr, "/billing", "t1", "")); got == nil || got[1] == asked[1] {
+		t.Errorf("the thread takes a run: %q", got)
+	}
+
+	sum := sha256.Sum256([]byte(otherToken))
+	write(fmt.Sprintf("# who\nann sha256:%x\n", sum))
+	p.Process.Signal(syscall.SIGHUP)
+	p.wait(t, "reloaded")
+	if status, _ := c.call("GET", "/v1/approvals"); status != http.StatusUnauthorized {
+		t.Errorf("the old token after HUP: %d", status)
+	}
+	c.token = otherToken
+	if by := c.ok("DELETE", "/v1/approvals/"+list[1].Get("id").Str).Get("end.by").Str; by != "ann" {
+		t.Errorf("freed by %q", by)
+	}
+
+	if text, err := clientOf(admin).Get("http://admin/metrics"); err != nil {
+		t.Error(err)
+	} else {
+		body, _ := io.ReadAll(text.Body)
+		text.Body.Close()
+		for _, agent := range []string{"billing", "mail"} {
+			if want := fmt.Sprintf("holdpoint_interrupts_ended_total{agent=%q,how=\"withdrawn\"} 1\n", agent); !strings.Contains(string(body), want) {
+				t.Errorf("the metrics have no %s", want)
+			}
+		}
+	}
+	for withdrawn := 0; withdrawn < 2; {
+		waitFor(t, hook.took)
+		withdrawn = 0
+		hook.mu.Lock()
+		for _, kind := range hook.kinds {
+			if kind == "interrupt.withdrawn" {
+				withdrawn++
+			}
+		}
+		hook.mu.Unlock()
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if stdout, _, code := holdpoint(t, nil, "audit", "verify", audit); code != 0 {
+		t.Errorf("audit verify: exit %d: %s", code, stdout)
+	}
+	text, err := os.ReadFile(audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var frees []string
+	for line := range strings.Lines(string(text)) {
+		if l := gjson.Parse(line); l.Get("event").Str == "interrupt.withdrawn" {
+			frees = append(frees, strings.Join([]string{l.Get("agent").Str, l.Get("thread").Str, l.Get("door").Str, l.Get("principal").Str}, " "))
+		}
+	}
+	if want := []string{"billing t1 desk operator", "mail t1 desk ann"}; !slices.Equal(frees, want) {
+		t.Errorf("the audit has %q, want %q", frees, want)
+	}
+	log := fmt.Sprint(before, p.said)
+	if !strings.Contains(log, "desk: a wrong token") {
+		t.Error("the log has no wrong token")
+	}
+	for _, secret := range []string{deskToken, deskToken[1:], otherToken, fmt.Sprintf("%x", sum)} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log has a token: %s", secret)
+		}
+	}
+}
+
+// TestDeskBesideAnAnswer: of an answer and of who frees the thread at the same moment one wins, and
+// the other is told. The audit has one end for each question.
+func TestDeskBesideAnAnswer(t *testing.T) {
+	backend := &asker{}
+	upstream := httptest.NewServer(backend)
+	defer upstream.Close()
+	audit, at := filepath.Join(t.TempDir(), "audit.jsonl"), socket(t)
+	p, addr := start(t, "HOLDPOINT_UPSTREAM="+upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_AUDIT=file://"+audit, "HOLDPOINT_DRAIN_DELAY=0s",
+		"HOLDPOINT_DESK_LISTEN="+at, "HOLDPOINT_DESK_TOKEN="+deskToken)
+	c := caller{T: t, at: at, token: deskToken}
+	const threads = 40
+	var freed, late atomic.Int64
+	for n := range threads {
+		thread := fmt.Sprintf("t%d", n)
+		asked := askedID.FindStringSubmatch(post(t, addr, "/", thread, ""))
+		if asked == nil {
+			t.Fatal("no question")
+		}
+		id := c.ok("GET", "/v1/approvals?thread="+thread).Get("approvals.0.id").Str
+		var both sync.WaitGroup
+		both.Go(func() {
+			got := post(t, addr, "/", thread, yesTo(asked[1]))
+			if strings.Contains(got, `"UNKNOWN_INTERRUPT_ID"`) || strings.Contains(got, `"RESUME_CONFLICT"`) {
+				late.Add(1)
+			}
+		})
+		both.Go(func() {
+			req, _ := http.NewRequest("DELETE", "http://desk/v1/approvals/"+id, nil)
+			req.Header.Set("Authorization", "Bearer "+deskToken)
+			res, err := clientOf(at).Do(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			res.Body.Close()
+			switch res.StatusCode {
+			case http.StatusOK:
+				freed.Add(1)
+			case http.StatusConflict:
+			default:
+				t.Errorf("to free: status %d", res.StatusCode)
+			}
+		})
+		both.Wait()
+	}
+	if answers := backend.answers.Load(); answers+freed.Load() != threads || late.Load() != freed.Load() {
+		t.Errorf("of %d questions %d were answered and %d freed; %d answers were too late", threads, answers, freed.Load(), late.Load())
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	ends := 0
+	for _, kind := range eventsIn(t, audit) {
+		if kind == "interrupt.resolved" || kind == "interrupt.withdrawn" {
+			ends++
+		}
+	}
+	if ends != threads {
+		t.Errorf("the audit has %d ends of %d questions", ends, threads)
+	}
+}
+
+// TestDeskByTLS: with a certificate of the listener the desk speaks TLS, and nothing else.
+func TestDeskByTLS(t *testing.T) {
+	a, files := authority.New(t), authority.NewFolder(t)
+	files.Issue(a, "localhost")
+	p := startAs(t, "HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+deskToken,
+		"HOLDPOINT_TLS_CERT_FILE="+files.Path("tls.crt"), "HOLDPOINT_TLS_KEY_FILE="+files.Path("tls.key"))
+	at := p.wait(t, "desk")["desk_addr"].(string)
+	for scheme, want := range map[string]int{"https": http.StatusOK, "http": http.StatusBadRequest} {
+		req, err := http.NewRequest("GET", scheme+"://"+at+"/v1/approvals", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+deskToken)
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: a.Pool(), ServerName: "localhost"}}}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode != want {
+			t.Errorf("by %s: %d", scheme, res.StatusCode)
+		}
+	}
+}
+
+// TestDeskSettings: what is wrong is said at start, and never a token.
+func TestDeskSettings(t *testing.T) {
+	dir := t.TempDir()
+	file := func(text string) string {
+		f, err := os.CreateTemp(dir, "tokens")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		return f.Name()
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(deskToken)))
+	for _, tt := range []struct {
+		set  []string
+		want string // "": it is fine
+	}{
+		{nil, ""},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
+		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
+		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
+		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token, on loopback too"},
+		{[]string{"DESK_TOKEN=" + deskToken}, "DESK_TOKEN \"(set)\": there is no desk"},
+		{[]string{"DESK_TOKEN_FILE=/x"}, `DESK_TOKEN_FILE "/x": there is no desk`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=none"}, `DESK_AUTH "none": there is no such thing`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=jwt"}, `DESK_AUTH "jwt": it comes with the rest of the desk`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=header"}, `DESK_AUTH "header": it comes with the rest of the desk`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=basic"}, `DESK_AUTH "basic": want token`},
+		{[]string{"DESK_LISTEN=7082", "DESK_TOKEN=" + deskToken}, `DESK_LISTEN "7082": `},
+		{[]string{"DESK_LISTEN=:7080", "DESK_TOKEN=" + deskToken}, `DESK_LISTEN ":7080": it is taken by HOLDPOINT_LISTEN (:7080)`},
+		{[]string{"DESK_LISTEN=:7081", "DESK_TOKEN=" + deskToken}, `DESK_LISTEN ":7081": it is taken by HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081)`},
+		{[]string{"DESK_LISTEN=:8000", "DESK_TOKEN=" + deskToken}, `UPSTREAM "http://localhost:8000": this is where Holdpoint's desk is`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken[1:]}, `DESK_TOKEN "(set)": line 1: the token has 31 characters, want at least 32`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken + "," + deskToken}, "line 2: the token stands there twice"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TOKEN_FILE=/x"}, "it is set beside the variable of the same name without _FILE"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + dir + "/none"}, "no such file"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file(" \n")}, "the file is empty"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("# nobody\n")}, "there is no token in it"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("ann "+deskToken+"\n")}, "line 1: the second word is no hash"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("ann sha256:"+sum+" readers\n")}, "Groups and rights come with the rest of the desk"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file(deskToken+"\nann sha256:"+sum+"\n")}, "line 2: the token stands there twice"},
+	} {
+		environ := []string{"HOLDPOINT_UPSTREAM=http://localhost:8000"}
+		for _, s := range tt.set {
+			environ = append(environ, prefix+s)
+		}
+		_, err := load(environ, dialects.All())
+		text := fmt.Sprint(err)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(text, tt.want) {
+			t.Errorf("%q: %s, want %q", tt.set, text, tt.want)
+		}
+		for _, secret := range []string{deskToken, deskToken[1:], otherToken, sum} {
+			if err != nil && strings.Contains(text, secret) {
+				t.Errorf("%q: the error has the token: %s", tt.set, text)
+			}
+		}
+	}
+}

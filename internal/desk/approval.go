@@ -1,0 +1,323 @@
+package desk
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// The states in which an approval is shown.
+const (
+	waiting  = "waiting"
+	carrying = "carrying"
+	doubt    = "doubt"
+	ended    = "ended"
+)
+
+// stateOf says how the desk calls a state of a record that has a pause.
+func stateOf(s store.State) string {
+	switch s {
+	case store.Claimed:
+		return carrying
+	case store.InDoubt:
+		return doubt
+	}
+	return waiting
+}
+
+// An approval is a pause as the API shows it. Empty fields are not known.
+type approval struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+	// Opened is by the store's clock. Age is in whole seconds, by the same clock.
+	Opened        time.Time `json:"opened,omitzero"`
+	Age           int64     `json:"age"`
+	Expires       time.Time `json:"expires,omitzero"`      // the first of the questions
+	CarriedUntil  time.Time `json:"carriedUntil,omitzero"` // the lease of who carries it; it is renewed
+	Agent         string    `json:"agent,omitempty"`
+	Tenant        string    `json:"tenant,omitempty"`
+	Path          string    `json:"path,omitempty"`
+	Thread        string    `json:"thread,omitempty"`
+	Run           string    `json:"run,omitempty"`
+	Dialect       string    `json:"dialect,omitempty"`
+	Requester     string    `json:"requester,omitempty"`
+	RequesterHash string    `json:"requesterHash,omitempty"`
+	Shown         string    `json:"shown,omitempty"`
+	Contested     bool      `json:"contested,omitempty"`
+
+	Questions []question `json:"questions"`
+
+	// These are in the answer for one approval only.
+	End     *end  `json:"end,omitempty"`
+	History []end `json:"history,omitempty"`
+}
+
+// A question is one interrupt of a pause.
+type question struct {
+	ID             string          `json:"id"`
+	Reason         string          `json:"reason,omitempty"`
+	Message        string          `json:"message,omitempty"` // the agent's words
+	Calls          []call          `json:"calls,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	Expires        time.Time       `json:"expires,omitzero"`
+	YesKnown       bool            `json:"yesKnown"`
+	NoKnown        bool            `json:"noKnown"`
+	CancelOnly     bool            `json:"cancelOnly,omitempty"`
+	Digest         string          `json:"digest,omitempty"`
+	// Cut says that message, schema and arguments are too large for a list.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// A call is a tool call that a yes lets run. It has arguments, or raw with a note why.
+type call struct {
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Raw       string          `json:"raw,omitempty"`
+	Note      string          `json:"note,omitempty"`
+}
+
+// An end is how a pause has ended.
+type end struct {
+	ID        string    `json:"id"`
+	How       string    `json:"how"`
+	Door      string    `json:"door"`
+	By        string    `json:"by,omitempty"`
+	At        time.Time `json:"at"`
+	Error     string    `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
+	Next      string    `json:"next,omitempty"`  // the approval that the run came to next
+	Questions []asked   `json:"questions"`
+	Forgotten bool      `json:"forgotten,omitempty"` // nothing more is known
+}
+
+// asked is a question of an end, with its answer.
+type asked struct {
+	ID      string          `json:"id"`
+	Tools   []string        `json:"tools,omitempty"`
+	Status  string          `json:"status,omitempty"`
+	Says    string          `json:"says,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Digest  string          `json:"digest,omitempty"`
+}
+
+// idOf is how the API calls a pause.
+func idOf(key store.Key, pauseID string) string { return string(key) + "." + pauseID }
+
+// maxListed is how large a question may be to stand whole in a list, in bytes.
+const maxListed = 32 << 10
+
+// approvalOf shows a pause of a record. listed says that it stands in a list.
+func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
+	a := &approval{
+		ID: idOf(key, p.ID), State: state, Opened: p.Opened, Dialect: p.Dialect, Contested: p.Contested,
+		Questions: make([]question, len(p.Interrupts)),
+	}
+	if !p.Opened.IsZero() {
+		a.Age = max(0, int64(now.Sub(p.Opened)/time.Second))
+	}
+	a.Thread, a.Run = threadOf(p)
+	if o := p.Origin; o != nil {
+		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.Shown
+		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
+	}
+	for n := range p.Interrupts {
+		q := questionOf(p, &p.Interrupts[n], listed)
+		if !q.Expires.IsZero() && (a.Expires.IsZero() || q.Expires.Before(a.Expires)) {
+			a.Expires = q.Expires
+		}
+		a.Questions[n] = q
+	}
+	return a
+}
+
+// threadOf are thread and run of a pause as its client knows them. A record of before has them in
+// the terminal event of the run.
+func threadOf(p *agui.Pause) (thread, run string) {
+	if p.Origin != nil {
+		return p.Origin.Thread, p.Origin.Run
+	}
+	return gjson.GetBytes(p.Finish, "threadId").Str, gjson.GetBytes(p.Finish, "runId").Str
+}
+
+func questionOf(p *agui.Pause, i *agui.Interrupt, listed bool) question {
+	q := question{
+		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, CancelOnly: i.CancelOnly,
+	}
+	q.Expires, _ = i.Expires()
+	if p.Origin != nil {
+		q.Digest = p.Origin.AskedDigest(i)
+	}
+	size := len(i.Object)
+	for _, c := range i.Calls {
+		size += len(c.Args)
+	}
+	q.Cut = listed && size > maxListed
+	if !q.Cut {
+		q.Message, q.ResponseSchema = gjson.GetBytes(i.Object, "message").Str, i.Schema()
+	}
+	for n := range i.Calls {
+		c := call{Name: i.Calls[n].Name}
+		if !q.Cut {
+			c = callOf(&i.Calls[n])
+		}
+		q.Calls = append(q.Calls, c)
+	}
+	return q
+}
+
+// The notes of arguments that are shown as they came.
+const (
+	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
+	noteNoJSON  = "the arguments are no JSON object"
+	noteTwice   = "a key stands there twice, and backends do not agree which one counts"
+)
+
+func callOf(c *agui.AskedCall) call {
+	shown := call{Name: c.Name}
+	switch {
+	case c.Unknown:
+		shown.Raw, shown.Note = c.Args, noteUnknown
+	case c.Args == "":
+		shown.Note = noteNoJSON
+	case !agui.ValidJSON([]byte(c.Args)) || !agui.View([]byte(c.Args)).IsObject():
+		shown.Raw, shown.Note = c.Args, noteNoJSON
+	case keyTwice(c.Args):
+		shown.Raw, shown.Note = c.Args, noteTwice
+	default:
+		shown.Arguments = json.RawMessage(c.Args)
+	}
+	return shown
+}
+
+// keyTwice says whether an object in the JSON has a key twice. Keys that differ in their escapes
+// only are one key.
+func keyTwice(text string) bool {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	var keys []map[string]bool // of the objects that are open; nil for an array
+	name := false              // the next string is a key
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return err != io.EOF // nobody knows
+		}
+		open := len(keys) - 1
+		switch v := t.(type) {
+		case json.Delim:
+			switch v {
+			case '{':
+				keys, name = append(keys, map[string]bool{}), true
+			case '[':
+				keys, name = append(keys, nil), false
+			default:
+				keys = keys[:open]
+				name = open > 0 && keys[open-1] != nil
+			}
+			continue
+		case string:
+			if name {
+				if keys[open][v] {
+					return true
+				}
+				keys[open][v], name = true, false
+				continue
+			}
+		}
+		name = open >= 0 && keys[open] != nil
+	}
+}
+
+// endOf shows a result.
+func endOf(key store.Key, r *store.Result) *end {
+	e := &end{
+		ID: idOf(key, r.PauseID), How: string(r.How), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
+		Questions: make([]asked, len(r.IDs)),
+	}
+	switch {
+	case e.Door != "":
+	case r.How == store.Retired:
+		e.Door = string(event.Retention)
+	default:
+		e.Door = string(event.Chat)
+	}
+	if r.Next != "" {
+		e.Next = idOf(key, r.Next)
+	}
+	if agui.PeekType(r.Finish) == agui.RunErrored {
+		e.Error = gjson.GetBytes(r.Finish, "code").Str
+	}
+	given := make(map[string]*store.Given, len(r.Given))
+	for n := range r.Given {
+		given[r.Given[n].ID] = &r.Given[n]
+	}
+	for n, id := range r.IDs {
+		q := asked{ID: id}
+		if r.Pause != nil && n < len(r.Pause.Interrupts) {
+			q.Tools = tools(&r.Pause.Interrupts[n])
+		}
+		if g := given[id]; g != nil {
+			q.Status, q.Says, q.Payload, q.Digest = string(g.Status), g.Says, g.Payload, g.Digest
+		}
+		e.Questions[n] = q
+	}
+	return e
+}
+
+// tools are the names of the calls that a yes lets run.
+func tools(i *agui.Interrupt) []string {
+	var names []string
+	for _, c := range i.Calls {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// found is what a record has of the pause with the id, nil if it has nothing: in full, with its end
+// and those before it.
+func found(key store.Key, rec *store.Record, pauseID string) *approval {
+	if p := rec.Pause; p != nil && p.ID == pauseID {
+		a := approvalOf(key, p, stateOf(rec.State), rec.Now, false)
+		if rec.State == store.Claimed {
+			a.CarriedUntil = rec.Lease
+		}
+		if rec.Doubt != nil {
+			// It was stamped when the doubt began, and says what was answered.
+			a.End = endOf(key, rec.Doubt)
+		}
+		a.History = history(key, rec.Results)
+		return a
+	}
+	for n, r := range rec.Results {
+		if r.PauseID != pauseID {
+			continue
+		}
+		p := r.Pause
+		if p == nil || r.Tombstone {
+			p = &agui.Pause{ID: r.PauseID}
+			for _, id := range r.IDs {
+				p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: id})
+			}
+		}
+		a := approvalOf(key, p, ended, rec.Now, false)
+		a.End = endOf(key, r)
+		a.History = history(key, rec.Results[n+1:])
+		return a
+	}
+	return nil
+}
+
+func history(key store.Key, results []*store.Result) []end {
+	var list []end
+	for _, r := range results {
+		list = append(list, *endOf(key, r))
+	}
+	return list
+}

@@ -1,0 +1,150 @@
+// Package desk is the API for those who are not in the chat: what waits for an answer, how a
+// question has ended, and freeing a thread by hand. It is a door on the records of a store, and
+// holds nothing itself.
+//
+// It deliberately answers no question, knows no run and no backend, and says nothing to anybody who
+// shows no token: in a pod the agent and each of its tools share the loopback address. Arguments
+// and messages are what others wrote. They go out as data, in JSON only. Pages of other origins get
+// no CORS headers.
+//
+// Errors are problem documents (RFC 9457) with a code. The token is a bearer token (RFC 6750).
+// docs/desk-api.yaml describes all of it.
+package desk
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// Options of a Desk. Store and Tokens are required.
+type Options struct {
+	Store  store.Store
+	Tokens *Tokens
+	// Events hears of a thread that was freed; nil: nobody does.
+	Events event.Sink
+	// Notices makes of an event what is to be sent of it, if anything is. The step that frees the
+	// thread writes it into the record. Posted is told of the record then, and must not wait. nil:
+	// nothing is sent.
+	Notices func(*event.Event) (store.Notice, bool)
+	Posted  func(store.Key)
+	// Refused says of a request's context by which status and for which reason its connection is not
+	// taken, 0 if it is. nil: all are.
+	Refused func(context.Context) (status int, reason string)
+	Logger  *slog.Logger     // nil: discarded
+	Now     func() time.Time // nil: time.Now. Only for the times of events and of refused tries
+}
+
+// A Desk answers the API as an http.Handler. Make it with New. It is safe for concurrent use.
+type Desk struct {
+	opts    Options
+	log     *slog.Logger
+	tries   *tries
+	handler http.Handler
+}
+
+// New makes a Desk.
+func New(o Options) *Desk {
+	d := &Desk{opts: o, log: o.Logger}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.opts.Now == nil {
+		d.opts.Now = time.Now
+	}
+	d.tries = newTries(d.opts.Now)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/approvals", d.list)
+	mux.HandleFunc("GET /v1/approvals/{id}", d.show)
+	mux.HandleFunc("DELETE /v1/approvals/{id}", d.free)
+	mux.HandleFunc("/v1/approvals", notAllowed("GET, HEAD"))
+	mux.HandleFunc("/v1/approvals/{id}", notAllowed("GET, HEAD, DELETE"))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusNotFound, codeNotFound, "there is nothing at this path; the API begins at /v1/approvals")
+	})
+	// A page of another origin has no token. It is refused all the same, for a browser may be
+	// logged in one day.
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusForbidden, codeCrossOrigin, "a page of another origin changes nothing here")
+	}))
+	inner := d.known(origins.Handler(mux))
+	d.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		if d.opts.Refused != nil {
+			if status, reason := d.opts.Refused(req.Context()); status != 0 {
+				h.Set("Connection", "close")
+				refuse(w, status, codeConnection, reason)
+				return
+			}
+		}
+		inner.ServeHTTP(w, req)
+	})
+	return d
+}
+
+// ServeHTTP implements http.Handler.
+func (d *Desk) ServeHTTP(w http.ResponseWriter, req *http.Request) { d.handler.ServeHTTP(w, req) }
+
+func notAllowed(methods string) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Allow", methods)
+		refuse(w, http.StatusMethodNotAllowed, codeMethod, req.Method+" is not known at this path")
+	}
+}
+
+type callerKey struct{}
+
+// known lets those through who show a token. A right token counts at any time: an agent that shares
+// the address of its operator must not be able to shut him out by wrong ones.
+func (d *Desk) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		caller, shown := d.opts.Tokens.caller(req.Header.Values("Authorization"))
+		if caller == nil {
+			d.unknown(w, req, shown)
+			return
+		}
+		next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
+	})
+}
+
+// slowness is how long the answer to a wrong token takes when there were too many: who guesses
+// needs a connection for each guess of that time.
+const slowness = time.Second
+
+// unknown answers who shows no token, or a wrong one.
+func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
+	challenge := `Bearer realm="holdpoint desk"`
+	if shown {
+		challenge += `, error="invalid_token"`
+		wait := d.tries.failed(networkOf(req.RemoteAddr))
+		if wait > 0 {
+			timer := time.NewTimer(slowness)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-req.Context().Done():
+			}
+			w.Header().Set("Retry-After", seconds(wait))
+			refuse(w, http.StatusTooManyRequests, codeTries, "too many wrong tokens came from this address, and this is another one")
+			return
+		}
+		d.log.Warn("desk: a wrong token", "peer", req.RemoteAddr)
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	refuse(w, http.StatusUnauthorized, codeUnauthenticated, "want Authorization: Bearer and a token of the desk")
+}
+
+// callerOf is who sends a request that known let through.
+func callerOf(req *http.Request) *Caller {
+	c, _ := req.Context().Value(callerKey{}).(*Caller)
+	return c
+}

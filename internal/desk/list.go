@@ -1,0 +1,280 @@
+package desk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"holdpoint/store"
+)
+
+// What one request for a list costs at most.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+	maxLooked    = 2000 // records that are looked at for one answer
+	maxLooking   = 20 * time.Second
+	atOnce       = 8 // loads at a time
+	loadTimeout  = 10 * time.Second
+)
+
+// A listing is the answer to a request for a list.
+type listing struct {
+	Approvals []*approval `json:"approvals"`
+	// Next is the cursor of the next page, "" on the last one. A page can have less than limit, or
+	// nothing, and a next one all the same.
+	Next string `json:"next,omitempty"`
+	// Unread is how many records of this page's part of the list could not be read. What they ask
+	// is not known.
+	Unread int `json:"unread,omitempty"`
+}
+
+// A filter is what a list is to have. Empty fields take everything.
+type filter struct{ state, agent, tool, requester, thread string }
+
+func (f *filter) takes(a *approval) bool {
+	return a.State == f.state &&
+		(f.agent == "" || a.Agent == f.agent) &&
+		(f.thread == "" || a.Thread == f.thread) &&
+		(f.requester == "" || a.Requester == f.requester || a.RequesterHash == f.requester) &&
+		(f.tool == "" || slices.ContainsFunc(a.Questions, func(q question) bool {
+			return slices.ContainsFunc(q.Calls, func(c call) bool { return c.Name == f.tool })
+		}))
+}
+
+// A cursor says where a list goes on: behind a row of the store's page that begins at After.
+type cursor struct {
+	After  string    `json:"a,omitempty"`
+	Opened time.Time `json:"o,omitzero"`
+	Key    store.Key `json:"k,omitempty"`
+}
+
+func (c cursor) String() string {
+	text, _ := json.Marshal(c) // it can be
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseCursor(text string) (c cursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	return c, err
+}
+
+// precision is that of the times by which the store's list is sorted.
+const precision = time.Microsecond
+
+// passed says whether the row stands at the cursor or before it.
+func (c cursor) passed(r store.Row) bool {
+	if c.Key == "" {
+		return false
+	}
+	if at := r.Opened.Truncate(precision).Compare(c.Opened); at != 0 {
+		return at < 0
+	}
+	return r.Key <= c.Key
+}
+
+// query reads the parameters of a list.
+func query(values url.Values) (f filter, c cursor, limit int, refused *problem) {
+	wrong := func(code, detail string) (filter, cursor, int, *problem) {
+		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+	}
+	f.state, limit = waiting, defaultLimit
+	for name, list := range values {
+		if len(list) > 1 {
+			return wrong(codeParameter, strconv.Quote(cut(name))+" stands there twice")
+		}
+		value := list[0]
+		var err error
+		switch name {
+		case "state":
+			switch value {
+			case waiting, carrying, doubt:
+				f.state = value
+			case ended, "decided":
+				return wrong(codeNotListed, "the store lists what waits, is carried or is in doubt; what has ended is found by its id, at /v1/approvals/{id}, until it is forgotten")
+			default:
+				return wrong(codeParameter, "state: want waiting, carrying or doubt")
+			}
+		case "agent":
+			f.agent = value
+		case "tool":
+			f.tool = value
+		case "requester":
+			f.requester = value
+		case "thread":
+			f.thread = value
+		case "cursor":
+			if c, err = parseCursor(value); err != nil {
+				return wrong(codeParameter, "cursor: it is none that this API has given")
+			}
+		case "limit":
+			if limit, err = strconv.Atoi(value); err != nil || limit < 1 || limit > maxLimit {
+				return wrong(codeParameter, "limit: want 1 to "+strconv.Itoa(maxLimit))
+			}
+		default:
+			return wrong(codeParameter, strconv.Quote(cut(name))+" is no parameter of this list")
+		}
+	}
+	return f, c, limit, nil
+}
+
+func cut(s string) string { return s[:min(len(s), 64)] }
+
+// list is GET /v1/approvals.
+func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
+	values, err := url.ParseQuery(req.URL.RawQuery)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, codeParameter, "the query cannot be read")
+		return
+	}
+	f, c, limit, refused := query(values)
+	if refused != nil {
+		refuse(w, refused.Status, refused.Code, refused.Detail)
+		return
+	}
+	l, err := d.page(req.Context(), &f, c, limit)
+	switch {
+	case req.Context().Err() != nil:
+		return
+	case err != nil && c.After != "" && d.lists(req.Context()):
+		refuse(w, http.StatusBadRequest, codeParameter, "cursor: it is none that this API has given")
+		return
+	case err != nil:
+		d.refuseStore(w, err)
+		return
+	}
+	tag := tagOf(l)
+	w.Header().Set("ETag", tag)
+	if matches(req.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	answer(w, http.StatusOK, l)
+}
+
+// page reads the store's list from the cursor on, until it has limit approvals that the filter
+// takes, or has looked at enough.
+func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
+	l, began := &listing{Approvals: []*approval{}}, d.opts.Now()
+	for looked := 0; ; {
+		p, err := d.opts.Store.Waiting(ctx, store.Query{After: c.After, Limit: store.MaxPage})
+		if err != nil {
+			return nil, err
+		}
+		rows := slices.DeleteFunc(p.Rows, c.passed)
+		for part := range slices.Chunk(rows, atOnce) {
+			shown, err := d.loadAll(ctx, part)
+			if err != nil {
+				return nil, err
+			}
+			for n, s := range shown {
+				if len(l.Approvals) == limit || looked == maxLooked || looked > 0 && d.opts.Now().Sub(began) > maxLooking {
+					l.Next = c.String()
+					return l, nil
+				}
+				looked++
+				c.Opened, c.Key = part[n].Opened.Truncate(precision), part[n].Key
+				switch {
+				case s.unread:
+					l.Unread++
+				case s.approval != nil && f.takes(s.approval):
+					l.Approvals = append(l.Approvals, s.approval)
+				}
+			}
+		}
+		if p.Next == "" {
+			return l, nil
+		}
+		c = cursor{After: p.Next}
+	}
+}
+
+// lists says whether the store's list can be read at all: a cursor may be wrong instead.
+func (d *Desk) lists(ctx context.Context) bool {
+	_, err := d.opts.Store.Waiting(ctx, store.Query{Limit: 1})
+	return err == nil
+}
+
+// A row as it is shown; neither, if the thread does not wait any more.
+type row struct {
+	approval *approval
+	unread   bool
+}
+
+// loadAll loads the records of rows at once.
+func (d *Desk) loadAll(ctx context.Context, rows []store.Row) ([]row, error) {
+	shown, errs := make([]row, len(rows)), make([]error, len(rows))
+	var all sync.WaitGroup
+	for n := range rows {
+		all.Go(func() { shown[n], errs[n] = d.loadRow(ctx, rows[n].Key) })
+	}
+	all.Wait()
+	return shown, errors.Join(errs...)
+}
+
+func (d *Desk) loadRow(ctx context.Context, key store.Key) (row, error) {
+	rec, err := d.load(ctx, key)
+	switch {
+	case errors.Is(err, store.ErrUnread):
+		d.log.Warn("desk: a record of the list cannot be read", "err", err)
+		return row{unread: true}, nil
+	case err != nil:
+		return row{}, err
+	case rec.Pause == nil:
+		return row{}, nil
+	}
+	a := approvalOf(key, rec.Pause, stateOf(rec.State), rec.Now, true)
+	if rec.State == store.Claimed {
+		a.CarriedUntil = rec.Lease
+	}
+	return row{approval: a}, nil
+}
+
+// load is the record as it stands. It gives the thread to nobody.
+func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return d.opts.Store.Load(ctx, key, "")
+}
+
+// tagOf is the list's ETag. Ages and leases, which move by themselves, are not in it: it is a weak
+// one.
+func tagOf(l *listing) string {
+	still := listing{Next: l.Next, Unread: l.Unread}
+	for _, a := range l.Approvals {
+		same := *a
+		same.Age, same.CarriedUntil = 0, time.Time{}
+		still.Approvals = append(still.Approvals, &same)
+	}
+	text, _ := json.Marshal(still) // the answer itself can be
+	sum := sha256.Sum256(text)
+	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// matches says whether the client has that list.
+func matches(headers []string, tag string) bool {
+	for _, header := range headers {
+		for one := range strings.SplitSeq(header, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package desk
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"holdpoint/store"
+)
+
+// The codes of problem documents.
+const (
+	codeUnauthenticated = "UNAUTHENTICATED"
+	codeTries           = "TOO_MANY_TRIES"
+	codeConnection      = "CONNECTION_REFUSED"
+	codeCrossOrigin     = "CROSS_ORIGIN"
+	codeNotFound        = "NOT_FOUND"
+	codeMethod          = "METHOD_NOT_ALLOWED"
+	codeParameter       = "INVALID_PARAMETER"
+	codeNotListed       = "STATE_NOT_LISTED"
+	codeNoApproval      = "APPROVAL_NOT_FOUND"
+	codeInProgress      = "RESUME_IN_PROGRESS"
+	codeEnded           = "APPROVAL_ENDED"
+	codeStore           = "STORE_UNAVAILABLE"
+	codeUnread          = "RECORD_UNREADABLE"
+)
+
+// A problem is a problem document (RFC 9457).
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+	// Approval is what the problem is about, as it stands.
+	Approval *approval `json:"approval,omitempty"`
+}
+
+func refuse(w http.ResponseWriter, status int, code, detail string) {
+	refuseWith(w, status, code, detail, nil)
+}
+
+func refuseWith(w http.ResponseWriter, status int, code, detail string, a *approval) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	answer(w, status, problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Approval: a})
+}
+
+// refuseStore says that the store could not tell.
+func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
+	d.log.Error("desk: the store did not answer", "err", err)
+	if errors.Is(err, store.ErrUnread) {
+		refuse(w, http.StatusInternalServerError, codeUnread, "the record cannot be read: it is damaged, sealed with a key that is not known, or of a newer version; the log says more")
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, codeStore, "the store cannot be asked at the moment; the log says more")
+}
+
+// answer writes v as JSON.
+func answer(w http.ResponseWriter, status int, v any) {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // what is made here can be marshalled
+		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // whoever asked is gone
+}
