@@ -34,7 +34,7 @@ func TestAuditOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
-	environ := []string{"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_AUDIT=file://" + file, "HOLDPOINT_AUDIT_REQUIRED=true"}
+	environ := []string{"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_AUDIT=file://" + file, "HOLDPOINT_AUDIT_REQUIRED=true", "HOLDPOINT_DRAIN_DELAY=0"}
 	p, addr := start(t, environ...)
 	id := askedID.FindStringSubmatch(ask(t, addr, "r1", ""))
 	if id == nil {
@@ -73,6 +73,15 @@ func TestAuditOfTheBinary(t *testing.T) {
 	stdout, _, code = holdpoint(t, nil, "audit", "verify", file+".1", file)
 	if code != 1 || !strings.Contains(stdout, "problem: "+file+":2: seq 4 is missing before it: the line was taken out\n") {
 		t.Errorf("exit %d, stdout %s", code, stdout)
+	}
+	changed := strings.Replace(lines[1], `"says":"approved"`, `"says":"denied"`, 1)
+	if changed == lines[1] {
+		changed = strings.Replace(lines[1], `"run":"r2"`, `"run":"r3"`, 1)
+	}
+	os.WriteFile(file, []byte(lines[0]+changed+lines[2]), 0o600)
+	stdout, _, code = holdpoint(t, nil, "audit", "verify", file+".1", file)
+	if code != 1 || changed == lines[1] || !strings.Contains(stdout, "problem: "+file+":2: ") || !strings.Contains(stdout, "it was changed") {
+		t.Errorf("a line was changed: exit %d, stdout %s", code, stdout)
 	}
 	for _, args := range [][]string{{"audit"}, {"audit", "verify"}, {"audit", "verify", "-head", "1", file}, {"audit", "verify", file + ".none"}} {
 		if stdout, stderr, code := holdpoint(t, nil, args...); code != 2 || stdout != "" || stderr == "" {

@@ -43,6 +43,7 @@ const aRun = `{"threadId":"t","runId":"r","messages":[],"forwardedProps":{}}`
 // as a kubelet makes it and by HUP. New connections have the new ones, the stream goes on, and a
 // bad file changes nothing.
 func TestCertificatesAreReplaced(t *testing.T) {
+	t.Parallel() // files are looked at every five seconds
 	clients, backends := authority.New(t), authority.New(t)
 	front, up := authority.NewFolder(t), authority.NewFolder(t)
 	front.Issue(clients, "old.example")

@@ -30,13 +30,14 @@ type receiver struct {
 	tries chan struct{}
 	took  chan struct{}
 
-	mu    sync.Mutex
-	kinds map[string]string // by webhook-id
-	wrong error             // of a signature
+	mu     sync.Mutex
+	kinds  map[string]string // by webhook-id
+	events map[string]string // with the thread, by webhook-id
+	wrong  error             // of a signature
 }
 
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{tries: make(chan struct{}, 1000), took: make(chan struct{}, 1000), kinds: map[string]string{}}
+	r := &receiver{tries: make(chan struct{}, 100_000), took: make(chan struct{}, 100_000), kinds: map[string]string{}, events: map[string]string{}}
 	verify, err := standardwebhooks.NewWebhook(hookSecret)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,9 @@ func newReceiver(t *testing.T) *receiver {
 		if err := verify.Verify(body, req.Header); err != nil {
 			r.wrong = err
 		}
-		r.kinds[req.Header.Get("webhook-id")] = gjson.GetBytes(body, "type").Str
+		kind := gjson.GetBytes(body, "type").Str
+		r.kinds[req.Header.Get("webhook-id")] = kind
+		r.events[req.Header.Get("webhook-id")] = kind + " " + gjson.GetBytes(body, "data.thread").Str
 		r.took <- struct{}{}
 	}))
 	t.Cleanup(r.Close)
@@ -73,6 +76,7 @@ func waitFor(t *testing.T, what <-chan struct{}) {
 // is killed, and runs without its webhook for a while. When it has it again every event arrives,
 // signed.
 func TestWebhookOverAKill(t *testing.T) {
+	t.Parallel() // what was being sent at the kill is left alone for some seconds
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
 	r := newReceiver(t)

@@ -1,0 +1,184 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// agentAt makes this test's binary an agent at that address, in a process of its own that can be
+// stopped and killed. It prints where it listens, and a line for each thing that it does.
+const agentAt = "TEST_AGENT_AT"
+
+func init() {
+	at := os.Getenv(agentAt)
+	if at == "" {
+		return
+	}
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("listens", l.Addr())
+	go func() { // the test has ended, however it did
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	_ = http.Serve(l, http.HandlerFunc(serveAgent))
+	os.Exit(1)
+}
+
+// serveAgent is a run of the agent. The thread says what becomes of it: "ask…" asks, "hang…" says
+// nothing more after its beginning, and "…500" is answered so, as a resume if it asks.
+func serveAgent(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	thread, outcome := field(body, "threadId"), ""
+	resume := strings.Contains(string(body), `"resume":[`)
+	if resume {
+		fmt.Println("did", thread)
+	}
+	asks := strings.HasPrefix(thread, "ask") && !resume
+	if strings.HasSuffix(thread, "500") && !asks {
+		http.Error(w, "it is broken", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "data: {\"type\":\"RUN_STARTED\",\"threadId\":%q,\"runId\":\"r\"}\n\n", thread)
+	if strings.HasPrefix(thread, "hang") {
+		_ = http.NewResponseController(w).Flush()
+		fmt.Println("hangs", thread)
+		<-r.Context().Done()
+		return
+	}
+	if asks {
+		outcome = `,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]}`
+	}
+	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
+}
+
+// An agentProcess is an agent that can be stopped and killed, and what it prints.
+type agentProcess struct {
+	*exec.Cmd
+	at    string
+	lines *bufio.Scanner
+}
+
+func startAgent(t *testing.T, at string) *agentProcess {
+	t.Helper()
+	a := &agentProcess{Cmd: exec.Command(os.Args[0])}
+	a.Env = append(os.Environ(), agentAt+"="+at)
+	out, err := a.StdoutPipe()
+	if err == nil {
+		_, err = a.StdinPipe() // its end is ours
+	}
+	if err == nil {
+		err = a.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.kill)
+	a.lines = bufio.NewScanner(out)
+	a.at = a.next(t, "listens")
+	return a
+}
+
+// next is the rest of the next line, which must begin with a word.
+func (a *agentProcess) next(t *testing.T, word string) string {
+	t.Helper()
+	if !a.lines.Scan() {
+		t.Fatalf("the agent has ended before %q", word)
+	}
+	first, rest, _ := strings.Cut(a.lines.Text(), " ")
+	if first != word {
+		t.Fatalf("the agent says %q, want %q", a.lines.Text(), word)
+	}
+	return rest
+}
+
+func (a *agentProcess) kill() {
+	_ = a.Process.Kill()
+	_ = a.Wait()
+}
+
+// TestAgentThatFails: an agent in a process of its own says nothing, stands still, answers 500, is
+// killed and comes back. Each stream has its end. A question of before is answered behind all of
+// it, and what was approved ran once.
+func TestAgentThatFails(t *testing.T) {
+	t.Parallel() // it waits for silence
+	agent := startAgent(t, "127.0.0.1:0")
+	_, addr := start(t, "HOLDPOINT_UPSTREAM=http://"+agent.at, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STREAM_IDLE_TIMEOUT=1s",
+		"HOLDPOINT_STORE=bolt://"+filepath.Join(t.TempDir(), "state.db"), "HOLDPOINT_LOG_LEVEL=info")
+	client := clientOf(addr)
+	client.Timeout = time.Minute // a test that hangs ends
+	run := func(what, thread, more, want string) string {
+		t.Helper()
+		text, err := play(client, thread, more)
+		frames := strings.Split(strings.TrimSpace(text), "\n\n")
+		if last := frames[len(frames)-1]; err != nil || !strings.Contains(last, want) {
+			t.Errorf("%s: want %s at the end (%v):\n%s", what, want, err, text)
+		}
+		return text
+	}
+	asked, broken := run("it asks", "ask", "", "interrupts"), run("it asks", "ask500", "", "interrupts")
+
+	run("it says nothing more", "hang", "", "UPSTREAM_IDLE")
+	agent.next(t, "hangs")
+	_ = agent.Process.Signal(syscall.SIGSTOP)
+	run("it stands still", "plain", "", "UPSTREAM_IDLE")
+	_ = agent.Process.Signal(syscall.SIGCONT)
+	run("it goes on", "other", "", "RUN_FINISHED")
+
+	run("it answers 500", "500", "", "it is broken")
+	run("it answers an approval by 500", "ask500", yesTo(broken), "UPSTREAM_STATUS")
+	agent.next(t, "did")
+	run("the same answer again", "ask500", yesTo(broken), "RESUME_IN_DOUBT")
+
+	died := make(chan string, 1)
+	go func() {
+		text, _ := play(client, "hang again", "")
+		died <- text
+	}()
+	agent.next(t, "hangs")
+	agent.kill()
+	if text := <-died; !strings.Contains(text, "UPSTREAM_EOF") {
+		t.Errorf("it dies in a run:\n%s", text)
+	}
+	for { // until Holdpoint knows that its kept connections are dead
+		res, err := client.Get("http://holdpoint/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode == http.StatusBadGateway {
+			break
+		}
+	}
+	run("it is away", "plain", "", "UPSTREAM_UNREACHABLE")
+	run("an answer while it is away", "ask", yesTo(asked), "UPSTREAM_UNREACHABLE")
+
+	agent = startAgent(t, agent.at)
+	run("it is back", "plain", "", "RUN_FINISHED")
+	for range 2 { // the second one is told the recorded end
+		run("the answer", "ask", yesTo(asked), "RUN_FINISHED")
+	}
+	if did := agent.next(t, "did"); did != "ask" {
+		t.Errorf("it did %s", did)
+	}
+	agent.kill()
+	if agent.lines.Scan() {
+		t.Errorf("the agent did something else: %s", agent.lines.Text())
+	}
+}
