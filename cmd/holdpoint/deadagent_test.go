@@ -142,9 +142,9 @@ func TestAgentThatFails(t *testing.T) {
 	run("it goes on", "other", "", "RUN_FINISHED")
 
 	run("it answers 500", "500", "", "it is broken")
-	run("it answers an approval by 500", "ask500", yesTo(broken), "UPSTREAM_STATUS")
+	run("it answers an approval by 500", "ask500", approves(broken), "UPSTREAM_STATUS")
 	agent.next(t, "did")
-	run("the same answer again", "ask500", yesTo(broken), "RESUME_IN_DOUBT")
+	run("the same answer again", "ask500", approves(broken), "RESUME_IN_DOUBT")
 
 	died := make(chan string, 1)
 	go func() {
@@ -167,12 +167,12 @@ func TestAgentThatFails(t *testing.T) {
 		}
 	}
 	run("it is away", "plain", "", "UPSTREAM_UNREACHABLE")
-	run("an answer while it is away", "ask", yesTo(asked), "UPSTREAM_UNREACHABLE")
+	run("an answer while it is away", "ask", approves(asked), "UPSTREAM_UNREACHABLE")
 
 	agent = startAgent(t, agent.at)
 	run("it is back", "plain", "", "RUN_FINISHED")
 	for range 2 { // the second one is told the recorded end
-		run("the answer", "ask", yesTo(asked), "RUN_FINISHED")
+		run("the answer", "ask", approves(asked), "RUN_FINISHED")
 	}
 	if did := agent.next(t, "did"); did != "ask" {
 		t.Errorf("it did %s", did)

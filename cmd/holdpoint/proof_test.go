@@ -63,8 +63,8 @@ func (b *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// yesTo is what a run has that answers the question of a stream, "" if the stream has none.
-func yesTo(stream string) string {
+// approves is what a run has that answers the question of a stream, "" if the stream has none.
+func approves(stream string) string {
 	id := askedID.FindStringSubmatch(stream)
 	if id == nil {
 		return ""
@@ -120,8 +120,8 @@ func TestHangupUnderLoad(t *testing.T) {
 				}
 				thread := fmt.Sprintf("ask%d-%d", n, asked[n])
 				text, err = play(client, thread, "")
-				if err == nil && yesTo(text) != "" {
-					text, err = play(client, thread, yesTo(text))
+				if err == nil && approves(text) != "" {
+					text, err = play(client, thread, approves(text))
 				}
 				if err != nil || !strings.Contains(text, "RUN_FINISHED") || strings.Contains(text, "interrupts") {
 					t.Errorf("%s: its answer did not end it (%v):\n%s", thread, err, text)
@@ -206,7 +206,7 @@ func TestKillsLoseNothing(t *testing.T) {
 			for k := 0; !over.Load(); k++ {
 				thread := fmt.Sprintf("ask%d-%d", n, k)
 				text, err := play(client, thread, "")
-				yes := yesTo(text)
+				yes := approves(text)
 				if err != nil || yes == "" { // it was killed, or is just being started
 					time.Sleep(5 * time.Millisecond)
 					continue
