@@ -51,6 +51,10 @@ var charts = map[string][]string{
 		"upstream=http://agent:8000/", "webhook.urlSecret.name=hook", "webhook.signingSecret.name=hook",
 		"webhook.template.name=hook", "webhook.template.key=slack.json.tmpl", "config.HOLDPOINT_WEBHOOK_PRIVATE=true",
 	},
+	"gateway with a desk": {
+		"upstream=http://agent:8000/", "desk.tokenSecret.name=desk", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=office",
+	},
+	"sidecar with a desk":   {"mode=sidecar", "agent.image=registry.example.com/agent:1", "desk.tokenSecret.name=desk", "desk.tokenSecret.key=t"},
 	"gateway on PostgreSQL": {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
 	"sidecar":               {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
 	"sidecar with all": {
@@ -154,6 +158,8 @@ func TestChartRefuses(t *testing.T) {
 		{"no time for streams", "upstream=http://a/ terminationGracePeriodSeconds=10", "leaves open streams no time"},
 		{"a header from anybody", "upstream=http://a/ principal.header=X-User", "principal.header needs principal.trustedPeers"},
 		{"a signature for nobody", "upstream=http://a/ webhook.signingSecret.name=hook", "webhook.signingSecret and webhook.template need webhook.urlSecret.name"},
+		{"a desk without a token", "upstream=http://a/ networkPolicy.deskFrom[0].podSelector.matchLabels.app=x", "networkPolicy.deskFrom needs desk.tokenSecret.name"},
+		{"a variable of the desk", "upstream=http://a/ config.HOLDPOINT_DESK_LISTEN=:7082", "HOLDPOINT_DESK_LISTEN is not set by config or extraEnv: set desk.tokenSecret"},
 		{"a variable of the webhook", "upstream=http://a/ config.HOLDPOINT_WEBHOOK_URL=https://x/", "HOLDPOINT_WEBHOOK_URL is not set by config or extraEnv: set webhook.urlSecret"},
 		{"a variable of another value", "upstream=http://a/ config.HOLDPOINT_STORE=memory://", "HOLDPOINT_STORE is not set by config or extraEnv: set store"},
 		{"the same in extraEnv", "upstream=http://a/ extraEnv[0].name=HOLDPOINT_DRAIN_DELAY", "set drainDelaySeconds"},
@@ -355,7 +361,7 @@ func checkPod(t *testing.T, d deployment) int {
 }
 
 // secret are variables that hold one. None may stand in a manifest.
-var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS|WEBHOOK_SECRET)$`)
+var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS|WEBHOOK_SECRET|DESK_TOKEN)$`)
 
 // checkConfiguration has the binary judge the variables. Files that a cluster would mount are made.
 func checkConfiguration(t *testing.T, env map[string]string) {

@@ -74,6 +74,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and $v.principal.header (not (and $v.principal.trustedPeers $v.principal.keySecret.name)) }}
 {{- fail "principal.header needs principal.trustedPeers, the networks of the proxy that sets it, and principal.keySecret.name" }}
 {{- end }}
+{{- if and $v.networkPolicy.deskFrom (not $v.desk.tokenSecret.name) }}
+{{- fail "networkPolicy.deskFrom needs desk.tokenSecret.name: without a token there is no desk" }}
+{{- end }}
 {{- if and (or $v.webhook.signingSecret.name $v.webhook.template.name) (not $v.webhook.urlSecret.name) }}
 {{- fail "webhook.signingSecret and webhook.template need webhook.urlSecret.name, the Secret with the address" }}
 {{- end }}
@@ -101,6 +104,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "HOLDPOINT_TRUSTED_PEERS" "principal.trustedPeers"
   "HOLDPOINT_PRINCIPAL_KEY" "principal.keySecret"
   "HOLDPOINT_PRINCIPAL_KEY_FILE" "principal.keySecret"
+  "HOLDPOINT_DESK_LISTEN" "desk.tokenSecret"
+  "HOLDPOINT_DESK_TOKEN" "desk.tokenSecret"
+  "HOLDPOINT_DESK_TOKEN_FILE" "desk.tokenSecret"
   "HOLDPOINT_WEBHOOK_URL" "webhook.urlSecret"
   "HOLDPOINT_WEBHOOK_SECRET" "webhook.signingSecret"
   "HOLDPOINT_WEBHOOK_SECRET_FILE" "webhook.signingSecret"
@@ -148,6 +154,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     - name: HOLDPOINT_UPSTREAM_HEADERS_FILE
       value: /etc/holdpoint/secrets/upstream-headers
     {{- end }}
+    {{- if .Values.desk.tokenSecret.name }}
+    - name: HOLDPOINT_DESK_LISTEN
+      value: ":7082"
+    - name: HOLDPOINT_DESK_TOKEN_FILE
+      value: /etc/holdpoint/secrets/desk-token
+    {{- end }}
     {{- with .Values.webhook.urlSecret }}
     {{- if .name }}
     - name: HOLDPOINT_WEBHOOK_URL
@@ -179,6 +191,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
       containerPort: 7080
     - name: admin
       containerPort: 7081
+    {{- if .Values.desk.tokenSecret.name }}
+    - name: desk
+      containerPort: 7082
+    {{- end }}
   startupProbe:
     httpGet: {path: /startupz, port: admin}
     periodSeconds: 1
@@ -220,7 +236,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- /* The sources of the volume with secrets, and with the webhook's template; empty if there are none. */ -}}
 {{- define "holdpoint.secrets" -}}
 {{- $sources := list }}
-{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") (list .Values.webhook.signingSecret "webhook-secret") }}
+{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") (list .Values.webhook.signingSecret "webhook-secret") (list .Values.desk.tokenSecret "desk-token") }}
 {{- $secret := first . }}
 {{- if $secret.name }}
 {{- $sources = append $sources (dict "secret" (dict "name" $secret.name "items" (list (dict "key" $secret.key "path" (last .))))) }}
