@@ -425,3 +425,23 @@ func anchors(text string) []string {
 	}
 	return list
 }
+
+// TestEachFrameworkHasItsExample: each section of docs/support.md has a folder in examples, or
+// examples/README.md says why not.
+func TestEachFrameworkHasItsExample(t *testing.T) {
+	_, text, _ := between(t, "docs/support.md", "<!-- supported -->")
+	page := strings.Join(strings.Fields(read(t, "examples/README.md")), " ")
+	folders, without, ok := strings.Cut(page, "have no folder:")
+	if !ok {
+		t.Fatal("examples/README.md does not say what has no folder")
+	}
+	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(text, -1) {
+		linked := regexp.MustCompile(`\[` + regexp.QuoteMeta(m[1]) + `( \([^)]*\))?\]\(([a-z0-9-]+)/README\.md\)`).FindStringSubmatch(folders)
+		if linked == nil && !strings.Contains(without, m[1]) {
+			t.Errorf("examples/README.md has no folder for %s, and does not say why", m[1])
+		}
+		if linked != nil {
+			read(t, "examples/"+linked[2]+"/run.sh")
+		}
+	}
+}
