@@ -53,6 +53,7 @@ type approval struct {
 	Contested     bool      `json:"contested,omitempty"`
 
 	Questions []question `json:"questions"`
+	size      int        // of the questions that are not cut
 
 	// These are in the answer for one approval only.
 	End     *end  `json:"end,omitempty"`
@@ -109,7 +110,8 @@ type asked struct {
 // idOf is how the API calls a pause.
 func idOf(key store.Key, pauseID string) string { return string(key) + "." + pauseID }
 
-// maxListed is how large a question may be to stand whole in a list, in bytes.
+// maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
+// for which there is no room behind others, are cut.
 const maxListed = 32 << 10
 
 // approvalOf shows a pause of a record. listed says that it stands in a list.
@@ -127,7 +129,12 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
 	}
 	for n := range p.Interrupts {
-		q := questionOf(p, &p.Interrupts[n], listed)
+		size := sizeOf(&p.Interrupts[n])
+		cut := listed && a.size+size > maxListed
+		if !cut {
+			a.size += size
+		}
+		q := questionOf(p, &p.Interrupts[n], cut)
 		if !q.Expires.IsZero() && (a.Expires.IsZero() || q.Expires.Before(a.Expires)) {
 			a.Expires = q.Expires
 		}
@@ -145,25 +152,29 @@ func threadOf(p *agui.Pause) (thread, run string) {
 	return gjson.GetBytes(p.Finish, "threadId").Str, gjson.GetBytes(p.Finish, "runId").Str
 }
 
-func questionOf(p *agui.Pause, i *agui.Interrupt, listed bool) question {
+// sizeOf is how large a question is, in bytes.
+func sizeOf(i *agui.Interrupt) int {
+	size := len(i.Object)
+	for _, c := range i.Calls {
+		size += len(c.Args)
+	}
+	return size
+}
+
+func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	q := question{
-		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, CancelOnly: i.CancelOnly,
+		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, CancelOnly: i.CancelOnly, Cut: cut,
 	}
 	q.Expires, _ = i.Expires()
 	if p.Origin != nil {
 		q.Digest = p.Origin.AskedDigest(i)
 	}
-	size := len(i.Object)
-	for _, c := range i.Calls {
-		size += len(c.Args)
-	}
-	q.Cut = listed && size > maxListed
-	if !q.Cut {
+	if !cut {
 		q.Message, q.ResponseSchema = gjson.GetBytes(i.Object, "message").Str, i.Schema()
 	}
 	for n := range i.Calls {
 		c := call{Name: i.Calls[n].Name}
-		if !q.Cut {
+		if !cut {
 			c = callOf(&i.Calls[n])
 		}
 		q.Calls = append(q.Calls, c)

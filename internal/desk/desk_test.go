@@ -522,6 +522,41 @@ func TestLargeQuestion(t *testing.T) {
 	}
 }
 
+// TestListOfLargeQuestions: however much agents ask, an answer has its bound, and the next page
+// goes on. What there is no room for is cut.
+func TestListOfLargeQuestions(t *testing.T) {
+	r := inMemory(t)
+	const all = 150
+	for n := range all {
+		p := pause(n, "refund", `{"text":"`+strings.Repeat("x", maxListed/4)+`"}`)
+		for range 9 {
+			p.Interrupts = append(p.Interrupts, p.Interrupts[0])
+			p.Interrupts[len(p.Interrupts)-1].ID += fmt.Sprint("-", len(p.Interrupts))
+		}
+		r.open(n, p)
+	}
+	seen, pages := 0, 0
+	for next := ""; ; {
+		l := r.ask(200, "GET", "/v1/approvals?limit=200"+next)
+		seen, pages = seen+len(ids(l)), pages+1
+		if len(l.Raw) > 2*maxPageBytes {
+			t.Errorf("a page has %d bytes", len(l.Raw))
+		}
+		for _, a := range l.Get("approvals").Array() {
+			if whole := 10 - int(a.Get("questions.#(cut==true)#|#").Int()); whole != 3 || a.Get("questions.#").Int() != 10 || a.Get("questions.9.calls.0.name").Str != "refund" {
+				t.Fatalf("%d of %d questions are whole", whole, a.Get("questions.#").Int())
+			}
+		}
+		if !l.Get("next").Exists() {
+			break
+		}
+		next = "&cursor=" + l.Get("next").Str
+	}
+	if seen != all || pages < 2 {
+		t.Errorf("%d approvals on %d pages", seen, pages)
+	}
+}
+
 // TestRecordOfBefore: a record without an origin is shown with what is known.
 func TestRecordOfBefore(t *testing.T) {
 	r := inMemory(t)

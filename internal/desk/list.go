@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -24,7 +25,8 @@ const (
 	maxLimit     = 200
 	maxLooked    = 2000 // records that are looked at for one answer
 	maxLooking   = 20 * time.Second
-	atOnce       = 8 // loads at a time
+	maxPageBytes = 2 << 20 // of questions in one answer, but for those of one approval
+	atOnce       = 8       // loads at a time
 	loadTimeout  = 10 * time.Second
 )
 
@@ -42,13 +44,19 @@ type listing struct {
 // A filter is what a list is to have. Empty fields take everything.
 type filter struct{ state, agent, tool, requester, thread string }
 
-func (f *filter) takes(a *approval) bool {
-	return a.State == f.state &&
-		(f.agent == "" || a.Agent == f.agent) &&
-		(f.thread == "" || a.Thread == f.thread) &&
-		(f.requester == "" || a.Requester == f.requester || a.RequesterHash == f.requester) &&
-		(f.tool == "" || slices.ContainsFunc(a.Questions, func(q question) bool {
-			return slices.ContainsFunc(q.Calls, func(c call) bool { return c.Name == f.tool })
+// takes says whether the list is to have the pause. It is asked before anything is made of that.
+func (f *filter) takes(p *agui.Pause, state string) bool {
+	o := p.Origin
+	if o == nil {
+		o = &agui.Origin{}
+	}
+	thread, _ := threadOf(p)
+	return state == f.state &&
+		(f.agent == "" || o.Agent == f.agent) &&
+		(f.thread == "" || thread == f.thread) &&
+		(f.requester == "" || o.Requester == f.requester || o.RequesterHash == f.requester) &&
+		(f.tool == "" || slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+			return slices.ContainsFunc(i.Calls, func(c agui.AskedCall) bool { return c.Name == f.tool })
 		}))
 }
 
@@ -171,7 +179,13 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 // page reads the store's list from the cursor on, until it has limit approvals that the filter
 // takes, or has looked at enough.
 func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
-	l, began := &listing{Approvals: []*approval{}}, d.opts.Now()
+	l, began, size := &listing{Approvals: []*approval{}}, d.opts.Now(), 0
+	var unread error
+	defer func() {
+		if unread != nil {
+			d.log.Warn("desk: records of the list cannot be read", "records", l.Unread, "err", unread)
+		}
+	}()
 	for looked := 0; ; {
 		p, err := d.opts.Store.Waiting(ctx, store.Query{After: c.After, Limit: store.MaxPage})
 		if err != nil {
@@ -179,22 +193,24 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 		}
 		rows := slices.DeleteFunc(p.Rows, c.passed)
 		for part := range slices.Chunk(rows, atOnce) {
-			shown, err := d.loadAll(ctx, part)
+			shown, err := d.loadAll(ctx, f, part)
 			if err != nil {
 				return nil, err
 			}
 			for n, s := range shown {
-				if len(l.Approvals) == limit || looked == maxLooked || looked > 0 && d.opts.Now().Sub(began) > maxLooking {
+				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxLooked || looked > 0 && d.opts.Now().Sub(began) > maxLooking {
 					l.Next = c.String()
 					return l, nil
 				}
 				looked++
 				c.Opened, c.Key = part[n].Opened.Truncate(precision), part[n].Key
 				switch {
-				case s.unread:
+				case s.unread != nil:
 					l.Unread++
-				case s.approval != nil && f.takes(s.approval):
+					unread = s.unread
+				case s.approval != nil:
 					l.Approvals = append(l.Approvals, s.approval)
+					size += s.approval.size + len(s.approval.Questions)*restBytes
 				}
 			}
 		}
@@ -211,32 +227,34 @@ func (d *Desk) lists(ctx context.Context) bool {
 	return err == nil
 }
 
-// A row as it is shown; neither, if the thread does not wait any more.
+// restBytes is what a question takes beside what it asks, roughly.
+const restBytes = 256
+
+// A row as it is shown; neither, if the filter does not take it, or the thread waits no more.
 type row struct {
 	approval *approval
-	unread   bool
+	unread   error
 }
 
 // loadAll loads the records of rows at once.
-func (d *Desk) loadAll(ctx context.Context, rows []store.Row) ([]row, error) {
+func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row, error) {
 	shown, errs := make([]row, len(rows)), make([]error, len(rows))
 	var all sync.WaitGroup
 	for n := range rows {
-		all.Go(func() { shown[n], errs[n] = d.loadRow(ctx, rows[n].Key) })
+		all.Go(func() { shown[n], errs[n] = d.loadRow(ctx, f, rows[n].Key) })
 	}
 	all.Wait()
 	return shown, errors.Join(errs...)
 }
 
-func (d *Desk) loadRow(ctx context.Context, key store.Key) (row, error) {
+func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, error) {
 	rec, err := d.load(ctx, key)
 	switch {
 	case errors.Is(err, store.ErrUnread):
-		d.log.Warn("desk: a record of the list cannot be read", "err", err)
-		return row{unread: true}, nil
+		return row{unread: err}, nil
 	case err != nil:
 		return row{}, err
-	case rec.Pause == nil:
+	case rec.Pause == nil || !f.takes(rec.Pause, stateOf(rec.State)):
 		return row{}, nil
 	}
 	a := approvalOf(key, rec.Pause, stateOf(rec.State), rec.Now, true)
