@@ -89,6 +89,74 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
+// TestUpgradeOfAFile: the older release is killed, and the newer one opens its file. Then the older
+// one opens it again. Each answers what the other one has asked, and what was answered is not done
+// again. The thread that uses something new waits for the newer release.
+func TestUpgradeOfAFile(t *testing.T) {
+	t.Parallel()
+	next, err := nextBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &upgrade{Asker: &scripted.Asker{}}
+	backend := httptest.NewServer(u)
+	t.Cleanup(backend.Close)
+	env := map[string]string{"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))}
+	var running *holdpoint
+	opens := func(binary string) *holdpoint {
+		if running != nil {
+			running.kill()
+		}
+		running = ownBinary(t, binary, backend.URL, env)
+		return running
+	}
+	asked := func(h *holdpoint) *client {
+		c := u.at(t, h, fresh("thread"), nil)
+		c.pause(t, 1)
+		return c
+	}
+	// answered has another client of the thread say yes, twice: the second one is told the end.
+	answered := func(h *holdpoint, c *client) step {
+		yes := step{resume: c.answers(accept)}
+		for range 2 {
+			u.at(t, h, c.thread, c.messages).finish(t, yes)
+		}
+		return yes
+	}
+	before := opens(shared.binary)
+	answeredBefore, upgraded, back := asked(before), asked(before), asked(before)
+	yes := answered(before, answeredBefore)
+
+	after := opens(next)
+	u.at(t, after, answeredBefore.thread, answeredBefore.messages).finish(t, yes)
+	answered(after, upgraded)
+	asks := asked(after)
+	says := u.at(t, after, fresh("thread"), nil)
+	if a := says.run(t, step{say: "go upcoming"}).answer(t); len(a.outcome()) != 1 {
+		t.Fatalf("no question: %s", terminal(a))
+	}
+
+	older := opens(shared.binary)
+	u.at(t, older, upgraded.thread, upgraded.messages).finish(t, step{resume: upgraded.answers(accept)})
+	answered(older, asks)
+	answered(older, back)
+	for what, s := range map[string]step{"a reload": {empty: true}, "the answer": {resume: says.answers(accept)}} {
+		if a := u.at(t, older, says.thread, says.messages).run(t, s).answer(t); a.code() != "STORE_UNAVAILABLE" || a.outcome() != nil {
+			t.Errorf("%s at the old release: %s", what, terminal(a))
+		}
+	}
+	if did := u.Did(says.thread); did != 0 {
+		t.Errorf("what only the new release can read ran %d times at the old one", did)
+	}
+
+	answered(opens(next), says)
+	for _, c := range []*client{answeredBefore, upgraded, back, asks, says} {
+		if did := u.Did(c.thread); did != 1 {
+			t.Errorf("what was approved ran %d times", did)
+		}
+	}
+}
+
 // ordinary is a thread that uses nothing new: the two share it, in the version that both know.
 func (u *upgrade) ordinary(t *testing.T) {
 	t.Helper()
