@@ -33,21 +33,22 @@ func shownAs(s translate.Show) string {
 	return string(ClientOutcome)
 }
 
-// maxGivenBytes is how much of one answer a result keeps. Nothing is decided by it; it is shown.
+// maxGivenBytes is how much of the answers a result keeps. Nothing is decided by it; it is shown.
 const maxGivenBytes = 64 << 10
 
 // given are answers as a result keeps them.
 func given(p *agui.Pause, answers []agui.Answer) []store.Given {
 	asked := p.Indexed()
-	list := make([]store.Given, len(answers))
+	list, room := make([]store.Given, len(answers)), maxGivenBytes
 	for n := range answers {
 		a := &answers[n]
 		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status, Digest: a.AnsweredDigest()}
 		if i := asked.Interrupt(a.ID); i != nil {
 			g.Says = saysOf(i, a)
 		}
-		if len(a.Payload) <= maxGivenBytes {
+		if len(a.Payload) <= room {
 			g.Payload = bytes.Clone(a.Payload) // it lies in the request
+			room -= len(a.Payload)
 		}
 		list[n] = g
 	}

@@ -29,7 +29,12 @@ func TestOriginOfPause(t *testing.T) {
 	}
 	post := func(body string) {
 		t.Helper()
-		res, err := http.Post(g.front.URL+"/agent?tab=2", "application/json", strings.NewReader(body))
+		req, err := http.NewRequest(http.MethodPost, g.front.URL+"/agent?key=of-the-query", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer of-the-header"}}
+		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,6 +51,9 @@ func TestOriginOfPause(t *testing.T) {
 	}
 	if got, told := p.Origin.AskedDigest(&p.Interrupts[0]), h.list[0].Interrupts[0].Asked; got != told {
 		t.Errorf("the record's digest is %s, the event's %s", got, told)
+	}
+	if text := string(agui.MustMarshal(load())); strings.Contains(text, "of-the-") {
+		t.Errorf("the record keeps credentials: %s", text)
 	}
 	post(input("t", "r2", resumeWith(yes(p.Interrupts[0].ID))))
 	results := load().Results
@@ -85,7 +93,8 @@ func TestRequesterAsShown(t *testing.T) {
 	}
 }
 
-// TestLargeAnswerIsNotKept: of a large answer the result keeps the digest only.
+// TestLargeAnswerIsNotKept: of a large answer the result keeps the digest only, and of several that
+// are large together.
 func TestLargeAnswerIsNotKept(t *testing.T) {
 	p := &agui.Pause{Interrupts: []agui.Interrupt{{ID: "i", Object: []byte(`{"id":"i"}`)}}}
 	for size, kept := range map[int]bool{maxGivenBytes: true, maxGivenBytes + 1: false} {
@@ -94,5 +103,10 @@ func TestLargeAnswerIsNotKept(t *testing.T) {
 		if got := list[0]; (got.Payload != nil) != kept || got.Digest == "" {
 			t.Errorf("%d bytes: kept %t, digest %q", size, got.Payload != nil, got.Digest)
 		}
+	}
+	half := []byte(`"` + strings.Repeat("x", maxGivenBytes/2) + `"`)
+	list := given(p, []agui.Answer{{ID: "i", Status: agui.Resolved, Payload: half}, {ID: "j", Status: agui.Resolved, Payload: half}, {ID: "k", Payload: []byte("1")}})
+	if list[0].Payload == nil || list[1].Payload != nil || list[1].Digest == "" || list[2].Payload == nil {
+		t.Errorf("of three answers are kept: %t, %t, %t", list[0].Payload != nil, list[1].Payload != nil, list[2].Payload != nil)
 	}
 }

@@ -115,7 +115,7 @@ func (c *config) startDesk(kept store.Store, logger *slog.Logger) (*deskServer, 
 	s.tokens.Set(c.deskTokens)
 	s.http = &http.Server{
 		Handler: desk.New(desk.Options{
-			Store: c.metrics.Store(kept), Tokens: s.tokens, Events: c.sinks(), Notices: c.notices(), Posted: c.posted(),
+			Store: c.metrics.Store(kept), Tokens: s.tokens, Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
 			Refused: front.Refused, Logger: logger,
 		}),
 		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,

@@ -111,7 +111,7 @@ func TestDesk(t *testing.T) {
 		"HOLDPOINT_ROUTES_0_PATH=/billing", "HOLDPOINT_ROUTES_0_NAME=billing", "HOLDPOINT_ROUTES_0_UPSTREAM=" + upstream.URL,
 		"HOLDPOINT_ROUTES_1_PATH=/mail", "HOLDPOINT_ROUTES_1_NAME=mail", "HOLDPOINT_ROUTES_1_UPSTREAM=" + upstream.URL,
 		"HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=bolt://" + filepath.Join(dir, "state.db"), "HOLDPOINT_DRAIN_DELAY=0s",
-		"HOLDPOINT_ADMIN_LISTEN=" + admin, "HOLDPOINT_AUDIT=file://" + audit, "HOLDPOINT_LOG_LEVEL=debug",
+		"HOLDPOINT_ADMIN_LISTEN=" + admin, "HOLDPOINT_AUDIT=file://" + audit, "HOLDPOINT_AUDIT_REQUIRED=true", "HOLDPOINT_LOG_LEVEL=debug",
 		"HOLDPOINT_WEBHOOK_URL=" + hook.URL, "HOLDPOINT_WEBHOOK_PRIVATE=true", "HOLDPOINT_WEBHOOK_SECRET=" + hookSecret,
 		"HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN_FILE=" + tokens,
 	}
@@ -207,13 +207,17 @@ func TestDesk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var frees []string
+	freeing := 0
 	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, `"interrupt.freeing"`) {
+			freeing++
+		}
 		if l := gjson.Parse(line); l.Get("event").Str == "interrupt.withdrawn" {
 			frees = append(frees, strings.Join([]string{l.Get("agent").Str, l.Get("thread").Str, l.Get("door").Str, l.Get("principal").Str}, " "))
 		}
 	}
-	if want := []string{"billing t1 desk operator", "mail t1 desk ann"}; !slices.Equal(frees, want) {
-		t.Errorf("the audit has %q, want %q", frees, want)
+	if want := []string{"billing t1 desk operator", "mail t1 desk ann"}; !slices.Equal(frees, want) || freeing != len(want) {
+		t.Errorf("the audit has %q, want %q; announced %d", frees, want, freeing)
 	}
 	log := fmt.Sprint(before, p.said)
 	if !strings.Contains(log, "desk: a wrong token") {

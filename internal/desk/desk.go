@@ -27,6 +27,8 @@ type Options struct {
 	Tokens *Tokens
 	// Events hears of a thread that was freed; nil: nobody does.
 	Events event.Sink
+	// EventsRequired: a thread is freed only if Events has taken that it is about to be.
+	EventsRequired bool
 	// Notices makes of an event what is to be sent of it, if anything is. The step that frees the
 	// thread writes it into the record. Posted is told of the record then, and must not wait. nil:
 	// nothing is sent.

@@ -596,3 +596,27 @@ func TestAuditThatFails(t *testing.T) {
 		t.Errorf("the log: %s", logged.String())
 	}
 }
+
+// TestAuditThatIsRequired: a thread is freed only if it was written down before, and the line for
+// that stands before the one of the end.
+func TestAuditThatIsRequired(t *testing.T) {
+	r := inMemory(t)
+	r.desk.opts.EventsRequired = true
+	r.open(1, pause(1, "refund", `{}`))
+	r.events.err = errDown
+	if code := r.ask(503, "DELETE", "/v1/approvals/"+id(1)).Get("code").Str; code != codeAudit {
+		t.Errorf("it says %s", code)
+	}
+	if state := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("state").Str; state != waiting {
+		t.Errorf("it is %s", state)
+	}
+	r.events.err, r.events.list = nil, nil
+	r.ask(200, "DELETE", "/v1/approvals/"+id(1))
+	var kinds []event.Kind
+	for _, e := range r.events.list {
+		kinds = append(kinds, e.Kind)
+	}
+	if want := []event.Kind{event.Freeing, event.Withdrawn}; !slices.Equal(kinds, want) {
+		t.Errorf("events: %q, want %q", kinds, want)
+	}
+}

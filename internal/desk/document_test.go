@@ -78,7 +78,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	}
 	known := []string{
 		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNotListed, codeNoApproval,
-		codeInProgress, codeEnded, codeStore, codeUnread,
+		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
 	}
 	slices.Sort(listed)
 	slices.Sort(known)

@@ -72,6 +72,12 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		kind, how = event.InDoubt, store.Doubtful // the answer may have been carried out
 	}
 	e := d.freeing(caller, p, kind)
+	if err := d.announce(e); err != nil {
+		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", pauseID, "by", caller.Name, "err", err)
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, codeAudit, "it cannot be written down at the moment, so the thread is not freed")
+		return
+	}
 	closed, err := d.close(d.noticing(ctx, e), key, pauseID, store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: caller.Name})
 	if closed {
 		d.freed(key, e)
@@ -161,6 +167,16 @@ func (d *Desk) freeing(by *Caller, p *agui.Pause, kind event.Kind) *event.Event 
 		e.Interrupts = append(e.Interrupts, q)
 	}
 	return e
+}
+
+// announce writes down what is about to be done, where that is required.
+func (d *Desk) announce(e *event.Event) error {
+	if !d.opts.EventsRequired || d.opts.Events == nil {
+		return nil
+	}
+	about := *e
+	about.Kind = event.Freeing
+	return d.opts.Events.Take(&about)
 }
 
 // noticing has the step of the context write what is to be sent of the event.

@@ -22,6 +22,7 @@ const (
 	codeInProgress      = "RESUME_IN_PROGRESS"
 	codeEnded           = "APPROVAL_ENDED"
 	codeStore           = "STORE_UNAVAILABLE"
+	codeAudit           = "AUDIT_UNAVAILABLE"
 	codeUnread          = "RECORD_UNREADABLE"
 )
 

@@ -24,6 +24,7 @@ const (
 	Lost      Kind = "interrupt.lost"
 	Withdrawn Kind = "interrupt.withdrawn"
 	Retired   Kind = "interrupt.retired"
+	Freeing   Kind = "interrupt.freeing" // it is about to be freed at the desk
 
 	Claiming Kind = "resume.claiming"
 	Claimed  Kind = "resume.claimed"
@@ -38,7 +39,7 @@ const (
 // Kinds are all of them.
 func Kinds() []Kind {
 	return []Kind{
-		Raised, Resolved, Cancelled, Expired, Lost, Withdrawn, Retired,
+		Raised, Resolved, Cancelled, Expired, Lost, Withdrawn, Retired, Freeing,
 		Claiming, Claimed, Released, InDoubt, Replayed, Refused, RunRefused,
 	}
 }
