@@ -147,8 +147,10 @@ type Store interface {
 
 	// Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest
 	// (of the answers in doubt), Pause and At. It takes what r leaves empty from Record.Doubt.
-	// ErrExists: the pause is claimed. ErrNotFound: it is not the record's pause any more. Of
-	// several callers that close it at once, one gets nil, and that one tells the client.
+	// ErrExists: the pause is claimed, or it is Withdrawn and was answered meanwhile: it is in
+	// doubt, and nobody takes an answer back that the backend may have acted on. ErrNotFound: it is
+	// not the record's pause any more. Of several callers that close it at once, one gets nil, and
+	// that one tells the client.
 	Close(ctx context.Context, key Key, pauseID string, r Result) error
 
 	// Occupy notes that a run of the thread goes on without its client, so that no replica begins

@@ -87,6 +87,28 @@ func TestFreeIsPosted(t *testing.T) {
 	}
 }
 
+// TestFreeWhatCameToBeInDoubt: a pause waits when it is looked at. Until it is freed it is claimed,
+// and in doubt then. So it ends as a doubt, and not as if nobody had answered.
+func TestFreeWhatCameToBeInDoubt(t *testing.T) {
+	r := inMemory(t)
+	r.open(1, pause(1, "refund", `{}`))
+	answered := false
+	r.desk.opts.Store = &broken{Store: r.store, close: func(do func() error) error {
+		if !answered {
+			answered = true
+			r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "token", "digest", time.Minute))
+			r.must(r.store.Finish(t.Context(), keyOf(1), "token", store.Result{How: store.Doubtful}, nil))
+		}
+		return do()
+	}}
+	if how := r.ask(200, "DELETE", "/v1/approvals/"+id(1)).Get("end.how").Str; how != "in doubt" {
+		t.Errorf("it ended as %q", how)
+	}
+	if len(r.events.list) != 1 || r.events.list[0].Kind != event.InDoubt {
+		t.Errorf("events: %+v", r.events.list)
+	}
+}
+
 // TestForgottenEndHasItsDoor: who freed a thread is known as long as the pause's id is.
 func TestForgottenEndHasItsDoor(t *testing.T) {
 	r := inMemory(t)

@@ -49,6 +49,10 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 	noApproval(w)
 }
 
+// freeTries is how often a pause is looked at anew that was claimed, and came to be in doubt or
+// open again, while it was about to be freed.
+const freeTries = 3
+
 // free is DELETE /v1/approvals/{id}: the pause ends, and nothing is sent to the backend. It goes on
 // if the caller leaves, so that whoever is freed is also written down.
 func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
@@ -58,48 +62,54 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	}
 	ctx := context.WithoutCancel(req.Context())
 	rec, err := d.load(ctx, key)
-	if err != nil {
-		d.refuseStore(w, err)
-		return
+	for tries := 1; err == nil && canBeFreed(&rec, pauseID); tries++ {
+		var closed bool
+		if closed, err = d.freePause(ctx, key, rec.Pause, rec.State, callerOf(req)); err != nil {
+			break
+		}
+		if rec, err = d.load(ctx, key); err != nil || !closed && tries < freeTries {
+			continue
+		}
+		if a := found(key, &rec, pauseID); closed && a != nil {
+			answer(w, http.StatusOK, a)
+			return
+		}
+		break
 	}
-	if rec.Pause == nil || rec.Pause.ID != pauseID || rec.State == store.Claimed {
-		notFreed(w, key, &rec, pauseID)
-		return
-	}
-	caller := callerOf(req)
-	p, kind, how := rec.Pause, event.Withdrawn, store.Withdrawn
-	if rec.State == store.InDoubt {
-		kind, how = event.InDoubt, store.Doubtful // the answer may have been carried out
-	}
-	e := d.freeing(caller, p, kind)
-	if err := d.announce(e); err != nil {
-		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", pauseID, "by", caller.Name, "err", err)
+	switch {
+	case errors.Is(err, errNotWritten):
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, codeAudit, "it cannot be written down at the moment, so the thread is not freed")
-		return
+	case err != nil:
+		d.refuseStore(w, err)
+	default:
+		notFreed(w, key, &rec, pauseID)
 	}
-	closed, err := d.close(d.noticing(ctx, e), key, pauseID, store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: caller.Name})
+}
+
+func canBeFreed(rec *store.Record, pauseID string) bool {
+	return rec.Pause != nil && rec.Pause.ID == pauseID && rec.State != store.Claimed
+}
+
+// freePause ends the pause, and writes down who did. It is false if its state has changed.
+func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, state store.State, by *Caller) (bool, error) {
+	kind, how := event.Withdrawn, store.Withdrawn
+	if state == store.InDoubt {
+		kind, how = event.InDoubt, store.Doubtful // the answer may have been carried out
+	}
+	e := d.freeing(by, p, kind)
+	if err := d.announce(e); err != nil {
+		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", p.ID, "by", by.Name, "err", err)
+		return false, errNotWritten
+	}
+	closed, err := d.close(d.noticing(ctx, e), key, p.ID, store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: by.Name})
 	if closed {
 		d.freed(key, e)
 	}
-	if err == nil {
-		rec, err = d.load(ctx, key)
-	}
-	if err != nil {
-		d.refuseStore(w, err)
-		return
-	}
-	if !closed {
-		notFreed(w, key, &rec, pauseID)
-		return
-	}
-	a := found(key, &rec, pauseID)
-	if a == nil { // something has pushed it out just now
-		noApproval(w)
-		return
-	}
-	answer(w, http.StatusOK, a)
+	return closed, err
 }
+
+var errNotWritten = errors.New("desk: the audit cannot be written")
 
 // notFreed says why a pause is not there to be freed.
 func notFreed(w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {

@@ -192,7 +192,7 @@ func copyCases() []testCase {
 			doubt.How = store.Doubtful
 			x.finish(k, "t", doubt, nil)
 			x.load(k)
-			x.close(k, "q", store.Withdrawn)
+			x.close(k, "q", store.Doubtful)
 			x.load(k)
 			for n := range store.MaxReplayable + store.MaxTombstones {
 				x.end(k, pause(fmt.Sprint("s", n)))

@@ -90,6 +90,10 @@ func stepCases() []testCase {
 	}
 	var cases []testCase
 	for _, row := range rows {
+		withdraw := row.close
+		if row.close == nil && row.openQ == nil { // in doubt: what may have been acted on is not taken back
+			withdraw = exists
+		}
 		steps := []struct {
 			name string
 			do   func(*fixture, store.Key) error
@@ -115,8 +119,11 @@ func stepCases() []testCase {
 			{"release", func(x *fixture, k store.Key) error { return x.Release(x.Context(), k, "t") }, row.release},
 			{"release by a stranger", func(x *fixture, k store.Key) error { return x.Release(x.Context(), k, "x") }, stale},
 			{"close", func(x *fixture, k store.Key) error {
-				return x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn})
+				return x.Close(x.Context(), k, "p", store.Result{How: store.Doubtful})
 			}, row.close},
+			{"withdraw", func(x *fixture, k store.Key) error {
+				return x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn})
+			}, withdraw},
 			{"close of an unknown pause", func(x *fixture, k store.Key) error {
 				return x.Close(x.Context(), k, "unknown", store.Result{How: store.Withdrawn})
 			}, notFound},

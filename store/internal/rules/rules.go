@@ -168,6 +168,8 @@ func Close(rec *store.Record, now time.Time, pauseID string, r store.Result) err
 		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
 	case rec.State == store.Claimed && !Lapsed(rec, now):
 		return fmt.Errorf("%w: %q is claimed", store.ErrExists, pauseID)
+	case r.How == store.Withdrawn && Doubtful(rec, now):
+		return fmt.Errorf("%w: %q is in doubt", store.ErrExists, pauseID)
 	}
 	r.Receipt, r.Next, r.Kept = "", "", 0
 	if d := rec.Doubt; d != nil {
