@@ -65,6 +65,14 @@ func (f *faults) Contest(ctx context.Context, key store.Key, pauseID string) err
 	return f.step("Contest", func() error { return f.Store.Contest(ctx, key, pauseID) })
 }
 
+func (f *faults) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
+	return f.step("Decide", func() error { return f.Store.Decide(ctx, key, pauseID, list) })
+}
+
+func (f *faults) See(ctx context.Context, key store.Key, pauseID string) error {
+	return f.step("See", func() error { return f.Store.See(ctx, key, pauseID) })
+}
+
 func (f *faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
 	return kept, err

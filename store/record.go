@@ -11,8 +11,10 @@ import (
 // record is written in the lowest version that can say what is in it:
 //
 //  1. everything but
-//  2. a pause that is contested, see Store.Contest; notices, see Outbox.
-const Version = 2 + upcoming
+//  2. a pause that is contested, see Store.Contest; notices, see Outbox;
+//  3. a pause with decisions, open or ended, see Store.Decide; a pause that keeps what it takes to
+//     go on without its client.
+const Version = 3 + upcoming
 
 // State of a record's pause.
 type State string
@@ -67,6 +69,9 @@ type Result struct {
 	// Door is where the end came from, if it was not the chat. By is who ended it there.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
+	// Unseen: the run that ended so had no client, and the chat has not caught up with it; see
+	// Store.See.
+	Unseen bool `json:"unseen,omitempty"`
 	// Receipt is a digest of the arguments of Finish. By it the store recognises a repeated call.
 	// Nobody else reads it.
 	Receipt string `json:"receipt,omitempty"`

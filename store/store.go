@@ -58,7 +58,7 @@ const DefaultRecordBytes = 1 << 20
 //
 //   - a context that is already done; whoever must write although the client has left passes a
 //     context of its own;
-//   - a call that no caller should make, with no id, no token, no digest or no How.
+//   - a call that no caller should make, with no id, no token, no digest, no decision or no How.
 //
 // Times are those of the store's clock, never of the caller's. Time itself changes records. The
 // next access sees the change, at the latest:
@@ -111,6 +111,20 @@ type Store interface {
 	// Load may return it.
 	Open(ctx context.Context, key Key, owner string, p agui.Pause) error
 
+	// Decide notes decisions on questions of the open pause, all of them or none. The store sets
+	// their At. The first one on a question stands: nothing takes it back while the pause is open,
+	// and Claim holds to it. A decision that stands already, with the same Digest, is the same one:
+	// it is no error, and what stands of it is left as it is. That is told also of a pause that is
+	// claimed, in doubt or ended. The errors:
+	//
+	//   - ErrConflict: a question is decided otherwise, or the pause is claimed, in doubt or has
+	//     ended, and not all of these stand in it;
+	//   - ErrNotFound: the store does not know the pause, or only its tombstone, or the pause has no
+	//     such question.
+	//
+	// Decide returns before anybody is told that the decision counts, and is as safe then as Claim.
+	Decide(ctx context.Context, key Key, pauseID string, list []agui.Decision) error
+
 	// Claim takes the open pause to resume it. The caller makes token for this one claim, of 128
 	// random bits. A second call with the same token and digest is the same claim: it returns nil
 	// with a new lease, also if the lease had lapsed. The errors:
@@ -118,6 +132,8 @@ type Store interface {
 	//   - ErrReplay: the pause is claimed or has ended with the same digest;
 	//   - ErrConflict: it is claimed or has ended with another digest, or has ended without an
 	//     answer, or is in doubt, with whatever digest, because nobody knows what the backend did;
+	//   - ErrStale: a decision stands that the digest does not say, line by line as contract.Digest
+	//     has it. It may have come a moment ago. Nothing is claimed;
 	//   - ErrNotFound: the store does not know the pause, or only its tombstone.
 	//
 	// Claim returns before the backend is sent anything. Of two equal clicks only one may reach it.
@@ -166,6 +182,10 @@ type Store interface {
 	// returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing else.
 	Contest(ctx context.Context, key Key, pauseID string) error
 
+	// See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A
+	// second call, or one for a result that is not known, is no error.
+	See(ctx context.Context, key Key, pauseID string) error
+
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is
 	// empty if nothing is kept, or not any more: a record that was loaded just before may have
 	// moved on.
@@ -194,7 +214,8 @@ type Store interface {
 // waiting first.
 type Query struct {
 	// Due, if it is not zero, asks for what is due by then, what is due first coming first: the end
-	// of a lease, or of the retention. It may be earlier than the record says, never later.
+	// of a lease, or of the retention, or a pause from its last decision on. It may be earlier than
+	// the record says, never later.
 	Due   time.Time
 	After string // Page.Next of the page before
 	Limit int    // at most MaxPage; 0 is 100

@@ -136,6 +136,11 @@ type Pause struct {
 	// Contested: another run of the thread came to another question while this one was open. The
 	// backend may wait for that one now, so an answer without an id may meet it.
 	Contested bool `json:"contested,omitempty"`
+	// Decisions are those that stand, in the order in which they were given, at most one for each
+	// question. The store sets them, see store.Store.Decide.
+	Decisions []Decision `json:"decisions,omitempty"`
+	// Going is what it takes to go on without the client, nil where nobody decides elsewhere.
+	Going *Going `json:"going,omitempty"`
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
 

@@ -209,7 +209,7 @@ func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest
 		return nil, rules.Claim(rec, now, pauseID, token, digest, lease)
 	}})
 	if errors.Is(err, ErrNotGuarded) {
-		s.undo(key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		s.undo(key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
 			rules.Unpost(rec, now, store.NoticesOf(ctx))
 			return nil, rules.Release(rec, token)
 		}})
@@ -239,7 +239,8 @@ func (s *Store) Finish(ctx context.Context, key store.Key, token string, r store
 
 // Release is store.Store's.
 func (s *Store) Release(ctx context.Context, key store.Key, token string) error {
-	return s.step(ctx, key, step{do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+	// With the body, because a decided pause is due again at once.
+	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
 		return nil, rules.Release(rec, token)
 	}})
 }
@@ -255,6 +256,21 @@ func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r stor
 func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
 	return s.step(ctx, key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
 		return nil, rules.Occupy(rec, now, token, lease)
+	}})
+}
+
+// Decide is store.Store's.
+func (s *Store) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
+	return s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+		return nil, rules.Decide(rec, now, pauseID, list)
+	}})
+}
+
+// See is store.Store's.
+func (s *Store) See(ctx context.Context, key store.Key, pauseID string) error {
+	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
+		rules.See(rec, pauseID)
+		return nil, nil
 	}})
 }
 

@@ -74,6 +74,11 @@ func TestRecordsOfEveryFormatAreRead(t *testing.T) {
 	u.must(t, u.Open(ctx, "k", "hmac of alice", asking("p3")))
 	u.must(t, u.Contest(ctx, "k", "p3"))
 	u.isGolden(t, 2)
+	u.must(t, u.Decide(ctx, "k", "p3", []agui.Decision{{
+		Question: "p3~1", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true,"big":12345678901234567890}`), Own: true,
+		Says: "approved", Digest: "d3", Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
+	}}))
+	u.isGolden(t, 3)
 	versions, err := filepath.Glob("testdata/v*")
 	if err != nil || len(versions) != store.Version {
 		t.Fatalf("%d golden records of %d formats (%v)", len(versions), store.Version, err)

@@ -92,7 +92,9 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 		rules.Fit(&rec, s.policy)
 	}
 	lost += s.post(ctx, key, &was.Record, &before, &rec, row.Now, st)
-	overdue := was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
+	// Without the body nobody knows whether an open pause is decided, which makes it due at once.
+	known := st.body || rec.State != store.Open
+	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!st.body || rules.SameBody(&was.Record, &rec))
 	st.reseal = st.body && s.sealedBefore(row, &was)
 	if same && !settled && !st.guard && !overdue && !st.reseal && !s.stale(&was, row.Now) {
@@ -181,6 +183,9 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 			next.opened = rec.Pause.Opened
 		}
 		next.due = rules.Due(rec, next.opened, row.Now, s.policy)
+		if !st.body && rec.State == store.Open {
+			next.due = was.due
+		}
 		if was.State != store.None && row.Now.Before(was.due) && was.due.Before(next.due) {
 			next.due = was.due
 		}

@@ -280,6 +280,21 @@ func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease t
 	})
 }
 
+// Decide is store.Store's.
+func (s *Store) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
+		return rules.Decide(rec, now, pauseID, list)
+	})
+}
+
+// See is store.Store's.
+func (s *Store) See(ctx context.Context, key store.Key, pauseID string) error {
+	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {
+		rules.See(rec, pauseID)
+		return nil
+	})
+}
+
 // Contest is store.Store's.
 func (s *Store) Contest(ctx context.Context, key store.Key, pauseID string) error {
 	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {

@@ -73,6 +73,9 @@ func steps() []step {
 			func(r store.Record) bool { return len(r.Busy) == 1 }, nil},
 		{"Contest", opened, func(ctx context.Context, s store.Store, k store.Key) error { return s.Contest(ctx, k, "p") },
 			func(r store.Record) bool { return r.State == store.Open && r.Pause.Contested }, nil},
+		{"Decide", opened, func(ctx context.Context, s store.Store, k store.Key) error {
+			return s.Decide(ctx, k, "p", []agui.Decision{{Question: "p~1", Status: agui.Cancelled, Digest: "d"}})
+		}, func(r store.Record) bool { return r.State == store.Open && len(r.Pause.Decisions) == 1 }, nil},
 	}
 }
 

@@ -87,6 +87,14 @@ func (a *alternating) Contest(ctx context.Context, k store.Key, pauseID string) 
 	return a.next().Contest(ctx, k, pauseID)
 }
 
+func (a *alternating) Decide(ctx context.Context, k store.Key, pauseID string, list []agui.Decision) error {
+	return a.next().Decide(ctx, k, pauseID, list)
+}
+
+func (a *alternating) See(ctx context.Context, k store.Key, pauseID string) error {
+	return a.next().See(ctx, k, pauseID)
+}
+
 func (a *alternating) Snapshots(ctx context.Context, k store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	return a.next().Snapshots(ctx, k, pauseID, at)
 }

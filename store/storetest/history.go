@@ -13,6 +13,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
 	"holdpoint/store/internal/used"
@@ -96,6 +97,7 @@ func (h *history) do(ctx context.Context, a *asked) error {
 	switch a.op {
 	case "Load":
 		rec, err := h.store.Load(ctx, h.key, a.owner)
+		rec.Version = 0 // which a step need not bring up to date
 		a.loaded = asJSON(rec)
 		return err
 	case "Occupy":
@@ -131,14 +133,15 @@ func drawn(random *rand.Rand, caller, n int) call {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	pauseID := pick("p1", "p2", "p3", fmt.Sprint("p", caller, ".", n/4))
 	return call{
-		op:     pick("Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close", "Occupy"),
-		pause:  pauseID,
-		token:  pick("t1", "t2", fmt.Sprint("t", caller)),
-		digest: pick("d1", "d2"),
-		lease:  []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour}[random.IntN(3)],
-		how:    []store.How{store.Finished, store.Finished, store.Lost, store.Doubtful}[random.IntN(4)],
-		mark:   pick("r1", "r2"),
-		next:   pick("", "", fmt.Sprint("n", caller, ".", n)),
+		op:       pick("Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close", "Occupy", "Decide"),
+		pause:    pauseID,
+		token:    pick("t1", "t2", fmt.Sprint("t", caller)),
+		digest:   pick("d1", "d2", pauseID+"~1 r1", pauseID+"~1 r2"),
+		question: pauseID + "~1",
+		lease:    []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour}[random.IntN(3)],
+		how:      []store.How{store.Finished, store.Finished, store.Lost, store.Doubtful}[random.IntN(4)],
+		mark:     pick("r1", "r2"),
+		next:     pick("", "", fmt.Sprint("n", caller, ".", n)),
 	}
 }
 
@@ -194,6 +197,8 @@ func applied(state string, a asked) (next, loaded string, err error) {
 		err = rules.Open(&rec, now, a.owner, pause(a.pause))
 	case "Claim":
 		err = rules.Claim(&rec, now, a.pause, a.token, a.digest, a.lease)
+	case "Decide":
+		err = rules.Decide(&rec, now, a.pause, []agui.Decision{{Question: a.question, Status: agui.Resolved, Digest: a.mark}})
 	case "Renew":
 		err = rules.Renew(&rec, now, a.token, a.lease)
 	case "Finish":
@@ -213,8 +218,8 @@ func applied(state string, a asked) (next, loaded string, err error) {
 	if err != nil {
 		return state, "", err
 	}
-	rec.Version = max(rec.Version, rules.Format(&rec))
 	view := rules.View(rec, now)
+	view.Version = 0
 	return asJSON(rec), asJSON(view), nil
 }
 

@@ -70,6 +70,19 @@ func misuseCases() []testCase {
 		{"Claim without an id", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "", "t", "d", x.long) }},
 		{"Claim without a token", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "p", "", "d", x.long) }},
 		{"Claim without a digest", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "p", "t", "", x.long) }},
+		{"Decide without an id", func(x *fixture, k store.Key) error {
+			return x.Decide(x.Context(), k, "", []agui.Decision{decision("p~1", "d")})
+		}},
+		{"Decide without a decision", func(x *fixture, k store.Key) error { return x.Decide(x.Context(), k, "p", nil) }},
+		{"Decide without a question", func(x *fixture, k store.Key) error {
+			return x.Decide(x.Context(), k, "p", []agui.Decision{decision("", "d")})
+		}},
+		{"Decide without a digest", func(x *fixture, k store.Key) error {
+			return x.Decide(x.Context(), k, "p", []agui.Decision{decision("p~1", "")})
+		}},
+		{"Decide with a question twice", func(x *fixture, k store.Key) error {
+			return x.Decide(x.Context(), k, "p", []agui.Decision{decision("p~1", "d"), decision("p~1", "d")})
+		}},
 		{"Close without an id", func(x *fixture, k store.Key) error {
 			return x.Close(x.Context(), k, "", store.Result{How: store.Lost})
 		}},

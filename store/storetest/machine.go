@@ -66,7 +66,7 @@ func (s suite) runModel(t *testing.T) {
 
 // draw makes up a call, mostly one that fits what the thread is at.
 func (m *machine) draw(rt *rapid.T) call {
-	ops := []string{"Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close"}
+	ops := []string{"Load", "Open", "Open", "Claim", "Claim", "Claim", "Renew", "Finish", "Finish", "Release", "Close", "Decide", "Decide"}
 	c := call{
 		op:     rapid.SampledFrom(ops).Draw(rt, "op"),
 		thread: rapid.SampledFrom(slices.Sorted(maps.Keys(m.threads))).Draw(rt, "thread"),
@@ -84,6 +84,10 @@ func (m *machine) draw(rt *rapid.T) call {
 		c.lease = m.x.lease
 	}
 	c.pause = m.drawPause(rt, th, c.op == "Open")
+	c.question = fmt.Sprint(c.pause, "~", rapid.IntRange(1, 2).Draw(rt, "question"))
+	if l := th.find(c.pause); c.op == "Claim" && l != nil && rapid.IntRange(0, 9).Draw(rt, "says what is decided") > 1 {
+		c.digest = saying(append([]string{c.digest}, l.decided...)...)
+	}
 	c.token = fmt.Sprint("t", rapid.IntRange(1, 3).Draw(rt, "token"), " of ", c.pause)
 	if c.op == "Open" && rapid.Bool().Draw(rt, "expires") {
 		after := time.Duration(rapid.IntRange(1, 40).Draw(rt, "units")) * m.x.unit

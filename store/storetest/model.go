@@ -3,9 +3,11 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -19,6 +21,7 @@ type call struct {
 	how                  store.How
 	mark                 string        // makes results differ
 	next                 string        // of Finish, "" if none
+	question             string        // of Decide
 	expires              time.Duration // of the opened pause, from the start of the test; 0 if it does not
 }
 
@@ -42,6 +45,8 @@ func (c call) on(ctx context.Context, x store.Store, key store.Key, start time.T
 		return x.Open(ctx, key, c.owner, open)
 	case "Claim":
 		return x.Claim(ctx, key, c.pause, c.token, c.digest, c.lease)
+	case "Decide":
+		return x.Decide(ctx, key, c.pause, []agui.Decision{{Question: c.question, Status: agui.Resolved, Digest: c.mark}})
 	case "Renew":
 		return x.Renew(ctx, key, c.token, c.lease)
 	case "Finish":
@@ -72,6 +77,7 @@ type life struct {
 	at            time.Time
 	receipt, next string
 	buried        bool
+	decided       []string // "question digest", in order
 }
 
 // model is the store of one thread as a list of lives. The last one may still go on. It is slow,
@@ -111,6 +117,12 @@ func (l *life) state(now time.Time) store.State {
 		return store.Claimed
 	}
 	return store.Open
+}
+
+// saidBy says whether a digest has a line for each decision.
+func (l *life) saidBy(digest string) bool {
+	lines := strings.Split(digest, "\n")
+	return !slices.ContainsFunc(l.decided, func(d string) bool { return !slices.Contains(lines, d) })
 }
 
 func (l *life) end(how store.How, now time.Time) {
@@ -182,6 +194,8 @@ func (m *model) do(c call, now time.Time) error {
 		switch {
 		case l == nil, l.buried:
 			return store.ErrNotFound
+		case state == store.Open && l == cur && !l.saidBy(c.digest):
+			return store.ErrStale
 		case state == store.Open && l == cur, holder && l == cur && l.digest == c.digest:
 			l.token, l.digest, l.lease = c.token, c.digest, now.Add(c.lease)
 		case state == store.InDoubt && l == cur:
@@ -190,6 +204,18 @@ func (m *model) do(c call, now time.Time) error {
 			return store.ErrReplay
 		default:
 			return store.ErrConflict
+		}
+	case "Decide":
+		l := m.find(c.pause)
+		question := strings.TrimPrefix(c.question, c.pause+"~")
+		switch {
+		case l == nil, l.buried, question != "1" && (question != "2" || !l.expires.IsZero()):
+			return store.ErrNotFound
+		case slices.Contains(l.decided, c.question+" "+c.mark):
+		case l != cur, state != store.Open, slices.ContainsFunc(l.decided, func(d string) bool { return strings.HasPrefix(d, c.question+" ") }):
+			return store.ErrConflict
+		default:
+			l.decided = append(l.decided, c.question+" "+c.mark)
 		}
 	case "Renew":
 		if !holder {
@@ -245,7 +271,7 @@ func (m *model) view(now time.Time) string {
 		if s != store.Open {
 			fmt.Fprintf(&b, " by %s of %s until %d", l.token, l.digest, l.lease.Unix())
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, " decided %q\n", l.decided)
 	}
 	replayable, tombstones := 0, 0
 	for i := len(m.lives) - 1; i >= 0; i-- {
@@ -253,7 +279,7 @@ func (m *model) view(now time.Time) string {
 		case !l.ended:
 		case !l.buried:
 			replayable++
-			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q\n", l.id, l.how, l.at.Unix(), l.digest, l.next)
+			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q, decided %q\n", l.id, l.how, l.at.Unix(), l.digest, l.next, l.decided)
 		case tombstones < store.MaxTombstones:
 			tombstones++
 			fmt.Fprintf(&b, "tombstone %s %s at %d\n", l.id, l.how, l.at.Unix())
@@ -271,14 +297,21 @@ func view(rec store.Record) string {
 		if rec.State != store.Open {
 			fmt.Fprintf(&b, " by %s of %s until %d", rec.Token, rec.Digest, rec.Lease.Unix())
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, " decided %q\n", decidedOf(rec.Pause))
 	}
 	for _, r := range rec.Results {
 		if r.Tombstone {
 			fmt.Fprintf(&b, "tombstone %s %s at %d\n", r.PauseID, r.How, r.At.Unix())
 		} else {
-			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q\n", r.PauseID, r.How, r.At.Unix(), r.Digest, r.Next)
+			fmt.Fprintf(&b, "result %s %s at %d of %q, next %q, decided %q\n", r.PauseID, r.How, r.At.Unix(), r.Digest, r.Next, decidedOf(r.Pause))
 		}
 	}
 	return b.String()
+}
+
+func decidedOf(p *agui.Pause) (list []string) {
+	for _, d := range p.Decisions {
+		list = append(list, d.Question+" "+d.Digest)
+	}
+	return list
 }

@@ -69,6 +69,7 @@ func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store
 		{"snapshots", snapshotCases()},
 		{"Occupy", occupyCases()},
 		{"Contest", contestCases()},
+		{"Decide", decideCases()},
 		{"Waiting", waitingCases()},
 		{"outbox", outboxCases()},
 		{"bounds", boundCases()},

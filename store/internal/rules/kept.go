@@ -108,9 +108,12 @@ func Fit(rec *store.Record, p Policy) {
 	}
 }
 
-// Due is when time does the next thing to a record that waits. opened is when its pause was opened.
+// Due is when time does the next thing to a record that waits, or when somebody else may: a decided
+// pause is due from its last decision on. opened is when its pause was opened.
 func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
+	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
+		return rec.Pause.Decisions[len(rec.Pause.Decisions)-1].At // somebody is to carry it
 	case rec.State == store.Open:
 		return opened.Add(p.PauseRetention)
 	case Doubtful(rec, now):
@@ -154,8 +157,13 @@ func Format(rec *store.Record) int {
 	if saysMore(rec) {
 		return store.Version
 	}
+	if decided(rec.Pause) || slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Unseen || decided(r.Pause) }) {
+		return 3
+	}
 	if rec.Outbox != nil || rec.Pause != nil && rec.Pause.Contested {
 		return 2
 	}
 	return 1
 }
+
+func decided(p *agui.Pause) bool { return p != nil && (len(p.Decisions) > 0 || p.Going != nil) }

@@ -18,7 +18,7 @@ func begin(rec *store.Record, now time.Time, p agui.Pause) {
 	opened := clonePause(&p)
 	opened.Opened = now
 	opened.Messages, opened.State, opened.Kept = nil, nil, len(p.Messages)+len(p.State)
-	opened.Contested = false
+	opened.Contested, opened.Decisions = false, nil
 	rec.State, rec.Pause = store.Open, opened
 }
 
@@ -37,7 +37,7 @@ func Strip(rec *store.Record) bool {
 func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
-	r.Pause.Kept, r.Pause.Contested = 0, false
+	r.Pause.Kept, r.Pause.Contested, r.Pause.Going = 0, false, nil
 	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
 	rec.State, rec.Pause = store.None, nil
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
@@ -80,6 +80,7 @@ func clonePause(p *agui.Pause) *agui.Pause {
 	}
 	c.Native = slices.Clone(p.Native)
 	c.Seen = slices.Clone(p.Seen)
+	c.Decisions = slices.Clone(p.Decisions)
 	return &c
 }
 
@@ -101,6 +102,9 @@ func Receipt(token string, r store.Result, next *agui.Pause) string {
 		put(h, []byte{1})
 	} else {
 		put(h, nil)
+	}
+	if r.Unseen {
+		put(h, []byte("unseen"))
 	}
 	put(h, r.Finish)
 	put(h, r.Messages)

@@ -71,6 +71,8 @@ func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, leas
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		same := rec.State == store.Claimed && rec.Token == token && rec.Digest == digest
 		switch {
+		case rec.State == store.Open && !says(digest, rec.Pause):
+			return fmt.Errorf("%w: %q has decisions that these answers do not say", store.ErrStale, pauseID)
 		case rec.State == store.Open, same:
 			rec.State = store.Claimed
 			rec.Token, rec.Digest, rec.Lease = token, digest, now.Add(lease)

@@ -70,6 +70,12 @@ func bytesOfPause(p *agui.Pause) int {
 	if o := p.Origin; o != nil {
 		n += restBytes/2 + len(o.Path) + len(o.Thread) + len(o.Run) + len(o.Requester) + len(o.Agent) + len(o.Tenant) + len(o.RequesterHash)
 	}
+	if g := p.Going; g != nil {
+		n += restBytes/2 + len(g.Input) + len(g.Query)
+	}
+	for _, d := range p.Decisions {
+		n += restBytes/2 + len(d.Question) + len(d.Payload) + len(d.Digest) + len(d.Asked) + len(d.Door) + len(d.By) + len(d.Comment)
+	}
 	for _, ev := range p.Native {
 		n += len(ev) + itemBytes
 	}

@@ -1,0 +1,99 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+var errNoDecision = errors.New("store: a decision must name its question and have a digest, one for each question")
+
+// Decide is the step of store.Store.Decide.
+func Decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decision) error {
+	if pauseID == "" {
+		return errNoPauseID
+	}
+	if !wellMade(list) {
+		return errNoDecision
+	}
+	p, open := pauseOf(rec, pauseID)
+	if p == nil {
+		return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
+	}
+	var fresh []agui.Decision
+	for _, d := range list {
+		switch stands := p.Decision(d.Question); {
+		case p.Interrupt(d.Question) == nil:
+			return fmt.Errorf("%w: %q has no question %q", store.ErrNotFound, pauseID, d.Question)
+		case stands == nil:
+			d.At = now
+			fresh = append(fresh, d)
+		case stands.Digest != d.Digest:
+			return fmt.Errorf("%w: question %q is decided otherwise", store.ErrConflict, d.Question)
+		}
+	}
+	switch {
+	case len(fresh) == 0:
+		return nil
+	case !open:
+		return fmt.Errorf("%w: %q is not open any more", store.ErrConflict, pauseID)
+	}
+	next := *p
+	next.Decisions = slices.Concat(p.Decisions, fresh)
+	rec.Pause = &next
+	return nil
+}
+
+// wellMade says whether decisions can be told apart.
+func wellMade(list []agui.Decision) bool {
+	for n, d := range list {
+		if d.Question == "" || d.Digest == "" || slices.ContainsFunc(list[:n], func(o agui.Decision) bool { return o.Question == d.Question }) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// pauseOf is the pause with the id, and whether it is open. It is nil if the record does not know
+// it, or only its tombstone.
+func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
+	if rec.Pause != nil && rec.Pause.ID == pauseID {
+		return rec.Pause, rec.State == store.Open
+	}
+	for _, r := range rec.Results {
+		if r.PauseID == pauseID && !r.Tombstone {
+			return r.Pause, false
+		}
+	}
+	return nil, false
+}
+
+// says reports whether the digest of a set of answers has every decision of the pause in it. It has
+// a line for each answer: the question's id, a space, and the answer's own digest.
+func says(digest string, p *agui.Pause) bool {
+	if len(p.Decisions) == 0 {
+		return true
+	}
+	lines := map[string]bool{}
+	for line := range strings.SplitSeq(digest, "\n") {
+		lines[line] = true
+	}
+	return !slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return !lines[d.Question+" "+d.Digest] })
+}
+
+// See is the step of store.Store.See.
+func See(rec *store.Record, pauseID string) {
+	at := slices.IndexFunc(rec.Results, func(r *store.Result) bool { return r.PauseID == pauseID && r.Unseen })
+	if at < 0 {
+		return
+	}
+	r := *rec.Results[at]
+	r.Unseen = false
+	rec.Results = slices.Clone(rec.Results)
+	rec.Results[at] = &r
+}
