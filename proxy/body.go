@@ -129,6 +129,9 @@ func (b *body) emit(ev agui.Event) {
 	b.r.noteCall(ev)
 	b.r.transcript.Add(ev)
 	b.out.Event(ev)
+	if ev.Type == agui.RunStarted && b.r.missed != nil {
+		b.tellMissed()
+	}
 }
 
 // reached notes that the backend has the exchange at hand, or a part of it.

@@ -60,7 +60,7 @@ func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 	case err != nil:
 		told = storeDown().Refusal
 	case givenBack:
-		open = r.record.Pause
+		open = r.stillAsked()
 	}
 	return r.lastWords(events, told.Event(), open, after)
 }

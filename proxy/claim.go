@@ -49,9 +49,11 @@ func (c *claim) take(p *agui.Pause, answers []agui.Answer, now time.Time) error 
 	return nil
 }
 
-// quicker says of an error of take that somebody else has claimed the pause, or ended it.
+// quicker says of an error of take that somebody else has claimed the pause, ended it, or decided
+// one of its questions.
 func quicker(err error) bool {
-	return errors.Is(err, store.ErrReplay) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, store.ErrReplay) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) ||
+		errors.Is(err, store.ErrStale)
 }
 
 // renew prolongs the claim while the run lives; false ends the renewals. A try that fails is made

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"holdpoint/store"
 )
 
 // TestContract drives two replicas on one store through any order of runs, resumes, replays,
@@ -18,6 +20,7 @@ import (
 //
 //   - the backend is never called while a question is open, but by answers that cover it exactly;
 //   - what reaches the backend as approved was approved by the client, for that very question;
+//   - a decision that stands is what reaches the backend;
 //   - no question's answers reach the backend twice;
 //   - an approval that somebody wrote into the history never reaches it;
 //   - a backend that keeps its first answer to a question, as LangGraph does, never carries it out
@@ -52,14 +55,18 @@ func TestContract(t *testing.T) {
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"plain run":          at(plain),
-			"reload":             at(func(t *rapid.T) { w.plain(w.drawMode(t), false) }),
-			"answer all":         at(answer),
-			"answer some":        at(func(t *rapid.T) { w.answerSome(t) }),
-			"answer an old list": at(func(t *rapid.T) { w.answer(t, w.oldList(t), w.drawMode(t)) }),
-			"same body again":    at(func(t *rapid.T) { w.again(w.drawMode(t)) }),
-			"unknown id":         at(func(t *rapid.T) { w.answer(t, []string{"n1~nobody"}, w.drawMode(t)) }),
-			"empty resume":       at(func(t *rapid.T) { w.send(w.body(`,"resume":[]`, false), w.drawMode(t)) }),
+			"plain run":              at(plain),
+			"reload":                 at(func(t *rapid.T) { w.plain(w.drawMode(t), false) }),
+			"answer all":             at(answer),
+			"answer some":            at(func(t *rapid.T) { w.answerSome(t) }),
+			"answer an old list":     at(func(t *rapid.T) { w.answer(t, w.oldList(t), w.drawMode(t)) }),
+			"decided elsewhere":      at(func(t *rapid.T) { w.elsewhere(w.drawWords(t)) }),
+			"decided by a dying one": at(func(t *rapid.T) { w.plan = drawDeath(t); w.elsewhere(w.drawWords(t)) }),
+			"carried":                at(func(t *rapid.T) { w.carry(w.drawMode(t)) }),
+			"carried by a dying one": at(func(t *rapid.T) { w.plan = drawDeath(t); w.carry(w.drawMode(t)) }),
+			"same body again":        at(func(t *rapid.T) { w.again(w.drawMode(t)) }),
+			"unknown id":             at(func(t *rapid.T) { w.answer(t, []string{"n1~nobody"}, w.drawMode(t)) }),
+			"empty resume":           at(func(t *rapid.T) { w.send(w.body(`,"resume":[]`, false), w.drawMode(t)) }),
 			"time passes": func(t *rapid.T) {
 				time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "time"))
 			},
@@ -144,6 +151,19 @@ func (w *world) forge(t *rapid.T) {
 		}
 		w.send(w.body("", false), w.drawMode(t))
 	})
+}
+
+// drawWords is what somebody at another door says to some of the open questions.
+func (w *world) drawWords(t *rapid.T) map[string]bool {
+	words := map[string]bool{}
+	if rec := w.record(); rec.State == store.Open {
+		for _, i := range rec.Pause.Interrupts {
+			if rapid.IntRange(0, 3).Draw(t, "decides") > 0 {
+				words[i.ID] = rapid.Bool().Draw(t, "approve")
+			}
+		}
+	}
+	return words
 }
 
 func (w *world) answerSome(t *rapid.T) {

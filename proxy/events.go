@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/translate/kit"
@@ -17,9 +18,6 @@ import (
 // The ledger tells them, behind the step: it is the only caller of the store, so there is no other
 // way to a step. What is told without a step, a refusal and a replay, is told where it is ruled.
 
-// errNotTold says that an event that must be kept could not be kept.
-var errNotTold = errors.New("proxy: the audit cannot be written")
-
 // tell tells an event of the run. It is an error only if events are required.
 func (l *ledger) tell(kind event.Kind, p *agui.Pause, code string, of []event.Interrupt) error {
 	if l.run == nil || l.run.h.opts.Events == nil {
@@ -28,7 +26,7 @@ func (l *ledger) tell(kind event.Kind, p *agui.Pause, code string, of []event.In
 	e := l.run.event(kind, p, code)
 	e.Interrupts = of
 	if err := l.run.h.opts.Events.Take(e); err != nil && l.run.h.opts.EventsRequired {
-		return errors.Join(errNotTold, err)
+		return errors.Join(door.ErrNotWritten, err)
 	}
 	return nil
 }
@@ -40,6 +38,9 @@ func (r *run) event(kind event.Kind, p *agui.Pause, code string) *event.Event {
 		Run: agui.Cut(r.request.input.RunID), Door: event.Chat, Code: code,
 	}
 	e.Principal, e.PrincipalHash = r.h.opts.ShowPrincipal.Of(r.who)
+	if r.request.ours {
+		e.Door, e.Principal, e.PrincipalHash = event.Desk, r.decider, ""
+	}
 	if p != nil {
 		e.Pause, e.Dialect = p.ID, p.Dialect
 	}
@@ -91,6 +92,25 @@ func questions(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
+// decided are the questions that were decided, with what was said to each.
+func (l *ledger) decided(p *agui.Pause, list []agui.Decision) []event.Interrupt {
+	asked := p.Indexed()
+	of := make([]event.Interrupt, 0, len(list))
+	for n := range list {
+		d := &list[n]
+		i := asked.Interrupt(d.Question)
+		if i == nil {
+			continue
+		}
+		a := d.Answer()
+		q := question(i)
+		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), a.AnsweredDigest(), d.Payload
+		q.Says, q.Comment = saysOf(i, &a), d.Comment
+		of = append(of, q)
+	}
+	return of
+}
+
 // A claimedPause is a pause with the answers that it was claimed for.
 type claimedPause struct {
 	pause   *agui.Pause
@@ -112,6 +132,9 @@ func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *
 		if a := given[i.ID]; a != nil {
 			q.Status, q.Answered, q.Payload = string(a.Status), a.AnsweredDigest(), bytes.Clone(a.Payload) // it lies in the request
 			q.Says = saysOf(i, a)
+		}
+		if d := p.Decision(i.ID); d != nil {
+			q.Door, q.By = event.Door(d.Door), d.By
 		}
 		if at, expires := i.Expires(); expires && now.After(at) && q.Status == string(agui.Cancelled) {
 			c.over[i.ID] = true

@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A door is where answers come to a run that is held open.
-type door struct {
+// A heldRun is a run that is held open, and where answers come to it.
+type heldRun struct {
 	*bubble
 	begun  []translate.Request
 	pauses []*agui.Pause
@@ -28,8 +28,8 @@ type door struct {
 }
 
 // newDoor is a bubble that holds each run open which asks.
-func newDoor(t *testing.T, serve func(ctx context.Context, n int, w io.Writer) error) *door {
-	d := &door{votes: make(chan []agui.ResumeEntry)}
+func newDoor(t *testing.T, serve func(ctx context.Context, n int, w io.Writer) error) *heldRun {
+	d := &heldRun{votes: make(chan []agui.ResumeEntry)}
 	ids := 0
 	d.bubble = newBubble(t, serve, func(o *Options) {
 		o.NewID = func() string { ids++; return fmt.Sprint("x", ids) }
@@ -46,19 +46,19 @@ func newDoor(t *testing.T, serve func(ctx context.Context, n int, w io.Writer) e
 }
 
 // open posts a run and returns when it is held.
-func (d *door) open(ctx context.Context, run string) *recorder {
+func (d *heldRun) open(ctx context.Context, run string) *recorder {
 	w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 	go d.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", run, ""))).WithContext(ctx))
 	synctest.Wait()
 	return w
 }
 
-func (d *door) vote(payload string) {
+func (d *heldRun) vote(payload string) {
 	d.votes <- []agui.ResumeEntry{{InterruptID: d.pauses[len(d.pauses)-1].Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}}
 	synctest.Wait()
 }
 
-func (d *door) record() store.Record {
+func (d *heldRun) record() store.Record {
 	rec, err := d.store.Load(d.t.Context(), recordKey("/", "t"), "")
 	if err != nil {
 		d.t.Fatal(err)
@@ -88,18 +88,18 @@ func TestRunThatIsHeldOpen(t *testing.T) {
 	goesOn := asksFirst(streamOf(started, hello, finished), nil)
 	for name, c := range map[string]struct {
 		serve func(context.Context, int, io.Writer) error
-		then  func(d *door, leave func())
+		then  func(d *heldRun, leave func())
 		want  string // behind until
 		calls int
 		state store.State
 		how   store.How // of the first pause
 	}{
 		"the answers come": {
-			goesOn, func(d *door, _ func()) { d.vote(`true`) },
+			goesOn, func(d *heldRun, _ func()) { d.vote(`true`) },
 			" TEXT_MESSAGE_CHUNK RUN_FINISHED", 2, store.None, store.Finished,
 		},
 		"they come much later": {
-			goesOn, func(d *door, _ func()) { time.Sleep(20 * time.Hour); d.vote(`true`) },
+			goesOn, func(d *heldRun, _ func()) { time.Sleep(20 * time.Hour); d.vote(`true`) },
 			" TEXT_MESSAGE_CHUNK RUN_FINISHED", 2, store.None, store.Finished,
 		},
 		"it asks again, and is held again": {
@@ -107,39 +107,39 @@ func TestRunThatIsHeldOpen(t *testing.T) {
 				io.WriteString(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
 				return nil
 			},
-			func(d *door, _ func()) { d.vote(`true`); d.vote(`true`); d.votes <- nil },
+			func(d *heldRun, _ func()) { d.vote(`true`); d.vote(`true`); d.votes <- nil },
 			"", 3, store.Open, store.Finished,
 		},
 		"nobody answers": {
-			goesOn, func(d *door, _ func()) { d.votes <- nil },
+			goesOn, func(d *heldRun, _ func()) { d.votes <- nil },
 			" MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", 1, store.Open, "",
 		},
 		"the proxy drains": {
-			goesOn, func(d *door, _ func()) { d.h.lives.drain() },
+			goesOn, func(d *heldRun, _ func()) { d.h.lives.drain() },
 			" MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", 1, store.Open, "",
 		},
 		"the client leaves": {
-			goesOn, func(_ *door, leave func()) { leave() }, "", 1, store.Open, "",
+			goesOn, func(_ *heldRun, leave func()) { leave() }, "", 1, store.Open, "",
 		},
 		"an answer to nothing": {
-			goesOn, func(d *door, _ func()) { d.votes <- []agui.ResumeEntry{{InterruptID: "y", Status: agui.Cancelled}} },
+			goesOn, func(d *heldRun, _ func()) { d.votes <- []agui.ResumeEntry{{InterruptID: "y", Status: agui.Cancelled}} },
 			" MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", 1, store.Open, "",
 		},
 		"not the right ones": {
-			goesOn, func(d *door, _ func()) {
+			goesOn, func(d *heldRun, _ func()) {
 				d.votes <- []agui.ResumeEntry{{InterruptID: "n1~x1", Status: agui.Cancelled}, {InterruptID: "y", Status: agui.Cancelled}}
 			},
 			" RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID", 1, store.Open, "",
 		},
 		"the chat was quicker": {
-			goesOn, func(d *door, _ func()) {
+			goesOn, func(d *heldRun, _ func()) {
 				wantTypes(d.t, d.post(input("t", "r2", resumeWith(yes("n1~x1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 				d.vote(`true`)
 			},
 			" RUN_FINISHED", 2, store.None, store.Finished,
 		},
 		"the backend breaks off behind the answers": {
-			asksFirst(streamOf(started), errors.New("cut")), func(d *door, _ func()) { d.vote(`true`) },
+			asksFirst(streamOf(started), errors.New("cut")), func(d *heldRun, _ func()) { d.vote(`true`) },
 			" RUN_FINISHED RUN_ERROR:UPSTREAM_EOF", 2, store.None, store.Doubtful,
 		},
 	} {

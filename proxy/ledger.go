@@ -97,9 +97,15 @@ func (l *ledger) contest(pauseID string) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Contest(ctx, l.key, pauseID) }, store.ErrNotFound)
 }
 
+// see notes that the chat has caught up with the end of a pause.
+func (l *ledger) see(pauseID string) error {
+	return l.twice(func(ctx context.Context) error { return l.store.See(ctx, l.key, pauseID) })
+}
+
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
-// token says that it is the same. store.ErrReplay, ErrConflict and ErrNotFound: somebody was
-// quicker. errNotTold: the audit is required and cannot be written, and nothing is claimed.
+// token says that it is the same. store.ErrReplay, ErrConflict, ErrNotFound and ErrStale: somebody
+// was quicker. door.ErrNotWritten: the audit is required and cannot be written, and nothing is
+// claimed.
 func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now time.Time) error {
 	var claimed *claimedPause
 	if l.tells() {
@@ -116,12 +122,33 @@ func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now t
 		says = []saying{{event.Claimed, p, "", claimed.answers}}
 	}
 	err := l.posting(says, func(ctx context.Context) error { return l.store.Claim(ctx, l.key, p.ID, token, digest, LeaseTime) },
-		store.ErrReplay, store.ErrConflict, store.ErrNotFound)
+		store.ErrReplay, store.ErrConflict, store.ErrNotFound, store.ErrStale)
 	if err == nil && claimed != nil {
 		if err = l.tell(event.Claimed, p, "", claimed.answers); err != nil {
 			return err
 		}
 		l.claimed = claimed
+	}
+	return err
+}
+
+// decide writes down what was decided at another door. store.ErrConflict and ErrNotFound: somebody
+// was quicker. door.ErrNotWritten: the audit is required and cannot be written, and nothing is
+// decided.
+func (l *ledger) decide(p *agui.Pause, list []agui.Decision) error {
+	var says []saying
+	if l.tells() {
+		says = []saying{{event.Decided, p, "", l.decided(p, list)}}
+		if l.run.h.opts.EventsRequired {
+			if err := l.tell(event.Deciding, p, "", says[0].of); err != nil {
+				return err
+			}
+		}
+	}
+	err := l.posting(says, func(ctx context.Context) error { return l.store.Decide(ctx, l.key, p.ID, list) },
+		store.ErrConflict, store.ErrNotFound)
+	if err == nil {
+		l.say(says)
 	}
 	return err
 }

@@ -64,6 +64,13 @@ func (l *life) enter(books *lives, client context.Context) bool {
 	return true
 }
 
+// enterUnseen begins the life of a run that is only judged, and returns what ends it. It is in no
+// books.
+func (l *life) enterUnseen(ctx context.Context) (end func()) {
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	return func() { l.cancel(context.Canceled) }
+}
+
 // outlive lets the run go on without its client. false: that has left already.
 func (l *life) outlive() bool {
 	if l.lasting.Load() {

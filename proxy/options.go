@@ -94,6 +94,9 @@ type Options struct {
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
 
+	// Elsewhere says that questions may be decided at other doors than the chat; nil: they may not.
+	Elsewhere *Elsewhere
+
 	// RunEnded is told of each run that has ended; nil: nobody is. It must not take long.
 	RunEnded func(*event.Run)
 

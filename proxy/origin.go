@@ -11,6 +11,11 @@ import (
 
 // origin says where a pause of the run comes from, for whoever is shown it outside of the chat.
 func (r *run) origin() *agui.Origin {
+	if p := r.record.Pause; r.request.ours && p != nil && p.Origin != nil {
+		o := *p.Origin // it goes on in the name of who asked for the run
+		o.Run = strings.Clone(r.request.input.RunID)
+		return &o
+	}
 	o := &agui.Origin{
 		Agent: r.h.opts.Agent, Tenant: r.who.Tenant, Thread: strings.Clone(r.request.clientThread()),
 		Run: strings.Clone(r.request.input.RunID), Shown: shownAs(r.show),

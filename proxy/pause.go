@@ -28,8 +28,8 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 	s, refused := r.savePause(res)
 	if refused != nil {
 		var standing *agui.Pause // another question that is open
-		if refused.Code == agui.ThreadBusy && r.record.State == store.Open {
-			standing = r.record.Pause
+		if refused.Code == agui.ThreadBusy {
+			standing = r.stillAsked()
 		}
 		r.report.outcome, r.report.code = "error", refused.Code
 		events := append(r.endSubagents(nil), res.Before...)
@@ -53,6 +53,7 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
+	p.Going = r.going(kept.messages != nil)
 	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
 	p, refused := r.keep(p)
 	if refused != nil {

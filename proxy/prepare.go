@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -55,6 +56,7 @@ func (r *run) prepare() {
 func (r *run) readyPass() {
 	r.life.plain.Store(true)
 	r.notTaken = r.verdict.NotTaken
+	r.catchUp()
 	r.cleanPass()
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
@@ -182,7 +184,7 @@ func (r *run) claimPause() {
 	r.claim.keeps = r.keepEnd
 	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.record.Now); {
 	case err == nil:
-	case errors.Is(err, errNotTold):
+	case errors.Is(err, door.ErrNotWritten):
 		r.log.Error("claim not taken: the audit is required and cannot be written", "err", err)
 		r.verdict = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")
 		r.verdict.Reask = true

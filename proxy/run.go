@@ -27,6 +27,7 @@ type run struct {
 	log *slog.Logger // names the run
 
 	who     principal.Who
+	decider string // who decides at another door, "" if nobody does
 	request request
 	readFor readFor
 	show    translate.Show
@@ -75,6 +76,7 @@ type attempt struct {
 	validator     *contract.Validator // of its payloads, nil while there was none
 	verdict       contract.Ruling     // what is to be done
 	beside        messagesBesideAnswers
+	missed        *missedEnd     // what the chat is told first, nil if it has missed nothing
 	notTaken      *agui.RunError // why the answers beside the message do not count, nil if they do
 	transcript    *transcript.Transcript
 	knownCalls    knownCalls

@@ -92,7 +92,7 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 		case err != nil:
 			finish, after = storeDown().Refusal.Event(), mayHaveRun
 		case givenBack:
-			open, after = r.record.Pause, nothingDone
+			open, after = r.stillAsked(), nothingDone
 		case result.How == store.Doubtful:
 			doubtful = true
 			r.toldDoubt()

@@ -146,6 +146,7 @@ func repeatsID(list []json.RawMessage) bool {
 // keepEnd adds to the result of a claim what the client knows by now.
 func (r *run) keepEnd(result *store.Result) {
 	result.ByArray = r.in.HasResume && !r.readFor.carries
+	result.Unseen = r.request.ours
 	if result.How != store.Doubtful || r.errored {
 		kept := r.snapshots()
 		result.Messages, result.State = kept.messages, kept.state

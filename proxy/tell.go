@@ -97,8 +97,10 @@ func (r *run) finishEvent() agui.Event {
 }
 
 // tellPause tells an open pause in the form that the client is shown: the backend's announcement
-// (announce), what else there is to tell, the end.
+// (announce), what else there is to tell, the end. Of our own forms the questions are left out that
+// are decided.
 func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event {
+	p = p.Undecided()
 	events := make([]agui.Event, 0, len(announce)+len(more)+2)
 	if r.show != translate.ShowOutcome {
 		events = append(events, announce...)
@@ -196,10 +198,7 @@ func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finis
 // replay tells the recorded end of the pause that the same answers ended. If the thread has gone on
 // to another question, that one is told: a client that was told nothing would lose it.
 func (r *run) replay(result *store.Result) []agui.Event {
-	open := r.record.Pause
-	if r.record.State != store.Open {
-		open = nil
-	}
+	open := r.stillAsked()
 	if failed := agui.PeekType(result.Finish) == agui.RunErrored; open != nil && !failed {
 		return r.again()
 	}
@@ -226,13 +225,21 @@ func (r *run) refusal(v contract.Ruling) []agui.Event {
 	r.tellRefused(v.Refusal.Code)
 	events := []agui.Event{r.startEvent()}
 	var open *agui.Pause
-	if v.Reask && r.record.State == store.Open {
-		open = r.record.Pause
+	if v.Reask {
+		open = r.stillAsked()
 	}
 	if open == nil && r.answersSomething() {
 		events = append(events, r.latestSnapshots()...)
 	}
 	return r.lastWords(events, v.Refusal.Event(), open, nothingDone)
+}
+
+// stillAsked is the pause of the record if it has a question that waits for its answer, else nil.
+func (r *run) stillAsked() *agui.Pause {
+	if p := r.record.Pause; r.record.State == store.Open && !p.Decided() {
+		return p
+	}
+	return nil
 }
 
 // tellAgain tells the pause of the record as it stands, whatever this request has brought, and why

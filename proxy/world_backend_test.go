@@ -50,7 +50,7 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 		w.took(answers.Array(), rec)
 		w.plainRuns += int(gjson.GetBytes(body, "new").Int()) // the message has reached the backend
 	}
-	alone := answers.Exists() && !w.inside
+	alone := answers.Exists() && !w.inside && !w.own
 	w.mu.Unlock()
 	if alone {
 		w.whileClaimed()
@@ -116,6 +116,9 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 		if rec.Pause.Interrupt(id) == nil {
 			w.violates("an answer reached a question that it was not for: %s", id)
 		}
+		if d := rec.Pause.Decision(id); d != nil && string(d.Status) != a.Get("status").Str {
+			w.violates("%s was decided, and something else reached the backend", id)
+		}
 		if a.Get("status").Str == "resolved" && !w.approved[id] {
 			w.violates("approved what nobody approved: %s", id)
 		}
@@ -148,6 +151,9 @@ func (w *world) carryOut(answer string) {
 func (w *world) takesLong() {
 	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
 	w.sleep(LeaseTime + time.Second)
+	if rec := w.record(); rec.State == store.Claimed && rec.Pause.Decided() {
+		return // they would wait for this one
+	}
 	w.inside, w.at, w.plan = true, 1-at, nil
 	for range 2 {
 		w.send(w.body("", true), "finish")
@@ -178,7 +184,7 @@ func (w *world) whileClaimed() {
 	mode, last, pending, called, at, plan := w.mode, w.last, w.pending, w.called, w.at, w.plan
 	w.inside, w.plan = true, nil
 	other := w.replicas[1-at]
-	w.second.Go(func() {
+	again := func() {
 		got, status := w.post(context.Background(), other, last)
 		if status != http.StatusOK {
 			w.violates("the same answers again got status %d: %s", status, got)
@@ -189,11 +195,18 @@ func (w *world) whileClaimed() {
 		if !strings.Contains(got, `"type":"RUN_FINISHED"`) {
 			w.violates("the client of the same answers again keeps its list: %s", got)
 		}
-	})
+	}
+	if answering(last) {
+		w.second.Go(again)
+	}
 	w.handOver()
 	synctest.Wait() // it waits: nothing else goes on until this run has ended
 	w.handOver()
-	for n, body := range []string{w.body("", false), w.body("", true), w.body(resumeWith(no("n1~nobody")), false)} {
+	bodies := []string{w.body(resumeWith(no("n1~nobody")), false)}
+	if rec := w.record(); rec.Pause == nil || !rec.Pause.Decided() { // else they would wait for this one
+		bodies = append(bodies, w.body("", false), w.body("", true))
+	}
+	for n, body := range bodies {
 		w.at = (at + n) % 2
 		w.send(body, "finish")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/store/memory"
@@ -60,6 +61,7 @@ type world struct {
 	called    int
 	kept      string // what it keeps, "" if nothing
 	inside    bool   // a request is under way while another is at the backend
+	own       bool   // a request of Holdpoint's own is under way
 	plainRuns int
 
 	// The truth.
@@ -100,7 +102,8 @@ func (w *world) restart(at int) {
 	}
 	o := Options{
 		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome, OnDisconnect: disconnect,
-		NewID: func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("id", w.ids) },
+		Elsewhere: &Elsewhere{KeepsInput: true},
+		NewID:     func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("id", w.ids) },
 		Events: taker(func(e *event.Event) error {
 			if m.dead.Load() {
 				return errDead
@@ -258,6 +261,59 @@ func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	w.send(w.body(resumeWith(entries...), fresh), mode)
 }
 
+// elsewhere decides the questions of the open pause at another door; approve says how, and which.
+func (w *world) elsewhere(approve map[string]bool) {
+	rec := w.record()
+	if rec.State != store.Open {
+		return
+	}
+	var words []door.Word
+	for _, i := range rec.Pause.Interrupts {
+		yes, says := approve[i.ID]
+		if !says {
+			continue
+		}
+		word := door.Word{Question: i.ID, Status: agui.Cancelled}
+		if yes {
+			word.Status, word.Payload = agui.Resolved, []byte("true")
+		}
+		if d := rec.Pause.Decision(i.ID); d == nil || d.Status == word.Status {
+			w.approved[i.ID] = w.approved[i.ID] || yes
+			w.cancelled[i.ID] = w.cancelled[i.ID] || !yes
+		}
+		words = append(words, word)
+	}
+	m, before := w.replicas[w.at], w.plan.hit()
+	_, err := m.Decide(context.Background(), recordKey("/", "t"), rec.Pause.ID, door.Who{Door: "desk"}, words)
+	w.revive(m)
+	if err == nil && len(words) > 0 && w.plan.hit() == before {
+		now := w.record()
+		for _, word := range words {
+			if d := now.Pause.Decision(word.Question); d == nil || d.Status != word.Status {
+				w.violates("%s was decided and does not stand", word.Question)
+			}
+		}
+	}
+}
+
+// carry has a replica go on with what is decided, without the client.
+func (w *world) carry(mode string) {
+	w.mode, w.own = mode, true
+	m := w.replicas[w.at]
+	_ = m.Carry(context.Background(), recordKey("/", "t"))
+	w.handOver()
+	w.own = false
+	w.revive(m)
+}
+
+// revive puts a new process in the place of a dead one.
+func (w *world) revive(m *mortal) {
+	if m.dead.Load() {
+		m.kill()
+		w.restart(w.at)
+	}
+}
+
 // beside has the client do something with messages in its history that it does not keep.
 func (w *world) beside(messages []string, do func()) {
 	honest := w.history
@@ -388,7 +444,7 @@ func (w *world) checkTold(body, got string) {
 	}
 	var open []string
 	if rec := w.record(); rec.State == store.Open {
-		for _, i := range rec.Pause.Interrupts {
+		for _, i := range rec.Pause.Undecided().Interrupts {
 			open = append(open, i.ID)
 		}
 	}

@@ -52,6 +52,9 @@ type interrupt struct {
 	Status   string          `json:"status,omitempty"`
 	Says     string          `json:"says,omitempty"`
 	Answered string          `json:"answered,omitempty"`
+	Door     event.Door      `json:"door,omitempty"`
+	By       string          `json:"by,omitempty"`
+	Comment  string          `json:"comment,omitempty"`
 	Object   json.RawMessage `json:"object,omitempty"`
 	Calls    json.RawMessage `json:"calls,omitempty"`
 	Payload  json.RawMessage `json:"payload,omitempty"`
@@ -71,6 +74,7 @@ func lineOf(e *event.Event, payload bool) *line {
 	for _, i := range e.Interrupts {
 		one := interrupt{
 			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.Asked, Status: i.Status, Says: i.Says, Answered: i.Answered,
+			Door: i.Door, By: i.By, Comment: i.Comment,
 		}
 		if payload {
 			one.Object, one.Calls, one.Payload = asJSON(i.Object), asJSON(i.Calls), asJSON(i.Payload)

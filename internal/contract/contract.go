@@ -64,10 +64,13 @@ type Ruling struct {
 	Ends store.How
 	// Answers, with Resume, are one for each question, in the pause's order.
 	Answers []agui.Answer
-	// New, with Resume, are the messages beside the answers that the record lacks.
+	// New, with Resume and Missed, are the messages that the record lacks.
 	New []agui.Message
 	// Replay, with Replay, is the end that is told again. With Reopen it is how the pause ended.
 	Replay *store.Result
+	// Missed, with Pass, is an end that the chat has not seen. What the record knows of the thread by
+	// then takes the place of the request's older messages; New are the others.
+	Missed *store.Result
 	// Leave is what does not go to the backend.
 	Leave Leave
 	// NotTaken, with Pass, is why the answers beside a new message do not count: the question ended

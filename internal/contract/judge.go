@@ -142,10 +142,16 @@ func (c *Case) whileClaimed() Ruling {
 		if p.Interrupt(a.ID) == nil || !c.meant(p.ID) {
 			continue
 		}
-		if Digest(c.Answers) == c.Record.Digest {
+		if c.repeats(c.Record.Digest, p) {
 			return Ruling{Do: Wait}
 		}
 		return refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", agui.Cut(a.ID))
+	}
+	if len(c.Answers) == 0 && c.Unread == nil && p.Decided() {
+		if c.Carry != "" {
+			return Ruling{Do: Quiet} // somebody carries it
+		}
+		return Ruling{Do: Wait} // it answers nothing; the run that it is to be told of began without it
 	}
 	return refuse(agui.ResumeInProgress, "a resume of this thread is running")
 }
@@ -153,27 +159,30 @@ func (c *Case) whileClaimed() Ruling {
 // withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
 func (c *Case) withoutAnswers() Ruling {
 	p := c.Record.Pause
+	if missed := c.missed(); missed != nil {
+		return c.catchUp(missed)
+	}
 	switch {
 	case p == nil && c.Input.HasResume:
 		return Ruling{Do: Pass, Leave: LeaveArray}
 	case p == nil:
 		return Ruling{Do: Pass}
+	case p.Decided():
+		// Whatever the request is, it carries what is decided: the history and the tools of the chat
+		// go with it, and its client sees the run.
+		return c.resume(c.decidedElseCancelled())
 	case c.Input.HasResume:
-		return reask(agui.PartialResume, "resume leaves interrupt %q open (answered 0 of %d)", p.Interrupts[0].ID, len(p.Interrupts))
+		return reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
 		return Ruling{Do: Quiet} // it has nothing to carry it with
 	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
 		// Nobody can approve any of them any more, so new input counts as cancelling them. This is
 		// no silence taken for a yes: every answer is "cancelled".
-		answers := CancelAll(p)
-		if _, stuck := c.stuck(answers); stuck {
-			return GiveUp(c)
-		}
-		return Ruling{Do: Resume, Answers: answers, New: c.newInput(p.Seen, p)}
+		return c.resume(c.decidedElseCancelled())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}
 	}
-	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", p.Interrupts[0].ID, len(p.Interrupts))
+	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
 
 // stripped judges the request as if it had no answers.
@@ -201,7 +210,7 @@ func (c *Case) noneOpen() Ruling {
 		// What became of the question was told; it must not be told for ever.
 		return c.stripped()
 	}
-	if ended && result.Digest != "" && result.Digest == Digest(c.Answers) && !(failed && AllCancelled(c.Answers)) {
+	if ended && result.Digest != "" && c.repeats(result.Digest, result.Pause) && !(failed && AllCancelled(c.Answers)) {
 		switch {
 		case bringsNew:
 			r := c.stripped()
@@ -277,35 +286,64 @@ func (c *Case) forOpen() Ruling {
 	}
 	p := c.Record.Pause
 	for n, i := range p.Interrupts {
-		if answers[n].Status == agui.Resolved && c.onlyCancel(i) {
+		if r := c.lateFor(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
 			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.Seen, p)) > 0 {
 				// Said too late, and told so; it comes again with every message that follows.
 				return c.stripped()
 			}
-			if i.CancelOnly {
-				return reask(agui.InvalidPayload, "interrupt %q can only be cancelled: what it asked is not known any more, or was answered before", i.ID)
-			}
-			return reask(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
+			return *r
 		}
 	}
 	for n, i := range p.Interrupts {
-		if a := answers[n]; a.Status == agui.Resolved && !a.Own && i.Schema() != nil {
-			if err := c.Valid(i.Schema(), a.Payload); err != nil {
-				return refusePayload(i.ID, err)
-			}
+		if r := c.unfit(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
+			return *r
 		}
 	}
+	return c.resume(answers)
+}
+
+// resume rules on a whole set of answers that may be given.
+func (c *Case) resume(answers []agui.Answer) Ruling {
+	p := c.Record.Pause
 	if i, stuck := c.stuck(answers); stuck {
 		if AllCancelled(answers) {
 			return GiveUp(c)
 		}
-		return reask(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+		return refuseOtherThanKept(i)
 	}
 	return Ruling{Do: Resume, Answers: answers, New: c.newInput(p.Seen, p)}
 }
 
+func refuseOtherThanKept(i agui.Interrupt) Ruling {
+	return reask(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+}
+
+// lateFor refuses an answer to a question that takes nothing but a cancel; nil: it is not.
+func (c *Case) lateFor(i agui.Interrupt, a agui.Answer) *Ruling {
+	if a.Status != agui.Resolved || !c.onlyCancel(i) {
+		return nil
+	}
+	r := reask(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
+	if i.CancelOnly {
+		r = reask(agui.InvalidPayload, "interrupt %q can only be cancelled: what it asked is not known any more, or was answered before", i.ID)
+	}
+	return &r
+}
+
+// unfit refuses a payload that does not fit its question's schema; nil: it fits.
+func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
+	if a.Status != agui.Resolved || a.Own || i.Schema() == nil {
+		return nil
+	}
+	if err := c.Valid(i.Schema(), a.Payload); err != nil {
+		r := refusePayload(i.ID, err)
+		return &r
+	}
+	return nil
+}
+
 // covering are the answers in the order of the open pause, one for each question; else why they do
-// not cover it.
+// not cover it. What is decided already covers its question. An answer to that must say the same.
 func (c *Case) covering() ([]agui.Answer, *Ruling) {
 	p := c.Record.Pause
 	byID := make(map[string]*agui.Answer, len(c.Answers))
@@ -321,13 +359,21 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 			r := reask(agui.ResumeConflict, "interrupt %q is answered twice, and not the same", agui.Cut(a.ID))
 			return nil, &r
 		}
+		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
+			r := reask(agui.ResumeConflict, "interrupt %q was answered otherwise in the meantime, at another door (%s)", agui.Cut(a.ID), d.Door)
+			return nil, &r
+		}
 		byID[a.ID] = &c.Answers[n]
 	}
 	ordered := make([]agui.Answer, 0, min(len(p.Interrupts), len(byID)))
 	for _, i := range p.Interrupts {
 		a, ok := byID[i.ID]
+		if d := p.Decision(i.ID); !ok && d != nil {
+			decided := d.Answer()
+			a, ok = &decided, true
+		}
 		if !ok {
-			r := reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", i.ID, len(byID), len(p.Interrupts))
+			r := reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", i.ID, c.covered(byID), len(p.Interrupts))
 			return nil, &r
 		}
 		ordered = append(ordered, *a)
@@ -390,7 +436,8 @@ func (c *Case) asksForCancel() bool {
 
 // onlyCancels says so of all that is open.
 func (c *Case) onlyCancels() bool {
-	return !slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) })
+	p := c.Record.Pause
+	return !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) && p.Decision(i.ID) == nil })
 }
 
 // CancelAll is a cancel for each question of the pause.

@@ -13,6 +13,9 @@ func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 	}
 	kept := c.keptAnswers()
 	for n, i := range p.Interrupts {
+		if answers[n].Status == "" {
+			continue // not answered yet, see WithDecisions
+		}
 		if digest := kept[asked{i.Native, i.Question}]; digest != "" && digest != DigestOf(answers[n]) {
 			return i, true
 		}

@@ -26,6 +26,9 @@ const (
 	Retired   Kind = "interrupt.retired"
 	Freeing   Kind = "interrupt.freeing" // it is about to be freed at the desk
 
+	Deciding Kind = "interrupt.deciding"
+	Decided  Kind = "interrupt.decided"
+
 	Claiming Kind = "resume.claiming"
 	Claimed  Kind = "resume.claimed"
 	Released Kind = "resume.released"
@@ -39,7 +42,7 @@ const (
 // Kinds are all of them.
 func Kinds() []Kind {
 	return []Kind{
-		Raised, Resolved, Cancelled, Expired, Lost, Withdrawn, Retired, Freeing,
+		Raised, Resolved, Cancelled, Expired, Lost, Withdrawn, Retired, Freeing, Deciding, Decided,
 		Claiming, Claimed, Released, InDoubt, Replayed, Refused, RunRefused,
 	}
 }
@@ -85,6 +88,10 @@ type Interrupt struct {
 	Asked, Answered string
 	Status          string // resolved or cancelled
 	Says            string // approved or denied, where the dialect knows; else ""
+	// Door and By are where it was decided and by whom, if that was before the resume at hand.
+	Door    Door
+	By      string
+	Comment string // with Decided: for those who read the audit
 
 	Object, Calls, Payload json.RawMessage // what the digests are of
 }

@@ -1,0 +1,239 @@
+// Package carry goes on with decided pauses without their clients: it finds them in the store, and
+// has their agents carry them, each once.
+//
+// It deliberately does not decide what may be carried, nor how often that may happen: proxy and the
+// store's claim do. Two processes that find the same pause are no harm.
+package carry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
+	"holdpoint/store"
+)
+
+// An Agent carries the decided pause of a record, see proxy.Handler.Carry.
+type Agent interface {
+	Carry(ctx context.Context, key store.Key) error
+}
+
+// Options of a Carrier. Store, Agents and Log are required.
+type Options struct {
+	Store  store.Store
+	Agents map[string]Agent // by the names that records have of them
+	Within time.Duration    // older decisions wait for the chat; 0: DefaultWithin
+	Every  time.Duration    // between two looks at what is due; 0: 2 s
+	Log    *slog.Logger
+	Now    func() time.Time // nil: time.Now. For the waits between tries
+}
+
+// DefaultWithin is how old a decision may be that is carried without the chat: an approval of the
+// morning is not carried out at night, nor one that a restored backup brings back.
+const DefaultWithin = time.Hour
+
+const (
+	every = 2 * time.Second
+	// atOnce bounds the runs that go on at once without a client.
+	atOnce = 8
+	// remembered bounds the pauses whose tries are remembered.
+	remembered = 10_000
+)
+
+// waits are the times between the tries at one pause. After the last it waits for the chat.
+var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+
+// A Carrier looks for what is decided.
+type Carrier struct {
+	o    Options
+	kick chan store.Key
+	room chan struct{}
+
+	mu   sync.Mutex
+	seen map[store.Key]*tries
+}
+
+// tries are those at one pause.
+type tries struct {
+	pause  string
+	opened time.Time
+	n      int
+	next   time.Time
+	under  bool // one is under way
+	over   bool // it waits for the chat
+}
+
+// New makes a Carrier that does nothing until Run.
+func New(o Options) *Carrier {
+	if o.Within <= 0 {
+		o.Within = DefaultWithin
+	}
+	if o.Every <= 0 {
+		o.Every = every
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Carrier{o: o, kick: make(chan store.Key, 64), room: make(chan struct{}, atOnce), seen: map[store.Key]*tries{}}
+}
+
+// Kick says that a pause of the record was decided just now. It never waits: what it cannot pass on
+// is found at the next look.
+func (c *Carrier) Kick(key store.Key) {
+	select {
+	case c.kick <- key:
+	default:
+	}
+}
+
+// Run carries until ctx is done, and returns when the runs that it has begun have ended or go on by
+// themselves.
+func (c *Carrier) Run(ctx context.Context) {
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	t := time.NewTicker(c.o.Every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case key := <-c.kick:
+			c.try(ctx, key, &runs)
+		case <-t.C:
+			c.look(ctx, &runs)
+		}
+	}
+}
+
+// look tries all that is due.
+func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
+	q := store.Query{Due: c.o.Now(), Limit: store.MaxPage}
+	for {
+		page, err := c.o.Store.Waiting(ctx, q)
+		if err != nil {
+			c.o.Log.Debug("what is decided cannot be asked for", "err", err)
+			return
+		}
+		for _, row := range page.Rows {
+			if c.waits(row) {
+				continue
+			}
+			c.try(ctx, row.Key, runs)
+		}
+		if q.After = page.Next; q.After == "" || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// waits says whether it is not time yet for the next try at the record, for all that is known
+// without asking the store.
+func (c *Carrier) waits(row store.Row) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.seen[row.Key]
+	return t != nil && t.opened.Equal(row.Opened) && (t.under || t.over || c.o.Now().Before(t.next))
+}
+
+// try has the record's agent carry its pause, if that may be now.
+func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) {
+	rec, err := c.o.Store.Load(ctx, key, "")
+	if err != nil || rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Origin == nil {
+		return
+	}
+	p := rec.Pause
+	agent, ours := c.o.Agents[p.Origin.Agent]
+	if !ours {
+		return // another process serves it
+	}
+	if last := p.Decisions[len(p.Decisions)-1].At; !rec.Now.Before(last.Add(c.o.Within)) {
+		if c.begins(key, p) {
+			c.o.Log.Warn("a decision is too old to be carried without the chat", "pause", p.ID, "decided", last)
+			c.ends(key, true)
+		}
+		return
+	}
+	select {
+	case c.room <- struct{}{}:
+	default:
+		return // the next look finds it
+	}
+	if !c.begins(key, p) {
+		<-c.room
+		return
+	}
+	runs.Go(func() {
+		defer func() { <-c.room }()
+		c.carry(ctx, agent, key, p.ID)
+	})
+}
+
+// carry is one try.
+func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID string) {
+	err := agent.Carry(ctx, key)
+	switch {
+	case errors.Is(err, door.ErrChat):
+		c.o.Log.Info("what was decided waits for the chat", "pause", pauseID, "why", err)
+		c.ends(key, true)
+		return
+	case errors.Is(err, door.ErrUndecided):
+		c.forget(key)
+		return
+	case err != nil:
+		c.o.Log.Warn("what was decided is not carried", "pause", pauseID, "err", err)
+	}
+	rec, err := c.o.Store.Load(context.WithoutCancel(ctx), key, "")
+	if err == nil && (rec.Pause == nil || rec.Pause.ID != pauseID) {
+		c.forget(key) // it has ended
+		return
+	}
+	c.ends(key, false)
+}
+
+// begins notes a try at a pause; false: it is not time for one.
+func (c *Carrier) begins(key store.Key, p *agui.Pause) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.seen[key]
+	if t == nil || t.pause != p.ID {
+		if len(c.seen) >= remembered {
+			clear(c.seen)
+		}
+		t = &tries{pause: p.ID, opened: p.Opened}
+		c.seen[key] = t
+	}
+	if t.under || t.over || c.o.Now().Before(t.next) {
+		return false
+	}
+	t.under = true
+	return true
+}
+
+// ends notes that a try has left the pause open. over: it waits for the chat.
+func (c *Carrier) ends(key store.Key, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.seen[key]
+	if t == nil {
+		return
+	}
+	t.under = false
+	if t.over = over || t.n >= len(waits); t.over {
+		if !over {
+			c.o.Log.Warn("what was decided is not tried again without the chat", "pause", t.pause, "tries", t.n+1)
+		}
+		return
+	}
+	t.next = c.o.Now().Add(waits[t.n])
+	t.n++
+}
+
+func (c *Carrier) forget(key store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.seen, key)
+}

@@ -1,0 +1,198 @@
+package carry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+// A world is a store with pauses, and an agent that does with them what the test says.
+type world struct {
+	t     *testing.T
+	store store.Store
+	c     *Carrier
+	does  func(key store.Key) error
+
+	mu    sync.Mutex
+	tried []string
+	busy  int
+	most  int
+}
+
+func newWorld(t *testing.T, does func(w *world, key store.Key) error) *world {
+	w := &world{t: t, store: memory.New(memory.Options{ReplayTTL: 24 * time.Hour, PauseRetention: 240 * time.Hour})}
+	w.does = func(key store.Key) error { return does(w, key) }
+	w.c = New(Options{Store: w.store, Agents: map[string]Agent{"ours": w}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return w
+}
+
+// Carry implements Agent.
+func (w *world) Carry(_ context.Context, key store.Key) error {
+	w.mu.Lock()
+	w.tried = append(w.tried, string(key))
+	w.busy++
+	w.most = max(w.most, w.busy)
+	w.mu.Unlock()
+	defer func() { w.mu.Lock(); w.busy--; w.mu.Unlock() }()
+	return w.does(key)
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// decided is a thread of the agent with a decided pause.
+func (w *world) decided(key store.Key, agent string) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	w.must(w.store.Open(ctx, key, "", agui.Pause{
+		ID: "p " + string(key), Origin: &agui.Origin{Agent: agent},
+		Interrupts: []agui.Interrupt{{ID: "q", Object: json.RawMessage(`{}`)}},
+	}))
+	w.must(w.store.Decide(ctx, key, "p "+string(key), []agui.Decision{{Question: "q", Status: agui.Cancelled, Digest: "d"}}))
+}
+
+// end ends the thread's pause, as a run does.
+func (w *world) end(key store.Key) error {
+	ctx := context.Background()
+	if err := w.store.Claim(ctx, key, "p "+string(key), "t", "q d", time.Minute); err != nil {
+		return err
+	}
+	return w.store.Finish(ctx, key, "t", store.Result{How: store.Finished}, nil)
+}
+
+// run runs the carrier for so long, and returns how often each thread was tried.
+func (w *world) run(d time.Duration) map[string]int {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { w.c.Run(ctx) })
+	time.Sleep(d)
+	cancel()
+	done.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	times := map[string]int{}
+	for _, key := range w.tried {
+		times[key]++
+	}
+	return times
+}
+
+func TestCarrier(t *testing.T) {
+	for name, c := range map[string]struct {
+		does   func(w *world, key store.Key) error
+		before func(w *world)
+		run    time.Duration
+		want   map[string]int
+	}{
+		"what is decided is carried once": {
+			func(w *world, key store.Key) error { return w.end(key) },
+			func(w *world) { w.decided("a", "ours"); w.decided("b", "ours") }, time.Hour, map[string]int{"a": 1, "b": 1},
+		},
+		"another process's agent": {
+			func(w *world, key store.Key) error { return w.end(key) },
+			func(w *world) { w.decided("a", "theirs") }, time.Hour, map[string]int{},
+		},
+		"what lacks something is tried once": {
+			func(*world, store.Key) error { return fmt.Errorf("%w: tools", door.ErrChat) },
+			func(w *world) { w.decided("a", "ours") }, time.Hour, map[string]int{"a": 1},
+		},
+		"what was given back is tried again, not for ever": {
+			func(*world, store.Key) error { return nil },
+			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(waits)},
+		},
+		"so is an error of the store": {
+			func(*world, store.Key) error { return context.DeadlineExceeded },
+			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(waits)},
+		},
+		"an old decision waits for the chat": {
+			func(w *world, key store.Key) error { return w.end(key) },
+			func(w *world) { w.decided("a", "ours"); time.Sleep(time.Hour) }, time.Hour, map[string]int{},
+		},
+		"one that becomes too old, too": {
+			func(*world, store.Key) error { return nil },
+			func(w *world) { w.decided("a", "ours"); time.Sleep(59*time.Minute + 50*time.Second) }, time.Hour, map[string]int{"a": 2},
+		},
+		"what is not decided": {
+			func(w *world, key store.Key) error { return w.end(key) },
+			func(w *world) {
+				w.must(w.store.Open(t.Context(), "a", "", agui.Pause{ID: "p", Origin: &agui.Origin{Agent: "ours"}, Interrupts: []agui.Interrupt{{ID: "q"}}}))
+			}, time.Hour, map[string]int{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, c.does)
+				c.before(w)
+				if got := w.run(c.run); fmt.Sprint(got) != fmt.Sprint(c.want) {
+					t.Errorf("tried %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestKick: what was decided here is carried at once.
+func TestKick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(w *world, key store.Key) error { return w.end(key) })
+		w.decided("a", "ours")
+		w.c.Kick("a")
+		w.c.Kick("a")
+		w.c.Kick("nobody")
+		if got := w.run(time.Second); got["a"] != 1 || len(got) != 1 {
+			t.Errorf("tried %v", got)
+		}
+	})
+}
+
+// TestManyAtOnce: the runs at once are bounded, and all are carried.
+func TestManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(w *world, key store.Key) error { time.Sleep(time.Minute); return w.end(key) })
+		for n := range 30 {
+			w.decided(store.Key(fmt.Sprint(n)), "ours")
+			w.c.Kick(store.Key(fmt.Sprint(n)))
+		}
+		got := w.run(10 * time.Minute)
+		if len(got) != 30 || w.most != atOnce {
+			t.Errorf("%d carried, %d at once", len(got), w.most)
+		}
+		for key, n := range got {
+			if n != 1 {
+				t.Errorf("%s was tried %d times", key, n)
+			}
+		}
+	})
+}
+
+// TestEndOfTheCarrier waits for the runs that it has begun.
+func TestEndOfTheCarrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		w := newWorld(t, func(w *world, key store.Key) error {
+			time.Sleep(time.Minute)
+			ended = true
+			return w.end(key)
+		})
+		w.decided("a", "ours")
+		w.run(5 * time.Second)
+		if !ended {
+			t.Error("it did not wait")
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/door"
+	"holdpoint/internal/principal"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// Questions may be decided at another door than the chat that asked them. A decision is judged when
+// it is given, as a resume is, and stands in the record then. When all questions of a pause are
+// decided, it is carried to the backend once: by the chat's next request, or by Holdpoint itself.
+
+// Decide takes what somebody says to questions of a pause, all of it or nothing. It returns the
+// record as it stands then. An error is one of these:
+//
+//   - store.ErrConflict: a question is decided otherwise, or the pause is not open any more;
+//   - store.ErrNotFound: there is no such pause, or no such question;
+//   - an *agui.RunError: it could not be carried;
+//   - another: the store cannot be asked, and nobody knows whether it stands.
+func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error) {
+	rec, err := h.opts.Store.Load(ctx, key, "")
+	if err != nil {
+		return rec, err
+	}
+	if len(words) == 0 {
+		return rec, store.ErrNotFound
+	}
+	if rec.Pause == nil || rec.Pause.ID != pauseID {
+		return rec, h.decidedBefore(&rec, pauseID, words)
+	}
+	if words = slices.DeleteFunc(slices.Clone(words), func(w door.Word) bool {
+		d := rec.Pause.Decision(w.Question)
+		return d != nil && d.Digest == contract.DigestOf(answerOf(w))
+	}); len(words) == 0 {
+		return rec, nil // all of it stands already
+	}
+	var shown store.Snapshots
+	if rec.Pause.Kept > 0 {
+		if shown, err = h.opts.Store.Snapshots(ctx, key, pauseID, store.Asked); err != nil {
+			return rec, err
+		}
+	}
+	r, err := h.ownRun(ownRequest(ctx), key, rec.Pause, shown)
+	if err != nil {
+		return rec, err
+	}
+	defer r.life.enterUnseen(ctx)()
+	r.ledger.ctx, r.decider = ctx, who.Name
+	list, err := r.decisions(rec, who, words)
+	if err != nil {
+		return rec, err
+	}
+	if err := r.ledger.decide(rec.Pause, list); err != nil {
+		return rec, err
+	}
+	return h.opts.Store.Load(ctx, key, "")
+}
+
+// decidedBefore is what becomes of words to a pause that is not the record's any more.
+func (h *Handler) decidedBefore(rec *store.Record, pauseID string, words []door.Word) error {
+	for _, result := range rec.Results {
+		if result.PauseID != pauseID || result.Pause == nil || result.Tombstone {
+			continue
+		}
+		for _, w := range words {
+			d := result.Pause.Decision(w.Question)
+			if d == nil || d.Digest != contract.DigestOf(answerOf(w)) {
+				return fmt.Errorf("%w: it has ended", store.ErrConflict)
+			}
+		}
+		return nil
+	}
+	return store.ErrNotFound
+}
+
+func answerOf(w door.Word) agui.Answer {
+	return agui.Answer{ID: w.Question, Status: w.Status, Payload: w.Payload}
+}
+
+// decisions are the words as they go into the record, if they may.
+func (r *run) decisions(rec store.Record, who door.Who, words []door.Word) ([]agui.Decision, error) {
+	entries := make([]agui.ResumeEntry, len(words))
+	for n, w := range words {
+		entries[n] = agui.ResumeEntry{InterruptID: w.Question, Status: w.Status, Payload: w.Payload}
+	}
+	in := r.request.input.WithResume(entries)
+	r.request.input = &in
+	r.anew()
+	r.record = rec
+	mine := rec.Pause.Indexed()
+	r.record.Pause = &mine
+	if _, err := r.readAnswers(); err != nil {
+		return nil, err
+	}
+	c := r.newCase()
+	if refused := contract.JudgeDecisions(c); refused != nil {
+		return nil, refused
+	}
+	given := r.answers.list
+	if answers, covered := c.WithDecisions(); covered && rec.State == store.Open {
+		if refused := r.tryBegin(answers); refused != nil {
+			return nil, refused
+		}
+	}
+	list := make([]agui.Decision, len(given))
+	for n, a := range given {
+		at := slices.IndexFunc(words, func(w door.Word) bool { return w.Question == a.ID })
+		if at < 0 {
+			return nil, store.ErrNotFound
+		}
+		d := agui.Decision{
+			Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), Own: a.Own, Digest: contract.DigestOf(a),
+			Door: string(who.Door), By: who.Name, Comment: words[at].Comment,
+		}
+		if i := rec.Pause.Interrupt(a.ID); i != nil {
+			d.Asked, d.Says = rec.Pause.Origin.AskedDigest(i), saysOf(i, &a)
+		}
+		list[n] = d
+	}
+	if len(list) != len(words) {
+		return nil, store.ErrNotFound
+	}
+	return list, nil
+}
+
+// tryBegin says why a dialect would not carry the answers. Without the chat's messages that cannot
+// be said.
+func (r *run) tryBegin(answers []agui.Answer) *agui.RunError {
+	if slices.Contains(r.h.Lacks(r.record.Pause), agui.NoMessages) {
+		return nil
+	}
+	in := r.request.input.WithoutResume()
+	r.request.input = &in
+	r.anew()
+	r.verdict = contract.Ruling{Do: contract.Resume, Answers: answers}
+	if err := r.fetchAsked(); err != nil {
+		return storeDown().Refusal
+	}
+	if refused := r.readyResume(); refused != nil {
+		return refused
+	}
+	if !r.begin(r.record.Pause) && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
+		return r.verdict.Refusal
+	}
+	return nil
+}
+
+// Carry goes on with a decided pause without its client, and returns when that run has come to its
+// end: it was answered, asks again, or gave the pause back. The record says which. An error says
+// that nothing was sent: door.ErrUndecided, door.ErrChat, or one of the store.
+func (h *Handler) Carry(ctx context.Context, key store.Key) error {
+	rec, err := h.opts.Store.Load(ctx, key, "")
+	if err != nil {
+		return err
+	}
+	p := rec.Pause
+	if rec.State != store.Open || !p.Decided() {
+		return door.ErrUndecided
+	}
+	if lacks := h.Lacks(p); len(lacks) > 0 {
+		return fmt.Errorf("%w: %v", door.ErrChat, lacks)
+	}
+	shown, err := h.opts.Store.Snapshots(ctx, key, p.ID, store.Asked)
+	if err != nil {
+		return err
+	}
+	if shown.Messages == nil {
+		return fmt.Errorf("%w: %v", door.ErrChat, agui.NoMessages)
+	}
+	req := ownRequest(ctx)
+	if o := h.opts.Elsewhere; o.Headers != nil && slices.Contains(p.Going.Lacks, agui.NoCredentials) {
+		req.Header = o.Headers().Clone()
+	}
+	r, err := h.ownRun(req, key, p, shown)
+	if err != nil {
+		return err
+	}
+	r.serve(nobody{headerOnly{}})
+	return nil
+}
+
+func ownRequest(ctx context.Context) *http.Request {
+	return (&http.Request{Method: http.MethodPost, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
+}
+
+// newOwnRun is newRun for a request of Holdpoint's own about a pause, in the name of its owner.
+func (h *Handler) newOwnRun(req *http.Request, route string, in *agui.RunInput, key store.Key, p *agui.Pause) *run {
+	who := principal.Who{}
+	if p.Origin != nil {
+		who.Tenant = p.Origin.Tenant
+	}
+	r := h.newRun(req, route, in, who)
+	r.ledger.key, r.life.key = key, key
+	r.readFor.carry(p.ID)
+	r.request.ours = true
+	if o := p.Origin; o != nil {
+		if o.Thread != in.ThreadID {
+			r.request.thread = o.Thread
+		}
+		r.show = showOf(o.Shown)
+	}
+	return r
+}
+
+// showOf is the inverse of shownAs.
+func showOf(shown string) translate.Show {
+	switch Client(shown) {
+	case ClientNative:
+		return translate.ShowNative
+	case ClientBoth:
+		return translate.ShowBoth
+	}
+	return translate.ShowOutcome
+}

@@ -1,0 +1,538 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// A desk is a rig whose questions are decided elsewhere. Its backend asks x and y first, and ends
+// well then, unless it is told otherwise.
+type deskRig struct {
+	*rig
+	key store.Key
+}
+
+const (
+	asksXY  = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"x","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}},{"id":"y","reason":"confirmation"}]}}`
+	saysYes = `{"approved":true}`
+	saysNo  = `{"approved":false}`
+)
+
+func newDeskRig(t *testing.T, then func(w http.ResponseWriter, n int), change ...func(*Options)) *deskRig {
+	d := &deskRig{key: recordKey("/", "t")}
+	change = append([]func(*Options){func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} }}, change...)
+	d.rig = newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		switch {
+		case n == 1:
+			sendStream(w, streamOf(started, hello, asksXY))
+		case then != nil:
+			then(w, n)
+		default:
+			sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", "m2"), finished))
+		}
+	}, change...)
+	if got := d.do(input("t", "r1", "")); !strings.HasSuffix(types(got), "RUN_FINISHED+interrupt") {
+		t.Fatal(got)
+	}
+	return d
+}
+
+func (d *deskRig) record() store.Record {
+	d.t.Helper()
+	rec, err := d.store.Load(d.t.Context(), d.key, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return rec
+}
+
+// id is the published id of the question.
+func (d *deskRig) id(native string) string {
+	for _, p := range d.pauses() {
+		for _, i := range p.Interrupts {
+			if i.Native == native {
+				return i.ID
+			}
+		}
+	}
+	d.t.Fatalf("no question %s", native)
+	return ""
+}
+
+func (d *deskRig) pauses() (list []*agui.Pause) {
+	rec := d.record()
+	if rec.Pause != nil {
+		list = append(list, rec.Pause)
+	}
+	for _, r := range rec.Results {
+		list = append(list, r.Pause)
+	}
+	return list
+}
+
+func (d *deskRig) says(native string, payload string) door.Word {
+	w := door.Word{Question: d.id(native), Status: agui.Resolved, Payload: []byte(payload), Comment: "fine"}
+	if payload == "" {
+		w.Status, w.Payload = agui.Cancelled, nil
+	}
+	return w
+}
+
+var maria = door.Who{Door: "desk", Name: "Maria"}
+
+func (d *deskRig) decides(words ...door.Word) error {
+	_, err := d.h.Decide(d.t.Context(), d.key, d.pauses()[0].ID, maria, words)
+	return err
+}
+
+func (d *deskRig) decide(words ...door.Word) {
+	d.t.Helper()
+	if err := d.decides(words...); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *deskRig) carry() {
+	d.t.Helper()
+	if err := d.h.Carry(d.t.Context(), d.key); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// delivered are the answers of the n-th call, by the backend's ids.
+func (d *deskRig) delivered(n int) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []string
+	for _, a := range gjson.GetBytes(d.calls[n-1], "answers").Array() {
+		id, _, _ := strings.Cut(a.Get("id").Str, "~")
+		list = append(list, id+" "+a.Get("status").Str+" "+a.Get("payload").Raw)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestDecidedAndCarriedWithoutTheClient: what was decided goes to the backend once, and the chat
+// finds what came of it.
+func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
+	d := newDeskRig(t, nil)
+	d.decide(d.says("x", saysYes))
+	if err := d.h.Carry(t.Context(), d.key); !errors.Is(err, door.ErrUndecided) || d.called() != 1 {
+		t.Errorf("carried a part: %v, %d calls", err, d.called())
+	}
+	d.decide(d.says("y", ""))
+	if rec := d.record(); rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Decisions[0].By != "Maria" || rec.Pause.Decisions[0].Asked == "" {
+		t.Fatalf("%+v", rec.Pause)
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() { _ = d.h.Carry(t.Context(), d.key) })
+	}
+	all.Wait()
+	rec := d.record()
+	if d.called() != 2 || rec.State != store.None || rec.Results[0].How != store.Finished || rec.Results[0].ByArray {
+		t.Fatalf("%d calls, %+v", d.called(), rec)
+	}
+	if got := d.delivered(2); got != "x resolved "+saysYes+", y cancelled " {
+		t.Errorf("delivered %s", got)
+	}
+	// The same answers find the recorded end, a part of them too, and others do not run anything.
+	wantTypes(t, d.do(input("t", "r2", resumeWith(no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+	wantTypes(t, d.do(input("t", "r3", resumeWith(no(d.id("x")), no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+	if d.called() != 2 {
+		t.Errorf("%d calls", d.called())
+	}
+	// What was decided is known, and cannot be decided otherwise.
+	pause := rec.Results[0].PauseID
+	same, other := d.says("x", saysYes), d.says("x", saysNo)
+	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Word{same}); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Word{other}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("otherwise: %v", err)
+	}
+}
+
+// TestWhatIsSentWithoutTheClient: the input of the run that paused, with the messages as they were
+// known then.
+func TestWhatIsSentWithoutTheClient(t *testing.T) {
+	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = &fakeDialect{begin: takesNew} })
+	body := `{"threadId":"u","runId":"r1","state":{"n":1},"tools":[],"context":[{"k":"v"}],"forwardedProps":{"model":"m","command":{"resume":"old"}},"messages":[` + oldUser + `],"resume":[]}`
+	d.key = recordKey("/", "u")
+	d.mu.Lock()
+	d.calls = nil // the next call asks again
+	d.mu.Unlock()
+	d.do(body)
+	d.decide(d.says("x", saysYes), d.says("y", "1"))
+	d.carry()
+	sent := d.calls[1]
+	if messages := gjson.GetBytes(sent, "messages.#.role").String(); messages != `["user","assistant"]` {
+		t.Errorf("messages %s: %s", messages, sent)
+	}
+}
+
+// TestDecidedAtOnceFromTenPlaces: one is heard, whoever says the same is told so, the others
+// conflict.
+func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
+	d := newDeskRig(t, nil)
+	words := make([]door.Word, 10)
+	for n := range words {
+		words[n] = d.says("y", fmt.Sprint(n%5))
+	}
+	errs := make([]error, len(words))
+	var all sync.WaitGroup
+	for n := range words {
+		all.Go(func() { errs[n] = d.decides(words[n]) })
+	}
+	all.Wait()
+	stands := d.record().Pause.Decisions
+	if len(stands) != 1 {
+		t.Fatalf("%d stand", len(stands))
+	}
+	for n, err := range errs {
+		if same := string(words[n].Payload) == string(stands[0].Payload); same != (err == nil) || err != nil && !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s where %s stands: %v", words[n].Payload, stands[0].Payload, err)
+		}
+	}
+}
+
+// TestWhatCannotBeCarriedIsNotTaken: it is refused when it is decided.
+func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
+	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
+		if slices.ContainsFunc(r.Answers, func(a agui.Answer) bool { return string(a.Payload) == `"unsayable"` }) {
+			return translate.Out{}, agui.Errorf(agui.InvalidPayload, "the backend cannot be told")
+		}
+		return translate.Out{}, nil
+	}}
+	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = refusing })
+	before := d.record()
+	for name, c := range map[string]struct {
+		words []door.Word
+		code  agui.Code
+		err   error
+	}{
+		"a payload that does not fit":        {[]door.Word{d.says("x", `{"approved":"yes"}`)}, agui.InvalidPayload, nil},
+		"beside one that does":               {[]door.Word{d.says("y", "1"), d.says("x", `true`)}, agui.InvalidPayload, nil},
+		"what the backend cannot be told":    {[]door.Word{d.says("x", saysYes), d.says("y", `"unsayable"`)}, agui.InvalidPayload, nil},
+		"a question that there is not":       {[]door.Word{{Question: "z", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
+		"a question of the backend's own id": {[]door.Word{{Question: "x", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
+	} {
+		err := d.decides(c.words...)
+		var refused *agui.RunError
+		if !errors.As(err, &refused) || refused.Code != c.code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.h.Decide(t.Context(), d.key, "another", maria, []door.Word{d.says("y", "1")}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another pause: %v", err)
+	}
+	if rec := d.record(); rec.Pause.Decisions != nil || rec.State != before.State || d.called() != 1 {
+		t.Errorf("%+v, %d calls", rec.Pause.Decisions, d.called())
+	}
+	// The first of two can be taken whose pair cannot: the last one is judged with it.
+	d.decide(d.says("y", `"unsayable"`))
+	if err := d.decides(d.says("x", saysYes)); err == nil {
+		t.Error("taken, and it can never be sent")
+	}
+}
+
+// TestChatBesideTheDesk: what a chat sees of decisions, and what it carries.
+func TestChatBesideTheDesk(t *testing.T) {
+	again := func(w http.ResponseWriter, n int) {
+		if n == 2 {
+			sendStream(w, streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`))
+			return
+		}
+		sendStream(w, streamOf(started, finished))
+	}
+	const ends, toldAgain = "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED", "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"
+	for name, c := range map[string]struct {
+		then      func(w http.ResponseWriter, n int)
+		decided   []string // question and payload
+		request   func(d *deskRig) string
+		types     string
+		calls     int
+		delivered string
+		open      string // backend's ids of the questions that the client is told
+	}{
+		"a part, a reload": {nil, []string{"x", saysYes}, func(d *deskRig) string { return input("t", "r2", "") }, toldAgain, 1, "", "y"},
+		"a part, and the rest in the chat": {nil, []string{"x", saysYes}, func(d *deskRig) string { return input("t", "r2", resumeWith(yes(d.id("y")))) },
+			ends, 2, "x resolved " + saysYes + ", y resolved true", ""},
+		"a part, and all in the chat, otherwise": {nil, []string{"x", saysYes}, func(d *deskRig) string { return input("t", "r2", resumeWith(no(d.id("x")), no(d.id("y")))) },
+			"RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:RESUME_CONFLICT", 1, "", "y"},
+		"a part, and nothing of the rest": {nil, []string{"y", "1"}, func(d *deskRig) string { return input("t", "r2", `,"resume":[]`) },
+			"RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME", 1, "", "x"},
+		"all, a reload carries it": {nil, []string{"x", saysYes, "y", ""}, func(d *deskRig) string { return input("t", "r2", "") },
+			ends, 2, "x resolved " + saysYes + ", y cancelled ", ""},
+		"all, the same answers carry it": {nil, []string{"x", saysYes, "y", ""}, func(d *deskRig) string {
+			return input("t", "r2", resumeWith(`{"interruptId":"`+d.id("x")+`","status":"resolved","payload":{"approved":true}}`, no(d.id("y"))))
+		}, ends, 2, "x resolved " + saysYes + ", y cancelled ", ""},
+		"all, other answers do not": {nil, []string{"x", saysYes, "y", ""}, func(d *deskRig) string { return input("t", "r2", resumeWith(no(d.id("x")), no(d.id("y")))) },
+			"RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT", 1, "", ""},
+		"all, a new message carries it": {nil, []string{"x", saysNo, "y", "2"}, func(d *deskRig) string {
+			return `{"threadId":"t","runId":"r2","messages":[` + oldUser + `,{"id":"u2","role":"user","content":"well?"}]}`
+		}, ends, 2, "x resolved " + saysNo + ", y resolved 2", ""},
+		"all, and the run asks again": {again, []string{"x", saysYes, "y", ""}, func(d *deskRig) string { return input("t", "r2", "") },
+			toldAgain, 2, "x resolved " + saysYes + ", y cancelled ", "z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDeskRig(t, c.then)
+			var words []door.Word
+			for n := 0; n < len(c.decided); n += 2 {
+				words = append(words, d.says(c.decided[n], c.decided[n+1]))
+			}
+			d.decide(words...)
+			got := d.do(c.request(d))
+			wantTypes(t, got, c.types)
+			if d.called() != c.calls {
+				t.Fatalf("%d calls, want %d", d.called(), c.calls)
+			}
+			if c.calls > 1 && d.delivered(2) != c.delivered {
+				t.Errorf("delivered %s, want %s", d.delivered(2), c.delivered)
+			}
+			var open []string
+			for _, ev := range dataIn(got) {
+				for _, i := range ev.Get("outcome.interrupts.#.id").Array() {
+					native, _, _ := strings.Cut(i.Str, "~")
+					open = append(open, native)
+				}
+			}
+			if strings.Join(open, " ") != c.open {
+				t.Errorf("told %v, want %s", open, c.open)
+			}
+		})
+	}
+}
+
+// TestReloadWhileItIsCarried waits for the end, and is told it.
+func TestReloadWhileItIsCarried(t *testing.T) {
+	release, there := make(chan struct{}), make(chan struct{})
+	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
+		if n == 2 {
+			close(there)
+			<-release
+		}
+		sendStream(w, streamOf(started, finished))
+	})
+	d.decide(d.says("x", saysYes), d.says("y", ""))
+	var all sync.WaitGroup
+	all.Go(d.carry)
+	<-there
+	answers := make(chan string, 1)
+	all.Go(func() { answers <- d.do(input("t", "r2", resumeWith(no(d.id("y"))))) })
+	select {
+	case got := <-answers:
+		t.Errorf("it did not wait: %s", got)
+	default:
+	}
+	close(release)
+	all.Wait()
+	wantTypes(t, <-answers, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+	if d.called() != 2 {
+		t.Errorf("%d calls", d.called())
+	}
+}
+
+// TestWhyAnAnswerWaitsForTheChat: what is missing is said before anybody decides, and nothing is
+// sent without it.
+func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(o *Options)
+		request func(d *deskRig) (string, http.Header)
+		want    []agui.Lack
+	}{
+		"nothing is missing": {nil, nil, nil},
+		"credentials": {nil, func(*deskRig) (string, http.Header) {
+			return input("u", "r1", ""), http.Header{"Authorization": {"Bearer x"}}
+		}, []agui.Lack{agui.NoCredentials}},
+		"an API key": {nil, func(*deskRig) (string, http.Header) {
+			return input("u", "r1", ""), http.Header{"X-Api-Key": {"x"}}
+		}, []agui.Lack{agui.NoCredentials}},
+		"others in their place": {func(o *Options) {
+			o.Elsewhere.Headers = func() http.Header { return http.Header{"Authorization": {"Bearer ours"}} }
+		}, func(*deskRig) (string, http.Header) {
+			return input("u", "r1", ""), http.Header{"Authorization": {"Bearer x"}}
+		}, nil},
+		"tools": {nil, func(*deskRig) (string, http.Header) {
+			return input("u", "r1", `,"tools":[{"name":"pick"}]`), nil
+		}, []agui.Lack{agui.NoTools}},
+		"tools that nobody calls": {func(o *Options) { o.Elsewhere.Tools = true }, func(*deskRig) (string, http.Header) {
+			return input("u", "r1", `,"tools":[{"name":"pick"}]`), nil
+		}, nil},
+		"the store is not sealed":         {func(o *Options) { o.Elsewhere.KeepsInput = false }, nil, []agui.Lack{agui.NoInput}},
+		"a store that may forget a claim": {func(o *Options) { o.Elsewhere.Forgets = true }, nil, []agui.Lack{agui.NoStore}},
+		"a large input": {nil, func(*deskRig) (string, http.Header) {
+			return input("u", "r1", `,"context":["`+strings.Repeat("x", maxInputKept)+`"]`), nil
+		}, []agui.Lack{agui.NoInput}},
+		"messages that are not known":      {func(o *Options) { o.TranscriptBytes = 1 }, nil, []agui.Lack{agui.NoMessages}},
+		"a client that is told no outcome": {func(o *Options) { o.Client = ClientNative }, nil, []agui.Lack{agui.NoForm}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, streamOf(started, asksXY))
+					return
+				}
+				sendStream(w, streamOf(started, finished))
+			}, func(o *Options) {
+				o.Elsewhere = &Elsewhere{KeepsInput: true}
+				if c.change != nil {
+					c.change(o)
+				}
+			})
+			d := &deskRig{rig: g, key: recordKey("/", "u")}
+			body, header := input("u", "r1", ""), http.Header(nil)
+			if c.request != nil {
+				body, header = c.request(d)
+			}
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, g.front.URL, strings.NewReader(body))
+			for name, values := range header {
+				req.Header[name] = values
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if got := d.h.Lacks(d.record().Pause); !slices.Equal(got, c.want) {
+				t.Fatalf("lacks %v, want %v", got, c.want)
+			}
+			d.decide(d.says("x", saysYes), d.says("y", "1"))
+			err = d.h.Carry(t.Context(), d.key)
+			if carried := c.want == nil; carried != (err == nil) || !carried && !errors.Is(err, door.ErrChat) || carried != (d.called() == 2) {
+				t.Errorf("%v, %d calls", err, d.called())
+			}
+			if name == "others in their place" && d.heads[1].Get("Authorization") != "Bearer ours" {
+				t.Errorf("sent with %v", d.heads[1])
+			}
+			if strings.Contains(fmt.Sprint(d.heads[len(d.heads)-1]), "Bearer x") && c.want == nil {
+				t.Error("the client's credentials were kept")
+			}
+		})
+	}
+}
+
+// TestGivenBackWithItsDecisions: a backend that did not take what Holdpoint sent by itself leaves
+// the pause open and decided, and the chat carries it.
+func TestGivenBackWithItsDecisions(t *testing.T) {
+	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
+		if n == 2 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		sendStream(w, streamOf(started, finished))
+	})
+	d.decide(d.says("x", saysYes), d.says("y", ""))
+	d.carry()
+	if rec := d.record(); rec.State != store.Open || !rec.Pause.Decided() || d.called() != 2 {
+		t.Fatalf("%d calls, %+v", d.called(), rec)
+	}
+	wantTypes(t, d.do(input("t", "r2", "")), "RUN_STARTED RUN_FINISHED")
+	if d.called() != 3 || d.delivered(3) != "x resolved "+saysYes+", y cancelled " {
+		t.Errorf("%d calls, %s", d.called(), d.delivered(3))
+	}
+}
+
+// TestOldClientIsShownTheNextQuestion: one that knows only the CUSTOM event is told what the run
+// asked that Holdpoint itself went on with.
+func TestOldClientIsShownTheNextQuestion(t *testing.T) {
+	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
+		sendStream(w, streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`))
+	}, func(o *Options) { o.Client = ClientAuto })
+	d.decide(d.says("x", saysYes), d.says("y", ""))
+	d.carry()
+	got := d.do(input("t", "r2", ""))
+	if !strings.Contains(got, `"name":"on_interrupt"`) || !strings.Contains(got, d.id("z")) || d.called() != 2 {
+		t.Errorf("%d calls: %s", d.called(), got)
+	}
+}
+
+// TestStoreStumblesWhileItIsDecided: nobody is told that a decision stands which does not.
+func TestStoreStumblesWhileItIsDecided(t *testing.T) {
+	d := newDeskRig(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.h.Decide(ctx, d.key, d.pauses()[0].ID, maria, []door.Word{d.says("y", "1")}); err == nil {
+		t.Error("no error")
+	}
+	if d.record().Pause.Decisions != nil {
+		t.Error("it stands")
+	}
+}
+
+// TestChatThatHasMissedTheEnd: the backend is not called for nothing, and gets no old history.
+func TestChatThatHasMissedTheEnd(t *testing.T) {
+	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
+		id := fmt.Sprint("m", n)
+		sendStream(w, streamOf(started, `{"type":"STATE_SNAPSHOT","snapshot":{"n":2}}`, strings.ReplaceAll(hello, "m1", id), finished))
+	})
+	d.decide(d.says("x", saysYes), d.says("y", ""))
+	d.carry()
+	with := func(run string, messages ...string) string {
+		return `{"threadId":"t","runId":"` + run + `","state":{"n":1},"messages":[` + strings.Join(messages, ",") + `]}`
+	}
+	const renamed, fresh = `{"id":"other","role":"assistant","content":"hello"}`, `{"id":"u2","role":"user","content":"and now?"}`
+	const told = "RUN_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT RUN_FINISHED"
+	for n := range 2 {
+		wantTypes(t, d.do(with(fmt.Sprint("r2", n), oldUser)), told)
+	}
+	// A snapshot would delete the renamed message, which nobody knows to be one of the record.
+	wantTypes(t, d.do(with("r3", oldUser, renamed)), "RUN_STARTED STATE_SNAPSHOT RUN_FINISHED")
+	if d.called() != 2 {
+		t.Fatalf("%d calls: the backend had nothing to do", d.called())
+	}
+	got := d.do(with("r4", oldUser, renamed, fresh))
+	wantTypes(t, got, "RUN_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT STATE_SNAPSHOT TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	const whole = `["u1","m1","m2","u2"]`
+	if ids := gjson.GetBytes(d.calls[2], "messages.#.id").Raw; ids != whole {
+		t.Errorf("the backend got %s", ids)
+	}
+	if state := gjson.GetBytes(d.calls[2], "state").Raw; state != `{"n":2}` {
+		t.Errorf("the backend got the state %s", state)
+	}
+	for _, ev := range dataIn(got) {
+		if ids := ev.Get("messages.#.id").Raw; ev.Get("messages").Exists() && ids != whole {
+			t.Errorf("the client is shown %s", ids)
+		}
+	}
+	// It was told. What it makes of that is its own.
+	if d.record().Results[0].Unseen {
+		t.Error("it is not noted")
+	}
+	wantTypes(t, d.do(with("r5", oldUser, fresh)), "RUN_STARTED STATE_SNAPSHOT TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if ids := gjson.GetBytes(d.calls[3], "messages.#.id").Raw; ids != `["u1","u2"]` {
+		t.Errorf("the backend got %s", ids)
+	}
+}
+
+// TestChatThatTookTheSnapshot goes on as any chat.
+func TestChatThatTookTheSnapshot(t *testing.T) {
+	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
+		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))
+	})
+	d.decide(d.says("x", saysYes), d.says("y", ""))
+	d.carry()
+	got := d.do(input("t", "r2", ""))
+	messages := ""
+	for _, ev := range dataIn(got) {
+		if m := ev.Get("messages"); m.Exists() {
+			messages = m.Raw
+		}
+	}
+	wantTypes(t, d.do(`{"threadId":"t","runId":"r3","messages":`+messages+`}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if d.called() != 3 {
+		t.Errorf("%d calls", d.called())
+	}
+}

@@ -1,0 +1,137 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// A pause keeps what it takes to go on without the client, if anybody may decide it elsewhere.
+
+// Elsewhere says that questions may be decided at another door than the chat, and how Holdpoint
+// goes on with them then.
+type Elsewhere struct {
+	// KeepsInput says that the record may hold the run's input: its store is sealed, or loses it with
+	// the process. forwardedProps may have a token in them.
+	KeepsInput bool
+	// Headers are for requests of Holdpoint's own in the place of a client's credentials; nil: none.
+	Headers func() http.Header
+	// Forgets says that the store may forget a claim and keep the decision before it, as one that
+	// fails over without having waited for its replicas. Holdpoint would send the answer again.
+	Forgets bool
+	// Tools says that a run may go on without the client although it declared tools.
+	Tools bool
+}
+
+// maxInputKept is how much of a run's input a record keeps, in bytes.
+const maxInputKept = 256 << 10
+
+// going is what the pause of this run keeps.
+func (r *run) going(messages bool) *agui.Going {
+	if r.h.opts.Elsewhere == nil {
+		return nil
+	}
+	g := &agui.Going{}
+	in := r.request.input.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true})
+	if r.h.opts.Elsewhere.KeepsInput && len(in.Raw) <= maxInputKept {
+		g.Input = json.RawMessage(slices.Clone(in.Raw))
+		if u := r.request.http.URL; u != nil {
+			g.Query = strings.Clone(u.RawQuery)
+		}
+	} else {
+		g.Lacks = append(g.Lacks, agui.NoInput)
+	}
+	if hasCredentials(r.request.http.Header) {
+		g.Lacks = append(g.Lacks, agui.NoCredentials)
+	}
+	if len(in.Tools) > 0 {
+		g.Lacks = append(g.Lacks, agui.NoTools)
+	}
+	if !messages {
+		g.Lacks = append(g.Lacks, agui.NoMessages)
+	}
+	if r.show == translate.ShowNative {
+		g.Lacks = append(g.Lacks, agui.NoForm)
+	}
+	return g
+}
+
+// hasCredentials says whether a request has a header that may say who sends it, by its name. One
+// that is taken for such and is none only has an answer wait for the chat.
+func hasCredentials(header http.Header) bool {
+	for name := range header {
+		name = strings.ToLower(name)
+		for _, part := range [...]string{"authorization", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key"} {
+			if strings.Contains(name, part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Lacks says why only the chat can go on with a pause; nil: Holdpoint can by itself.
+func (h *Handler) Lacks(p *agui.Pause) []agui.Lack {
+	o := h.opts.Elsewhere
+	if o == nil || p.Going == nil || p.Origin == nil {
+		return []agui.Lack{agui.NoOrigin}
+	}
+	list := slices.DeleteFunc(slices.Clone(p.Going.Lacks), func(l agui.Lack) bool {
+		return l == agui.NoCredentials && o.Headers != nil || l == agui.NoTools && o.Tools
+	})
+	if p.Going.Input == nil && !slices.Contains(list, agui.NoInput) {
+		list = append(list, agui.NoInput)
+	}
+	if o.Forgets {
+		list = append(list, agui.NoStore)
+	}
+	if p.Stripped && !slices.Contains(list, agui.NoMessages) {
+		list = append(list, agui.NoMessages)
+	}
+	return list
+}
+
+// ownRun is a run of Holdpoint's own that is about the open pause of a record, and about nothing
+// else. shown are the pause's snapshots.
+func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown store.Snapshots) (*run, error) {
+	body := json.RawMessage(`{}`)
+	thread := agui.View(p.Finish).Get("threadId").Str
+	if p.Going != nil && p.Going.Input != nil {
+		body = p.Going.Input
+	} else {
+		body = agui.SetString(body, "threadId", thread)
+	}
+	edits := []agui.Edit{{Key: "runId", Text: h.opts.NewID()}}
+	if shown.Messages != nil {
+		edits = append(edits, agui.Edit{Key: "messages", JSON: shown.Messages})
+	}
+	if shown.State != nil {
+		edits = append(edits, agui.Edit{Key: "state", JSON: shown.State})
+	}
+	in, ok, err := agui.ParseInput(agui.SetKeys(slices.Clone(body), edits...))
+	if err != nil || !ok {
+		return nil, agui.Errorf(agui.UpstreamStatus, "the input that was kept cannot be read: %v", err)
+	}
+	path, query := "/", ""
+	if p.Origin != nil {
+		path = p.Origin.Path
+	}
+	if p.Going != nil {
+		query = p.Going.Query
+	}
+	if req.URL, err = url.ParseRequestURI(path); err != nil {
+		return nil, agui.Errorf(agui.UpstreamStatus, "the path that was kept cannot be read")
+	}
+	req.URL.RawQuery = query
+	route, ok := h.route(req.URL.Path)
+	if !ok {
+		return nil, agui.Errorf(agui.UpstreamStatus, "the path that was kept is none of a run")
+	}
+	return h.newOwnRun(req, route, &in, key, p), nil
+}

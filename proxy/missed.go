@@ -1,0 +1,61 @@
+package proxy
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A chat may come back with a new message and the history of before somebody decided its question
+// elsewhere. The backend would take that history for what is: it would call the model once more, or
+// go back and ask again. So it gets what the record knows, with the new message, and so does the
+// client.
+
+// A missedEnd is what a chat has missed.
+type missedEnd struct {
+	pauseID string
+	shown   []agui.Event
+}
+
+// catchUp puts what the record knows in the place of the older messages of the request.
+func (r *run) catchUp() {
+	m := r.verdict.Missed
+	if m == nil {
+		return
+	}
+	shown := endedSnapshots(m).fetch(r)
+	if len(gjson.ParseBytes(shown.Messages).Array()) == 0 {
+		r.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")
+		return
+	}
+	var list []agui.Message
+	gjson.ParseBytes(shown.Messages).ForEach(func(_, one gjson.Result) bool {
+		list = append(list, agui.ParseMessage(json.RawMessage(one.Raw)))
+		return true
+	})
+	list = append(list, r.verdict.New...)
+	r.in = r.in.WithMessages(list)
+	r.missed = &missedEnd{pauseID: m.PauseID}
+	if agui.HasMembers(shown.State) {
+		r.in.State = shown.State
+		r.in.Raw = agui.SetKey(r.in.Raw, "state", shown.State)
+		r.missed.shown = append(r.missed.shown, stateEvent(shown.State))
+	}
+	r.missed.shown = append(r.missed.shown, agui.SnapshotEvent(agui.MessageList(list)))
+}
+
+// tellMissed tells the client what it has missed, and notes that it was told: the backend has the
+// new message by then.
+func (b *body) tellMissed() {
+	m := b.r.missed
+	b.r.missed = nil
+	if b.r.show != translate.ShowNative {
+		b.tell(m.shown)
+	}
+	if err := b.r.ledger.see(m.pauseID); err != nil {
+		b.r.log.Warn("it is not noted that the chat has caught up", "err", err)
+	}
+}
