@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -88,10 +90,13 @@ type config struct {
 	WebhookSecretFile   string     `env:"WEBHOOK_SECRET_FILE" doc:"file with the value of WEBHOOK_SECRET"`
 	WebhookPrivate      bool       `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
 
-	DeskListen    string   `env:"DESK_LISTEN" envDefault:"off" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
-	DeskAuth      deskAuth `env:"DESK_AUTH" envDefault:"token" values:"token" doc:"how a caller of the desk says who it is"`
-	DeskToken     secret   `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one"`
-	DeskTokenFile string   `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name and sha256: with the hash of a token. It is read at start and on HUP"`
+	DeskListen      string        `env:"DESK_LISTEN" envDefault:"off" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
+	DeskAuth        deskAuth      `env:"DESK_AUTH" envDefault:"token" values:"token" doc:"how a caller of the desk says who it is"`
+	DeskToken       secret        `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one"`
+	DeskCarryWithin time.Duration `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
+	DeskHeadersFile string        `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
+	DeskTools       deskTools     `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what becomes of a decision where the run declared tools of its client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it all the same"`
+	DeskTokenFile   string        `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name and sha256: with the hash of a token. It is read at start and on HUP"`
 
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
@@ -113,6 +118,7 @@ type config struct {
 	listen, admin, desk listen.Address // of Listen, AdminListen and DeskListen
 	adminGiven          bool           // AdminListen is not the default
 	deskTokens          []desk.Token
+	deskHeaders         *atomic.Pointer[http.Header] // of DeskHeadersFile
 
 	gate  *principal.Gate // made with the handler
 	audit *audit.Log      // opened before the store; nil: there is none
@@ -245,6 +251,7 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		ShowPrincipal:   c.ShowPrincipal,
 		WriteTimeout:    c.WriteTimeout,
 		Underscores:     c.HeaderUnderscores,
+		Elsewhere:       c.elsewhere(),
 		Logger:          logger,
 	})
 }

@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"holdpoint/internal/carry"
 	"holdpoint/internal/desk"
 	"holdpoint/internal/front"
 	"holdpoint/internal/listen"
+	"holdpoint/proxy"
 	"holdpoint/store"
+	"holdpoint/store/redis"
 )
 
 // A deskAuth is HOLDPOINT_DESK_AUTH: how a caller of the desk says who it is.
@@ -45,7 +50,21 @@ func (c *config) checkDesk() []error {
 				wrong(one[0], errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well"))
 			}
 		}
+		if c.DeskHeadersFile != "" {
+			wrong("DESK_HEADERS_FILE", errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well"))
+		}
 		return errs
+	}
+	if c.DeskCarryWithin < 0 {
+		wrong("DESK_CARRY_WITHIN", errors.New("want a time such as 1h, or 0"))
+	}
+	if c.DeskHeadersFile != "" {
+		headers, err := readHeaders(c.DeskHeadersFile)
+		if err != nil {
+			wrong("DESK_HEADERS_FILE", err)
+		}
+		c.deskHeaders = &atomic.Pointer[http.Header]{}
+		c.deskHeaders.Store(&headers)
 	}
 	at, err := listen.Parse(c.DeskListen)
 	if err != nil {
@@ -77,6 +96,63 @@ func (c *config) checkDesk() []error {
 	return errs
 }
 
+// A deskTools is HOLDPOINT_DESK_TOOLS.
+type deskTools string
+
+// elsewhere says what the agents are to do for decisions of the desk; nil: there is none.
+func (c *config) elsewhere() *proxy.Elsewhere {
+	if c.DeskListen == off {
+		return nil
+	}
+	e := &proxy.Elsewhere{
+		KeepsInput: c.Store.scheme() == "memory" || c.ring.Seals(),
+		Forgets:    slices.Contains(redis.Schemes, c.Store.scheme()) && c.StoreReplicas == 0,
+		Tools:      c.DeskTools == "keep",
+	}
+	if c.DeskHeadersFile != "" {
+		e.Headers = func() http.Header { return *c.deskHeaders.Load() }
+	}
+	return e
+}
+
+// A deskCarrier goes on with what is decided. nil: nobody does but the chat.
+type deskCarrier struct {
+	*carry.Carrier
+	end func()
+}
+
+// startCarrier starts it, if there is a desk.
+func (c *config) startCarrier(kept store.Store, agents []served, logger *slog.Logger) *deskCarrier {
+	if c.DeskListen == off || c.DeskCarryWithin == 0 {
+		return nil
+	}
+	carriers := map[string]carry.Agent{}
+	for _, a := range agents {
+		carriers[a.Name] = a.handler
+	}
+	k := &deskCarrier{Carrier: carry.New(carry.Options{Store: kept, Agents: carriers, Within: c.DeskCarryWithin, Log: logger})}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); k.Run(ctx) }()
+	k.end = func() { cancel(); <-ended }
+	return k
+}
+
+// stop begins no further run, and waits for those that are under way.
+func (k *deskCarrier) stop() {
+	if k != nil {
+		k.end()
+	}
+}
+
+// decided is what the desk tells of a record that is decided; nil if nobody is to hear of it.
+func (k *deskCarrier) decided() func(store.Key) {
+	if k == nil {
+		return nil
+	}
+	return k.Kick
+}
+
 // readDeskTokens reads the tokens of the variable or of the file. No error has a part of one.
 func (c *config) readDeskTokens() ([]desk.Token, error) {
 	text, err := c.secretOf(c.DeskToken, c.DeskTokenFile)
@@ -103,7 +179,7 @@ const (
 )
 
 // startDesk starts the desk on the store, if there is to be one.
-func (c *config) startDesk(kept store.Store, logger *slog.Logger) (*deskServer, error) {
+func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, logger *slog.Logger) (*deskServer, error) {
 	if c.DeskListen == off {
 		return nil, nil
 	}
@@ -112,10 +188,14 @@ func (c *config) startDesk(kept store.Store, logger *slog.Logger) (*deskServer, 
 		return nil, err
 	}
 	s := &deskServer{tokens: &desk.Tokens{}}
+	deciders := map[string]desk.Agent{}
+	for _, a := range agents {
+		deciders[a.Name] = a.handler
+	}
 	s.tokens.Set(c.deskTokens)
 	s.http = &http.Server{
 		Handler: desk.New(desk.Options{
-			Store: c.metrics.Store(kept), Tokens: s.tokens, Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
+			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
 			Refused: front.Refused, Logger: logger,
 		}),
 		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,
@@ -144,7 +224,19 @@ func (s *deskServer) close() {
 
 // reloadDesk adds the tokens to what HUP reads again.
 func (c *config) reloadDesk(l *reloads, s *deskServer) {
-	if s == nil || c.DeskTokenFile == "" {
+	if s == nil {
+		return
+	}
+	if c.DeskHeadersFile != "" {
+		l.add(prefix+"DESK_HEADERS_FILE", func() error {
+			headers, err := readHeaders(c.DeskHeadersFile)
+			if err == nil {
+				c.deskHeaders.Store(&headers)
+			}
+			return err
+		})
+	}
+	if c.DeskTokenFile == "" {
 		return
 	}
 	l.add(prefix+"DESK_TOKEN_FILE", func() error {

@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/tls"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -36,11 +38,17 @@ type caller struct {
 }
 
 // call returns the status and the body. An answer that is no JSON ends the test.
-func (c caller) call(method, path string) (int, gjson.Result) {
+func (c caller) call(method, path string) (int, gjson.Result) { return c.send(method, path, "") }
+
+// send is call with a body.
+func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	c.Helper()
-	req, err := http.NewRequest(method, "http://desk"+path, nil)
+	req, err := http.NewRequest(method, "http://desk"+path, strings.NewReader(sent))
 	if err != nil {
 		c.Fatal(err)
+	}
+	if sent != "" {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -375,5 +383,116 @@ func TestDeskSettings(t *testing.T) {
 				t.Errorf("%q: the error has the token: %s", tt.set, text)
 			}
 		}
+	}
+}
+
+// TestDeskDecides: what is decided at the desk reaches the agent once, without the chat. A decision
+// that the agent was not there for outlives the process, and the next one carries it.
+func TestDeskDecides(t *testing.T) {
+	t.Parallel()
+	backend := &asker{}
+	var away atomic.Bool
+	var refused atomic.Int64
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			refused.Add(1)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	defer upstream.Close()
+	dir := t.TempDir()
+	audit := filepath.Join(dir, "audit.jsonl")
+	environ := []string{
+		"HOLDPOINT_UPSTREAM=" + upstream.URL, "HOLDPOINT_NAME=billing", "HOLDPOINT_DIALECT=agui", "HOLDPOINT_DRAIN_DELAY=0s",
+		"HOLDPOINT_STORE=bolt://" + filepath.Join(dir, "state.db"), "HOLDPOINT_STORE_KEYS=a:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+		"HOLDPOINT_AUDIT=file://" + audit, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken,
+	}
+	var p *process
+	var addr string
+	c := caller{T: t, token: deskToken}
+	begin := func() {
+		p = startAs(t, environ...)
+		c.at = p.wait(t, "desk")["desk_addr"].(string)
+		addr = p.wait(t, "listening")["addr"].(string)
+	}
+	begin()
+	decide := func(thread, decision string) (id string) {
+		a := c.ok("GET", "/v1/approvals?thread="+thread).Get("approvals.0")
+		if a.Get("waitsForChat").Exists() {
+			t.Fatalf("it waits for the chat: %s", a)
+		}
+		q := a.Get("questions.0")
+		id = a.Get("id").Str
+		body := fmt.Sprintf(`{"decision":%q,"payload":%s,"digest":%q,"comment":"by hand"}`, decision, map[string]string{"answer": "true", "cancel": "null"}[decision], q.Get("digest").Str)
+		status, got := c.send("POST", "/v1/approvals/"+id+"/questions/"+q.Get("id").Str, body)
+		if status != http.StatusOK || got.Get("questions.0.decision.by").Str != "operator" {
+			t.Fatalf("decided: %d %s", status, got)
+		}
+		return id
+	}
+	ended := func(id string) gjson.Result {
+		for {
+			a := c.ok("GET", "/v1/approvals/"+id)
+			if a.Get("state").Str == "ended" {
+				return a
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	post(t, addr, "/", "t1", "")
+	if a := ended(decide("t1", "answer")); a.Get("end.how").Str != "finished" || backend.answers.Load() != 1 {
+		t.Errorf("carried: %s, %d answers", a, backend.answers.Load())
+	}
+	// The chat comes back with what it had, and the agent has nothing to do.
+	before := backend.asked.Load()
+	if got := post(t, addr, "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backend.asked.Load() != before {
+		t.Errorf("a reload: %s", got)
+	}
+
+	post(t, addr, "/", "t2", "")
+	away.Store(true)
+	id := decide("t2", "answer")
+	for refused.Load() == 0 || c.ok("GET", "/v1/approvals/"+id).Get("state").Str != "decided" {
+		time.Sleep(20 * time.Millisecond) // until it is given back: killed before that, it is in doubt
+	}
+	p.Process.Kill()
+	p.exit()
+	away.Store(false)
+	begin()
+	if a := ended(id); a.Get("end.how").Str != "finished" || backend.answers.Load() != 2 {
+		t.Errorf("carried by the next process: %s, %d answers", a, backend.answers.Load())
+	}
+
+	post(t, addr, "/", "t3", "")
+	if a := ended(decide("t3", "cancel")); a.Get("end.questions.0.status").Str != "cancelled" {
+		t.Errorf("cancelled: %s", a)
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	if code := p.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if stdout, _, code := holdpoint(t, nil, "audit", "verify", audit); code != 0 {
+		t.Errorf("audit verify: exit %d: %s", code, stdout)
+	}
+	text, err := os.ReadFile(audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for line := range strings.Lines(string(text)) {
+		l := gjson.Parse(line)
+		if kind := l.Get("event").Str; kind == "interrupt.decided" || kind == "interrupt.resolved" {
+			said = append(said, strings.Join([]string{kind, l.Get("thread").Str, l.Get("door").Str, l.Get("principal").Str, l.Get("interrupts.0.by").Str, l.Get("interrupts.0.comment").Str}, "|"))
+		}
+	}
+	want := []string{
+		"interrupt.decided|t1|desk|operator||by hand", "interrupt.resolved|t1|desk||operator|",
+		"interrupt.decided|t2|desk|operator||by hand", "interrupt.resolved|t2|desk||operator|",
+		"interrupt.decided|t3|desk|operator||by hand",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("the audit says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
 	}
 }

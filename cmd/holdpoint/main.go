@@ -168,6 +168,14 @@
 //   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is. Values: token
 //   - HOLDPOINT_DESK_TOKEN (none): token of the desk's callers, of at least 32 characters. Several
 //     with commas, to change one
+//   - HOLDPOINT_DESK_CARRY_WITHIN (1h): how old a decision of the desk may be for Holdpoint to
+//     carry it to the backend by itself. An older one waits for the chat. 0: each one does
+//   - HOLDPOINT_DESK_HEADERS_FILE (none): file with headers, one line Name: value for each, that a
+//     request of Holdpoint's own has in place of the credentials of the run that asked. They are
+//     Holdpoint's rights, not that user's. It is read at start and on HUP
+//   - HOLDPOINT_DESK_TOOLS (wait): what becomes of a decision where the run declared tools of its
+//     client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it
+//     all the same. Values: wait, keep
 //   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name and sha256:
 //     with the hash of a token. It is read at start and on HUP
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two

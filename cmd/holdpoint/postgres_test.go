@@ -20,10 +20,11 @@ import (
 )
 
 // An asker is an AG-UI backend that asks on a run without answers, and counts the answers.
-type asker struct{ answers atomic.Int64 }
+type asker struct{ asked, answers atomic.Int64 }
 
 func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	a.asked.Add(1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n")
 	end := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"}]}}`

@@ -67,7 +67,9 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	default:
 	}
 	defer c.runSender(kept)()
-	d, err := c.startDesk(kept, logger)
+	k := c.startCarrier(kept, agents, logger)
+	defer k.stop()
+	d, err := c.startDesk(kept, agents, k, logger)
 	if err != nil {
 		logger.Error("cannot listen", "variable", "HOLDPOINT_DESK_LISTEN", "err", err)
 		return exitError

@@ -16,18 +16,21 @@ import (
 // The states in which an approval is shown.
 const (
 	waiting  = "waiting"
+	decided  = "decided"
 	carrying = "carrying"
 	doubt    = "doubt"
 	ended    = "ended"
 )
 
 // stateOf says how the desk calls a state of a record that has a pause.
-func stateOf(s store.State) string {
-	switch s {
-	case store.Claimed:
+func stateOf(rec *store.Record) string {
+	switch {
+	case rec.State == store.Claimed:
 		return carrying
-	case store.InDoubt:
+	case rec.State == store.InDoubt:
 		return doubt
+	case rec.Pause.Decided():
+		return decided
 	}
 	return waiting
 }
@@ -55,6 +58,10 @@ type approval struct {
 	Questions []question `json:"questions"`
 	size      int        // of the questions that are not cut
 
+	// WaitsForChat says why only the chat can carry the answer once all is decided. Without it
+	// Holdpoint does, if the agent is one of this process.
+	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
+
 	// These are in the answer for one approval only.
 	End     *end  `json:"end,omitempty"`
 	History []end `json:"history,omitempty"`
@@ -72,8 +79,19 @@ type question struct {
 	NoKnown        bool            `json:"noKnown"`
 	CancelOnly     bool            `json:"cancelOnly,omitempty"`
 	Digest         string          `json:"digest,omitempty"`
+	Decision       *decision       `json:"decision,omitempty"` // that stands
 	// Cut says that message, schema and arguments are too large for a list.
 	Cut bool `json:"cut,omitempty"`
+}
+
+// A decision is what somebody has decided at the desk.
+type decision struct {
+	Status  string          `json:"status"`
+	Says    string          `json:"says,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+	By      string          `json:"by,omitempty"`
+	At      time.Time       `json:"at"`
+	Comment string          `json:"comment,omitempty"`
 }
 
 // A call is a tool call that a yes lets run. It has arguments, or raw with a note why.
@@ -113,6 +131,18 @@ func idOf(key store.Key, pauseID string) string { return string(key) + "." + pau
 // maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
 // for which there is no room behind others, are cut.
 const maxListed = 32 << 10
+
+// approvalOf shows the open pause of a record. listed says that it stands in a list.
+func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
+	p := rec.Pause
+	a := approvalOf(key, p, stateOf(rec), rec.Now, listed)
+	if p.Origin != nil && (a.State == waiting || a.State == decided) {
+		if agent := d.opts.Agents[p.Origin.Agent]; agent != nil {
+			a.WaitsForChat = agent.Lacks(p)
+		}
+	}
+	return a
+}
 
 // approvalOf shows a pause of a record. listed says that it stands in a list.
 func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
@@ -168,6 +198,9 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	q.Expires, _ = i.Expires()
 	if p.Origin != nil {
 		q.Digest = p.Origin.AskedDigest(i)
+	}
+	if d := p.Decision(i.ID); d != nil {
+		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Payload: d.Payload, By: d.By, At: d.At, Comment: d.Comment}
 	}
 	if !cut {
 		q.Message, q.ResponseSchema = gjson.GetBytes(i.Object, "message").Str, i.Schema()
@@ -293,9 +326,9 @@ func tools(i *agui.Interrupt) []string {
 
 // found is what a record has of the pause with the id, nil if it has nothing: in full, with its end
 // and those before it.
-func found(key store.Key, rec *store.Record, pauseID string) *approval {
+func (d *Desk) found(key store.Key, rec *store.Record, pauseID string) *approval {
 	if p := rec.Pause; p != nil && p.ID == pauseID {
-		a := approvalOf(key, p, stateOf(rec.State), rec.Now, false)
+		a := d.approvalOf(key, rec, false)
 		if rec.State == store.Claimed {
 			a.CarriedUntil = rec.Lease
 		}

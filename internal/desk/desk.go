@@ -1,8 +1,8 @@
-// Package desk is the API for those who are not in the chat: what waits for an answer, how a
-// question has ended, and freeing a thread by hand. It is a door on the records of a store, and
-// holds nothing itself.
+// Package desk is the API for those who are not in the chat: what waits for an answer, deciding it,
+// how a question has ended, and freeing a thread by hand. It is a door on the records of a store,
+// and holds nothing itself.
 //
-// It deliberately answers no question, knows no run and no backend, and says nothing to anybody who
+// It deliberately judges no answer, knows no run and no backend, and says nothing to anybody who
 // shows no token: in a pod the agent and each of its tools share the loopback address. Arguments
 // and messages are what others wrote. They go out as data, in JSON only. Pages of other origins get
 // no CORS headers.
@@ -25,6 +25,12 @@ import (
 type Options struct {
 	Store  store.Store
 	Tokens *Tokens
+	// Agents are those of this process, by the names that records have of them. The questions of
+	// others can be read here and not be decided.
+	Agents map[string]Agent
+	// Decided is told of a record whose pause is decided as a whole now, and must not wait; nil:
+	// nobody is.
+	Decided func(store.Key)
 	// Events hears of a thread that was freed; nil: nobody does.
 	Events event.Sink
 	// EventsRequired: a thread is freed only if Events has taken that it is about to be.
@@ -63,8 +69,11 @@ func New(o Options) *Desk {
 	mux.HandleFunc("GET /v1/approvals", d.list)
 	mux.HandleFunc("GET /v1/approvals/{id}", d.show)
 	mux.HandleFunc("DELETE /v1/approvals/{id}", d.free)
+	mux.HandleFunc("POST /v1/approvals/{id}", d.decideAll)
+	mux.HandleFunc("POST /v1/approvals/{id}/questions/{question}", d.decideOne)
 	mux.HandleFunc("/v1/approvals", notAllowed("GET, HEAD"))
-	mux.HandleFunc("/v1/approvals/{id}", notAllowed("GET, HEAD, DELETE"))
+	mux.HandleFunc("/v1/approvals/{id}", notAllowed("GET, HEAD, POST, DELETE"))
+	mux.HandleFunc("/v1/approvals/{id}/questions/{question}", notAllowed("POST"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, codeNotFound, "there is nothing at this path; the API begins at /v1/approvals")
 	})

@@ -112,12 +112,12 @@ func query(values url.Values) (f filter, c cursor, limit int, refused *problem) 
 		switch name {
 		case "state":
 			switch value {
-			case waiting, carrying, doubt:
+			case waiting, decided, carrying, doubt:
 				f.state = value
-			case ended, "decided":
-				return wrong(codeNotListed, "the store lists what waits, is carried or is in doubt; what has ended is found by its id, at /v1/approvals/{id}, until it is forgotten")
+			case ended:
+				return wrong(codeNotListed, "the store lists what waits, is decided, is carried or is in doubt; what has ended is found by its id, at /v1/approvals/{id}, until it is forgotten")
 			default:
-				return wrong(codeParameter, "state: want waiting, carrying or doubt")
+				return wrong(codeParameter, "state: want waiting, decided, carrying or doubt")
 			}
 		case "agent":
 			f.agent = value
@@ -254,10 +254,10 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 		return row{unread: err}, nil
 	case err != nil:
 		return row{}, err
-	case rec.Pause == nil || !f.takes(rec.Pause, stateOf(rec.State)):
+	case rec.Pause == nil || !f.takes(rec.Pause, stateOf(&rec)):
 		return row{}, nil
 	}
-	a := approvalOf(key, rec.Pause, stateOf(rec.State), rec.Now, true)
+	a := d.approvalOf(key, &rec, true)
 	if rec.State == store.Claimed {
 		a.CarriedUntil = rec.Lease
 	}

@@ -42,7 +42,7 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 		d.refuseStore(w, err)
 		return
 	}
-	if a := found(key, &rec, pauseID); a != nil {
+	if a := d.found(key, &rec, pauseID); a != nil {
 		answer(w, http.StatusOK, a)
 		return
 	}
@@ -70,7 +70,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		if rec, err = d.load(ctx, key); err != nil || !closed && tries < freeTries {
 			continue
 		}
-		if a := found(key, &rec, pauseID); closed && a != nil {
+		if a := d.found(key, &rec, pauseID); closed && a != nil {
 			answer(w, http.StatusOK, a)
 			return
 		}
@@ -83,7 +83,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	case err != nil:
 		d.refuseStore(w, err)
 	default:
-		notFreed(w, key, &rec, pauseID)
+		d.notFreed(w, key, &rec, pauseID)
 	}
 }
 
@@ -112,8 +112,8 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 var errNotWritten = errors.New("desk: the audit cannot be written")
 
 // notFreed says why a pause is not there to be freed.
-func notFreed(w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
-	a := found(key, rec, pauseID)
+func (d *Desk) notFreed(w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
+	a := d.found(key, rec, pauseID)
 	switch {
 	case a == nil:
 		noApproval(w)
