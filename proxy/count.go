@@ -12,7 +12,7 @@ import (
 // count tells what is counted of the run. It is over then, so its frames cost nothing but additions
 // until here.
 func (r *run) count() {
-	if r.h.opts.RunEnded == nil {
+	if r.h.opts.RunEnded == nil && r.span == nil {
 		return
 	}
 	c := &event.Run{
@@ -24,7 +24,12 @@ func (r *run) count() {
 		c.Passed, c.Rewritten, c.Made = n.Passed, n.Rewritten, c.Made+n.Made
 		c.Dropped = max(0, b.taken-n.Passed-n.Rewritten)
 	}
-	r.h.opts.RunEnded(c)
+	if r.h.opts.RunEnded != nil {
+		r.h.opts.RunEnded(c)
+	}
+	if r.span != nil {
+		r.span.End(c, string(r.report.code))
+	}
 }
 
 // upstreamClasses are the codes of an exchange that has failed, as they are counted.
@@ -67,5 +72,8 @@ func (r *run) noteUpstream(e *ending, res *translate.Result) {
 	}
 	if class != "" {
 		r.report.upstream = class
+	}
+	if r.span != nil {
+		r.span.ExchangeEnded(class)
 	}
 }

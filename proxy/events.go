@@ -20,6 +20,13 @@ import (
 
 // tell tells an event of the run. It is an error only if events are required.
 func (l *ledger) tell(kind event.Kind, p *agui.Pause, code string, of []event.Interrupt) error {
+	if l.run != nil && l.run.span != nil {
+		pause := ""
+		if p != nil {
+			pause = p.ID
+		}
+		l.run.span.Happened(kind, pause, code)
+	}
 	if l.run == nil || l.run.h.opts.Events == nil {
 		return nil
 	}
@@ -49,7 +56,7 @@ func (r *run) event(kind event.Kind, p *agui.Pause, code string) *event.Event {
 
 // tells says whether anybody hears of events. Digests are made only for those who do.
 func (l *ledger) tells() bool {
-	return l.run != nil && (l.run.h.opts.Events != nil || l.run.h.opts.Notices != nil)
+	return l.run != nil && (l.run.h.opts.Events != nil || l.run.h.opts.Notices != nil || l.run.span != nil)
 }
 
 // raised is that a pause is opened.

@@ -97,6 +97,9 @@ type Options struct {
 	// Elsewhere says that questions may be decided at other doors than the chat; nil: they may not.
 	Elsewhere *Elsewhere
 
+	// Tracer makes spans of runs; nil: there are none, and traceparent passes as it came.
+	Tracer Tracer
+
 	// RunEnded is told of each run that has ended; nil: nobody is. It must not take long.
 	RunEnded func(*event.Run)
 

@@ -13,7 +13,7 @@ import (
 func (r *run) origin() *agui.Origin {
 	if p := r.record.Pause; r.request.ours && p != nil && p.Origin != nil {
 		o := *p.Origin // it goes on in the name of who asked for the run
-		o.Run = strings.Clone(r.request.input.RunID)
+		o.Run, o.Trace = strings.Clone(r.request.input.RunID), r.traceparent()
 		return &o
 	}
 	o := &agui.Origin{
@@ -23,6 +23,7 @@ func (r *run) origin() *agui.Origin {
 	if req := r.request.http; req != nil {
 		o.Path = req.URL.EscapedPath()
 	}
+	o.Trace = r.traceparent()
 	o.Requester, o.RequesterHash = r.h.opts.ShowPrincipal.Of(r.who)
 	return o
 }

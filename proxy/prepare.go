@@ -184,6 +184,9 @@ func (r *run) claimPause() {
 	r.claim.keeps = r.keepEnd
 	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.record.Now); {
 	case err == nil:
+		if o := r.record.Pause.Origin; r.span != nil && o != nil {
+			r.span.Resumes(o.Trace)
+		}
 	case errors.Is(err, door.ErrNotWritten):
 		r.log.Error("claim not taken: the audit is required and cannot be written", "err", err)
 		r.verdict = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")

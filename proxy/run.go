@@ -48,6 +48,7 @@ type run struct {
 	subagents   waitingSubagents
 
 	life   life
+	span   Span // nil: none is made
 	report report
 }
 

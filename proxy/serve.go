@@ -67,6 +67,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log
 	r.life.key, r.life.log = r.ledger.key, r.log
+	r.beginSpan()
 	return r
 }
 

@@ -100,6 +100,9 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	}
 	if r := runOf(in.Context()); r != nil {
 		r.sendID(out.Header)
+		if r.span != nil {
+			r.span.Exchange(out.Header, h.opts.Upstream.Hostname())
+		}
 		r.address(out, r.exchange.Out)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"holdpoint/internal/listen"
 	"holdpoint/internal/metrics"
 	"holdpoint/internal/principal"
+	"holdpoint/internal/trace"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/store"
@@ -121,6 +122,7 @@ type config struct {
 	deskHeaders         *atomic.Pointer[http.Header] // of DeskHeadersFile
 
 	gate  *principal.Gate // made with the handler
+	spans *trace.Tracer   // nil: none are made
 	audit *audit.Log      // opened before the store; nil: there is none
 	hook  *hook           // of the webhook; nil: there is none
 
@@ -252,6 +254,7 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		WriteTimeout:    c.WriteTimeout,
 		Underscores:     c.HeaderUnderscores,
 		Elsewhere:       c.elsewhere(),
+		Tracer:          c.tracer(),
 		Logger:          logger,
 	})
 }

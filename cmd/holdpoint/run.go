@@ -34,6 +34,12 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 		logger.Error("cannot start the webhook", "err", err)
 		return exitError
 	}
+	endSpans, err := c.startSpans(logger)
+	if err != nil {
+		logger.Error("cannot make spans", "err", err)
+		return exitMisuse
+	}
+	defer endSpans()
 	probes, err := startAdmin(c, logger)
 	if err != nil {
 		logger.Error("cannot listen", "variable", "HOLDPOINT_ADMIN_LISTEN", "err", err)

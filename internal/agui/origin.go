@@ -20,6 +20,9 @@ type Origin struct {
 	// has principals shown. Both are "" without a principal, or if it is to be shown nowhere.
 	Requester     string `json:"requester,omitempty"`
 	RequesterHash string `json:"requesterHash,omitempty"`
+	// Trace is the context of the span of the run that paused, in the form of W3C Trace Context: the
+	// run that goes on with it links to that. "" if no spans were made.
+	Trace string `json:"trace,omitempty"`
 	// Shown is the form in which the client was told of the pause: outcome, both or native.
 	Shown string `json:"shown,omitempty"`
 }

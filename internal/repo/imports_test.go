@@ -43,6 +43,7 @@ var places = []place{
 	{"internal/event", nil, "what has happened is told to whoever is to hear of it, in words of its own"},
 	{"internal/audit", []string{"internal/event"}, "it writes down what it is told, and must not depend on who tells"},
 	{"internal/webhook", []string{"internal/agui", "internal/event", "store"}, "it sends what it is told and what stands in a record, and must not depend on who tells"},
+	{"internal/trace", []string{"internal/event"}, "it is told what a span has, and must not depend on who tells"},
 	{"internal/metrics", []string{"internal/agui", "internal/audit", "internal/event", "store"}, "it counts what it is told, and measures the steps of a store; who tells it is cmd's"},
 	{"internal/doctor", []string{"docs", "internal/agui", "internal/event", "internal/sse", "proxy", "store/memory", "translate", "translate/*"}, "it shows what Holdpoint makes of an answer, so it is made of Holdpoint itself and decides nothing; only cmd asks it"},
 	{"docs", nil, "it is pages, and one of them is read by the binary"},
@@ -85,7 +86,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/metrics", "internal/doctor", "internal/webhook", "internal/desk", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
@@ -95,6 +96,7 @@ var confined = []struct {
 	{"github.com/go-jose/go-jose/", []string{"internal/principal"}, true, "tokens are verified in one place"},
 	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
 	{"github.com/prometheus/client_golang/", []string{"internal/metrics"}, false, "names and labels of metrics are in one place; proxy tells what has happened and does not count"},
+	{"go.opentelemetry.io/", []string{"internal/trace"}, true, "who makes spans is told of runs, and nobody else is told of OpenTelemetry"},
 	{"github.com/zeebo/xxh3/", []string{"translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"go.yaml.in/yaml/", []string{"deploy"}, true, "manifests are read by their tests only; Holdpoint reads no YAML"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},

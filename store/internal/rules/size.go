@@ -68,7 +68,7 @@ func bytesOfPause(p *agui.Pause) int {
 		}
 	}
 	if o := p.Origin; o != nil {
-		n += restBytes/2 + len(o.Path) + len(o.Thread) + len(o.Run) + len(o.Requester) + len(o.Agent) + len(o.Tenant) + len(o.RequesterHash)
+		n += restBytes/2 + len(o.Path) + len(o.Thread) + len(o.Run) + len(o.Requester) + len(o.Agent) + len(o.Tenant) + len(o.RequesterHash) + len(o.Trace)
 	}
 	if g := p.Going; g != nil {
 		n += restBytes/2 + len(g.Input) + len(g.Query)

@@ -1,0 +1,187 @@
+// Package trace makes OpenTelemetry spans of runs, and sends them by OTLP over HTTP. It is the only
+// package that knows OpenTelemetry.
+//
+// It deliberately knows no run. proxy tells it when one begins, what it is about and how it ended;
+// it is told no message, no argument and no answer. It reads OpenTelemetry's own variables.
+package trace
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"holdpoint/internal/event"
+)
+
+// Enabled says whether spans are to be sent: an address is set for them, and nothing switches them
+// off.
+func Enabled(getenv func(string) string) bool {
+	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
+		return false
+	}
+	return getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
+}
+
+// CheckProtocol refuses a protocol that is not spoken.
+func CheckProtocol(getenv func(string) string) error {
+	for _, name := range [...]string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		switch p := getenv(name); p {
+		case "", "http/protobuf":
+			if p != "" {
+				return nil
+			}
+		default:
+			return fmt.Errorf("%s %q: spans are sent by http/protobuf only", name, p)
+		}
+	}
+	return nil
+}
+
+// A Tracer makes spans, and sends them behind everybody's back.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	context  propagation.TraceContext
+}
+
+// warnEvery is how often failures to send are logged.
+const warnEvery = time.Minute
+
+// New makes a Tracer of OpenTelemetry's variables. Nothing is asked for until the first span is
+// sent.
+func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	attrs := []attribute.KeyValue{attribute.String("service.version", version)}
+	if os.Getenv("OTEL_SERVICE_NAME") == "" && !strings.Contains(os.Getenv("OTEL_RESOURCE_ATTRIBUTES"), "service.name=") {
+		attrs = append(attrs, attribute.String("service.name", "holdpoint"))
+	}
+	res, err := resource.New(ctx, resource.WithAttributes(attrs...), resource.WithFromEnv(), resource.WithTelemetrySDK())
+	if err != nil {
+		return nil, err
+	}
+	var last atomic.Int64
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		now := time.Now().UnixNano()
+		if then := last.Load(); now-then > int64(warnEvery) && last.CompareAndSwap(then, now) {
+			logger.Warn("spans cannot be sent", "err", err)
+		}
+	}))
+	provider := sdk.NewTracerProvider(sdk.WithResource(res), sdk.WithBatcher(exporter))
+	return &Tracer{provider: provider, tracer: provider.Tracer("holdpoint")}, nil
+}
+
+// Shutdown sends what there is, until ctx is done.
+func (t *Tracer) Shutdown(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Shutdown(ctx)
+}
+
+// A Span is one of a run.
+type Span struct {
+	t      *Tracer
+	ctx    context.Context
+	span   trace.Span
+	client trace.Span // of the exchange at hand, nil if there is none
+}
+
+// Begin begins the span of a run. header is the client's, which may have a span above it.
+func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
+	parent := t.context.Extract(context.Background(), propagation.HeaderCarrier(header))
+	ctx, span := t.tracer.Start(parent, "run", trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
+		attribute.String("http.request.method", http.MethodPost),
+		attribute.String("holdpoint.agent", agent),
+		attribute.String("agui.thread_id", thread),
+		attribute.String("agui.run_id", run),
+	))
+	return &Span{t: t, ctx: ctx, span: span}
+}
+
+// TraceID is the id of the span's trace.
+func (s *Span) TraceID() string { return s.span.SpanContext().TraceID().String() }
+
+// Traceparent is the span's context, as a later run is to link to it.
+func (s *Span) Traceparent() string { return s.inject(s.ctx).Get("traceparent") }
+
+func (s *Span) inject(ctx context.Context) http.Header {
+	header := http.Header{}
+	s.t.context.Inject(ctx, propagation.HeaderCarrier(header))
+	return header
+}
+
+// Resumes links the run to the one that it goes on with.
+func (s *Span) Resumes(traceparent string) {
+	from := trace.SpanContextFromContext(s.t.context.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
+	if from.IsValid() {
+		s.span.AddLink(trace.Link{SpanContext: from, Attributes: []attribute.KeyValue{attribute.String("holdpoint.link", "interrupted run")}})
+	}
+}
+
+// Happened notes an event of the run.
+func (s *Span) Happened(kind event.Kind, pause, code string) {
+	attrs := []attribute.KeyValue{attribute.String("holdpoint.pause", pause)}
+	if code != "" {
+		attrs = append(attrs, attribute.String("holdpoint.code", code))
+	}
+	s.span.AddEvent(string(kind), trace.WithAttributes(attrs...))
+}
+
+// Exchange begins the span of a request to the backend, and puts its context into the header.
+func (s *Span) Exchange(header http.Header, address string) {
+	s.ExchangeEnded("")
+	ctx, client := s.t.tracer.Start(s.ctx, "exchange", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("http.request.method", http.MethodPost), attribute.String("server.address", address),
+	))
+	s.client = client
+	for name, values := range s.inject(ctx) {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+}
+
+// ExchangeEnded ends that span. failure is how the backend failed, "" if it did not.
+func (s *Span) ExchangeEnded(failure string) {
+	if s.client == nil {
+		return
+	}
+	if failure != "" {
+		s.client.SetStatus(codes.Error, failure)
+		s.client.SetAttributes(attribute.String("error.type", failure))
+	}
+	s.client.End()
+	s.client = nil
+}
+
+// End ends the run's span.
+func (s *Span) End(r *event.Run, code string) {
+	s.ExchangeEnded(r.Upstream)
+	s.span.SetAttributes(
+		attribute.String("holdpoint.dialect", r.Dialect), attribute.String("holdpoint.outcome", r.Outcome),
+		attribute.Int("holdpoint.frames.passed", r.Passed), attribute.Int("holdpoint.frames.rewritten", r.Rewritten),
+		attribute.Int("holdpoint.frames.dropped", r.Dropped), attribute.Int("holdpoint.frames.made", r.Made),
+	)
+	if code != "" {
+		s.span.SetAttributes(attribute.String("holdpoint.code", code))
+	}
+	if r.Outcome == "error" {
+		s.span.SetStatus(codes.Error, code)
+	}
+	s.span.End()
+}
