@@ -166,7 +166,7 @@ micro: ## what a frame costs without the network: the splitter, the peek, each d
 	$(GO) test -run '^$$' -bench . ./internal/... ./translate/dialects ./proxy
 
 image: ## a container image, holdpoint:<git describe>; needs Docker
-	docker build -t holdpoint:$(VERSION) .
+	docker build --build-arg VERSION=$(VERSION) -t holdpoint:$(VERSION) .
 
 update: ## write anew what tests compare with: golden files, the package comment, the table of variables, the README's example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update

@@ -159,7 +159,7 @@ func checkAddresses(t *testing.T, c composition) {
 		if err != nil || u.Scheme != "http" || u.Hostname() != tt.to || u.Port() != tt.port {
 			t.Errorf("%s of %s is %q (%v)", tt.variable, tt.from, from.Environment[tt.variable], err)
 		}
-		if !slices.Contains(dockerfile(t, to).values("EXPOSE"), tt.port) {
+		if !slices.Contains(dockerfile(t, to).ports(), tt.port) {
 			t.Errorf("the image of %s does not say that it listens on %s", tt.to, tt.port)
 		}
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(from.Networks)), func(n string) bool { _, both := to.Networks[n]; return both }) {
@@ -168,7 +168,7 @@ func checkAddresses(t *testing.T, c composition) {
 	}
 	page := c.Services["page"]
 	for _, p := range page.Ports {
-		if !slices.Contains(dockerfile(t, page).values("EXPOSE"), strconv.Itoa(p.Target)) {
+		if !slices.Contains(dockerfile(t, page).ports(), strconv.Itoa(p.Target)) {
 			t.Errorf("port %d of the page is published, where nobody listens", p.Target)
 		}
 	}
@@ -251,6 +251,11 @@ func (list instructions) values(word string) []string {
 		}
 	}
 	return values
+}
+
+// ports are what the image says that it listens on.
+func (list instructions) ports() []string {
+	return strings.Fields(strings.Join(list.values("EXPOSE"), " "))
 }
 
 // dockerfile reads the one that a service is built by.

@@ -20,13 +20,18 @@ type build struct {
 	Arch     string `json:"arch"`
 }
 
+// version is what a release is called, such as v0.1.0. The linker sets it (-X main.version), for
+// what Go reads from git is not there in every build: a source archive has no git, a clone may have
+// no tags.
+var version string
+
 func readBuild() build {
-	b := build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := build{Version: cmp.Or(version, "(devel)"), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	b.Version = cmp.Or(info.Main.Version, b.Version)
+	b.Version = cmp.Or(version, info.Main.Version, b.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs":

@@ -1,0 +1,20 @@
+//go:build unix
+
+package hostile
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ProcessorTime is what this process has used of the processor. What else the machine does is not
+// in it.
+func ProcessorTime(t testing.TB) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
