@@ -21,10 +21,11 @@ HELM := .cache/bin/helm-v4.3.1
 KUSTOMIZE := .cache/bin/kustomize-v5.8.2
 KUBECONFORM := .cache/bin/kubeconform-v0.8.0
 COMPOSE := .cache/bin/compose-go-v2.16.2
+CYCLONEDX := .cache/bin/cyclonedx-gomod-v1.10.0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image deploy e2e chaos newest bench bench-quick ablation micro update browser
+.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image release deploy e2e chaos newest bench bench-quick ablation micro update browser
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +105,7 @@ golden: ## the scenarios of testdata, in every delivery
 
 lint: $(LINT) ## golangci-lint; what is excluded, and why, is in .golangci.yml
 	$(LINT) run ./...
+	for os in windows darwin; do GOOS=$$os $(GO) vet ./cmd/... ./internal/... ./proxy/... ./store/... ./translate/...; done
 
 fmt: $(LINT) ## format as lint wants it
 	$(LINT) fmt
@@ -117,15 +119,17 @@ deploy: export HELM := $(CURDIR)/$(HELM)
 deploy: export KUSTOMIZE := $(CURDIR)/$(KUSTOMIZE)
 deploy: export KUBECONFORM := $(CURDIR)/$(KUBECONFORM)
 deploy: export COMPOSE := $(CURDIR)/$(COMPOSE)
-deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) ## manifests, chart and compose files, read by helm, kustomize, kubeconform and compose-go
+deploy: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
+deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) ## manifests, chart and compose files, read by helm, kustomize, kubeconform and compose-go
 	$(GO) test -tags deploy -count=1 -timeout 10m ./deploy
 
 $(HELM): package = helm.sh/helm/v4/cmd/helm
 $(KUSTOMIZE): package = sigs.k8s.io/kustomize/kustomize/v5
 $(KUBECONFORM): package = github.com/yannh/kubeconform/cmd/kubeconform
 $(COMPOSE): package = github.com/compose-spec/compose-go/v2/cmd
+$(CYCLONEDX): package = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 # The version is what stands in the file's name behind the last dash. A build without debug information takes less time.
-$(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE):
+$(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX):
 	@mkdir -p .cache/bin .cache/install/$(@F)
 	$(call retry,GOBIN=$(CURDIR)/.cache/install/$(@F) $(GO) install -ldflags='-s -w' $(package)@$(lastword $(subst -, ,$@)))
 	@mv .cache/install/$(@F)/* $@; rmdir .cache/install/$(@F)
@@ -167,6 +171,10 @@ micro: ## what a frame costs without the network: the splitter, the peek, each d
 
 image: ## a container image, holdpoint:<git describe>; needs Docker
 	docker build --build-arg VERSION=$(VERSION) -t holdpoint:$(VERSION) .
+
+release: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
+release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries for six systems, checksums, bills of materials and notes, in dist/
+	deploy/release.sh $(RELEASE)
 
 update: ## write anew what tests compare with: golden files, the package comment, the table of variables, the README's example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
