@@ -1,0 +1,174 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A deskAPI decides what the chats of a Holdpoint have asked.
+type deskAPI struct {
+	h      *holdpoint
+	client *http.Client
+}
+
+const deskToken = "0123456789abcdef0123456789abcdef"
+
+// newDeskOf is a Holdpoint of its own before a backend, with a desk.
+func newDeskOf(t *testing.T, upstream string) *deskAPI {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "desk") // a path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	at := filepath.Join(dir, "s")
+	d := &deskAPI{h: ownHoldpoint(t, upstream, map[string]string{"HOLDPOINT_DESK_LISTEN": "unix://" + at, "HOLDPOINT_DESK_TOKEN": deskToken})}
+	d.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", at)
+	}}}
+	return d
+}
+
+// call returns the answer, which must have the status.
+func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) map[string]any {
+	t.Helper()
+	text := ""
+	if body != nil {
+		sent, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(sent)
+	}
+	req, err := http.NewRequest(method, "http://desk"+path, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+deskToken)
+	if text != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := d.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	var object map[string]any
+	if err == nil {
+		err = json.Unmarshal(got, &object)
+	}
+	if err != nil || res.StatusCode != status {
+		t.Fatalf("%s %s: status %d, want %d: %v: %s", method, path, res.StatusCode, status, err, got)
+	}
+	return object
+}
+
+// waiting is the approval of the thread.
+func (d *deskAPI) waiting(t *testing.T, thread string) map[string]any {
+	t.Helper()
+	list, _ := d.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+thread, nil)["approvals"].([]any)
+	if len(list) != 1 {
+		t.Fatalf("%d approvals of the thread", len(list))
+	}
+	return list[0].(map[string]any)
+}
+
+// decide decides the n-th question of an approval.
+func (d *deskAPI) decide(t *testing.T, approval map[string]any, n int, decision string, payload any) {
+	t.Helper()
+	q := approval["questions"].([]any)[n].(map[string]any)
+	body := map[string]any{"decision": decision, "digest": q["digest"], "comment": "by hand"}
+	if payload != nil {
+		body["payload"] = payload
+	}
+	d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", approval["id"], q["id"]), body)
+}
+
+// ended waits until an approval has ended, and returns how.
+func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
+	t.Helper()
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		if a := d.call(t, http.StatusOK, "GET", fmt.Sprint("/v1/approvals/", approval["id"]), nil); a["state"] == "ended" {
+			return a["end"].(map[string]any)
+		}
+	}
+	t.Fatalf("it did not end: %v", d.call(t, http.StatusOK, "GET", fmt.Sprint("/v1/approvals/", approval["id"]), nil))
+	return nil
+}
+
+// TestDecidedAtTheDesk: the client of the chat is gone. What was decided runs once, and the chat
+// finds what came of it: by a reload, by a new message, and by the answer that it had not sent.
+func TestDecidedAtTheDesk(t *testing.T) {
+	for _, b := range shared.backends {
+		if b.name == "0.0.43-quiet" {
+			continue // its questions have no ids, which makes no difference here
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDeskOf(t, b.url())
+			for _, version := range []string{newest, pinned, oldest} {
+				t.Run("client-"+version, func(t *testing.T) {
+					w := world{b: b, h: d.h, version: version}
+					once := map[string]int{"delete": 1}
+					decided := func(t *testing.T, decision string, payload any) *client {
+						c := w.paused(t, "approve", 1)
+						a := d.waiting(t, c.thread)
+						if a["waitsForChat"] != nil {
+							t.Fatalf("it waits for the chat: %v", a["waitsForChat"])
+						}
+						d.decide(t, a, 0, decision, payload)
+						if end := d.ended(t, a); end["how"] != "finished" {
+							t.Fatalf("it ended so: %v", end)
+						}
+						return c
+					}
+					t.Run("a reload, then a message", func(t *testing.T) {
+						c := decided(t, "answer", yes)
+						w.did(t, c, 2, once)
+						again := c.another(t)
+						again.finish(t, step{empty: true})
+						w.did(t, c, 2, once)
+						again.goesOn(t, nil)
+						w.did(t, c, 3, once)
+					})
+					t.Run("a message", func(t *testing.T) {
+						c := decided(t, "answer", yes)
+						c.asked = true
+						c.goesOn(t, no)
+						w.effects(t, c, once)
+					})
+					t.Run("the same answer", func(t *testing.T) {
+						c := decided(t, "answer", yes)
+						c.finish(t, c.answer(c.answers(accept), yes))
+						w.did(t, c, 2, once)
+					})
+					t.Run("another answer", func(t *testing.T) {
+						c := decided(t, "answer", yes)
+						if a := c.run(t, c.answer(c.answers(reject), no)).answer(t); a.code() != "RESUME_CONFLICT" {
+							t.Errorf("told %s", terminal(a))
+						}
+						w.did(t, c, 2, once)
+					})
+					t.Run("denied", func(t *testing.T) {
+						c := decided(t, "answer", no)
+						w.did(t, c, 2, nil)
+						c.another(t).goesOn(t, nil)
+						w.effects(t, c, nil)
+					})
+				})
+			}
+		})
+	}
+}
