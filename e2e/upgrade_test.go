@@ -19,6 +19,9 @@ import (
 	"holdpoint/internal/servers"
 )
 
+// nextVersion is in the records of the next release: the format behind store.Version.
+const nextVersion = `"version":4`
+
 // nextBinary is a build that stands for the next release. Its records have the next version if a
 // question's reason is "upcoming", which stands for something that is new.
 var nextBinary = sync.OnceValues(func() (string, error) {
@@ -160,7 +163,7 @@ func TestUpgradeOfAFile(t *testing.T) {
 // ordinary is a thread that uses nothing new: the two share it, in the version that both know.
 func (u *upgrade) ordinary(t *testing.T) {
 	t.Helper()
-	newer := strings.Count(u.records(), `"version":3`)
+	newer := strings.Count(u.records(), nextVersion)
 	for _, from := range []*holdpoint{u.old, u.new} {
 		to := u.old
 		if from == u.old {
@@ -183,7 +186,7 @@ func (u *upgrade) ordinary(t *testing.T) {
 			u.at(t, h, c.thread, reloaded.messages).finish(t, step{say: "plain"})
 		}
 	}
-	if now := strings.Count(u.records(), `"version":3`); now != newer {
+	if now := strings.Count(u.records(), nextVersion); now != newer {
 		t.Errorf("%d records have the next version, want %d: nothing new was said", now, newer)
 	}
 }
@@ -199,7 +202,7 @@ func (u *upgrade) upcoming(t *testing.T) {
 	shutOut := func(when string) {
 		t.Helper()
 		before, runs := u.records(), u.Runs(c.thread)
-		if strings.Count(before, `"version":3`) != 1 {
+		if strings.Count(before, nextVersion) != 1 {
 			t.Errorf("%s: the record is not of the next version:\n%s", when, before)
 		}
 		for what, s := range map[string]step{
