@@ -170,7 +170,7 @@ micro: ## what a frame costs without the network: the splitter, the peek, each d
 	$(GO) test -run '^$$' -bench . ./internal/... ./translate/dialects ./proxy
 
 image: ## a container image, holdpoint:<git describe>; needs Docker
-	docker build --build-arg VERSION=$(VERSION) -t holdpoint:$(VERSION) .
+	docker build -t holdpoint:$(VERSION) --build-arg VERSION=$(VERSION) .
 
 release: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
 release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries for six systems, checksums, bills of materials and notes, in dist/
