@@ -62,12 +62,24 @@ func (r *run) going(messages bool) *agui.Going {
 	return g
 }
 
+// saysWho are parts of the names of headers that may say who sends a request: credentials, and what a
+// trusted proxy in front has made of them.
+var saysWho = [...]string{
+	"auth", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key",
+	"user", "email", "group", "role", "identity", "principal", "subject", "account", "tenant", "-org",
+	"jwt", "oidc", "assertion", "signature", "cert",
+}
+
 // hasCredentials says whether a request has a header that may say who sends it, by its name. One
-// that is taken for such and is none only has an answer wait for the chat.
+// that is taken for such and is none only has an answer wait for the chat. One that is missed has
+// the backend go on as nobody.
 func hasCredentials(header http.Header) bool {
 	for name := range header {
 		name = strings.ToLower(name)
-		for _, part := range [...]string{"authorization", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key"} {
+		if name == "user-agent" || strings.HasPrefix(name, "sec-") {
+			continue // a browser's own
+		}
+		for _, part := range saysWho {
 			if strings.Contains(name, part) {
 				return true
 			}
