@@ -62,8 +62,8 @@ func (r *run) going(messages bool) *agui.Going {
 	return g
 }
 
-// saysWho are parts of the names of headers that may say who sends a request: credentials, and what a
-// trusted proxy in front has made of them.
+// saysWho are parts of the names of headers that may say who sends a request: credentials, and
+// what a trusted proxy in front has made of them.
 var saysWho = [...]string{
 	"auth", "cookie", "token", "api-key", "apikey", "secret", "credential", "session", "access-key", "subscription-key",
 	"user", "email", "group", "role", "identity", "principal", "subject", "account", "tenant", "-org",
