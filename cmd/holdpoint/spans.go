@@ -11,8 +11,9 @@ import (
 	"holdpoint/proxy"
 )
 
-// spansLastWords is how long the last spans may take at the end.
-const spansLastWords = 3 * time.Second
+// spansLastWords is how long the last spans may take at the end. The grace period has 5s beside the
+// delay and the timeout, and lastWords has four of them.
+const spansLastWords = 750 * time.Millisecond
 
 // startSpans makes spans, if OpenTelemetry's variables say where to send them. end sends the last.
 func (c *config) startSpans(logger *slog.Logger) (end func(), err error) {

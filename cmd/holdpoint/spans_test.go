@@ -61,8 +61,9 @@ func newSpanRecorder(t *testing.T) *spanRecorder {
 }
 
 // wait returns the span of that name which has the attribute.
-func (r *spanRecorder) wait(name, key, value string) *spans.Span {
-	for {
+func (r *spanRecorder) wait(t *testing.T, name, key, value string) *spans.Span {
+	t.Helper()
+	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
 		r.mu.Lock()
 		for _, s := range r.list {
 			if s.Name == name && attributeOf(s, key) == value {
@@ -73,6 +74,8 @@ func (r *spanRecorder) wait(name, key, value string) *spans.Span {
 		r.mu.Unlock()
 		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatalf("no span %s with %s %q", name, key, value)
+	return nil
 }
 
 func attributeOf(s *spans.Span, key string) string {
@@ -139,7 +142,7 @@ func TestSpans(t *testing.T) {
 	if asked == nil {
 		t.Fatal("no question")
 	}
-	first := recorder.wait("run", "agui.run_id", "r1")
+	first := recorder.wait(t, "run", "agui.run_id", "r1")
 	p.Process.Kill()
 	p.exit()
 	p = startAs(t, environ...)
@@ -153,7 +156,7 @@ func TestSpans(t *testing.T) {
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	second, exchange := recorder.wait("run", "agui.run_id", "r2"), recorder.wait("exchange", "server.address", "127.0.0.1")
+	second, exchange := recorder.wait(t, "run", "agui.run_id", "r2"), recorder.wait(t, "exchange", "server.address", "127.0.0.1")
 
 	for trace, s := range map[string]*spans.Span{firstTrace: first, secondTrace: second} {
 		if hex.EncodeToString(s.TraceId) != trace || hex.EncodeToString(s.ParentSpanId) != aboveIt || s.Kind != spans.Span_SPAN_KIND_SERVER ||

@@ -7,6 +7,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -64,6 +66,8 @@ const warnEvery = time.Minute
 // New makes a Tracer of OpenTelemetry's variables. Nothing is asked for until the first span is
 // sent.
 func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, error) {
+	// The SDK's own words would go to standard error as plain text, between the lines of the log.
+	otel.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, err
@@ -73,7 +77,10 @@ func New(ctx context.Context, version string, logger *slog.Logger) (*Tracer, err
 		attrs = append(attrs, attribute.String("service.name", "holdpoint"))
 	}
 	res, err := resource.New(ctx, resource.WithAttributes(attrs...), resource.WithFromEnv(), resource.WithTelemetrySDK())
-	if err != nil {
+	switch {
+	case errors.Is(err, resource.ErrPartialResource):
+		logger.Warn("OTEL_RESOURCE_ATTRIBUTES is read in part: want name=value,name=value") // its values may be anybody's
+	case err != nil:
 		return nil, err
 	}
 	var last atomic.Int64
@@ -105,18 +112,31 @@ type Span struct {
 
 // Begin begins the span of a run. header is the client's, which may have a span above it.
 func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
-	parent := t.context.Extract(context.Background(), propagation.HeaderCarrier(header))
+	parent := context.Background()
+	if len(header["Traceparent"]) == 1 { // of two nobody knows which one counts
+		parent = t.context.Extract(parent, propagation.HeaderCarrier(header))
+	}
 	ctx, span := t.tracer.Start(parent, "run", trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 		attribute.String("http.request.method", http.MethodPost),
 		attribute.String("holdpoint.agent", agent),
-		attribute.String("agui.thread_id", thread),
-		attribute.String("agui.run_id", run),
+		attribute.String("agui.thread_id", cut(thread)),
+		attribute.String("agui.run_id", cut(run)),
 	))
 	return &Span{t: t, ctx: ctx, span: span}
 }
 
 // TraceID is the id of the span's trace.
 func (s *Span) TraceID() string { return s.span.SpanContext().TraceID().String() }
+
+// cut is a copy of what a client or a backend has chosen. It may be of any length, and may lie in a
+// request that would stay in memory until the span is sent.
+func cut(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return strings.Clone(text)
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
 
 // Traceparent is the span's context, as a later run is to link to it.
 func (s *Span) Traceparent() string { return s.inject(s.ctx).Get("traceparent") }
@@ -139,7 +159,7 @@ func (s *Span) Resumes(traceparent string) {
 func (s *Span) Happened(kind event.Kind, pause, code string) {
 	attrs := []attribute.KeyValue{attribute.String("holdpoint.pause", pause)}
 	if code != "" {
-		attrs = append(attrs, attribute.String("holdpoint.code", code))
+		attrs = append(attrs, attribute.String("holdpoint.code", cut(code)))
 	}
 	s.span.AddEvent(string(kind), trace.WithAttributes(attrs...))
 }
@@ -151,6 +171,7 @@ func (s *Span) Exchange(header http.Header, address string) {
 		attribute.String("http.request.method", http.MethodPost), attribute.String("server.address", address),
 	))
 	s.client = client
+	delete(header, "Tracestate") // of the client's trace, which is another where its traceparent is none
 	for name, values := range s.inject(ctx) {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
@@ -178,10 +199,10 @@ func (s *Span) End(r *event.Run, code string) {
 		attribute.Int("holdpoint.frames.dropped", r.Dropped), attribute.Int("holdpoint.frames.made", r.Made),
 	)
 	if code != "" {
-		s.span.SetAttributes(attribute.String("holdpoint.code", code))
+		s.span.SetAttributes(attribute.String("holdpoint.code", cut(code)))
 	}
 	if r.Outcome == "error" {
-		s.span.SetStatus(codes.Error, code)
+		s.span.SetStatus(codes.Error, cut(code))
 	}
 	s.span.End()
 }
