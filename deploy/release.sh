@@ -11,7 +11,8 @@ version=${1:-}
 notes=$(awk -v of="## [${version#v}]" 'index($0, "## ") == 1 { on = index($0, of) == 1; next } on' CHANGELOG.md)
 [[ -n ${notes//[[:space:]]/} ]] || die "CHANGELOG.md has no section for ${version#v}"
 tag=$(git tag --points-at HEAD)
-[[ -z $tag || $'\n'$tag$'\n' == *$'\n'$version$'\n'* ]] || die "this commit is tagged $tag"
+# Go stamps what the commit is tagged, so without the tag the bytes would be others.
+[[ $tag == "$version" ]] || die "want the commit tagged $version and nothing else, it is tagged: ${tag:-not at all}"
 
 out=dist/$version
 rm -rf "$out" && mkdir -p "$out"

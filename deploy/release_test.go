@@ -39,6 +39,7 @@ func sources(t *testing.T) (first, second string) {
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", "-A")
 	git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "all")
+	git(t, dir, "tag", "v0.1.0")
 	git(t, dir, "clone", "-q", dir, other)
 	return dir, other
 }
@@ -118,6 +119,14 @@ func releaseFiles(t *testing.T, first, second string) {
 	}
 	if out, err := release(first, "v9.9.9", target); err == nil || !strings.Contains(out, "no section for 9.9.9") {
 		t.Errorf("a version that the changelog does not have: %v: %s", err, out)
+	}
+	git(t, second, "tag", "v0.1.1")
+	if out, err := release(second, version, target); err == nil || !strings.Contains(out, "nothing else") {
+		t.Errorf("a commit that is tagged otherwise, too: %v: %s", err, out)
+	}
+	git(t, second, "tag", "-d", "v0.1.0", "v0.1.1")
+	if out, err := release(second, version, target); err == nil || !strings.Contains(out, "not at all") {
+		t.Errorf("a commit without a tag: %v: %s", err, out)
 	}
 	if out, err := release(first, "0.1", target); err == nil || !strings.Contains(out, "want a version") {
 		t.Errorf("no version: %v: %s", err, out)
