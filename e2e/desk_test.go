@@ -172,3 +172,66 @@ func TestDecidedAtTheDesk(t *testing.T) {
 		})
 	}
 }
+
+// TestAgentsDecidedAtTheDesk: the same with Agent Framework, whose history at the backend must have
+// one result for each call.
+func TestAgentsDecidedAtTheDesk(t *testing.T) {
+	for _, b := range shared.agents {
+		w := agentWorld(b, newest)
+		if b.mode != "default" || !w.since("1.0.0rc7") {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDeskOf(t, b.url())
+			w.h = d.h
+			for _, test := range []struct {
+				name, agent string
+				decisions   []any // of each question; nil: the chat answers it
+				want        []string
+			}{
+				{"approved", "approve", []any{yes}, []string{deleteA}},
+				{"denied", "approve", []any{no}, nil},
+				{"both of two", "parallel", []any{yes, yes}, []string{deleteA, deleteB}},
+				{"the first of two", "parallel", []any{yes, no}, []string{deleteA}},
+				{"one at the desk and one in the chat", "parallel", []any{yes, nil}, []string{deleteA, deleteB}},
+				{"strict", "strict", []any{yes}, []string{deleteA}},
+				{"strict, denied", "strict", []any{no}, nil},
+			} {
+				t.Run(test.name, func(t *testing.T) {
+					c := w.client(t, test.agent)
+					c.asks(t, step{say: "go"}, len(test.decisions))
+					a := d.waiting(t, c.thread)
+					if a["waitsForChat"] != nil {
+						t.Fatalf("it waits for the chat: %v", a["waitsForChat"])
+					}
+					chat := false
+					for n, says := range test.decisions {
+						if says == nil {
+							chat = true
+							continue
+						}
+						d.decide(t, a, n, "answer", says)
+					}
+					if chat {
+						again := c.another(t)
+						left := again.run(t, step{empty: true}).answer(t)
+						if len(left.outcome()) != 1 {
+							t.Fatalf("asked for %d things: %s", len(left.outcome()), terminal(left))
+						}
+						again.finish(t, again.each(t, accept))
+						w.proven(t, again, test.want...)
+						return
+					}
+					if end := d.ended(t, a); end["how"] != "finished" {
+						t.Fatalf("it ended so: %v", end)
+					}
+					w.ran(t, c, test.want...)
+					again := c.another(t)
+					again.finish(t, step{empty: true})
+					w.proven(t, again, test.want...)
+				})
+			}
+		})
+	}
+}

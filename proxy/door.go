@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -177,7 +178,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	}
 	req := ownRequest(ctx)
 	if o := h.opts.Elsewhere; o.Headers != nil && slices.Contains(p.Going.Lacks, agui.NoCredentials) {
-		req.Header = o.Headers().Clone()
+		maps.Copy(req.Header, o.Headers())
 	}
 	r, err := h.ownRun(req, key, p, shown)
 	if err != nil {
@@ -188,7 +189,9 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 }
 
 func ownRequest(ctx context.Context) *http.Request {
-	return (&http.Request{Method: http.MethodPost, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
+	// FastAPI takes a body for JSON by its type alone.
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
+	return (&http.Request{Method: http.MethodPost, Header: header, Body: http.NoBody}).WithContext(ctx)
 }
 
 // newOwnRun is newRun for a request of Holdpoint's own about a pause, in the name of its owner.

@@ -178,6 +178,9 @@ func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	d.decide(d.says("x", saysYes), d.says("y", "1"))
 	d.carry()
 	sent := d.calls[1]
+	if h := d.heads[len(d.heads)-1]; h.Get("Content-Type") != "application/json" || h.Get("Accept") != "text/event-stream" {
+		t.Errorf("sent with %v", h)
+	}
 	if messages := gjson.GetBytes(sent, "messages.#.role").String(); messages != `["user","assistant"]` {
 		t.Errorf("messages %s: %s", messages, sent)
 	}
@@ -534,5 +537,52 @@ func TestChatThatTookTheSnapshot(t *testing.T) {
 	wantTypes(t, d.do(`{"threadId":"t","runId":"r3","messages":`+messages+`}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 	if d.called() != 3 {
 		t.Errorf("%d calls", d.called())
+	}
+}
+
+// TestDecidedAndNotToBeHandedOn: with its own history the chat cannot hand on what was decided, and
+// it can take nothing of it back. It is told so, and a new message goes on without it.
+func TestDecidedAndNotToBeHandedOn(t *testing.T) {
+	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
+		if r.Pause.ID != "" && slices.ContainsFunc(r.Input.Messages, func(m agui.Message) bool { return m.ID == "odd" }) {
+			return translate.Out{}, agui.Errorf(agui.ApprovalUncertain, "the history is odd")
+		}
+		return translate.Out{}, nil
+	}}
+	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = refusing })
+	d.decide(d.says("x", saysYes), d.says("y", "1"))
+	with := func(run string, more ...string) string {
+		list := append([]string{oldUser, `{"id":"odd","role":"assistant","content":"?"}`}, more...)
+		return `{"threadId":"t","runId":"` + run + `","messages":[` + strings.Join(list, ",") + `]}`
+	}
+	wantTypes(t, d.do(with("r2")), "RUN_STARTED RUN_FINISHED RUN_ERROR:APPROVAL_UNCERTAIN")
+	if rec := d.record(); rec.State != store.Open || !rec.Pause.Decided() || d.called() != 1 {
+		t.Fatalf("%d calls, %+v", d.called(), rec)
+	}
+	got := d.do(with("r3", `{"id":"u2","role":"user","content":"well?"}`))
+	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if rec := d.record(); rec.State != store.None || rec.Results[0].How != store.Withdrawn || d.called() != 2 || strings.Contains(string(d.calls[1]), "answers") {
+		t.Errorf("%d calls, %+v", d.called(), rec)
+	}
+	if !strings.Contains(got, `"refusal"`) || !strings.Contains(got, "APPROVAL_UNCERTAIN") {
+		t.Errorf("the person is told nothing: %s", got)
+	}
+}
+
+// TestClientThatSendsNoHistory: its runs go to the backend, for there is no old history in them.
+func TestClientThatSendsNoHistory(t *testing.T) {
+	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
+		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))
+	})
+	d.decide(d.says("x", saysYes), d.says("y", ""))
+	d.carry()
+	for n := range 2 {
+		got := d.do(`{"threadId":"t","runId":"r2","messages":[],"state":{"n":5}}`)
+		if d.called() != 3+n || strings.Contains(got, `"u1"`) {
+			t.Errorf("%d calls: %s", d.called(), got)
+		}
+	}
+	if !d.record().Results[0].Unseen {
+		t.Error("the chat has not caught up by that")
 	}
 }

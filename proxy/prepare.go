@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"errors"
+	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -31,16 +32,26 @@ func (r *run) prepare() {
 			r.readyToReadOn()
 		}
 	case contract.Resume:
-		answers := r.verdict.Answers
+		answers, brings := r.verdict.Answers, len(r.verdict.New) > 0
 		if err := r.fetchAsked(); err != nil {
 			r.log.Error("the snapshots of the pause cannot be asked for", "err", err)
 			r.verdict = storeDown()
-		} else if refused := r.readyResume(); refused != nil {
-			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: true}
-		} else if r.begin(r.record.Pause) {
+			return
+		}
+		refused := r.readyResume()
+		if refused == nil && r.begin(r.record.Pause) {
 			r.claimPause()
-		} else if contract.AllCancelled(answers) {
+			return
+		}
+		if refused != nil {
+			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: true}
+		}
+		switch {
+		case refused == nil && contract.AllCancelled(answers):
 			r.cancelUnsaid()
+			r.prepare()
+		case r.record.Pause.Decided() && brings && !r.readFor.carries:
+			r.giveUpDecided()
 			r.prepare()
 		}
 	case contract.Reopen:
@@ -110,6 +121,22 @@ func (r *run) cancelUnsaid() {
 	}
 	r.replies = replies
 	r.verdict = contract.GiveUp(r.newCase())
+}
+
+// giveUpDecided: what was decided elsewhere cannot be handed on with this chat's history, and the
+// chat can take nothing of it back. So its new message goes on without it: nothing is sent of what
+// was decided, and the person is told so.
+func (r *run) giveUpDecided() {
+	why := r.verdict.Refusal
+	r.log.Warn("what was decided cannot be handed on with the chat's history: it is given up", "code", why.Code)
+	replies := r.replies
+	r.anew()
+	for n := range replies {
+		replies[n].isAnswer, replies[n].repeatsEntry = false, false
+	}
+	r.replies = replies
+	r.verdict = contract.GiveUp(r.newCase())
+	r.verdict.NotTaken = why
 }
 
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
@@ -234,6 +261,9 @@ func (r *run) giveUp() bool {
 	var says []saying
 	if r.ledger.tells() {
 		says = r.ledger.answered(p, contract.CancelAll(p), r.record.Now).byWay("")
+		if slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return d.Status != agui.Cancelled }) {
+			says = []saying{{event.Withdrawn, p, "", questions(p)}}
+		}
 	}
 	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, says...)
 	switch {

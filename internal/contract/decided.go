@@ -109,8 +109,8 @@ func (c *Case) missed() *store.Result {
 		return nil
 	}
 	r := c.Record.Results[0]
-	if !r.Unseen || r.Tombstone || r.Pause == nil || r.How != store.Finished {
-		return nil
+	if !r.Unseen || r.Tombstone || r.Pause == nil || r.How != store.Finished || len(c.Input.Messages) == 0 {
+		return nil // without a history there is no old one
 	}
 	before := make(map[string]bool, len(r.Pause.Seen))
 	for _, s := range r.Pause.Seen {

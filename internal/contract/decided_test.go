@@ -93,7 +93,7 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 		{name: "a part of the same is replayed where a part was decided", record: ended(store.Finished, yesX), answers: []agui.Answer{yesY}, messages: reload, do: Replay},
 		{name: "without a decision a part is not the same", record: ended(store.Finished), answers: []agui.Answer{yesY}, messages: reload, do: Refuse, code: agui.ResumeConflict},
 		{name: "a reload that has missed the end is told it", record: unseen, messages: reload, do: Replay},
-		{name: "so is one without messages", record: unseen, do: Replay},
+		{name: "one without messages is an ordinary run: it has no old history", record: unseen, do: Pass},
 		{name: "one that holds a message of it is an ordinary run", record: unseen, messages: append(slices.Clone(reload), caught), do: Pass},
 		{name: "so is one of a chat that saw it", record: ended(store.Finished, yesX, yesY), messages: reload, do: Pass},
 		{name: "a new message of a chat that has missed the end", record: unseen, messages: more, do: Pass, missed: true},
