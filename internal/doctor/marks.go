@@ -144,8 +144,29 @@ func frameworkOf(dialect string, came *stream) Framework {
 		f.Versions = langGraphVersions(came)
 	case "Microsoft Agent Framework":
 		f.Versions = agentFrameworkVersions(dialect, came)
+	default:
+		f.Versions = outcomeVersions(f.Name, came)
 	}
 	return f
+}
+
+// asTested are the versions whose outcome a framework's mark was recorded with. Without that
+// outcome nothing tells a version.
+var asTested = map[string]string{
+	"Google ADK": "ag-ui-adk with the interrupt outcome, as 0.11.0 has it",
+	"CrewAI":     "ag-ui-crewai with emit_interrupt_outcome, as 1.0.0 has it",
+	"Mastra":     "@ag-ui/mastra with the interrupt outcome, as 1.1.2 has it and 1.0.3 has not",
+	"AG2":        "ag2 with the interrupt outcome, as 1.2.1 has it",
+}
+
+// outcomeVersions is told by an outcome with interrupts, where that is all that tells versions.
+func outcomeVersions(framework string, came *stream) string {
+	for _, ev := range came.events {
+		if ev.Type == agui.RunFinished && len(ev.Get("outcome.interrupts").Array()) > 0 {
+			return asTested[framework]
+		}
+	}
+	return ""
 }
 
 // langGraphVersions is told by where the question stands. The adapters up to 0.0.42 announce it

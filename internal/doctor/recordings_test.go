@@ -245,6 +245,36 @@ func (r recording) framework() string {
 	return sections[r.family]
 }
 
+// TestVersionsByTheOutcome: each is told of some recording of its framework, and of none that asks
+// nothing.
+func TestVersionsByTheOutcome(t *testing.T) {
+	told := map[string]int{}
+	for _, r := range allRecordings(t) {
+		made := r.framework()
+		if asTested[made] == "" {
+			continue
+		}
+		report, err := Examine(t.Context(), r.answer, Options{Tools: r.tools, ProtocolVersion: "1.0"})
+		if err != nil {
+			t.Fatalf("%s: %v", r.name, err)
+		}
+		switch report.Framework.Versions {
+		case asTested[made]:
+			if told[made]++; len(report.Questions) == 0 {
+				t.Errorf("%s: a version without a question", r.name)
+			}
+		case "":
+		default:
+			t.Errorf("%s: version told as %q", r.name, report.Framework.Versions)
+		}
+	}
+	for made := range asTested {
+		if told[made] == 0 {
+			t.Errorf("%s: no recording tells its version", made)
+		}
+	}
+}
+
 // TestMarks: each mark is in some recording, and in none that another framework is known to have
 // made.
 func TestMarks(t *testing.T) {
