@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,10 +208,10 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	t.Cleanup(backend.Close)
 	up, _ := url.Parse(backend.URL + "/agent")
 	g.store = memory.New(memory.Options{Entries: 100, ReplayTTL: time.Hour, PauseRetention: time.Hour})
-	n := 0
+	var ids atomic.Int64 // runs at once ask for ids
 	o := Options{
 		Upstream: up, Dialect: g.dialect, Store: g.store, Client: ClientOutcome,
-		NewID:  func() string { n++; return fmt.Sprintf("id%d", n) },
+		NewID:  func() string { return fmt.Sprintf("id%d", ids.Add(1)) },
 		Logger: slog.New(slog.NewTextHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
