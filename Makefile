@@ -25,6 +25,9 @@ CYCLONEDX := .cache/bin/cyclonedx-gomod-v1.10.0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
+# With it a test that ranges over all backends may test nothing (e2e/README.md).
+unexport E2E_FRAMEWORKS
+
 .PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image release deploy e2e chaos newest bench bench-quick ablation micro update browser
 
 help: ## this list

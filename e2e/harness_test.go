@@ -57,6 +57,18 @@ var stacks = []stack{
 	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
 
+// served are the stacks that this run installs and serves: all, or those of the frameworks that
+// E2E_FRAMEWORKS names, for who writes a test. The other ones then have no tests, which is said.
+func served() []stack {
+	only, ok := os.LookupEnv("E2E_FRAMEWORKS")
+	if !ok {
+		return stacks
+	}
+	fmt.Fprintf(os.Stderr, "e2e: E2E_FRAMEWORKS: only %q is served, and nothing is tested with the others\n", only)
+	names := strings.Split(only, ",")
+	return slices.DeleteFunc(slices.Clone(stacks), func(s stack) bool { return !slices.Contains(names, s.framework) })
+}
+
 // node: the server is one for node, and the packages are those of the folder's package-lock.json.
 func (s stack) node() bool {
 	_, err := os.Stat(filepath.Join(s.framework, "package-lock.json"))
@@ -103,6 +115,7 @@ func setUp() error {
 	if ready := os.Getenv("E2E_BINARY"); ready != "" {
 		shared.binary, build = ready, func() error { return nil }
 	}
+	stacks := served()
 	interpreters, servers := make([]string, len(stacks)), make([]*server, len(stacks))
 	install, start := []func() error{build, func() error { return installPackages("client") }}, []func() error{
 		func() (err error) { shared.through, err = startDriver("through"); return },
@@ -127,12 +140,14 @@ func setUp() error {
 	if err := inParallel(start...); err != nil {
 		return err
 	}
-	old, current := servers[0], servers[1]
-	shared.backends = []*backend{
-		{name: "0.0.42", mode: "default", server: old},
-		{name: "0.0.43", mode: "default", server: current},
-		{name: "0.0.43-outcome", mode: "outcome", server: current},
-		{name: "0.0.43-quiet", mode: "quiet", server: current},
+	if len(stacks) > 0 && stacks[0].framework == "langgraph" {
+		old, current := servers[0], servers[1]
+		shared.backends = []*backend{
+			{name: "0.0.42", mode: "default", server: old},
+			{name: "0.0.43", mode: "default", server: current},
+			{name: "0.0.43-outcome", mode: "outcome", server: current},
+			{name: "0.0.43-quiet", mode: "quiet", server: current},
+		}
 	}
 	shared.proxies = map[string]*holdpoint{}
 	for _, b := range shared.backends {
