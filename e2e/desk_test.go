@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -19,13 +20,14 @@ import (
 // A deskAPI decides what the chats of a Holdpoint have asked.
 type deskAPI struct {
 	h      *holdpoint
+	at     string // its socket
 	client *http.Client
 }
 
 const deskToken = "0123456789abcdef0123456789abcdef"
 
 // newDeskOf is a Holdpoint of its own before a backend, with a desk.
-func newDeskOf(t *testing.T, upstream string) *deskAPI {
+func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "desk") // a path of a socket is short
 	if err != nil {
@@ -33,11 +35,28 @@ func newDeskOf(t *testing.T, upstream string) *deskAPI {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	at := filepath.Join(dir, "s")
-	d := &deskAPI{h: ownHoldpoint(t, upstream, map[string]string{"HOLDPOINT_DESK_LISTEN": "unix://" + at, "HOLDPOINT_DESK_TOKEN": deskToken})}
+	d := &deskAPI{at: at}
+	d.h = ownHoldpoint(t, upstream, d.env(more...))
 	d.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", at)
 	}}}
 	return d
+}
+
+// env are the variables of the desk, and more.
+func (d *deskAPI) env(more ...map[string]string) map[string]string {
+	env := map[string]string{"HOLDPOINT_DESK_LISTEN": "unix://" + d.at, "HOLDPOINT_DESK_TOKEN": deskToken}
+	for _, m := range more {
+		maps.Copy(env, m)
+	}
+	return env
+}
+
+// dies kills the Holdpoint with -9 and starts another one at its addresses, on the same store.
+func (d *deskAPI) dies(t *testing.T, upstream string, more ...map[string]string) {
+	t.Helper()
+	d.h.kill()
+	d.h = restart(t, d.h, upstream, d.env(more...))
 }
 
 // call returns the answer, which must have the status.

@@ -36,6 +36,7 @@ func (r *run) catchUp() {
 		list = append(list, agui.ParseMessage(json.RawMessage(one.Raw)))
 		return true
 	})
+	before := agui.SnapshotEvent(agui.MessageList(list))
 	list = append(list, r.verdict.New...)
 	r.in = r.in.WithMessages(list)
 	r.missed = &missedEnd{pauseID: m.PauseID}
@@ -44,7 +45,9 @@ func (r *run) catchUp() {
 		r.in.Raw = agui.SetKey(r.in.Raw, "state", shown.State)
 		r.missed.shown = append(r.missed.shown, stateEvent(shown.State))
 	}
-	r.missed.shown = append(r.missed.shown, agui.SnapshotEvent(agui.MessageList(list)))
+	// A client leaves the messages that it has where they are, and puts others behind them. So the
+	// new message goes away for a moment, or it would stand before what was said when it was away.
+	r.missed.shown = append(r.missed.shown, before, agui.SnapshotEvent(agui.MessageList(list)))
 }
 
 // tellMissed tells the client what it has missed, and notes that it was told: the backend has the

@@ -1,0 +1,490 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A deskFamily is a backend whose questions are decided at the desk, with what differs between
+// frameworks: how its client begins, what it asks, and how what ran is found.
+type deskFamily struct {
+	name, version string // of what is before it, and of the client
+	env           map[string]string
+	upstream      string
+	b             *backend
+	// client is a fresh one on a fresh thread, behind the Holdpoint of the world.
+	client func(t *testing.T, w world) *client
+	// says makes an order a step.
+	says func(c *client, order string) step
+	// one asks for a.txt, two for a.txt and b.txt at once, again for b.txt when a.txt is answered.
+	// "": the backend does not do that.
+	one, two, again string
+	// yes and no are the payloads by which its calls are approved and denied.
+	yes, no any
+	// ran asserts which of the files were deleted, each once.
+	ran  func(t *testing.T, w world, c *client, files ...string)
+	gate *turnstile // between the Holdpoint and the backend, set by the test
+	// anew: an ordinary message begins the flow anew, and it asks.
+	anew bool
+}
+
+func plainly(_ *client, order string) step { return step{say: order} }
+
+func agentClient(name string) func(*testing.T, world) *client {
+	return func(t *testing.T, w world) *client { return w.client(t, name) }
+}
+
+func ranTools(t *testing.T, w world, c *client, files ...string) {
+	t.Helper()
+	want := make([]string, len(files))
+	for n, file := range files {
+		want[n] = fmt.Sprintf(`delete_file {"path":%q}`, file)
+	}
+	w.ran(t, c, want...)
+}
+
+// deskFamilies are all frameworks but LangGraph and Agent Framework, which have tests of their own.
+func deskFamilies(t *testing.T) (list []deskFamily) {
+	t.Helper()
+	confirmed, refused := map[string]any{"confirmed": true}, map[string]any{"confirmed": false}
+	for n, version := range []string{"2.0.0", "2.68.0"} {
+		s := need(t, "pydanticai", version)
+		for _, mode := range []string{"stateless", "store"} {
+			if !strings.Contains(strings.Join(s.modes, " "), mode) {
+				continue
+			}
+			list = append(list, deskFamily{
+				name: "pydantic-ai " + version + " " + mode, version: []string{pinned, newest}[n], upstream: s.base() + "/" + mode,
+				b: &backend{name: "pydantic-ai " + version, mode: mode, server: s}, client: agentClient("agent"), says: plainly,
+				one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt; delete b.txt", yes: yes, no: no, ran: ranTools,
+			})
+		}
+	}
+	for n, s := range shared.strandsPy {
+		version := []string{newest, pinned}[n%2]
+		for _, place := range []string{"kept/docs", "fastapi/sse"} {
+			if !s.has(place) {
+				continue
+			}
+			list = append(list, deskFamily{
+				name: "strands " + s.version + " " + place, version: version, env: named(t, place), upstream: s.base(),
+				b:      &backend{name: s.version + " " + place, mode: place, server: s},
+				client: func(t *testing.T, w world) *client { return w.clerk(t) }, says: (*client).wants,
+				one: "delete a.txt", two: "pair a.txt b.txt", again: "each a.txt b.txt", yes: yes, no: no,
+				ran: func(t *testing.T, w world, c *client, files ...string) { t.Helper(); w.gone(t, c, files...) },
+			})
+		}
+		list = append(list, deskFamily{
+			name: "ag_ui_strands " + s.version, version: version, upstream: s.base() + "/agui",
+			b:      &backend{name: s.version + " gate", mode: "agui/gate", server: s},
+			client: func(t *testing.T, w world) *client { return w.adapted(t, "gate") }, says: (*client).wants,
+			one: "delete a.txt", two: "pair a.txt b.txt", again: "each a.txt b.txt", yes: yes, no: no,
+			ran: func(t *testing.T, w world, c *client, files ...string) { t.Helper(); w.gone(t, c, files...) },
+		})
+	}
+	for n, mode := range []string{"saved/hook", "agui/hook"} {
+		env, two := map[string]string{}, "delete a.txt and delete b.txt"
+		if n == 0 {
+			env, two = asStrands(), "" // a raw stream tells one of them
+		}
+		list = append(list, deskFamily{
+			name: "strands-ts " + mode, version: []string{newest, pinned}[n], env: env, upstream: shared.strands.server.base(),
+			b: &backend{name: mode, mode: mode, server: shared.strands.server}, client: func(t *testing.T, w world) *client { return w.person(t) },
+			says: (*client).wants, one: "delete a.txt", two: two, again: "delete a.txt then delete b.txt", yes: yes, no: no,
+			ran: func(t *testing.T, w world, c *client, files ...string) { t.Helper(); w.deleted(t, c, files...) },
+		})
+	}
+	adk := need(t, "adk", "0.11.0")
+	list = append(list, deskFamily{
+		name: "adk", version: newest, upstream: adk.base() + "/outcome", b: &backend{name: "adk outcome", mode: "outcome", server: adk},
+		client: agentClient("agent"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", yes: confirmed, no: refused, ran: ranTools,
+	})
+	ag2 := need(t, "ag2", "1.2.1")
+	list = append(list, deskFamily{
+		name: "ag2", version: pinned, upstream: ag2.base() + "/held", b: &backend{name: "ag2 held", mode: "held", server: ag2},
+		client: agentClient("agent"), says: plainly, one: "delete a.txt", again: "delete a.txt; delete b.txt", yes: true, no: false, ran: ranTools,
+	})
+	mastra := need(t, "mastra", "1.1.2")
+	list = append(list, deskFamily{
+		name: "mastra", version: newest, upstream: mastra.base() + "/outcome", b: &backend{name: "mastra outcome", mode: "outcome", server: mastra},
+		client: agentClient("agent"), says: plainly, one: "delete a.txt", yes: yes, no: no, ran: ranTools,
+	}, deskFamily{
+		name: "mastra free", version: pinned, upstream: mastra.base() + "/outcome", b: &backend{name: "mastra outcome", mode: "outcome", server: mastra},
+		client: agentClient("free"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", yes: "yes", no: "no", ran: ranTools,
+	})
+	crew := need(t, "crewai", "1.0.0")
+	list = append(list, deskFamily{
+		name: "crewai", version: pinned, upstream: crew.base() + "/outcome", b: &backend{name: "crewai outcome", mode: "outcome", server: crew},
+		client: agentClient("gate"), says: plainly, one: "go", yes: "approved", no: "rejected", ran: ranTools, anew: true,
+	})
+	return list
+}
+
+// at is the family's cell before which the desk's Holdpoint stands.
+func (f *deskFamily) at(h *holdpoint) world { return world{b: f.b, h: h, version: f.version} }
+
+// decides says a word to the n-th question of an approval: by the decision where its yes and no are
+// known, else by the payload.
+func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, n int, says any) {
+	t.Helper()
+	q := approval["questions"].([]any)[n].(map[string]any)
+	switch {
+	case q["yesKnown"] == true && text(says) == text(f.yes):
+		d.decide(t, approval, n, "approve", nil)
+	case q["noKnown"] == true && text(says) == text(f.no):
+		d.decide(t, approval, n, "deny", nil)
+	default:
+		d.decide(t, approval, n, "answer", says)
+	}
+}
+
+// asked is a client whose thread waits for n answers, and the approval of it.
+func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*client, map[string]any) {
+	t.Helper()
+	c := f.client(t, f.at(d.h))
+	c.asksAbout(t, f.says(c, order), n)
+	a := d.waiting(t, c.thread)
+	if a["waitsForChat"] != nil {
+		t.Fatalf("it waits for the chat: %v", a["waitsForChat"])
+	}
+	return c, a
+}
+
+// finished waits for the end of an approval, which must be a good one.
+func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
+	t.Helper()
+	if end := d.ended(t, approval); end["how"] != "finished" || end["error"] != nil {
+		t.Fatalf("it ended so: %v", end)
+	}
+}
+
+// reloads: a page without a new message finds the end, and the backend is not asked for anything.
+func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
+	t.Helper()
+	before := w.b.ledger(t, c.thread)
+	again := c.another(t)
+	again.finish(t, step{empty: true})
+	if after := w.b.ledger(t, c.thread); len(after.Runs) != len(before.Runs) || len(after.Seen) != len(before.Seen) {
+		t.Errorf("the reload had the backend run: %d runs and %d models, before %d and %d", len(after.Runs), len(after.Seen), len(before.Runs), len(before.Seen))
+	}
+	inOrder(t, again.messages)
+	return again
+}
+
+// lives: the chat goes on with an ordinary message, and nothing more is done.
+func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
+	t.Helper()
+	if f.anew {
+		c.asksAbout(t, step{say: "once more", empty: true}, 1)
+	} else {
+		c.goesOn(t, no)
+		inOrder(t, c.messages)
+		inOrder(t, f.gate.history(c.thread))
+		w.shown(t, c)
+	}
+	f.ran(t, w, c, files...)
+}
+
+// inOrder asserts that no message is there twice, and that each result comes behind its call, once,
+// and before the next message of the user. A call without a result is the backend's own: ADK has
+// one for each question.
+func inOrder(t *testing.T, messages []event) {
+	t.Helper()
+	seen, open := map[string]bool{}, map[string]string{}
+	for _, m := range messages {
+		if id := m.str("id"); id == "" || seen[id] {
+			t.Errorf("message id %q is missing or there twice: %s", id, indented(messages))
+		} else {
+			seen[id] = true
+		}
+		list, _ := m["toolCalls"].([]any)
+		for _, one := range list {
+			open[event(one.(map[string]any)).str("id")] = "called"
+		}
+		switch m.str("role") {
+		case "user":
+			for id, at := range open {
+				if at == "called" {
+					open[id] = "left"
+				}
+			}
+		case "tool":
+			if at := open[m.str("toolCallId")]; at == "left" || at == "answered" {
+				t.Errorf("a result for a call that is %s: %s", at, indented(messages))
+			}
+			open[m.str("toolCallId")] = "answered"
+		}
+	}
+}
+
+// TestFamiliesDecidedAtTheDesk: the client of the chat is gone. What was decided is done once, and
+// the chat finds what came of it, in every framework.
+func TestFamiliesDecidedAtTheDesk(t *testing.T) {
+	t.Parallel()
+	for _, f := range deskFamilies(t) {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			f.gate = newTurnstile(t, f.upstream)
+			d := newDeskOf(t, f.gate.URL, f.env)
+			w := f.at(d.h)
+			decided := func(t *testing.T, says any) *client {
+				t.Helper()
+				c, a := f.asked(t, d, f.one, 1)
+				f.ran(t, w, c)
+				f.decides(t, d, a, 0, says)
+				d.finished(t, a)
+				return c
+			}
+			t.Run("a reload, then a message", func(t *testing.T) {
+				c := decided(t, f.yes)
+				f.ran(t, w, c, "a.txt")
+				again := f.reloads(t, w, c)
+				f.lives(t, w, again, "a.txt")
+			})
+			t.Run("a message", func(t *testing.T) {
+				c := decided(t, f.yes)
+				f.lives(t, w, c, "a.txt")
+			})
+			t.Run("the same answer", func(t *testing.T) {
+				c := decided(t, f.yes)
+				c.finish(t, step{resume: c.answers(gives(f.yes))})
+				f.ran(t, w, c, "a.txt")
+				f.lives(t, w, c, "a.txt")
+			})
+			t.Run("another answer", func(t *testing.T) {
+				c := decided(t, f.yes)
+				c.refused(t, step{resume: c.answers(gives(f.no))}, "RESUME_CONFLICT", false)
+				f.ran(t, w, c, "a.txt")
+				f.lives(t, w, c, "a.txt")
+			})
+			t.Run("denied", func(t *testing.T) {
+				c := decided(t, f.no)
+				f.ran(t, w, c)
+				f.lives(t, w, f.reloads(t, w, c))
+			})
+			t.Run("asks again", func(t *testing.T) {
+				if f.again == "" {
+					return // it asks for all at once
+				}
+				c, a := f.asked(t, d, f.again, 1)
+				f.decides(t, d, a, 0, f.yes)
+				d.finished(t, a)
+				f.ran(t, w, c, "a.txt")
+				next := d.waiting(t, c.thread)
+				if next["waitsForChat"] != nil {
+					t.Fatalf("the next question waits for the chat: %v", next["waitsForChat"])
+				}
+				again := c.another(t)
+				if told := again.run(t, step{empty: true}).answer(t).outcome(); len(told) != 1 || told[0].str("id") != next["questions"].([]any)[0].(map[string]any)["id"] {
+					t.Fatalf("a reload is told %v, and there waits %v", told, next["questions"])
+				}
+				f.decides(t, d, next, 0, f.yes)
+				d.finished(t, next)
+				f.ran(t, w, c, "a.txt", "b.txt")
+				f.lives(t, w, f.reloads(t, w, again), "a.txt", "b.txt")
+			})
+			for _, mix := range []struct {
+				name string
+				desk [2]any // of each question; nil: the chat's
+				chat any    // what the chat says to the rest
+				want []string
+			}{
+				{"both", [2]any{f.yes, f.yes}, nil, []string{"a.txt", "b.txt"}},
+				{"the first of both", [2]any{f.yes, f.no}, nil, []string{"a.txt"}},
+				{"the second of both", [2]any{f.no, f.yes}, nil, []string{"b.txt"}},
+				{"one, and one in the chat", [2]any{f.yes, nil}, f.yes, []string{"a.txt", "b.txt"}},
+				{"the second, and the first denied in the chat", [2]any{nil, f.yes}, f.no, []string{"b.txt"}},
+				{"one denied, and one in the chat", [2]any{f.no, nil}, f.yes, []string{"b.txt"}},
+			} {
+				t.Run("two: "+mix.name, func(t *testing.T) {
+					if f.two == "" {
+						return // it asks one after the other
+					}
+					c, a := f.asked(t, d, f.two, 2)
+					for n, says := range mix.desk {
+						if says != nil {
+							f.decides(t, d, a, n, says)
+						}
+					}
+					again := c.another(t)
+					if mix.chat == nil {
+						d.finished(t, a)
+						again = f.reloads(t, w, c)
+					} else {
+						if left := again.run(t, step{empty: true}).answer(t); len(left.outcome()) != 1 {
+							t.Fatalf("asked for %d things: %s", len(left.outcome()), terminal(left))
+						}
+						f.ran(t, w, c)
+						again.finish(t, again.each(t, gives(mix.chat)))
+					}
+					f.ran(t, w, c, mix.want...)
+					f.lives(t, w, again, mix.want...)
+				})
+			}
+		})
+	}
+}
+
+// A turnstile stands between Holdpoint and a backend, and holds one request: before the backend has
+// it, or when the backend has answered.
+type turnstile struct {
+	*httptest.Server
+	through http.Handler
+
+	mu     sync.Mutex
+	holds  string // "before", "behind" or ""
+	inside chan struct{}
+	last   map[string][]event // the messages of the last request of each thread, where it has some
+}
+
+func newTurnstile(t *testing.T, target string) *turnstile {
+	t.Helper()
+	g := &turnstile{through: reverse(t, target), last: map[string][]event{}}
+	g.Server = httptest.NewServer(g)
+	t.Cleanup(g.Close)
+	return g
+}
+
+// hold has the next request held. The channel is closed when it is.
+func (g *turnstile) hold(where string) <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.holds, g.inside = where, make(chan struct{})
+	return g.inside
+}
+
+// comes notes a request, and says where it is held.
+func (g *turnstile) comes(method string, body []byte) (holds string, inside chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if method != http.MethodPost {
+		return "", nil
+	}
+	var in struct {
+		ThreadID string
+		Messages []event
+	}
+	if json.Unmarshal(body, &in) == nil && in.ThreadID != "" {
+		g.last[in.ThreadID] = in.Messages
+	}
+	holds, inside, g.holds = g.holds, g.inside, ""
+	return holds, inside
+}
+
+// history is what the backend was sent last on a thread.
+func (g *turnstile) history(thread string) []event {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.last[thread]
+}
+
+func reverse(t *testing.T, to string) http.Handler {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+}
+
+func await(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatal("what was decided is not sent")
+	}
+}
+
+func (g *turnstile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	holds, inside := g.comes(r.Method, body)
+	if holds == "" {
+		g.through.ServeHTTP(w, r)
+		return
+	}
+	if holds == "behind" {
+		done := httptest.NewRecorder()
+		g.through.ServeHTTP(done, r.WithContext(context.WithoutCancel(r.Context())))
+		w.Header().Set("Content-Type", done.Header().Get("Content-Type"))
+		first, _, _ := bytes.Cut(done.Body.Bytes(), []byte("\n\n"))
+		w.WriteHeader(done.Code)
+		_, _ = w.Write(append(first, "\n\n"...))
+		_ = http.NewResponseController(w).Flush()
+	}
+	close(inside)
+	<-r.Context().Done()
+}
+
+// TestFamiliesKilledAtTheDesk: Holdpoint is killed when the last decision stands and nothing is
+// claimed, when it has claimed the answer and the backend has not seen it, and when the backend has
+// done it and nobody was told. The first is carried by the next process. Of the others nobody knows
+// what became of them, and they are not sent again.
+func TestFamiliesKilledAtTheDesk(t *testing.T) {
+	t.Parallel()
+	for _, f := range deskFamilies(t) {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			g := newTurnstile(t, f.upstream)
+			f.gate = g
+			env := map[string]string{
+				"HOLDPOINT_STORE":      "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db")),
+				"HOLDPOINT_STORE_KEYS": "k1:" + strings.Repeat("A", 43) + "=", "HOLDPOINT_NAME": "e2e",
+			}
+			for key, value := range f.env {
+				env[key] = value
+			}
+			// The first process carries nothing by itself.
+			quiet := map[string]string{"HOLDPOINT_DESK_CARRY_WITHIN": "0"}
+			d := newDeskOf(t, g.URL, env, quiet)
+			c, a := f.asked(t, d, f.one, 1)
+			f.decides(t, d, a, 0, f.yes)
+			d.dies(t, g.URL, env)
+			d.finished(t, a)
+			w := f.at(d.h)
+			f.ran(t, w, c, "a.txt")
+
+			claimed, approval := f.asked(t, d, f.one, 1)
+			done, second := f.asked(t, d, f.one, 1)
+			inside := g.hold("before")
+			f.decides(t, d, approval, 0, f.yes)
+			await(t, inside)
+			inside = g.hold("behind")
+			f.decides(t, d, second, 0, f.yes)
+			await(t, inside)
+			d.dies(t, g.URL, env)
+			w = f.at(d.h)
+			again := f.reloads(t, w, c)
+			f.lives(t, w, again, "a.txt")
+			var both sync.WaitGroup
+			for c, files := range map[*client][]string{claimed: nil, done: {"a.txt"}} {
+				both.Go(func() {
+					again := c.another(t)
+					again.refused(t, step{empty: true}, "RESUME_IN_DOUBT", false)
+					f.ran(t, w, c, files...)
+					again.run(t, again.denying(step{say: "plain " + fresh("n")}, no))
+					f.ran(t, w, c, files...)
+				})
+			}
+			both.Wait()
+		})
+	}
+}
